@@ -1,0 +1,53 @@
+import tseslint from 'typescript-eslint';
+
+/** Forbids imports with a message that says which boundary they cross. */
+const boundary = (files, group, message) => ({
+  files,
+  ignores: ['**/*.test.ts'],
+  rules: { 'no-restricted-imports': ['error', { patterns: [{ regex: group, message }] }] },
+});
+
+export default tseslint.config(
+  { ignores: ['node_modules', 'artifacts'] },
+  ...tseslint.configs.recommendedTypeChecked,
+  {
+    languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/no-non-null-assertion': 'error',
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/require-await': 'off',
+      'max-lines': ['error', { max: 250, skipBlankLines: true, skipComments: true }],
+      'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
+      'prefer-const': 'error',
+      eqeqeq: 'error',
+    },
+  },
+  { files: ['**/*.mjs'], ...tseslint.configs.disableTypeChecked },
+  {
+    files: ['**/*.test.ts', 'tests/**'],
+    rules: { 'max-lines-per-function': 'off' },
+  },
+  boundary(['shared/**'], '/services/', 'shared/ is what both services need; it knows neither of them.'),
+  boundary(
+    ['services/api/**'],
+    '(/projector/|/cli/|^kafkajs$)',
+    'The API serves documents; it knows nothing of Kafka, events or the projector.',
+  ),
+  boundary(
+    ['services/projector/**'],
+    '(/api/|/cli/|^koa$|^@koa/)',
+    'The projector writes documents; it knows nothing of HTTP resources.',
+  ),
+  boundary(
+    ['services/projector/projections/**'],
+    '(/api/|/cli/|^koa$|^@koa/|^mongodb$|^kafkajs$|^node:)',
+    'Projections are pure: no store, no bus, no runtime.',
+  ),
+  boundary(
+    ['services/api/resources/**/presenter.ts'],
+    '(/projector/|/cli/|^kafkajs$|^koa$|^@koa/|^mongodb$)',
+    'Presenters are pure: a document in, the contract out.',
+  ),
+);

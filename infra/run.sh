@@ -1,0 +1,12 @@
+#!/bin/sh
+# Runs a script of this project on the pinned Node, installing the dependencies first when they are
+# absent or older than the lock file, so that a fresh clone needs one command only.
+set -eu
+cd "$(dirname "$0")/.."
+stamp=node_modules/.package-lock.json
+if [ ! -x node_modules/.bin/node ] || [ ! -f "$stamp" ] || [ package-lock.json -nt "$stamp" ]; then
+  echo "Installing dependencies (npm ci) ..." >&2
+  npm ci --no-audit --no-fund --loglevel=error >&2
+  touch "$stamp"
+fi
+exec node_modules/.bin/node "$@"

@@ -1,0 +1,7 @@
+/** Jest runs the sources through swc to CommonJS; the services themselves run on Node's own type stripping. */
+export default {
+  testEnvironment: 'node',
+  roots: ['<rootDir>/services', '<rootDir>/shared', '<rootDir>/infra', '<rootDir>/tests'],
+  testMatch: ['**/*.test.ts'],
+  transform: { '\\.ts$': ['@swc/jest', { jsc: { target: 'es2024', parser: { syntax: 'typescript' } } }] },
+};
