@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { tombstoneIndex, type Document, type Resource } from './document.ts';
+import { instant, optional, prefixedId, text } from './fields.ts';
+
+/** Own state of an API key: the hash of its token, never the token. */
+export const apiKeyState = z.object({
+  id: prefixedId('key_'),
+  name: text,
+  mode: z.enum(['live', 'test']),
+  tokenSha256: z
+    .string()
+    .regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hex digits')
+    .transform((value) => value.toLowerCase()),
+  access: z.enum(['read', 'full']),
+  createdAt: instant,
+  archivedAt: optional(instant),
+});
+
+export type ApiKey = z.output<typeof apiKeyState>;
+export type ApiKeyDocument = Document<ApiKey>;
+
+export const apiKeyResource: Resource<ApiKey> = {
+  collection: 'apiKeys',
+  indexes: [{ name: 'token', key: { 'own.tokenSha256': 1 } }, tombstoneIndex],
+  sortKeys: () => ({}),
+};

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { channelConfig } from './channel-config.ts';
+import { refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
+import { anyId, instant, optional, prefixedId, text } from './fields.ts';
+import { sortKey } from './instant.ts';
+
+export const channelTypes = ['chatbot', 'email', 'form'] as const;
+export type ChannelType = (typeof channelTypes)[number];
+
+const enabled = z.object({ enabled: z.boolean() });
+
+export const channelSettings = z.object({
+  aiSummary: enabled,
+  urgency: enabled,
+  insights: enabled,
+  topics: enabled,
+  aiDisclosure: enabled,
+  utmTagging: enabled.extend({
+    source: optional(text),
+    medium: optional(text),
+    campaign: optional(text),
+  }),
+  autoResolve: z.object({ enabled: optional(z.boolean()), afterHours: optional(z.number()) }),
+});
+
+const shared = {
+  id: anyId,
+  name: text,
+  agentId: optional(prefixedId('agent_')),
+  createdAt: instant,
+  updatedAt: instant,
+  archivedAt: optional(instant),
+  pausedAt: optional(instant),
+  resumedAt: optional(instant),
+  dataRetentionDays: optional(z.int().min(0)),
+  settings: channelSettings,
+};
+
+/**
+ * Own state of a channel. Only the configuration of its own type is kept; secrets and sync internals are not
+ * part of the schema, so parsing drops them.
+ */
+export const channelState = z.discriminatedUnion('type', [
+  z
+    .object({ ...shared, type: z.literal('email'), email: channelConfig.email })
+    .transform(({ email, ...rest }) => ({ ...rest, config: email })),
+  z
+    .object({ ...shared, type: z.literal('chatbot'), chatbot: channelConfig.chatbot })
+    .transform(({ chatbot, ...rest }) => ({ ...rest, config: chatbot })),
+  z
+    .object({ ...shared, type: z.literal('form'), form: channelConfig.form })
+    .transform(({ form, ...rest }) => ({ ...rest, config: form })),
+]);
+
+export type Channel = z.output<typeof channelState>;
+
+export type ChannelJoined = {
+  agent: { id: string; name: string; disabled: boolean } | null;
+  routesTo: { id: string; name: string } | null;
+};
+
+export type ChannelDocument = Document<Channel, ChannelJoined>;
+
+/** Archived channels have no sort key: lists omit them. */
+export const channelResource: Resource<Channel> = {
+  collection: 'channels',
+  indexes: [
+    { name: 'created', key: { orgId: 1, byCreated: 1 } },
+    { name: 'typeCreated', key: { orgId: 1, 'own.type': 1, byCreated: 1 } },
+    refsIndex,
+    tombstoneIndex,
+  ],
+  sortKeys: ({ id, createdAt, archivedAt }) => (archivedAt ? {} : { byCreated: sortKey(createdAt, id) }),
+};

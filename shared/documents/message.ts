@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
+import { anyId, instant, optional, prefixedId, text } from './fields.ts';
+import { sortKey } from './instant.ts';
+
+export const messageTypes = ['chat', 'email'] as const;
+export const messageRoles = ['user', 'assistant', 'human', 'system'] as const;
+
+const author = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('contact'), id: prefixedId('con_') }),
+  z.object({ type: z.literal('user'), id: prefixedId('user_') }),
+  z.object({ type: z.literal('ai_agent'), id: prefixedId('agent_') }),
+]);
+
+export const messageState = z
+  .object({
+    id: prefixedId('msg_'),
+    conversationId: prefixedId('conv_'),
+    type: z.enum(messageTypes),
+    role: z.enum(messageRoles),
+    author: optional(author),
+    content: optional(text),
+    attachments: z.array(z.object({ id: anyId, filename: text, inline: z.boolean() })),
+    createdAt: instant,
+    sentAt: optional(instant),
+  })
+  // A system message has no author, whatever the record says.
+  .transform((message) => (message.role === 'system' ? { ...message, author: null } : message));
+
+export type Message = z.output<typeof messageState>;
+
+export type MessageJoined = {
+  /** Null while the author is missing; `email` is always null for an AI agent. */
+  author: { name: string | null; email: string | null } | null;
+};
+
+export type MessageDocument = Document<Message, MessageJoined>;
+
+export const messageResource: Resource<Message> = {
+  collection: 'messages',
+  indexes: [
+    { name: 'thread', key: { orgId: 1, 'own.conversationId': 1, byCreated: 1 } },
+    refsIndex,
+    tombstoneIndex,
+  ],
+  sortKeys: ({ id, createdAt }) => ({ byCreated: sortKey(createdAt, id) }),
+};

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { tombstoneIndex, type Document, type Resource } from './document.ts';
+import { anyId, instant, optional, prefixedId, text } from './fields.ts';
+import { sortKey } from './instant.ts';
+
+/** Own state of a knowledge-base entry; its variations are kept sorted by code point. */
+export const qaState = z.object({
+  id: anyId,
+  question: text,
+  questionVariations: z.array(text).transform((values) => values.toSorted(byCodePoint)),
+  answer: text,
+  agentId: optional(prefixedId('agent_')),
+  createdAt: instant,
+  updatedAt: instant,
+});
+
+/** UTF-8 order, which differs from UTF-16 order beyond the basic plane. */
+function byCodePoint(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+export type Qa = z.output<typeof qaState>;
+export type QaDocument = Document<Qa>;
+
+export const qaResource: Resource<Qa> = {
+  collection: 'qas',
+  indexes: [{ name: 'created', key: { orgId: 1, byCreated: 1 } }, tombstoneIndex],
+  sortKeys: ({ id, createdAt }) => ({ byCreated: sortKey(createdAt, id) }),
+};

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+
+export type Environment = Record<string, string | undefined>;
+
+/** A configuration, or every fault of it, a line each that names the variable. */
+export type ConfigResult<T> = { config: T } | { faults: string[] };
+
+/**
+ * Reads the variables that `settings` names from `environment`. A rule across variables is checked by
+ * `check`, whose lines join the faults. Values are never repeated in a fault: they may be secrets.
+ */
+export function readConfig<S extends z.ZodRawShape>(
+  settings: S,
+  environment: Environment,
+  check: (given: Environment) => string[] = () => [],
+): ConfigResult<z.output<z.ZodObject<S>>> {
+  const given: Environment = {};
+  for (const name of Object.keys(settings)) {
+    if (environment[name]) given[name] = environment[name];
+  }
+  const parsed = z.object(settings).safeParse(given);
+  const faults = parsed.success
+    ? []
+    : parsed.error.issues.map(({ path, message }) => {
+        const name = String(path[0]);
+        return given[name] === undefined ? `${name} is not set` : `${name}: ${message}`;
+      });
+  faults.push(...check(given));
+  return parsed.success && faults.length === 0 ? { config: parsed.data } : { faults };
+}
+
+/** The rule that holds wherever Kafka is configured. */
+export const saslRule = (given: Environment): string[] =>
+  given.KAFKA_SASL_MECHANISM
+    ? ['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD']
+        .filter((name) => !given[name])
+        .map((name) => `${name} is not set, but KAFKA_SASL_MECHANISM is`)
+    : [];
+
+/** For a `main`: the configuration, or the faults on stderr and exit code 2. */
+export function configOrExit<T>(result: ConfigResult<T>): T {
+  if ('config' in result) return result.config;
+  process.stderr.write(`Bad configuration:\n${result.faults.map((fault) => `  ${fault}\n`).join('')}`);
+  return process.exit(2);
+}

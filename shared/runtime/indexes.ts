@@ -1,0 +1,30 @@
+import type { Db } from 'mongodb';
+import { kinds } from '../documents/document.ts';
+import { resources } from '../documents/resources.ts';
+
+/** Creates every declared index that is absent; a collection comes with its first index. */
+export async function ensureIndexes(database: Db): Promise<void> {
+  for (const kind of kinds) {
+    const { collection, indexes } = resources[kind];
+    await database.collection(collection).createIndexes(indexes);
+  }
+}
+
+/** The declared indexes that the database lacks, as `<collection>.<index>`. */
+export async function missingIndexes(database: Db): Promise<string[]> {
+  const missing = await Promise.all(
+    kinds.map(async (kind) => {
+      const { collection, indexes } = resources[kind];
+      const present = await indexNames(database, collection);
+      return indexes.filter(({ name }) => !present.has(name)).map(({ name }) => `${collection}.${name}`);
+    }),
+  );
+  return missing.flat();
+}
+
+async function indexNames(database: Db, collection: string): Promise<Set<string | undefined>> {
+  const found = await database.listCollections({ name: collection }, { nameOnly: true }).toArray();
+  if (found.length === 0) return new Set();
+  const indexes = await database.collection(collection).indexes();
+  return new Set(indexes.map(({ name }) => name));
+}
