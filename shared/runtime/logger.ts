@@ -14,7 +14,15 @@ export const createLogger = (service: string, level: string): Logger =>
     formatters: { level: (label) => ({ level: label }) },
     serializers: { error: stdSerializers.err },
     redact: {
-      paths: ['authorization', '*.authorization', 'headers.authorization', 'own', '*.own', 'value', '*.value'],
+      paths: [
+        'authorization',
+        '*.authorization',
+        'headers.authorization',
+        'own',
+        '*.own',
+        'value',
+        '*.value',
+      ],
       censor: '[redacted]',
     },
   });

@@ -6,7 +6,9 @@ import { z } from 'zod';
  */
 const port = z.coerce.number().int().min(0).max(65_535);
 
-export const flag = z.enum(['true', 'false', '1', '0']).transform((value) => value === 'true' || value === '1');
+export const flag = z
+  .enum(['true', 'false', '1', '0'])
+  .transform((value) => value === 'true' || value === '1');
 
 export const commonSettings = {
   LOG_LEVEL: z
