@@ -1,0 +1,50 @@
+import { parseArgs } from 'node:util';
+
+/** A verb with its options, or what is wrong with the words given. */
+export type Command =
+  | { verb: 'help' }
+  | { verb: 'topics create'; partitions: number }
+  | { verb: 'status'; json: boolean }
+  | { fault: string };
+
+export const usage = `Usage: npm run cli -- <verb> [options]
+
+  topics create [--partitions N]   Create the bus's topics and the dead-letter topic where they are absent
+                                   (1 to 1000 partitions each, 3 unless told).
+  status [--json]                  Positions, ends and lag by partition; documents by kind; what is pending;
+                                   dead letters; the watermark.
+`;
+
+/** Reads the words behind \`npm run cli --\`. */
+export function parseCommand(words: string[]): Command {
+  let parsed;
+  try {
+    parsed = parseArgs({
+      args: words,
+      allowPositionals: true,
+      options: {
+        partitions: { type: 'string' },
+        json: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    });
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) };
+  }
+  const { values, positionals } = parsed;
+  const verb = positionals.join(' ');
+  if (values.help || verb === 'help') return { verb: 'help' };
+  if (verb === 'topics create') {
+    if (values.json) return { fault: '--json goes with status' };
+    const partitions = Number(values.partitions ?? '3');
+    if (!/^\d+$/.test(values.partitions ?? '3') || partitions < 1 || partitions > 1_000) {
+      return { fault: '--partitions takes a whole number from 1 to 1000' };
+    }
+    return { verb, partitions };
+  }
+  if (verb === 'status') {
+    if (values.partitions !== undefined) return { fault: '--partitions goes with topics create' };
+    return { verb, json: values.json ?? false };
+  }
+  return { fault: verb === '' ? 'no verb given' : `unknown verb: ${verb}` };
+}

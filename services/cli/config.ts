@@ -1,0 +1,11 @@
+import { readConfig, saslRule, type Environment } from '../../shared/runtime/config.ts';
+import { commonSettings, kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
+
+/** What the operator's verbs read from the environment; they log warnings and errors only, unless told more. */
+export const cliSettings = {
+  ...kafkaSettings,
+  ...storeSettings,
+  LOG_LEVEL: commonSettings.LOG_LEVEL.unwrap().default('error'),
+};
+
+export const cliConfig = (environment: Environment) => readConfig(cliSettings, environment, saslRule);

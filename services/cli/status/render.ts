@@ -1,0 +1,36 @@
+import type { Status } from './read.ts';
+
+/** The status as a person reads it. */
+export function renderStatus(status: Status): string {
+  const rows = status.partitions.map(({ topic, partition, position, end, lag }) => [
+    topic,
+    String(partition),
+    String(position),
+    String(end),
+    String(lag),
+  ]);
+  const counts = Object.entries(status.documents).map(([kind, count]) => [kind, String(count)]);
+  return [
+    `generation    ${status.generation ?? 'none yet'}`,
+    `watermark     ${status.watermark ?? 'none yet'}`,
+    `dead letters  ${status.deadLetters}`,
+    `pending       ${status.pending.conversations} conversations, ${status.pending.tickets} tickets`,
+    '',
+    table(['documents', 'count'], counts),
+    table(['topic', 'partition', 'position', 'end', 'lag'], rows),
+  ].join('\n');
+}
+
+/** Columns padded to their widest cell; the first is text, the others are numbers. */
+function table(head: string[], rows: string[][]): string {
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (cells: string[]) =>
+    cells
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join('  ');
+  return `${[head, ...rows].map(line).join('\n')}\n`;
+}

@@ -1,0 +1,29 @@
+import type { Admin, ITopicConfig } from 'kafkajs';
+import { kinds } from '../../shared/documents/document.ts';
+import { deadLetterTopic } from '../projector/dead-letters/dead-letters.ts';
+import { topicOf } from '../projector/events/topics.ts';
+
+/**
+ * Creates the topics of the bus (compacted) and the dead-letter topic (kept by time) where they are absent.
+ * Topics that are there are left as they are. Gives a line for each.
+ */
+export async function createTopics(admin: Admin, prefix: string, partitions: number): Promise<string> {
+  const present = new Set(await admin.listTopics());
+  const compacted = kinds.map((kind) => topicOf(kind, prefix));
+  const wanted: ITopicConfig[] = [
+    ...compacted.map((topic) => ({
+      topic,
+      numPartitions: partitions,
+      configEntries: [{ name: 'cleanup.policy', value: 'compact' }],
+    })),
+    { topic: deadLetterTopic(prefix), numPartitions: partitions },
+  ];
+  const absent = wanted.filter(({ topic }) => !present.has(topic));
+  if (absent.length > 0) await admin.createTopics({ topics: absent, waitForLeaders: true });
+  return wanted
+    .map(
+      ({ topic }) =>
+        `${topic}: ${present.has(topic) ? 'there already' : `created, ${partitions} partitions`}\n`,
+    )
+    .join('');
+}

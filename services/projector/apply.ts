@@ -1,0 +1,57 @@
+import type { Db } from 'mongodb';
+import type { Producer } from 'kafkajs';
+import type { Kind } from '../../shared/documents/document.ts';
+import { keepDeadLetters, type Rejected } from './dead-letters/dead-letters.ts';
+import type { BusRecord, Change } from './events/change.ts';
+import { parse } from './events/parse.ts';
+import { topicOf } from './events/topics.ts';
+import { applyChanges } from './materialize/engine.ts';
+import type { Store } from './materialize/store.ts';
+
+export type ApplyDeps = {
+  store: Store;
+  control: Db;
+  producer: Producer;
+  prefix: string;
+  generation: number;
+  tombstoneDays: number;
+  now: () => Date;
+};
+
+/** What came of a run of records of one partition. `times` are the events' own, in milliseconds. */
+export type Applied = { events: number; rejected: number; times: number[] };
+
+/**
+ * Applies a run of records of one topic. When it returns, each of them has had its effect or is kept as a
+ * dead letter, durably. `checkpoint` throws when the partition is no longer ours.
+ */
+export async function applyRecords(
+  deps: ApplyDeps,
+  kind: Kind,
+  records: BusRecord[],
+  checkpoint: () => void,
+): Promise<Applied> {
+  const changes: Change[] = [];
+  const rejected: Rejected[] = [];
+  const recordOf = new Map<Change, BusRecord>();
+  for (const record of records) {
+    const result = parse(kind, record);
+    if ('rejected' in result) {
+      rejected.push({ record, rejection: result.rejected });
+      continue;
+    }
+    changes.push(result.change);
+    recordOf.set(result.change, record);
+  }
+  const refused = await applyChanges({ ...deps, checkpoint }, kind, changes);
+  for (const { change, rejection } of refused) {
+    const record = recordOf.get(change);
+    if (record) rejected.push({ record, rejection });
+  }
+  await keepDeadLetters(deps, topicOf(kind, deps.prefix), rejected);
+  return {
+    events: changes.length,
+    rejected: rejected.length,
+    times: changes.map(({ time }) => time.getTime()),
+  };
+}

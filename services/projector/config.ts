@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { readConfig, saslRule, type Environment } from '../../shared/runtime/config.ts';
+import { commonSettings, kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
+
+/** What the projector reads from the environment. */
+export const projectorSettings = {
+  ...kafkaSettings,
+  ...storeSettings,
+  ...commonSettings,
+  TOMBSTONE_DAYS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(30)
+    .describe('Days for which a deleted entity is remembered against late records (conversations: always)'),
+  LATENESS_ALLOWANCE_SECONDS: z.coerce
+    .number()
+    .min(0)
+    .default(5)
+    .describe(
+      'How late after its `time` the product may publish an event; `Data-As-Of` stays behind by as much',
+    ),
+};
+
+export const projectorConfig = (environment: Environment) =>
+  readConfig(projectorSettings, environment, saslRule);

@@ -1,0 +1,119 @@
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import type { Applied } from '../apply.ts';
+import type { BusRecord } from '../events/change.ts';
+import { pieces, takeStep, type Fetched } from './steps.ts';
+
+/** Thrown where work is broken off because the partition is no longer ours. */
+export class Revoked extends Error {
+  override name = 'Revoked';
+}
+
+/** One assigned partition: a queue of what was fetched, and a worker that applies it in order. */
+export type Partition = {
+  topic: string;
+  partition: number;
+  /** Offset of the next record to apply; null until it is known. */
+  position: number | null;
+  /** Offset that was fetched from first; null before. */
+  firstFetched: number | null;
+  /** Offset of the next record to fetch; null until it is known. */
+  expected: number | null;
+  /** The time of the latest event applied, in milliseconds; null before the first. */
+  appliedToMs: number | null;
+  queuedBytes: () => number;
+  push: (fetched: Fetched) => void;
+  /** Lets the worker start: the partition's position has been checked. */
+  start: (position: number) => void;
+  /**
+   * Ends the work; resolves when nothing runs any more. The step under way is given `graceMs` to finish, then
+   * it is broken off at its next checkpoint, to be applied again by whoever owns the partition next.
+   */
+  stop: (graceMs: number) => Promise<void>;
+};
+
+export type PartitionDeps = {
+  topic: string;
+  partition: number;
+  apply: (records: BusRecord[], checkpoint: () => void) => Promise<Applied>;
+  onApplied: (self: Partition, applied: Applied) => void;
+  logger: Logger;
+  /** Pause before a failed step is tried again, in milliseconds; grows with the attempts, to ten seconds. */
+  retryDelayMs: number;
+};
+
+type State = { started: boolean; stopping: boolean; broken: boolean };
+
+export function createPartition(deps: PartitionDeps): Partition {
+  const queue: Fetched[] = [];
+  const state: State = { started: false, stopping: false, broken: false };
+  let work: Promise<void> | null = null;
+
+  const run = async () => {
+    while (!state.stopping && queue.length > 0) {
+      const step = takeStep(queue);
+      if (step.records.length > 0) {
+        const applied = await applyUntilDone(deps, state, step.records);
+        self.appliedToMs = applied.times.reduce((a, b) => Math.max(a, b), self.appliedToMs ?? 0);
+        self.position = step.nextOffset;
+        deps.onApplied(self, applied);
+      }
+      self.position = step.nextOffset;
+    }
+  };
+  const wake = () => {
+    if (!state.started || state.stopping || work || queue.length === 0) return;
+    work = run().catch((error: unknown) => {
+      if (!(error instanceof Revoked)) throw error;
+    });
+    void work.finally(() => {
+      work = null;
+      wake();
+    });
+  };
+
+  const self: Partition = {
+    topic: deps.topic,
+    partition: deps.partition,
+    position: null,
+    firstFetched: null,
+    expected: null,
+    appliedToMs: null,
+    queuedBytes: () => queue.reduce((sum, { bytes }) => sum + bytes, 0),
+    push: (fetched) => {
+      if (state.stopping) return;
+      queue.push(...pieces(fetched));
+      wake();
+    },
+    start: (position) => {
+      self.position = position;
+      state.started = true;
+      wake();
+    },
+    stop: async (graceMs) => {
+      state.stopping = true;
+      queue.length = 0;
+      const late = setTimeout(() => (state.broken = true), graceMs);
+      await work;
+      clearTimeout(late);
+    },
+  };
+  return self;
+}
+
+/** Nothing is ever skipped: a step that fails is tried until it is done, or is no longer ours to do. */
+async function applyUntilDone(deps: PartitionDeps, state: State, records: BusRecord[]): Promise<Applied> {
+  const { topic, partition, logger, retryDelayMs } = deps;
+  const checkpoint = () => {
+    if (state.broken) throw new Revoked(`${topic}/${partition} is no longer assigned`);
+  };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      checkpoint();
+      return await deps.apply(records, checkpoint);
+    } catch (error) {
+      if (error instanceof Revoked || state.stopping) throw new Revoked(`${topic}/${partition} is given up`);
+      logger.error({ error, topic, partition, attempt }, 'could not apply; nothing is skipped, trying again');
+      await new Promise((resolve) => setTimeout(resolve, Math.min(retryDelayMs * attempt, 10_000)));
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import type { Admin } from 'kafkajs';
+import type { Db } from 'mongodb';
+import { progressOf, watermark } from '../../../shared/runtime/generation.ts';
+import type { Partition } from './partition.ts';
+
+const idOf = (generation: number, topic: string, partition: number) => `${generation}/${topic}/${partition}`;
+
+/** The end of each partition of the topics, by `<topic>/<partition>`. */
+export async function endOffsets(
+  admin: Admin,
+  topics: string[],
+): Promise<Map<string, { low: number; end: number }>> {
+  const ends = new Map<string, { low: number; end: number }>();
+  await Promise.all(
+    topics.map(async (topic) => {
+      for (const { partition, low, high } of await admin.fetchTopicOffsets(topic)) {
+        ends.set(`${topic}/${partition}`, { low: Number(low), end: Number(high) });
+      }
+    }),
+  );
+  return ends;
+}
+
+/**
+ * Makes every partition of the topics known to the watermark. One that is new starts at the watermark of this
+ * moment: what was published on it before is within the lateness that is allowed for.
+ */
+export async function announcePartitions(
+  control: Db,
+  generation: number,
+  keys: string[],
+  now: Date,
+): Promise<void> {
+  const completeTo = (await watermark(control, generation)) ?? new Date(0);
+  await progressOf(control).bulkWrite(
+    keys.map((key) => {
+      const [topic = '', partition = '0'] = [
+        key.slice(0, key.lastIndexOf('/')),
+        key.slice(key.lastIndexOf('/') + 1),
+      ];
+      const fresh = {
+        generation,
+        topic,
+        partition: Number(partition),
+        position: 0,
+        end: 0,
+        completeTo,
+        updatedAt: now,
+      };
+      const filter = { _id: idOf(generation, topic, Number(partition)) };
+      return { updateOne: { filter, update: { $setOnInsert: fresh }, upsert: true } };
+    }),
+    { ordered: false },
+  );
+}
+
+/** How far each partition had been applied, by `<topic>/<partition>`, as last recorded by any projector. */
+export async function recordedPositions(control: Db, generation: number): Promise<Map<string, number>> {
+  const documents = await progressOf(control).find({ generation }).toArray();
+  return new Map(documents.map(({ topic, partition, position }) => [`${topic}/${partition}`, position]));
+}
+
+/**
+ * Records how far the partitions have been applied, and the instant up to which each is complete: `asOf`, an
+ * instant before `ends` was read, where it is caught up; else the last applied event's time; less the
+ * allowance. Neither ever moves backwards, whoever writes.
+ */
+export async function recordProgress(
+  deps: { control: Db; generation: number; allowanceMs: number },
+  partitions: Partition[],
+  ends: Map<string, { end: number }>,
+  asOf: Date,
+): Promise<void> {
+  const operations = partitions.flatMap(({ topic, partition, position, appliedToMs }) => {
+    if (position === null) return [];
+    const end = ends.get(`${topic}/${partition}`)?.end ?? position;
+    const completeToMs = position >= end ? asOf.getTime() : Math.min(appliedToMs ?? 0, asOf.getTime());
+    const completeTo = new Date(Math.max(0, completeToMs - deps.allowanceMs));
+    const update = {
+      $set: { generation: deps.generation, topic, partition, end: Math.max(end, position), updatedAt: asOf },
+      $max: { position, completeTo },
+    };
+    return [
+      { updateOne: { filter: { _id: idOf(deps.generation, topic, partition) }, update, upsert: true } },
+    ];
+  });
+  if (operations.length > 0) await progressOf(deps.control).bulkWrite(operations, { ordered: false });
+}

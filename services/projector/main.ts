@@ -1,0 +1,50 @@
+import { kinds } from '../../shared/documents/document.ts';
+import { startAdminServer } from '../../shared/runtime/admin-server.ts';
+import { configOrExit } from '../../shared/runtime/config.ts';
+import { onShutdown, type Closer } from '../../shared/runtime/lifecycle.ts';
+import { createLogger } from '../../shared/runtime/logger.ts';
+import { createMongo } from '../../shared/runtime/mongo.ts';
+import { projectorConfig } from './config.ts';
+import { topicOf } from './events/topics.ts';
+import { createKafka } from './kafka.ts';
+import { createMetrics } from './metrics.ts';
+import { startProjector } from './projector.ts';
+
+const config = configOrExit(projectorConfig(process.env));
+const logger = createLogger('projector', config.LOG_LEVEL);
+const metrics = createMetrics();
+const kafka = createKafka(config, logger);
+const mongo = createMongo(config.MONGODB_URL, 'projector', 40);
+const closers: Closer[] = [];
+const stop = onShutdown(logger, closers, 30_000);
+
+let live: () => string | null = () => null;
+let ready: () => string | null = () => 'starting';
+if (config.ADMIN_PORT !== undefined) {
+  const probes = { live: () => live(), ready: () => ready() };
+  const { port } = await startAdminServer({ port: config.ADMIN_PORT, ...probes, metrics: metrics.registry });
+  logger.info({ port }, 'admin server listening');
+}
+
+try {
+  const projector = await startProjector({
+    config,
+    kafka,
+    mongo,
+    metrics,
+    logger,
+    now: () => new Date(),
+    topics: kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX)),
+    onFatal: (error) => {
+      logger.fatal({ error }, 'the projector cannot go on');
+      stop(1);
+    },
+  });
+  live = projector.live;
+  ready = () => null;
+  closers.push({ name: 'projector', close: projector.stop }, { name: 'store', close: () => mongo.close() });
+  logger.info('projecting');
+} catch (error) {
+  logger.fatal({ error }, 'the projector could not start');
+  process.exit(1);
+}

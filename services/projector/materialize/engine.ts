@@ -1,0 +1,34 @@
+import type { Kind } from '../../../shared/documents/document.ts';
+import type { Change, Rejection } from '../events/change.ts';
+import { fanOut, type FanOutOptions } from './fan-out.ts';
+import { settle } from './settle.ts';
+
+/** How many entities are settled at a time; bounds what a batch holds in memory. */
+const settleChunk = 500;
+
+/**
+ * Applies changes of one kind, in the order of their log, and brings every document that they concern up to
+ * date. When it returns, the effect of all of them is durable; when it throws, any part may be, and applying
+ * them again is right. Gives the changes that the rules refused.
+ */
+export async function applyChanges(
+  options: FanOutOptions,
+  kind: Kind,
+  changes: Change[],
+): Promise<{ change: Change; rejection: Rejection }[]> {
+  const byId = Map.groupBy(changes, ({ id }) => id);
+  const ids = [...byId.keys()];
+  const refused: { change: Change; rejection: Rejection }[] = [];
+  for (let start = 0; start < ids.length; start += settleChunk) {
+    options.checkpoint();
+    const { documents, rejections } = await settle(
+      options,
+      kind,
+      ids.slice(start, start + settleChunk),
+      byId,
+    );
+    refused.push(...rejections);
+    await fanOut(options, kind, [...documents.values()]);
+  }
+  return refused;
+}

@@ -1,0 +1,70 @@
+import type { Envelope, Position } from '../../../shared/documents/document.ts';
+import type { Change, Rejection } from '../events/change.ts';
+
+/** An entity as stored, or as it is about to be: its envelope, and its own state while it lives. */
+export type Entity = Omit<Envelope, '_id' | 'revision'> & { own?: unknown };
+
+export type Evolved = { entity: Entity | null; changed: boolean; rejected?: Rejection };
+
+/** What decides, besides the records, what becomes of an entity: its kind's rule and the clock. */
+export type EvolveRules = { deletionIsFinal: boolean; now: Date; tombstoneDays: number };
+
+/** Whether `a` comes after `b`: by offset within one partition, else by time. */
+export const isAfter = (a: Position, b: Position): boolean =>
+  a.partition === b.partition ? a.offset > b.offset : a.timestampMs > b.timestampMs;
+
+/**
+ * What one change makes of an entity. The outcome depends on the set of changes, not on their order or
+ * repetition: the highest version wins with its earliest record, and the latest tombstone removes what came
+ * before it.
+ */
+export function evolve(current: Entity | null, change: Change, rules: EvolveRules): Evolved {
+  if (change.op === 'tombstone') return evolveTombstone(current, change.position, rules);
+  if (current?.orgId && current.orgId !== change.orgId) {
+    const detail = 'orgid: the entity is known under another organization';
+    return { entity: current, changed: false, rejected: { reason: 'wrong_organization', detail } };
+  }
+  if (current && change.version < current.version) return { entity: current, changed: false };
+  if (current && change.version === current.version) return evolveDuplicate(current, change.position, rules);
+  const { orgId, version, position } = change;
+  const cut = current?.cut ? { cut: current.cut } : {};
+  const next: Entity = { orgId, version, at: position, ...cut };
+  const dead =
+    change.op === 'delete' ||
+    (rules.deletionIsFinal && current?.deletedAt !== undefined && current.version > 0) ||
+    (current?.cut !== undefined && isAfter(current.cut, position));
+  if (dead) return { entity: bury({ ...next, ...life(current) }, rules), changed: true };
+  return { entity: { ...next, own: change.own }, changed: true };
+}
+
+const life = (entity: Entity | null) =>
+  entity?.deletedAt
+    ? { deletedAt: entity.deletedAt, ...(entity.expiresAt ? { expiresAt: entity.expiresAt } : {}) }
+    : {};
+
+/**
+ * A deleted entity: the envelope alone, without personal data. It leaves after `tombstoneDays`, unless the
+ * deletion is final: then it must be remembered for ever. An earlier deletion keeps its times.
+ */
+export function bury(entity: Entity, rules: EvolveRules): Entity {
+  const { orgId, version, at, cut } = entity;
+  const expiresAt = new Date(rules.now.getTime() + rules.tombstoneDays * 86_400_000);
+  const fresh = { deletedAt: rules.now, ...(rules.deletionIsFinal ? {} : { expiresAt }) };
+  return { orgId, version, at, ...(cut ? { cut } : {}), ...fresh, ...life(entity) };
+}
+
+function evolveTombstone(current: Entity | null, position: Position, rules: EvolveRules): Evolved {
+  const known: Entity = current ?? { orgId: null, version: 0, at: null };
+  if (known.cut && !isAfter(position, known.cut)) return { entity: known, changed: false };
+  const next = { ...known, cut: position };
+  if (known.deletedAt || (known.at && !isAfter(position, known.at))) return { entity: next, changed: true };
+  return { entity: bury(next, rules), changed: true };
+}
+
+/** A duplicate counts for one thing: an earlier record of the version may stand before a tombstone. */
+function evolveDuplicate(current: Entity, position: Position, rules: EvolveRules): Evolved {
+  if (!current.at || !isAfter(current.at, position)) return { entity: current, changed: false };
+  const next = { ...current, at: position };
+  const dead = !current.deletedAt && current.cut !== undefined && isAfter(current.cut, position);
+  return { entity: dead ? bury(next, rules) : next, changed: true };
+}

@@ -1,0 +1,102 @@
+import {
+  MongoBulkWriteError,
+  type AnyBulkWriteOperation,
+  type Collection,
+  type Db,
+  type Filter,
+} from 'mongodb';
+import type { Kind } from '../../../shared/documents/document.ts';
+import { collectionOf } from '../../../shared/runtime/mongo.ts';
+import { projections } from '../projections/projections.ts';
+import type { Store, StoredDocument, Write } from './store.ts';
+
+/** How many dependents are brought up to date at a time; bounds what a fan-out holds in memory. */
+export const chunkSize = 500;
+
+const duplicateKey = 11_000;
+
+/** The engine's store in one generation's database. */
+export function mongoStore(database: Db): Store {
+  const of = (kind: Kind) => collectionOf<StoredDocument>(database, kind);
+  return {
+    read: async (kind, ids) => {
+      const bulky = projections[kind].bulky;
+      const projection = bulky ? { [`own.${bulky}`]: 0 } : {};
+      return of(kind)
+        .find({ _id: { $in: ids } }, { projection, batchSize: ids.length + 1 })
+        .toArray();
+    },
+    refer: async (kind, ids) =>
+      of(kind)
+        .find({ _id: { $in: ids } }, { projection: referred, batchSize: ids.length + 1 })
+        .toArray(),
+    children: async (kind, parent, orgIds, ids) =>
+      of(kind)
+        .find({ orgId: { $in: orgIds }, [`own.${parent}`]: { $in: ids } }, { projection: referred })
+        .toArray(),
+    first: async (kind, parent, orgId, id) =>
+      of(kind)
+        .find(
+          { orgId, [`own.${parent}`]: id, byCreated: { $gte: '' } },
+          { projection: referred, sort: { byCreated: 1 }, limit: 1 },
+        )
+        .next(),
+    write: async (kind, writes) => writeGuarded(of(kind), writes),
+    dependents: (kind, orgIds, by) => {
+      const named = 'refs' in by ? { refs: { $in: by.refs } } : { [`own.${by.parent}`]: { $in: by.ids } };
+      return chunks(of(kind), { orgId: { $in: orgIds }, ...named });
+    },
+    markFanned: async (kind, marks) => {
+      const operations = marks.map(({ id, revision, fanned }) => ({
+        updateOne: { filter: { _id: id, revision }, update: { $set: { fanned } } },
+      }));
+      if (operations.length > 0) await of(kind).bulkWrite(operations, { ordered: false });
+    },
+  };
+}
+
+const referred = { orgId: 1, deletedAt: 1, own: 1 };
+
+async function* chunks(collection: Collection<StoredDocument>, filter: Filter<StoredDocument>) {
+  const cursor = collection.find(filter, { projection: { _id: 1 }, batchSize: chunkSize });
+  let chunk: string[] = [];
+  for await (const { _id } of cursor) {
+    chunk.push(_id);
+    if (chunk.length < chunkSize) continue;
+    yield chunk;
+    chunk = [];
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+/**
+ * One unordered bulk write. Each operation is an upsert filtered by the revision it was built on: where the
+ * revision has moved on, the upsert runs into the unique `_id`, which names the loser.
+ */
+async function writeGuarded(collection: Collection<StoredDocument>, writes: Write[]): Promise<Set<string>> {
+  if (writes.length === 0) return new Set();
+  try {
+    await collection.bulkWrite(writes.map(operation), { ordered: false });
+    return new Set();
+  } catch (error) {
+    if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError()) throw error;
+    const failed = [error.writeErrors].flat();
+    if (failed.length === 0 || failed.some(({ code }) => code !== duplicateKey)) throw error;
+    return new Set(failed.map(({ index }) => writes[index]?.document._id ?? ''));
+  }
+}
+
+function operation({ op, document, guard }: Write): AnyBulkWriteOperation<StoredDocument> {
+  if (guard === null) return { insertOne: { document } };
+  const filter = { _id: document._id, orgId: guard.orgId, revision: guard.revision };
+  if (op === 'put') {
+    const { _id, ...replacement } = document;
+    return { replaceOne: { filter, replacement, upsert: true } };
+  }
+  const { joined, refs = [], at, cut, pending, revision } = document;
+  const update = {
+    $set: { joined, refs, at, revision, ...(cut && { cut }), ...(pending && { pending }) },
+    ...(pending ? {} : { $unset: { pending: '' as const } }),
+  };
+  return { updateOne: { filter, update, upsert: true } };
+}

@@ -1,0 +1,42 @@
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+
+/** The projector's metrics, as `/metrics` shows them. */
+export function createMetrics() {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  return {
+    registry,
+    events: new Counter({
+      name: 'projector_events_total',
+      help: 'Events applied, duplicates and stale ones included',
+      labelNames: ['topic'],
+      registers,
+    }),
+    deadLetters: new Counter({
+      name: 'projector_dead_letters_total',
+      help: 'Records set aside',
+      labelNames: ['topic'],
+      registers,
+    }),
+    late: new Counter({
+      name: 'projector_late_events_total',
+      help: 'Events older on arrival than what Data-As-Of had promised to be complete',
+      labelNames: ['topic'],
+      registers,
+    }),
+    lag: new Gauge({
+      name: 'projector_lag_records',
+      help: 'Records between the applied position and the end of the log',
+      labelNames: ['topic', 'partition'],
+      registers,
+    }),
+    staleness: new Gauge({
+      name: 'projector_watermark_age_seconds',
+      help: 'Age of the watermark',
+      registers,
+    }),
+  };
+}
+
+export type Metrics = ReturnType<typeof createMetrics>;
