@@ -1,0 +1,3 @@
+import type { Attempt } from '../stack.ts';
+
+export const startInDocker = (): Promise<Attempt> => Promise.resolve({ unavailable: 'not supported yet' });

@@ -1,0 +1,77 @@
+import { mkdirSync } from 'node:fs';
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MongoClient } from 'mongodb';
+import { cacheDir, installedOnce } from './cache.ts';
+import { buildEnvironment, goBuildsHere, goInstallInRoot } from './go.ts';
+import { answers } from './ports.ts';
+import { tiedToParent } from './processes.ts';
+import { step } from './progress.ts';
+import { mustRun } from './run.ts';
+import type { Part } from './server.ts';
+
+const version = '2.7.0';
+const goModule = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@v${version}`;
+
+/** Sessions it may hold at PostgreSQL, whose limit of 200 leaves room for the server's own jobs. */
+const poolSizeMax = 100;
+
+const binDir = () => join(cacheDir(), `ferretdb-${version}`);
+
+/** Builds FerretDB from its module: with the host's Go, or with Debian sid's in a root made for that only. */
+export async function installFerretdb(report: (line: string) => void): Promise<void> {
+  await installedOnce(binDir(), async (partial) => {
+    if (await goBuildsHere()) {
+      const env = { ...buildEnvironment, GOBIN: partial };
+      const build = () => mustRun('go', ['install', goModule], { env });
+      await step(report, `FerretDB ${version}: building with Go (about a minute)`, build);
+      return;
+    }
+    const build = async () => {
+      const binary = await goInstallInRoot(join(partial, 'root'), goModule, 'ferretdb');
+      await cp(binary, join(partial, 'ferretdb'));
+      await mustRun('rm', ['-rf', '--one-file-system', join(partial, 'root')]);
+    };
+    await step(report, `FerretDB ${version}: fetching Go from Debian sid and building (minutes)`, build);
+  });
+}
+
+/**
+ * Speaks MongoDB's protocol on a loopback port and keeps the documents in PostgreSQL. It has no users: whoever
+ * can reach the loopback interface of this machine can use it.
+ */
+export function ferretdbPart(dir: string, postgresDir: string, port: number, tied: boolean): Part {
+  mkdirSync(dir, { recursive: true });
+  // PostgreSQL's socket is found by the working folder: its whole path may exceed a socket's 107 bytes.
+  const postgres = `postgres://postgres@/postgres?host=/proc/self/cwd&pool_max_conns=${poolSizeMax}`;
+  const ferretdb = [
+    join(binDir(), 'ferretdb'),
+    `--postgresql-url=${postgres}`,
+    `--listen-addr=127.0.0.1:${port}`,
+    '--no-auth',
+    '--telemetry=disable',
+    '--debug-addr=-',
+    `--state-dir=${dir}`,
+    '--log-level=ERROR',
+  ];
+  const [file = '', ...args] = [...tiedToParent(tied), ...ferretdb];
+  return {
+    command: { name: 'FerretDB', file, args, cwd: postgresDir, logFile: join(dir, 'ferretdb.log') },
+    ready: () => storeServes(port),
+    stopSignal: 'SIGTERM',
+  };
+}
+
+async function storeServes(port: number): Promise<boolean> {
+  if (!(await answers(port))) return false;
+  const client = new MongoClient(`mongodb://127.0.0.1:${port}/`, { serverSelectionTimeoutMS: 2_000 });
+  try {
+    // Listing collections reaches PostgreSQL, which a ping does not.
+    await client.db('admin').listCollections().toArray();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.close();
+  }
+}

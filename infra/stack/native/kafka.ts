@@ -1,0 +1,82 @@
+import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Kafka, logLevel } from 'kafkajs';
+import { cacheDir, installedOnce } from './cache.ts';
+import { kafkaVersion, pom } from './kafka-pom.ts';
+import { log4j, serverProperties } from './kafka-settings.ts';
+import { answers } from './ports.ts';
+import { tiedToParent } from './processes.ts';
+import { step } from './progress.ts';
+import { mustRun } from './run.ts';
+import type { Part } from './server.ts';
+
+/** The installed broker: its jars, and a formatted, empty log folder to copy for each run. */
+export const kafkaDir = (): string => join(cacheDir(), `kafka-${kafkaVersion}`);
+
+const clusterId = 'c3VwcG9ydC1yZWFkLW1vZA';
+
+/** Fetches the broker's jars with Maven and formats the folder that runs copy: that spares each a JVM. */
+export const installKafka = (report: (line: string) => void): Promise<string> =>
+  installedOnce(kafkaDir(), (partial) =>
+    step(report, `Kafka ${kafkaVersion}: fetching (about 54 MB)`, async () => {
+      const libs = join(partial, 'libs');
+      writeFileSync(join(partial, 'pom.xml'), pom);
+      const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${libs}`];
+      await mustRun('mvn', ['-q', '-B', '-f', join(partial, 'pom.xml'), ...goal]);
+      const settings = join(partial, 'format.properties');
+      writeFileSync(
+        settings,
+        serverProperties(join(partial, 'formatted'), { broker: 9092, controller: 9093 }),
+      );
+      const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', settings];
+      await mustRun('java', ['-cp', join(libs, '*'), ...format]);
+    }),
+  );
+
+/** A broker that is its own controller, with its data and `kafka.log` in `dir`. */
+export function kafkaPart(dir: string, ports: { broker: number; controller: number }, tied: boolean): Part {
+  const data = join(dir, 'data');
+  const settings = join(dir, 'server.properties');
+  const tmp = join(dir, 'tmp');
+  mkdirSync(tmp, { recursive: true });
+  if (!existsSync(data)) cpSync(join(kafkaDir(), 'formatted'), data, { recursive: true });
+  writeFileSync(settings, serverProperties(data, ports));
+  writeFileSync(join(dir, 'log4j2.properties'), log4j(join(dir, 'kafka.log')));
+  const java = [
+    'java',
+    '-Xmx512m',
+    // Its native codecs are unpacked there: a shared /tmp may forbid running code.
+    `-Djava.io.tmpdir=${tmp}`,
+    `-Dlog4j2.configurationFile=${join(dir, 'log4j2.properties')}`,
+    '-cp',
+    join(kafkaDir(), 'libs', '*'),
+    'kafka.Kafka',
+    settings,
+  ];
+  const [file = '', ...args] = [...tiedToParent(tied), ...java];
+  return {
+    command: { name: 'Kafka', file, args, cwd: dir, logFile: join(dir, 'kafka.out') },
+    ready: () => brokerServes(ports.broker),
+    stopSignal: 'SIGTERM',
+  };
+}
+
+/** Whether the broker has joined its own cluster, so that a topic can be created on it. */
+async function brokerServes(port: number): Promise<boolean> {
+  if (!(await answers(port))) return false;
+  const admin = new Kafka({
+    brokers: [`127.0.0.1:${port}`],
+    logLevel: logLevel.NOTHING,
+    retry: { retries: 0 },
+    connectionTimeout: 2_000,
+    requestTimeout: 5_000,
+  }).admin();
+  try {
+    await admin.connect();
+    return (await admin.describeCluster()).brokers.length === 1;
+  } catch {
+    return false;
+  } finally {
+    await admin.disconnect();
+  }
+}

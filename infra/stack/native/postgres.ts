@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { appendFile, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cacheDir, installedOnce } from './cache.ts';
+import { debianRoot } from './debian-root.ts';
+import { postgresSettings, prepareStatements } from './postgres-settings.ts';
+import { step } from './progress.ts';
+import { mustRun } from './run.ts';
+import { startServer } from './server.ts';
+import type { Part } from './server.ts';
+
+const programs = '/usr/lib/postgresql/18/bin';
+
+/** Where the data folder appears inside the root file system. */
+const mountPoint = '/data';
+
+const rootDir = () => join(cacheDir(), 'documentdb-sid-1');
+
+/** An initialized, empty data folder for each run to copy; another one for other settings. */
+const templateDir = () => {
+  const print = createHash('sha256').update(postgresSettings).update(prepareStatements.join()).digest('hex');
+  return join(cacheDir(), `documentdb-template-${print.slice(0, 8)}`);
+};
+
+export const postgresInstalled = (): boolean => existsSync(rootDir());
+
+/** Debian sid's PostgreSQL 18 with DocumentDB in a root file system of its own: the host's Debian has neither. */
+export async function installPostgres(report: (line: string) => void): Promise<void> {
+  await installedOnce(rootDir(), (partial) =>
+    step(report, 'PostgreSQL 18 with DocumentDB: installing (657 MB on disk)', async () => {
+      await debianRoot(partial, ['postgresql-18-documentdb']);
+      await mkdir(join(partial, mountPoint));
+    }),
+  );
+  await installedOnce(templateDir(), (partial) =>
+    step(report, 'PostgreSQL 18 with DocumentDB: initializing', () => initialize(partial)),
+  );
+}
+
+async function initialize(dir: string): Promise<void> {
+  const data = join(dir, 'data');
+  await mkdir(data, { mode: 0o700 });
+  await mustRun('chroot', [rootDir(), 'id', '-u', 'postgres']).then((uid) =>
+    mustRun('chown', [uid.trim(), data]),
+  );
+  const locale = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--encoding=UTF8'];
+  await inRoot(data, [`${programs}/initdb`, '-D', mountPoint, '-U', 'postgres', '-A', 'trust', ...locale]);
+  await appendFile(join(data, 'postgresql.conf'), postgresSettings);
+  const server = await startServer([part(data, join(dir, 'initialize.log'), true)]);
+  const statements = prepareStatements.flatMap((statement) => ['-c', statement]);
+  try {
+    await inRoot(data, ['psql', '-h', mountPoint, '-U', 'postgres', '-v', 'ON_ERROR_STOP=1', ...statements]);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** The server, on a socket in its data folder only. The folder is copied from the template when absent. */
+export async function postgresPart(dir: string, logFile: string, tied: boolean): Promise<Part> {
+  if (!existsSync(dir)) {
+    await mustRun('cp', ['--archive', '--reflink=auto', join(templateDir(), 'data'), dir]);
+  }
+  return part(dir, logFile, tied);
+}
+
+function part(data: string, logFile: string, tied: boolean): Part {
+  const [file = '', ...args] = enterRoot(data, [`${programs}/postgres`, '-D', mountPoint], tied);
+  return {
+    command: { name: 'PostgreSQL', file, args, cwd: data, logFile },
+    ready: (pid) => Promise.resolve(postmasterIsReady(data, pid)),
+    // "Fast": ends the sessions, writes a checkpoint, exits.
+    stopSignal: 'SIGINT',
+  };
+}
+
+/** Its pid file begins with the pid, for an older file may survive a kill; line 8 says whether it takes sessions. */
+function postmasterIsReady(data: string, pid: number): boolean {
+  const file = join(data, 'postmaster.pid');
+  if (!existsSync(file)) return false;
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return Number(lines[0]) === pid && lines[7]?.trim() === 'ready';
+}
+
+const inRoot = (data: string, command: string[]) => {
+  const [file = '', ...args] = enterRoot(data, command, true);
+  return mustRun(file, args);
+};
+
+/**
+ * The command as user postgres inside the root file system, with `data` mounted there. The mount exists in
+ * the command's own mount namespace only: it needs no unmounting and other runs do not see it. Every step
+ * replaces the one before (`exec`), so the pid is that of the command itself.
+ */
+function enterRoot(data: string, command: string[], tied: boolean): string[] {
+  const mountAndEnter = `mount --bind "$0" "$1${mountPoint}" && exec chroot "$@"`;
+  const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups'];
+  // The kernel drops the parent-death signal on a change of user, so it is asked for together with that.
+  const untilParentDies = tied ? ['--pdeathsig=QUIT'] : [];
+  const unshare = ['unshare', '--mount', '--propagation', 'private'];
+  const enter = ['sh', '-c', mountAndEnter, data, rootDir()];
+  return [...unshare, ...enter, ...asPostgres, ...untilParentDies, '--', ...command];
+}

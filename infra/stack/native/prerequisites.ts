@@ -1,0 +1,75 @@
+import { join } from 'node:path';
+import { cacheDir, withLock } from './cache.ts';
+import { step } from './progress.ts';
+import { mustRun, run } from './run.ts';
+
+/** A tool of the host that installing or running needs, and the Debian package that brings it. */
+type Tool = { what: string; package: string; present: () => Promise<boolean> };
+
+const java: Tool = {
+  what: 'Java ≥ 17',
+  // The release's own default: 17 on Debian 12, 21 on Debian 13.
+  package: 'default-jre-headless',
+  present: async () => javaVersion((await run('java', ['-version'])).output) >= 17,
+};
+const maven: Tool = {
+  what: 'Maven',
+  package: 'maven',
+  present: async () => (await run('mvn', ['-v'])).ok,
+};
+const mmdebstrap: Tool = {
+  what: 'mmdebstrap',
+  package: 'mmdebstrap',
+  present: async () => (await run('mmdebstrap', ['--version'])).ok,
+};
+
+/** The major version in what `java -version` prints, such as `openjdk version "17.0.15"`; 0 if there is none. */
+export const javaVersion = (output: string): number => Number(/version "(\d+)/.exec(output)?.[1] ?? 0);
+
+/** What no package can bring, in a clause; undefined where the native stack can run. */
+export async function obstacle(): Promise<string | undefined> {
+  if (process.platform !== 'linux') return 'needs Linux: the store runs in a Debian root file system';
+  if (process.getuid?.() !== 0) return 'needs root rights, to run the store in a Debian root file system';
+  const mountable = await run('unshare', ['--mount', '--propagation', 'private', 'true']);
+  if (!mountable.ok) return 'needs the right to mount (CAP_SYS_ADMIN), which this container withholds';
+  return undefined;
+}
+
+/**
+ * Installs what is missing from Debian's packages. Answers what cannot be had, in a clause, or undefined.
+ * Maven and mmdebstrap are asked for only while something is still to be installed with them.
+ */
+export async function provideTools(
+  report: (line: string) => void,
+  stillToInstall: { kafka: boolean; store: boolean },
+): Promise<string | undefined> {
+  const needed = [
+    java,
+    ...(stillToInstall.kafka ? [maven] : []),
+    ...(stillToInstall.store ? [mmdebstrap] : []),
+  ];
+  const present = await Promise.all(needed.map((tool) => tool.present()));
+  const missing = needed.filter((_, index) => !present[index]);
+  if (missing.length === 0) return undefined;
+  const names = missing.map(({ what }) => what).join(', ');
+  if (!(await run('apt-get', ['--version'])).ok)
+    return `needs ${names}: install them, or run on Debian as root`;
+  const packages = missing.map((tool) => tool.package);
+  try {
+    await step(report, `Debian packages ${packages.join(', ')}: installing`, () => aptInstall(packages));
+  } catch (error) {
+    return `needs ${names}, and installing them failed: ${String(error)}`;
+  }
+  return undefined;
+}
+
+async function aptInstall(packages: string[]): Promise<void> {
+  const env = { DEBIAN_FRONTEND: 'noninteractive' };
+  const wait = ['-o', 'DPkg::Lock::Timeout=300'];
+  await mustRun('mkdir', ['-p', cacheDir()]);
+  await withLock(join(cacheDir(), 'apt.lock'), async () => {
+    // An index that is partly out of reach (another vendor's) must not hinder Debian's own packages.
+    await run('apt-get', ['update', ...wait], { env });
+    await mustRun('apt-get', ['install', '--yes', '--no-install-recommends', ...wait, ...packages], { env });
+  });
+}

@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A process, told apart from a later one that got the same pid by when it started, in the kernel's ticks. */
+export type ProcessRecord = { name: string; pid: number; startTicks: string };
+
+export type Command = {
+  name: string;
+  file: string;
+  args: string[];
+  cwd: string;
+  /** Receives standard output and error, appended. */
+  logFile: string;
+};
+
+/** How long a process may take to stop by itself before it is killed, in milliseconds. */
+const stopGraceMs = 8_000;
+
+/** Starts a command as the leader of its own process group, so that no Ctrl-C meant for a test reaches it. */
+export function launch(command: Command): ProcessRecord {
+  const log = openSync(command.logFile, 'a');
+  const child = spawn(command.file, command.args, {
+    cwd: command.cwd,
+    detached: true,
+    stdio: ['ignore', log, log],
+  });
+  closeSync(log);
+  if (child.pid === undefined) throw new Error(`${command.file} could not be started: is it installed?`);
+  child.on('error', () => undefined);
+  child.unref();
+  return { name: command.name, pid: child.pid, startTicks: statOf(child.pid)?.startTicks ?? '' };
+}
+
+/** Words before a command that have the kernel kill it when the process that launched it dies. */
+export const tiedToParent = (tied: boolean, signal = 'KILL'): string[] =>
+  tied ? ['setpriv', '--pdeathsig', signal, '--'] : [];
+
+export function isRunning(record: ProcessRecord): boolean {
+  const stat = statOf(record.pid);
+  return stat !== undefined && stat.startTicks === record.startTicks && stat.state !== 'Z';
+}
+
+/** Sends a signal to a process and its direct children, unless it is gone. */
+export function signalTree(record: ProcessRecord, signal: NodeJS.Signals): void {
+  if (!isRunning(record)) return;
+  const pids = [record.pid, ...childrenOf(record.pid)];
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It ended in between.
+    }
+  }
+}
+
+/** Asks a process to stop, waits, and kills it when it takes longer than the grace. */
+export async function stopProcess(record: ProcessRecord, signal: NodeJS.Signals): Promise<void> {
+  if (!isRunning(record)) return;
+  process.kill(record.pid, 'SIGCONT');
+  process.kill(record.pid, signal);
+  if (await untilGone(record, stopGraceMs)) return;
+  signalTree(record, 'SIGKILL');
+  await untilGone(record, stopGraceMs);
+}
+
+/** True once the process is gone; false when it still is there after `limitMs`. */
+export async function untilGone(record: ProcessRecord, limitMs: number): Promise<boolean> {
+  const deadline = Date.now() + limitMs;
+  while (isRunning(record)) {
+    if (Date.now() > deadline) return false;
+    await delay(20);
+  }
+  return true;
+}
+
+function statOf(pid: number): { state: string; startTicks: string } | undefined {
+  const file = `/proc/${pid}/stat`;
+  if (!existsSync(file)) return undefined;
+  try {
+    // The command's name, in parentheses, may hold spaces: the fields are counted after it.
+    const fields = readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    return { state: fields[0] ?? '', startTicks: fields[19] ?? '' };
+  } catch {
+    return undefined;
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    return children.split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}

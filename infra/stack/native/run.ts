@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process';
+
+export type Run = { ok: boolean; output: string };
+
+export type RunOptions = {
+  cwd?: string;
+  env?: Record<string, string | undefined>;
+  /** After that long the command is killed and counts as failed, in milliseconds. */
+  limitMs?: number;
+};
+
+/** Characters of output that are kept: its end, where a failing command says why. */
+const outputKeptMax = 20_000;
+
+/** Runs a command to its end, without a shell. A command that does not exist is a failed one. */
+export const run = (file: string, args: string[], options: RunOptions = {}): Promise<Run> =>
+  new Promise((resolve) => {
+    const child = spawn(file, args, {
+      cwd: options.cwd,
+      env: { ...process.env, ...options.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(options.limitMs === undefined ? {} : { timeout: options.limitMs, killSignal: 'SIGKILL' }),
+    });
+    let output = '';
+    const keep = (chunk: Buffer) => {
+      output = (output + chunk.toString()).slice(-outputKeptMax);
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    child.once('error', (error) => resolve({ ok: false, output: error.message }));
+    child.once('close', (code) => resolve({ ok: code === 0, output }));
+  });
+
+/** The same for a command that has to succeed: rejects with the end of what it printed. */
+export async function mustRun(file: string, args: string[], options: RunOptions = {}): Promise<string> {
+  const { ok, output } = await run(file, args, options);
+  if (ok) return output;
+  const end = output.trim().split('\n').slice(-15).join('\n');
+  throw new Error(`${file} ${args.slice(0, 3).join(' ')} … failed:\n${end}`);
+}
