@@ -1,0 +1,78 @@
+import type { Db } from 'mongodb';
+import { kinds } from '../../shared/documents/document.ts';
+import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { encode, type Event } from '../support/events.ts';
+import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
+import { createRandom } from '../support/random.ts';
+import { fold } from './fold.ts';
+import { randomHistory } from './history.ts';
+
+/** Seeds from `SEED` upwards; a failure names its own. */
+const firstSeed = Number(process.env.SEED ?? 1);
+const seeds = Array.from({ length: Number(process.env.SEEDS ?? 24) }, (_, index) => firstSeed + index);
+
+describe('documents equal the pure fold of the log, whatever the interleaving', () => {
+  let rig: Rig;
+  let projectors: Awaited<ReturnType<typeof runProjector>>[];
+
+  beforeAll(async () => {
+    rig = await createRig(3);
+    projectors = await Promise.all([runProjector(rig), runProjector(rig), runProjector(rig)]);
+  }, 120_000);
+
+  afterAll(async () => {
+    await Promise.all(projectors.map((projector) => projector.stop()));
+    await rig.close();
+  }, 120_000);
+
+  test.each(seeds)('seed %i', async (seed) => {
+    // given a random history, produced in bursts while three projectors consume
+    const history = randomHistory(seed, 500);
+    await produce(rig, history, seed);
+    // and, for some, a projector that leaves and another that joins meanwhile
+    if (seed % 6 === 0) {
+      const leaving = projectors.shift();
+      await Promise.all([leaving?.stop(), runProjector(rig).then((joined) => projectors.push(joined))]);
+    }
+    // when all of it has been applied
+    await applied(rig, () => projectors.flatMap(({ fatal }) => fatal));
+    // then each document is what the fold says
+    const actual = await readDocuments(rig.database, seed);
+    expect({ seed, documents: actual }).toEqual({ seed, documents: expectedDocuments(history) });
+  }, 120_000);
+});
+
+/** Produces the history: the order within a key is kept, the order between keys and topics is not. */
+async function produce({ producer, config }: Rig, history: Event[], seed: number): Promise<void> {
+  const random = createRandom(seed + 1_000_000);
+  const queues = [...Map.groupBy(history, ({ id }) => id).values()];
+  while (queues.length > 0) {
+    const burst = new Map<string, ReturnType<typeof encode>[]>();
+    for (let count = 1 + random.int(80); count > 0 && queues.length > 0; count -= 1) {
+      const index = random.int(queues.length);
+      const queue = queues[index] ?? [];
+      const event = queue.shift();
+      if (queue.length === 0) queues.splice(index, 1);
+      if (!event) continue;
+      const topic = topicOf(event.kind, config.TOPIC_PREFIX);
+      const record = encode(event, random.chance(0.5) ? 'structured' : 'binary');
+      burst.set(topic, [...(burst.get(topic) ?? []), record]);
+    }
+    await producer.sendBatch({ topicMessages: [...burst].map(([topic, messages]) => ({ topic, messages })) });
+  }
+}
+
+async function readDocuments(database: Db, seed: number): Promise<Record<string, unknown>> {
+  const documents: Record<string, unknown> = {};
+  for (const kind of kinds) {
+    const orgId = { $in: [`org_${seed}_0`, `org_${seed}_1`] };
+    const found = await collectionOf(database, kind).find({ orgId, deletedAt: { $exists: false } }).toArray();
+    for (const { _id, version, own, joined, orgId: org } of found) {
+      documents[_id] = { kind, orgId: org, version, own, joined };
+    }
+  }
+  return documents;
+}
+
+const expectedDocuments = (history: Event[]) => Object.fromEntries(fold(history));

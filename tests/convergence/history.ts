@@ -1,0 +1,163 @@
+import { kinds, type Kind } from '../../shared/documents/document.ts';
+import type { Event } from '../support/events.ts';
+import { createRandom, type Random } from '../support/random.ts';
+
+/**
+ * A random history of a few entities that refer to each other: children first, renames after embedding,
+ * deletions, re-creations, tombstones, moves to another parent, references across organizations, duplicates,
+ * stale versions, and records under the wrong organization. Same seed, same history.
+ */
+export function randomHistory(seed: number, length: number): Event[] {
+  const random = createRandom(seed);
+  const versions = new Map<string, number>();
+  const history: Event[] = [];
+  const base = Date.UTC(2026, 0, 1);
+  for (let step = 0; step < length; step += 1) {
+    const kind = random.pick(weighted);
+    const number = random.int(population[kind]);
+    const id = idOf(seed, kind, number);
+    // An entity belongs to one organization; once in a while a record claims another.
+    const orgId = `org_${seed}_${(number + (random.chance(0.02) ? 1 : 0)) % 2}`;
+    const time = new Date(base + step * 1_000 + random.int(5_000));
+    const known = versions.get(id) ?? 0;
+    const repeat = history.filter((event) => event.id === id);
+    if (repeat.length > 0 && random.chance(0.15)) {
+      history.push(random.pick(repeat));
+      continue;
+    }
+    const version = known + 1 + random.int(3);
+    versions.set(id, version);
+    const fate = random.int(100);
+    const event = { kind, id, orgId, version, time };
+    if (known > 0 && fate < 8) history.push({ ...event, op: 'deleted' });
+    else if (known > 0 && fate < 12) history.push({ ...event, op: 'tombstone' });
+    else {
+      const op = known === 0 ? 'created' : 'updated';
+      history.push({ ...event, op, data: stateOf(random, seed, kind, id, time) });
+    }
+  }
+  return history;
+}
+
+/** Few ids of each kind, so that histories collide. */
+const population: Record<Kind, number> = {
+  apiKey: 2,
+  contact: 5,
+  user: 3,
+  agent: 3,
+  tag: 4,
+  topic: 4,
+  channel: 4,
+  ticket: 5,
+  conversation: 8,
+  message: 24,
+  qa: 3,
+};
+
+const weights: Partial<Record<Kind, number>> = { contact: 3, channel: 3, ticket: 4, conversation: 6, message: 12 };
+const weighted = kinds.flatMap((kind) => Array.from({ length: weights[kind] ?? 1 }, () => kind));
+
+const prefixes: Record<Kind, string> = {
+  apiKey: 'key_',
+  contact: 'con_',
+  user: 'user_',
+  agent: 'agent_',
+  tag: 'tag_',
+  topic: 'topic_',
+  channel: 'chan_',
+  ticket: 'ti_',
+  conversation: 'conv_',
+  message: 'msg_',
+  qa: 'qa_',
+};
+
+const idOf = (seed: number, kind: Kind, number: number) => `${prefixes[kind]}${seed}_${number}`;
+
+function stateOf(random: Random, seed: number, kind: Kind, id: string, time: Date): Record<string, unknown> {
+  const some = (of: Kind) => idOf(seed, of, random.int(population[of] + 1));
+  const several = (of: Kind) => Array.from({ length: random.int(4) }, () => some(of));
+  const maybe = <T>(value: T): T | null => (random.chance(0.7) ? value : null);
+  const name = `${kind} ${random.int(1_000)}`;
+  const createdAt = new Date(Date.UTC(2026, 0, 1) + random.int(50) * 1_000).toISOString();
+  const common = { id, createdAt, updatedAt: time.toISOString() };
+  switch (kind) {
+    case 'apiKey':
+      return {
+        ...common,
+        name,
+        mode: 'live',
+        tokenSha256: random.int(1_000_000).toString(16).padStart(64, 'A'),
+        access: 'read',
+        archivedAt: maybe(time.toISOString()),
+      };
+    case 'contact':
+      return { id, name: maybe(name), email: maybe({ email: `${name}@example.com`, verified: random.chance(0.5) }) };
+    case 'user':
+      return { id, name: maybe(name), email: 'user@example.com' };
+    case 'agent':
+      return { id, name, disabled: random.chance(0.5) };
+    case 'tag':
+      return { id, name };
+    case 'topic':
+      return { id, name, color: maybe('#aa00ff') };
+    case 'channel':
+      return { ...common, ...channelState(random, some, maybe), name };
+    case 'ticket':
+      return {
+        ...common,
+        title: name,
+        status: random.pick(['open', 'snoozed', 'resolved', 'closed']),
+        requesterId: some('contact'),
+        tagIds: several('tag'),
+        topicIds: several('topic'),
+        estimatedScore: maybe(1 + random.int(5)),
+      };
+    case 'conversation':
+      return {
+        ...common,
+        ticketId: some('ticket'),
+        role: random.pick(['primary', 'side']),
+        title: name,
+        status: random.pick(['resolved', 'archived', 'needs_follow_up']),
+        supportLevel: random.pick(['ai', 'human']),
+        channelId: some('channel'),
+        contactId: some('contact'),
+        assignedUserId: maybe(some('user')),
+        topicIds: several('topic'),
+        tagIds: several('tag'),
+        urgencyScore: maybe(1 + random.int(3)),
+        waitingSince: maybe(createdAt),
+      };
+    case 'message': {
+      const author = random.pick([
+        { role: 'user', author: { type: 'contact', id: some('contact') } },
+        { role: 'human', author: { type: 'user', id: some('user') } },
+        { role: 'assistant', author: { type: 'ai_agent', id: some('agent') } },
+        { role: 'system' },
+      ]);
+      const content = maybe(`${name} 👩‍👩‍👧 `.repeat(random.int(30)));
+      return { ...common, ...author, conversationId: some('conversation'), type: 'chat', content, attachments: [] };
+    }
+    case 'qa':
+      return { ...common, question: name, questionVariations: ['b', 'a', 'é', '😀'], answer: name, agentId: maybe(some('agent')) };
+  }
+}
+
+function channelState(random: Random, some: (of: Kind) => string, maybe: <T>(value: T) => T | null) {
+  const on = { enabled: true };
+  return {
+    type: 'form',
+    agentId: maybe(some('agent')),
+    archivedAt: random.chance(0.2) ? '2026-02-01T00:00:00+01:00' : null,
+    settings: {
+      aiSummary: on,
+      urgency: on,
+      insights: on,
+      topics: on,
+      aiDisclosure: on,
+      utmTagging: on,
+      autoResolve: {},
+    },
+    form: { title: 'Contact us', fields: [], routesToChannelId: maybe(some('channel')), allowedDomains: [] },
+  };
+}

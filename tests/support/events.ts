@@ -1,0 +1,39 @@
+import type { Kind } from '../../shared/documents/document.ts';
+
+/** An entity's change as the product means it, before it is encoded. */
+export type Event = {
+  kind: Kind;
+  id: string;
+  orgId: string;
+  version: number;
+  op: 'created' | 'updated' | 'deleted' | 'tombstone';
+  data?: Record<string, unknown>;
+  time: Date;
+};
+
+export type Produced = { key: string; value: string | null; headers: Record<string, string> };
+
+/** Encodes an event in CloudEvents' structured or binary mode; a tombstone is a null value. */
+export function encode(event: Event, mode: 'structured' | 'binary'): Produced {
+  if (event.op === 'tombstone') return { key: event.id, value: null, headers: {} };
+  const attributes = {
+    specversion: '1.0',
+    id: `${event.id}-${event.version}-${event.time.getTime()}`,
+    source: '/tests',
+    type: `support.${event.kind}.${event.op}.v1`,
+    subject: event.id,
+    time: event.time.toISOString(),
+    orgid: event.orgId,
+    entityversion: event.version,
+  };
+  if (mode === 'structured') {
+    const value = JSON.stringify({ ...attributes, ...(event.data ? { data: event.data } : {}) });
+    return { key: event.id, value, headers: { 'content-type': 'application/cloudevents+json; charset=utf-8' } };
+  }
+  const headers = Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`ce_${name}`, String(value)]));
+  return {
+    key: event.id,
+    value: event.data ? JSON.stringify(event.data) : null,
+    headers: { ...headers, 'content-type': 'application/json' },
+  };
+}

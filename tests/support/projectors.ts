@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import { Kafka, logLevel, type Admin, type Producer } from 'kafkajs';
+import { MongoClient } from 'mongodb';
+import { pino } from 'pino';
+import { kinds } from '../../shared/documents/document.ts';
+import { createTopics } from '../../services/cli/topics.ts';
+import { projectorConfig } from '../../services/projector/config.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { createKafka } from '../../services/projector/kafka.ts';
+import { createMetrics } from '../../services/projector/metrics.ts';
+import { startProjector } from '../../services/projector/projector.ts';
+import { createMongo } from '../../shared/runtime/mongo.ts';
+import { progressOf } from '../../shared/runtime/generation.ts';
+
+/** A bus and a store of a test's own: topics and databases under a name that nothing else has. */
+export async function createRig(partitions = 3) {
+  const name = `t${randomBytes(5).toString('hex')}`;
+  const environment = {
+    KAFKA_BROKERS: process.env.KAFKA_BROKERS,
+    MONGODB_URL: process.env.MONGODB_URL,
+    DATABASE_NAME: name,
+    TOPIC_PREFIX: `${name}.`,
+    CONSUMER_GROUP: name,
+    LOG_LEVEL: process.env.LOG_LEVEL ?? 'silent',
+  };
+  const result = projectorConfig(environment);
+  if ('faults' in result) throw new Error(result.faults.join('\n'));
+  const { config } = result;
+  const kafka = new Kafka({ brokers: config.KAFKA_BROKERS, logLevel: logLevel.NOTHING });
+  const admin = kafka.admin();
+  const producer = kafka.producer({ allowAutoTopicCreation: false });
+  await Promise.all([admin.connect(), producer.connect()]);
+  await createTopics(admin, config.TOPIC_PREFIX, partitions);
+  const mongo = new MongoClient(config.MONGODB_URL);
+  const topics = kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX));
+  return {
+    name,
+    environment,
+    config,
+    topics,
+    admin,
+    producer,
+    mongo,
+    control: mongo.db(name),
+    database: mongo.db(`${name}_g1`),
+    close: async () => {
+      await mongo.db(name).dropDatabase();
+      await mongo.db(`${name}_g1`).dropDatabase();
+      await Promise.all([admin.disconnect(), producer.disconnect(), mongo.close()]);
+    },
+  };
+}
+
+export type Rig = Awaited<ReturnType<typeof createRig>>;
+export type { Admin, Producer };
+
+/** Runs a projector in this process, as one of the rig's group. */
+export async function runProjector({ config, topics }: Rig) {
+  const logger = pino({ level: config.LOG_LEVEL });
+  const mongo = createMongo(config.MONGODB_URL, 'test');
+  const fatal: Error[] = [];
+  const projector = await startProjector({
+    config,
+    kafka: createKafka(config, logger),
+    mongo,
+    metrics: createMetrics(),
+    logger,
+    topics,
+    now: () => new Date(),
+    onFatal: (error) => fatal.push(error),
+  });
+  return {
+    fatal,
+    stop: async () => {
+      await projector.stop();
+      await mongo.close();
+    },
+  };
+}
+
+/** Resolves once every record that is in the log now has been applied, as recorded by the projectors. */
+export async function applied({ admin, control, topics }: Rig, fatal: () => Error[] = () => []): Promise<void> {
+  const ends = await Promise.all(
+    topics.map(async (topic) =>
+      (await admin.fetchTopicOffsets(topic)).map(({ partition, high }) => ({ topic, partition, end: Number(high) })),
+    ),
+  );
+  for (;;) {
+    const [error] = fatal();
+    if (error) throw error;
+    const progress = await progressOf(control).find().toArray();
+    const positions = new Map(progress.map(({ topic, partition, position }) => [`${topic}/${partition}`, position]));
+    const open = ends.flat().filter(({ topic, partition, end }) => (positions.get(`${topic}/${partition}`) ?? 0) < end);
+    if (open.length === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
