@@ -1,0 +1,91 @@
+import { zstdCompressSync } from 'node:zlib';
+import kafkajs from 'kafkajs';
+import lz4 from 'lz4-napi';
+import snappy from 'snappy';
+import { batchBytesMax, codecs, registerCodecs, type Codec } from './codecs.ts';
+
+const names = Object.keys(codecs) as (keyof typeof codecs)[];
+const codecOf = (name: keyof typeof codecs): Codec => codecs[name];
+const long = Buffer.from(Array.from({ length: 40_000 }, (_, index) => `record ${index * 7919}`).join('\n'));
+
+test.each(names)('what %s compresses, it gives back', async (name) => {
+  for (const content of [Buffer.alloc(0), Buffer.from('a'), long]) {
+    const compressed = await codecOf(name).compress(content);
+    expect((await codecOf(name).decompress(compressed, batchBytesMax)).equals(content)).toBe(true);
+  }
+});
+
+test.each(names)('%s refuses bytes that are none of its own, or are cut short', async (name) => {
+  const whole = await codecOf(name).compress(long);
+  for (const content of [
+    Buffer.from('no such thing'),
+    whole.subarray(0, whole.length - 30),
+    Buffer.alloc(0),
+  ]) {
+    await expect(codecOf(name).decompress(content, batchBytesMax)).rejects.toThrow();
+  }
+});
+
+test.each(names)('%s refuses a batch that would grow beyond the bound', async (name) => {
+  const compressed = await codecOf(name).compress(Buffer.alloc(100_000));
+  await expect(codecOf(name).decompress(compressed, 99_999)).rejects.toThrow();
+  expect(await codecOf(name).decompress(compressed, 100_000)).toHaveLength(100_000);
+});
+
+// Written by the Java client's own codecs and by the lz4, zstd and snappy programs, not by what is tested here.
+test.each([
+  ['gzip', 'Java', '1f8b08000000000000ffcb48cdc9c957c8209604006a762cb92f000000'],
+  ['snappy', 'Java', '82534e415050590000000001000000010000000b2f1468656c6c6f20a20600'],
+  ['snappy', 'C, one bare block', '2f1468656c6c6f20a20600'],
+  ['lz4', 'Java', '04224d18604082100000006f68656c6c6f200600115068656c6c6f00000000'],
+  [
+    'lz4',
+    'C, all checksums',
+    '04224d187440bd100000006f68656c6c6f200600115068656c6c6f8610ecb700000000a8f4e0c1',
+  ],
+  ['zstd', 'Java', '28b52ffd00586400003068656c6c6f200100029522010000'],
+  ['zstd', 'C, with checksum', '28b52ffd04586500003068656c6c6f2001000295225ab1761b'],
+] as const)('a %s batch written in %s is read', async (name, _, hex) => {
+  const content = await codecOf(name).decompress(Buffer.from(hex, 'hex'), batchBytesMax);
+  expect(content.toString()).toBe('hello hello hello hello hello hello hello hello');
+});
+
+test('streams written in several goes are read whole', async () => {
+  const [first, second] = [Buffer.from('first '.repeat(20_000)), Buffer.from('second')];
+  const both = Buffer.concat([first, second]).toString();
+  const snappyParts = [await codecs.snappy.compress(first), await codecs.snappy.compress(second)];
+  const inFrames = {
+    snappy: Buffer.concat(snappyParts),
+    zstd: Buffer.concat([zstdCompressSync(first), zstdCompressSync(second)]),
+    lz4: Buffer.concat([
+      lz4.compressFrameSync(first, { contentChecksum: true }),
+      lz4.compressFrameSync(second),
+    ]),
+    gzip: Buffer.concat([await codecs.gzip.compress(first), await codecs.gzip.compress(second)]),
+  };
+  for (const name of names) {
+    expect((await codecOf(name).decompress(inFrames[name], batchBytesMax)).toString() === both).toBe(true);
+  }
+});
+
+test('a bare snappy block is read, and one that claims four gigabytes is refused before any is reserved', async () => {
+  expect((await codecs.snappy.decompress(await snappy.compress(long), batchBytesMax)).equals(long)).toBe(
+    true,
+  );
+  const claim = Buffer.from([0xff, 0xff, 0xff, 0xff, 0x0f, 0, 0x41]);
+  await expect(codecs.snappy.decompress(claim, batchBytesMax)).rejects.toThrow('larger than');
+});
+
+test('kafkajs has every codec once they are registered, and an error of theirs says which batch', async () => {
+  registerCodecs();
+  for (const type of [1, 2, 3, 4] as const) {
+    const codec = (kafkajs.CompressionCodecs[type] as () => KafkaCodec)();
+    expect((await codec.decompress(await codec.compress({ buffer: long }))).equals(long)).toBe(true);
+    await expect(codec.decompress(Buffer.from('not compressed'))).rejects.toThrow(/batch of 14 bytes/);
+  }
+});
+
+type KafkaCodec = {
+  compress: (encoder: { buffer: Buffer }) => Promise<Buffer>;
+  decompress: (content: Buffer) => Promise<Buffer>;
+};

@@ -1,0 +1,42 @@
+import type { BusRecord } from './change.ts';
+
+/** The records that the tests of `parse` are given: a tag in either content mode. */
+
+export const position = { partition: 2, offset: 7, timestampMs: Date.UTC(2026, 0, 2) };
+export const tag = { id: 'tag_1', name: 'Billing' };
+export const attributes = {
+  specversion: '1.0',
+  id: 'evt_1',
+  source: '/support/product',
+  type: 'support.tag.updated.v1',
+  subject: 'tag_1',
+  time: '2026-01-01T01:00:00.5+01:00',
+  orgid: 'org_1',
+  entityversion: 3,
+};
+export type Given = Record<string, unknown>;
+export type Headers = BusRecord['headers'];
+export const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
+export const record = (value: Buffer | null, headers: Headers = {}, key = 'tag_1'): BusRecord => ({
+  key: Buffer.from(key),
+  value,
+  headers,
+  position,
+});
+export const structured = (given: Given = {}, contentType?: string) =>
+  record(bytes({ ...attributes, data: tag, ...given }), contentType ? { 'content-type': contentType } : {});
+export const ce = (given: Given = {}): Headers =>
+  Object.fromEntries(
+    Object.entries({ ...attributes, ...given })
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [`ce_${name}`, Buffer.from(String(value))]),
+  );
+export const binary = (value: Buffer | null, given: Given = {}, headers: Headers = {}) =>
+  record(value, { 'content-type': 'application/json', ...ce(given), ...headers });
+export function tagBytes() {
+  return bytes(tag);
+}
+
+export function upperCase(headers: Headers): Headers {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]));
+}

@@ -1,0 +1,224 @@
+import fc from 'fast-check';
+import { kinds, type Kind } from '../../../shared/documents/document.ts';
+import { attributes, bytes, ce, record } from './example-records.ts';
+import { parse } from './parse.ts';
+
+const at = '2026-01-01T00:00:00.123456789+01:00';
+const read = new Date('2025-12-31T23:00:00.123Z');
+const email = {
+  inbox: 'help@example.com',
+  displayName: 'Help',
+  provider: 'microsoft',
+  connection: { status: 'connected', lastSyncedAt: at, credentials: 'canary', syncState: { a: 'canary' } },
+  aiMode: { mode: 'off' },
+  signatures: { useForNewMessages: true, useForReplies: false },
+};
+const off = { enabled: false };
+const settings = {
+  aiSummary: off,
+  urgency: off,
+  insights: off,
+  topics: off,
+  aiDisclosure: off,
+  utmTagging: off,
+  autoResolve: {},
+};
+
+/** One valid state of each kind, as sparse as the contract allows save what the tests below look at. */
+const examples: { [K in Kind]: { id: string } & Record<string, unknown> } = {
+  apiKey: {
+    id: 'key_1',
+    name: 'CI',
+    mode: 'live',
+    tokenSha256: 'AB'.repeat(32),
+    access: 'read',
+    createdAt: at,
+  },
+  contact: { id: 'con_1', email: { email: 'a@example.com', verified: false } },
+  user: { id: 'user_1', email: 'b@example.com' },
+  agent: { id: 'agent_1', name: 'Robin', disabled: false },
+  tag: { id: 'any', name: 'Billing' },
+  topic: { id: 'any', name: 'Refunds', color: '#12aBcd' },
+  channel: { id: 'chan_1', type: 'email', name: 'Help', createdAt: at, updatedAt: at, settings, email },
+  ticket: {
+    id: 'ti_1',
+    title: 'T',
+    status: 'open',
+    requesterId: 'con_1',
+    tagIds: [],
+    topicIds: [],
+    createdAt: at,
+    updatedAt: at,
+  },
+  conversation: {
+    id: 'conv_1',
+    ticketId: 'ti_1',
+    role: 'primary',
+    title: 'T',
+    status: 'archived',
+    supportLevel: 'ai',
+    channelId: 'chan_1',
+    contactId: 'con_1',
+    topicIds: [],
+    tagIds: [],
+    createdAt: at,
+    updatedAt: at,
+  },
+  message: {
+    id: 'msg_1',
+    conversationId: 'conv_1',
+    type: 'chat',
+    role: 'user',
+    attachments: [],
+    createdAt: at,
+  },
+  qa: { id: 'any', question: 'Q', questionVariations: [], answer: 'A', createdAt: at, updatedAt: at },
+};
+
+const matching = (pattern: RegExp) => expect.stringMatching(pattern) as string;
+
+const withData = (kind: Kind, data: { id: string }) =>
+  record(bytes({ ...attributes, type: `support.${kind}.created.v1`, subject: data.id, data }), {}, data.id);
+
+test.each(kinds)('a %s is read, and what the contract does not name is not kept', (kind) => {
+  const parsed = parse(kind, withData(kind, { ...examples[kind], canary: 'canary' } as { id: string }));
+  expect(parsed).toMatchObject({ change: { op: 'upsert', id: examples[kind].id } });
+  expect(JSON.stringify(parsed)).not.toContain('canary');
+});
+
+test('instants are kept to the millisecond, in whatever offset they come', () => {
+  expect(parse('ticket', withData('ticket', examples.ticket))).toMatchObject({
+    change: { own: { createdAt: read } },
+  });
+});
+
+test.each(kinds.filter((kind) => !['tag', 'topic', 'channel', 'qa'].includes(kind)))(
+  'a %s whose id lacks the prefix is rejected, and so is its tombstone',
+  (kind) => {
+    const named = withData(kind, { ...examples[kind], id: 'x_1' });
+    expect(parse(kind, named)).toMatchObject({
+      rejected: { reason: 'bad_envelope', detail: matching(/^subject: must be/) },
+    });
+    expect(parse(kind, { ...named, value: null })).toMatchObject({ rejected: { reason: 'key_mismatch' } });
+  },
+);
+
+test('data with the id of another entity is rejected', () => {
+  const other = record(bytes({ ...attributes, data: { id: 'tag_2', name: 'Other' } }));
+  expect(parse('tag', other)).toEqual({
+    rejected: { reason: 'key_mismatch', detail: 'data.id: must equal the subject' },
+  });
+});
+
+test.each([[undefined], [null], ['{"id":"tag_1"}'], [[]], [{ id: 'tag_1' }]])(
+  'data %j is rejected',
+  (data) => {
+    expect(parse('tag', record(bytes({ ...attributes, data })))).toMatchObject({
+      rejected: { reason: 'bad_data' },
+    });
+  },
+);
+
+test('a rejection names the path and the rule, five at most', () => {
+  const bad = {
+    ...examples.conversation,
+    title: 1,
+    status: 'canary',
+    role: 2,
+    tagIds: [3, 4, 5],
+    topicIds: {},
+  };
+  const parsed = parse('conversation', withData('conversation', bad));
+  expect(parsed).toMatchObject({
+    rejected: { reason: 'bad_data', detail: matching(/^data\.role: .+; and 2 more$/) },
+  });
+});
+
+/** Every place of a value, with that place taken by the canary. */
+function* spoilt(value: unknown): Generator<unknown> {
+  yield 'canary';
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, field] of Object.entries(value)) {
+    for (const other of spoilt(field)) {
+      yield Array.isArray(value) ? value.with(Number(name), other) : { ...value, [name]: other };
+    }
+  }
+}
+
+test.each(kinds)('whatever is wrong with a %s, its rejection never quotes it', (kind) => {
+  for (const data of spoilt(examples[kind])) {
+    const id = examples[kind].id;
+    const spoiltRecord = {
+      ...withData(kind, { id }),
+      value: bytes({ ...attributes, type: `support.${kind}.updated.v1`, subject: id, data }),
+    };
+    const parsed = parse(kind, spoiltRecord);
+    if ('rejected' in parsed) expect(parsed.rejected.detail).not.toContain('canary');
+  }
+});
+
+describe('parse never throws', () => {
+  const headerValue = fc.oneof(
+    fc.string(),
+    fc.uint8Array().map((given) => Buffer.from(given)),
+    fc.constant(undefined),
+  );
+  const anyHeaders = fc.dictionary(
+    fc.oneof(fc.constantFrom('content-type', 'Content-Type', '__proto__', ...Object.keys(ce())), fc.string()),
+    fc.oneof(headerValue, fc.array(headerValue.map((value) => value ?? ''))),
+  );
+  const anyBytes = fc.option(
+    fc.oneof(
+      fc.uint8Array(),
+      fc.json().map((text) => Buffer.from(text)),
+    ),
+    { nil: null },
+  );
+
+  test('on any bytes under any headers', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...kinds), anyBytes, anyBytes, anyHeaders, (kind, key, value, headers) => {
+        const buffer = (given: Uint8Array | null) => given && Buffer.from(given);
+        const parsed = parse(kind, { ...record(null), key: buffer(key), value: buffer(value), headers });
+        expect('change' in parsed !== 'rejected' in parsed).toBe(true);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('on an event whose attributes and data are any JSON', () => {
+    const event = fc.record(
+      Object.fromEntries(
+        [...Object.keys(attributes), 'data', 'data_base64'].map((name) => [name, fc.jsonValue()]),
+      ),
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(fc.constantFrom(...kinds), event, fc.object(), (kind, given, data) => {
+        const type = `support.${kind}.updated.v1`;
+        const { id } = examples[kind];
+        for (const body of [
+          given,
+          { ...attributes, type, subject: id, ...given },
+          { ...attributes, type, subject: id, data: { ...examples[kind], ...data } },
+        ])
+          expect(parse(kind, record(bytes(body), {}, id))).toBeDefined();
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('on nesting of any depth', () => {
+    for (const [open, close] of [
+      ['[', ']'],
+      ['{"data":', '}'],
+    ] as const) {
+      const nested = `${open.repeat(200_000)}1${close.repeat(200_000)}`;
+      const inData = bytes({ ...attributes, data: 0 })
+        .toString()
+        .replace('"data":0', `"data":${nested}`);
+      expect(parse('tag', record(Buffer.from(nested)))).toMatchObject({ rejected: {} });
+      expect(parse('tag', record(Buffer.from(inData)))).toMatchObject({ rejected: { reason: 'bad_data' } });
+    }
+  });
+});

@@ -1,0 +1,96 @@
+import type { BusRecord } from './change.ts';
+import {
+  ce,
+  binary,
+  position,
+  record,
+  structured,
+  tag,
+  tagBytes,
+  upperCase,
+  type Headers,
+} from './example-records.ts';
+import { parse } from './parse.ts';
+
+const deleted = 'support.tag.deleted.v1';
+const time = new Date('2026-01-01T00:00:00.500Z');
+const known = { id: 'tag_1', orgId: 'org_1', version: 3, time, position };
+const upsert = { change: { op: 'upsert', ...known, own: tag } };
+const deletion = { change: { op: 'delete', ...known } };
+const tombstone = {
+  change: { op: 'tombstone', id: 'tag_1', time: new Date(position.timestampMs), position },
+};
+describe('content modes', () => {
+  test.each<[string, BusRecord]>([
+    ['structured without a content type', structured()],
+    ['structured', structured({}, 'application/cloudevents+json')],
+    [
+      'structured, in other case, with parameters',
+      structured({}, ' Application/CloudEvents+JSON ; charset=UTF-8'),
+    ],
+    [
+      'structured beside headers of the binary mode',
+      { ...structured(), headers: ce({ id: 'x', subject: 'tag_2' }) },
+    ],
+    [
+      'structured with a byte order mark',
+      record(Buffer.concat([Buffer.from('\uFEFF'), structured().value ?? tagBytes()])),
+    ],
+    [
+      'structured with data in base64',
+      structured({ data: undefined, data_base64: tagBytes().toString('base64') }),
+    ],
+    [
+      'structured with another datacontenttype',
+      structured({ datacontenttype: 'application/vnd.support.tag' }),
+    ],
+    ['structured and created', structured({ type: 'support.tag.created.v1' })],
+    ['binary', binary(tagBytes())],
+    ['binary with a content type of its own', binary(tagBytes(), {}, { 'content-type': 'text/plain' })],
+    [
+      'binary with header names in another case',
+      record(tagBytes(), upperCase({ 'content-type': 'application/json', ...ce() })),
+    ],
+    ['binary with headers as strings', binary(tagBytes(), {}, { ce_id: 'evt_2', 'content-type': 'a/b' })],
+    [
+      'binary with a header given twice alike',
+      binary(tagBytes(), {}, { ce_id: ['evt_1', Buffer.from('evt_1')] }),
+    ],
+    [
+      'binary with unknown headers in disorder',
+      binary(tagBytes(), {}, { ce_trace: ['a', 'b'], other: Buffer.from([0xff]) }),
+    ],
+  ])('%s is the entity at its version', (_, given) => {
+    expect(parse('tag', given)).toEqual(upsert);
+  });
+
+  test.each<[string, BusRecord, object]>([
+    ['structured, deleted', structured({ type: deleted, data: undefined }), deletion],
+    [
+      'structured, deleted, with data that is not looked at',
+      structured({ type: deleted, data: 'x' }),
+      deletion,
+    ],
+    ['binary, deleted, null value', binary(null, { type: deleted }), deletion],
+    ['binary, deleted, null value and no content type', record(null, ce({ type: deleted })), deletion],
+    [
+      'binary, deleted, with bytes that are not looked at',
+      binary(Buffer.from('{'), { type: deleted }),
+      deletion,
+    ],
+    ['a null value', record(null), tombstone],
+    [
+      'a null value under other headers',
+      record(null, { 'content-type': 'application/json', trace: 'a' }),
+      tombstone,
+    ],
+    ['a null value under headers that announce no deletion', binary(null), tombstone],
+  ])('%s is a deletion', (_, given, expected) => {
+    expect(parse('tag', given)).toEqual(expected);
+  });
+
+  test('headers out of a prototype, of no value or of none that Kafka has are passed over', () => {
+    const odd = { ...ce(), constructor: [Object, Buffer.from('a')], ce_extra: null, 'content-type': null };
+    expect(parse('tag', { ...structured(), headers: odd as unknown as Headers })).toEqual(upsert);
+  });
+});

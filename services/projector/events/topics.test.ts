@@ -1,0 +1,40 @@
+import { kinds } from '../../../shared/documents/document.ts';
+import { idOf, kindOfTopic, topicOf } from './topics.ts';
+
+test.each(kinds)('the topic of %s leads back to it, under any prefix', (kind) => {
+  expect(kindOfTopic(topicOf(kind, 'support.'), 'support.')).toBe(kind);
+  expect(kindOfTopic(topicOf(kind, ''), '')).toBe(kind);
+});
+
+test('topics are named as the contract names them', () => {
+  expect(kinds.map((kind) => topicOf(kind, 'support.'))).toEqual([
+    'support.api-keys',
+    'support.contacts',
+    'support.users',
+    'support.agents',
+    'support.tags',
+    'support.topics',
+    'support.channels',
+    'support.tickets',
+    'support.conversations',
+    'support.messages',
+    'support.knowledge-qas',
+  ]);
+});
+
+test.each(['support.orders', 'tickets', 'support.support.tickets', ''])(
+  'the topic "%s" carries no kind',
+  (topic) => {
+    expect(kindOfTopic(topic, 'support.')).toBeNull();
+  },
+);
+
+test.each([
+  ['ticket', 'ti_1', true],
+  ['ticket', 'ti_', false],
+  ['ticket', 'conv_1', false],
+  ['tag', 'anything', true],
+  ['tag', '', false],
+] as const)('an id of a %s may be "%s": %s', (kind, id, valid) => {
+  expect(idOf(kind).safeParse(id).success).toBe(valid);
+});
