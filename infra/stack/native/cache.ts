@@ -32,6 +32,8 @@ export async function installedOnce(
 
 /** Runs `work` while no other process holds the lock. The kernel lets go of it when the holder dies. */
 export async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {
+  // Elsewhere nothing is installed, so nothing is shared.
+  if (process.platform !== 'linux') return work();
   const holder = spawn('flock', [file, 'sh', '-c', 'echo held; cat'], { stdio: ['pipe', 'pipe', 'ignore'] });
   await new Promise<void>((resolve, reject) => {
     holder.once('error', reject);

@@ -56,9 +56,15 @@ export function ferretdbPart(dir: string, postgresDir: string, port: number, tie
   ];
   const [file = '', ...args] = [...tiedToParent(tied), ...ferretdb];
   return {
-    command: { name: 'FerretDB', file, args, cwd: postgresDir, logFile: join(dir, 'ferretdb.log') },
+    command: {
+      name: 'FerretDB',
+      file,
+      args,
+      cwd: postgresDir,
+      logFile: join(dir, 'ferretdb.log'),
+      stopSignal: 'SIGTERM',
+    },
     ready: () => storeServes(port),
-    stopSignal: 'SIGTERM',
   };
 }
 

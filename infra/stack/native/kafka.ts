@@ -55,9 +55,8 @@ export function kafkaPart(dir: string, ports: { broker: number; controller: numb
   ];
   const [file = '', ...args] = [...tiedToParent(tied), ...java];
   return {
-    command: { name: 'Kafka', file, args, cwd: dir, logFile: join(dir, 'kafka.out') },
+    command: { name: 'Kafka', file, args, cwd: dir, logFile: join(dir, 'kafka.out'), stopSignal: 'SIGTERM' },
     ready: () => brokerServes(ports.broker),
-    stopSignal: 'SIGTERM',
   };
 }
 

@@ -67,10 +67,9 @@ export async function postgresPart(dir: string, logFile: string, tied: boolean):
 function part(data: string, logFile: string, tied: boolean): Part {
   const [file = '', ...args] = enterRoot(data, [`${programs}/postgres`, '-D', mountPoint], tied);
   return {
-    command: { name: 'PostgreSQL', file, args, cwd: data, logFile },
+    // SIGINT is its fast way: it ends the sessions, writes a checkpoint, exits.
+    command: { name: 'PostgreSQL', file, args, cwd: data, logFile, stopSignal: 'SIGINT' },
     ready: (pid) => Promise.resolve(postmasterIsReady(data, pid)),
-    // "Fast": ends the sessions, writes a checkpoint, exits.
-    stopSignal: 'SIGINT',
   };
 }
 

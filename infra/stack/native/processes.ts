@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** A process, told apart from a later one that got the same pid by when it started, in the kernel's ticks. */
-export type ProcessRecord = { name: string; pid: number; startTicks: string };
+export type ProcessRecord = { name: string; pid: number; startTicks: string; stopSignal: NodeJS.Signals };
 
 export type Command = {
   name: string;
@@ -12,6 +12,8 @@ export type Command = {
   cwd: string;
   /** Receives standard output and error, appended. */
   logFile: string;
+  /** Asks it to end in order. */
+  stopSignal: NodeJS.Signals;
 };
 
 /** How long a process may take to stop by itself before it is killed, in milliseconds. */
@@ -29,36 +31,40 @@ export function launch(command: Command): ProcessRecord {
   if (child.pid === undefined) throw new Error(`${command.file} could not be started: is it installed?`);
   child.on('error', () => undefined);
   child.unref();
-  return { name: command.name, pid: child.pid, startTicks: statOf(child.pid)?.startTicks ?? '' };
+  const { name, stopSignal } = command;
+  return { name, pid: child.pid, startTicks: statOf(child.pid)?.startTicks ?? '', stopSignal };
 }
 
 /** Words before a command that have the kernel kill it when the process that launched it dies. */
 export const tiedToParent = (tied: boolean, signal = 'KILL'): string[] =>
   tied ? ['setpriv', '--pdeathsig', signal, '--'] : [];
 
+/** A zombie counts as running while threads of it are left: until then its ports and files are taken. */
 export function isRunning(record: ProcessRecord): boolean {
   const stat = statOf(record.pid);
-  return stat !== undefined && stat.startTicks === record.startTicks && stat.state !== 'Z';
+  if (stat === undefined || stat.startTicks !== record.startTicks) return false;
+  return stat.state !== 'Z' || threadsOf(record.pid) > 1;
 }
 
 /** Sends a signal to a process and its direct children, unless it is gone. */
 export function signalTree(record: ProcessRecord, signal: NodeJS.Signals): void {
   if (!isRunning(record)) return;
-  const pids = [record.pid, ...childrenOf(record.pid)];
-  for (const pid of pids) {
-    try {
-      process.kill(pid, signal);
-    } catch {
-      // It ended in between.
-    }
+  for (const pid of [record.pid, ...childrenOf(record.pid)]) signalOne(pid, signal);
+}
+
+function signalOne(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended in between.
   }
 }
 
 /** Asks a process to stop, waits, and kills it when it takes longer than the grace. */
-export async function stopProcess(record: ProcessRecord, signal: NodeJS.Signals): Promise<void> {
+export async function stopProcess(record: ProcessRecord): Promise<void> {
   if (!isRunning(record)) return;
-  process.kill(record.pid, 'SIGCONT');
-  process.kill(record.pid, signal);
+  signalTree(record, 'SIGCONT');
+  signalOne(record.pid, record.stopSignal);
   if (await untilGone(record, stopGraceMs)) return;
   signalTree(record, 'SIGKILL');
   await untilGone(record, stopGraceMs);
@@ -83,6 +89,14 @@ function statOf(pid: number): { state: string; startTicks: string } | undefined 
     return { state: fields[0] ?? '', startTicks: fields[19] ?? '' };
   } catch {
     return undefined;
+  }
+}
+
+function threadsOf(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/task`).length;
+  } catch {
+    return 0;
   }
 }
 

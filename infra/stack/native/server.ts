@@ -3,11 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isRunning, launch, signalTree, stopProcess, untilGone } from './processes.ts';
 import type { Command, ProcessRecord } from './processes.ts';
 
-/** One process of a server: how it is launched, when it serves, and the signal that stops it in order. */
+/** One process of a server: how it is launched, and when it serves. */
 export type Part = {
   command: Command;
   ready: (pid: number) => Promise<boolean>;
-  stopSignal: NodeJS.Signals;
 };
 
 /** A server of one process or of several that stand on one another. */
@@ -25,19 +24,19 @@ const readyLimitMs = 60_000;
 
 /** Starts the parts in order; each waits until it serves before the next one starts. */
 export async function startServer(parts: Part[]): Promise<Server> {
-  let running: { part: Part; record: ProcessRecord }[] = [];
+  let running: ProcessRecord[] = [];
   const stop = async () => {
-    for (const { part, record } of [...running].reverse()) await stopProcess(record, part.stopSignal);
+    for (const record of [...running].reverse()) await stopProcess(record);
     running = [];
   };
   const kill = async (signal: NodeJS.Signals) => {
-    for (const { record } of running) signalTree(record, signal);
-    if (signal === 'SIGKILL') for (const { record } of running) await untilGone(record, readyLimitMs);
+    for (const record of running) signalTree(record, signal);
+    if (signal === 'SIGKILL') for (const record of running) await untilGone(record, readyLimitMs);
   };
   const start = async () => {
     for (const part of parts) {
       const record = launch(part.command);
-      running.push({ part, record });
+      running.push(record);
       await untilReady(part, record);
     }
   };
@@ -52,7 +51,7 @@ export async function startServer(parts: Part[]): Promise<Server> {
     await stop();
     throw error;
   }
-  return { processes: () => running.map(({ record }) => record), stop, kill, restart };
+  return { processes: () => running, stop, kill, restart };
 }
 
 async function untilReady(part: Part, record: ProcessRecord): Promise<void> {
