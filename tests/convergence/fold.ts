@@ -9,7 +9,10 @@ import type { Event } from '../support/events.ts';
  */
 type Row = { orgId: string; version: number; own: Any | null; gone: boolean };
 type Any = Record<string, never> & Record<string, unknown>;
-export type Expected = Map<string, { kind: Kind; orgId: string; version: number; own: unknown; joined: unknown }>;
+export type Expected = Map<
+  string,
+  { kind: Kind; orgId: string; version: number; own: unknown; joined: unknown }
+>;
 
 export function fold(history: Event[]): Expected {
   const rows = new Map<string, Row & { kind: Kind }>();
@@ -31,7 +34,9 @@ export function fold(history: Event[]): Expected {
     return row && row.kind === kind && row.orgId === orgId ? row.own : null;
   };
   const all = (kind: Kind, orgId: string): any[] =>
-    [...rows.values()].filter((row) => row.kind === kind && row.orgId === orgId && row.own).map((row) => row.own);
+    [...rows.values()]
+      .filter((row) => row.kind === kind && row.orgId === orgId && row.own)
+      .map((row) => row.own);
   const expected: Expected = new Map();
   for (const [id, { kind, orgId, version, own }] of rows) {
     if (!own) continue;
@@ -82,7 +87,11 @@ function joinedOf(
         topics: labels('topic', own.topicIds, true),
         tags: labels('tag', own.tagIds, false),
         opening: first
-          ? { id: first.id, byCreated: first.createdAt.toISOString() + first.id, preview: previewOf(first.content) }
+          ? {
+              id: first.id,
+              byCreated: first.createdAt.toISOString() + first.id,
+              preview: previewOf(first.content),
+            }
           : null,
       };
     }
@@ -91,7 +100,10 @@ function joinedOf(
       const author = own.author && living(kinds[own.author.type] ?? 'contact', own.author.id, orgId);
       const email = (author?.email as { email?: string } | string | undefined) ?? null;
       return {
-        author: author && { name: author.name, email: typeof email === 'string' ? email : (email?.email ?? null) },
+        author: author && {
+          name: author.name,
+          email: typeof email === 'string' ? email : (email?.email ?? null),
+        },
       };
     }
     case 'channel': {

@@ -13,7 +13,8 @@ export function randomHistory(seed: number, length: number): Event[] {
   const history: Event[] = [];
   const base = Date.UTC(2026, 0, 1);
   for (let step = 0; step < length; step += 1) {
-    const kind = random.pick(weighted);
+    // The last third is mostly about what others refer to: changes that only the fan-out can bring home.
+    const kind = random.pick(step < (length * 2) / 3 || random.chance(0.3) ? weighted : referredTo);
     const number = random.int(population[kind]);
     const id = idOf(seed, kind, number);
     // An entity belongs to one organization; once in a while a record claims another.
@@ -54,8 +55,16 @@ const population: Record<Kind, number> = {
   qa: 3,
 };
 
-const weights: Partial<Record<Kind, number>> = { contact: 3, channel: 3, ticket: 4, conversation: 6, message: 12 };
+const weights: Partial<Record<Kind, number>> = {
+  contact: 3,
+  channel: 3,
+  ticket: 4,
+  conversation: 6,
+  message: 12,
+};
 const weighted = kinds.flatMap((kind) => Array.from({ length: weights[kind] ?? 1 }, () => kind));
+
+const referredTo: Kind[] = ['contact', 'user', 'agent', 'tag', 'topic', 'channel'];
 
 const prefixes: Record<Kind, string> = {
   apiKey: 'key_',
@@ -91,7 +100,11 @@ function stateOf(random: Random, seed: number, kind: Kind, id: string, time: Dat
         archivedAt: maybe(time.toISOString()),
       };
     case 'contact':
-      return { id, name: maybe(name), email: maybe({ email: `${name}@example.com`, verified: random.chance(0.5) }) };
+      return {
+        id,
+        name: maybe(name),
+        email: maybe({ email: `${name}@example.com`, verified: random.chance(0.5) }),
+      };
     case 'user':
       return { id, name: maybe(name), email: 'user@example.com' };
     case 'agent':
@@ -136,10 +149,23 @@ function stateOf(random: Random, seed: number, kind: Kind, id: string, time: Dat
         { role: 'system' },
       ]);
       const content = maybe(`${name} 👩‍👩‍👧 `.repeat(random.int(30)));
-      return { ...common, ...author, conversationId: some('conversation'), type: 'chat', content, attachments: [] };
+      return {
+        ...common,
+        ...author,
+        conversationId: some('conversation'),
+        type: 'chat',
+        content,
+        attachments: [],
+      };
     }
     case 'qa':
-      return { ...common, question: name, questionVariations: ['b', 'a', 'é', '😀'], answer: name, agentId: maybe(some('agent')) };
+      return {
+        ...common,
+        question: name,
+        questionVariations: ['b', 'a', 'é', '😀'],
+        answer: name,
+        agentId: maybe(some('agent')),
+      };
   }
 }
 

@@ -28,9 +28,15 @@ export function encode(event: Event, mode: 'structured' | 'binary'): Produced {
   };
   if (mode === 'structured') {
     const value = JSON.stringify({ ...attributes, ...(event.data ? { data: event.data } : {}) });
-    return { key: event.id, value, headers: { 'content-type': 'application/cloudevents+json; charset=utf-8' } };
+    return {
+      key: event.id,
+      value,
+      headers: { 'content-type': 'application/cloudevents+json; charset=utf-8' },
+    };
   }
-  const headers = Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`ce_${name}`, String(value)]));
+  const headers = Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [`ce_${name}`, String(value)]),
+  );
   return {
     key: event.id,
     value: event.data ? JSON.stringify(event.data) : null,

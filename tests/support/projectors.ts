@@ -79,18 +79,29 @@ export async function runProjector({ config, topics }: Rig) {
 }
 
 /** Resolves once every record that is in the log now has been applied, as recorded by the projectors. */
-export async function applied({ admin, control, topics }: Rig, fatal: () => Error[] = () => []): Promise<void> {
+export async function applied(
+  { admin, control, topics }: Rig,
+  fatal: () => Error[] = () => [],
+): Promise<void> {
   const ends = await Promise.all(
     topics.map(async (topic) =>
-      (await admin.fetchTopicOffsets(topic)).map(({ partition, high }) => ({ topic, partition, end: Number(high) })),
+      (await admin.fetchTopicOffsets(topic)).map(({ partition, high }) => ({
+        topic,
+        partition,
+        end: Number(high),
+      })),
     ),
   );
   for (;;) {
     const [error] = fatal();
     if (error) throw error;
     const progress = await progressOf(control).find().toArray();
-    const positions = new Map(progress.map(({ topic, partition, position }) => [`${topic}/${partition}`, position]));
-    const open = ends.flat().filter(({ topic, partition, end }) => (positions.get(`${topic}/${partition}`) ?? 0) < end);
+    const positions = new Map(
+      progress.map(({ topic, partition, position }) => [`${topic}/${partition}`, position]),
+    );
+    const open = ends
+      .flat()
+      .filter(({ topic, partition, end }) => (positions.get(`${topic}/${partition}`) ?? 0) < end);
     if (open.length === 0) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

@@ -3,6 +3,7 @@ import type { Db } from 'mongodb';
 import type { BusRecord } from '../events/change.ts';
 import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
 import type { Partition } from './partition.ts';
+import type { Snapshot } from './progress.ts';
 import { fetchGap, LogGap, place } from './place.ts';
 
 export type ConsumeDeps = AssignmentDeps & {
@@ -17,9 +18,10 @@ export type ConsumeDeps = AssignmentDeps & {
 };
 
 export type Consuming = {
-  partitions: () => Partition[];
-  /** Commits what has been applied since the last commit. */
-  commit: () => Promise<void>;
+  /** How far each partition of ours has been applied. */
+  snapshot: () => Snapshot[];
+  /** Commits offsets up to the snapshot, which must have been recorded before. */
+  commit: (snapshot: Snapshot[]) => Promise<void>;
   /** Finishes the steps under way, lets `beforeLeaving` commit, leaves the group. */
   stop: (beforeLeaving: () => Promise<void>) => Promise<void>;
 };
@@ -51,8 +53,8 @@ export async function consume(deps: ConsumeDeps): Promise<Consuming> {
     },
   });
   return {
-    partitions: assignment.all,
-    commit: () => commitApplied(consumer, assignment),
+    snapshot: () => snapshot(assignment),
+    commit: (recorded) => commitRecorded(consumer, assignment, recorded),
     stop: async (beforeLeaving) => {
       stopping = true;
       await Promise.all(assignment.all().map((partition) => partition.stop(shutdownGraceMs)));
@@ -144,14 +146,24 @@ const busRecord = (partition: number, message: Message): BusRecord => ({
   position: { partition, offset: Number(message.offset), timestampMs: Number(message.timestamp) },
 });
 
-/** Progress is recorded before this, so that a committed offset is never ahead of what is recorded. */
-async function commitApplied(consumer: Consumer, { all, committed }: Assignment): Promise<void> {
-  const due = all().flatMap(({ topic, partition, position }) =>
-    position !== null && position > (committed.get(`${topic}/${partition}`) ?? -1)
-      ? [{ topic, partition, position }]
-      : [],
+const snapshot = ({ all }: Assignment): Snapshot[] =>
+  all().flatMap(({ topic, partition, position, appliedToMs }) =>
+    position === null ? [] : [{ topic, partition, position, appliedToMs }],
   );
+
+async function commitRecorded(
+  consumer: Consumer,
+  assignment: Assignment,
+  recorded: Snapshot[],
+): Promise<void> {
+  const { committed, get } = assignment;
+  const due = recorded.filter(({ topic, partition, position }) => {
+    const key = `${topic}/${partition}`;
+    return get(key) !== undefined && position > (committed.get(key) ?? -1);
+  });
   if (due.length === 0) return;
-  await consumer.commitOffsets(due.map(({ position, ...rest }) => ({ ...rest, offset: String(position) })));
+  await consumer.commitOffsets(
+    due.map(({ topic, partition, position }) => ({ topic, partition, offset: String(position) })),
+  );
   for (const { topic, partition, position } of due) committed.set(`${topic}/${partition}`, position);
 }

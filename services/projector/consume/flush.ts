@@ -43,12 +43,12 @@ export function startFlusher(deps: FlushDeps, consuming: Consuming, intervalMs =
     const fresh = [...ends.keys()].filter((key) => !known.has(key));
     if (fresh.length > 0) await announcePartitions(deps.control, deps.generation, fresh, asOf);
     for (const key of fresh) known.add(key);
-    const partitions = consuming.partitions();
-    await recordProgress(deps, partitions, ends, asOf);
-    await consuming.commit();
+    const snapshot = consuming.snapshot();
+    await recordProgress(deps, snapshot, ends, asOf);
+    await consuming.commit(snapshot);
     deps.metrics.lag.reset();
-    for (const { topic, partition, position } of partitions) {
-      const lag = Math.max(0, (ends.get(`${topic}/${partition}`)?.end ?? 0) - (position ?? 0));
+    for (const { topic, partition, position } of snapshot) {
+      const lag = Math.max(0, (ends.get(`${topic}/${partition}`)?.end ?? 0) - position);
       deps.metrics.lag.set({ topic, partition }, lag);
     }
     watermarkMs = (await watermark(deps.control, deps.generation))?.getTime() ?? 0;

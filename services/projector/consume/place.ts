@@ -38,8 +38,9 @@ export async function place(
 ): Promise<void> {
   const topics = [...new Set(partitions.map(({ topic }) => topic))];
   if (topics.length === 0) return;
-  const [groups, ends, recorded] = await Promise.all([
-    deps.admin.fetchOffsets({ groupId: deps.groupId, topics }),
+  // Offsets are committed after they are recorded, so they are read before.
+  const groups = await deps.admin.fetchOffsets({ groupId: deps.groupId, topics });
+  const [ends, recorded] = await Promise.all([
     endOffsets(deps.admin, topics),
     recordedPositions(deps.control, deps.generation),
   ]);

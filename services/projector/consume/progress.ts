@@ -1,7 +1,9 @@
 import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { progressOf, watermark } from '../../../shared/runtime/generation.ts';
-import type { Partition } from './partition.ts';
+
+/** How far a partition was applied at one moment: what is recorded is what is then committed. */
+export type Snapshot = { topic: string; partition: number; position: number; appliedToMs: number | null };
 
 const idOf = (generation: number, topic: string, partition: number) => `${generation}/${topic}/${partition}`;
 
@@ -67,12 +69,11 @@ export async function recordedPositions(control: Db, generation: number): Promis
  */
 export async function recordProgress(
   deps: { control: Db; generation: number; allowanceMs: number },
-  partitions: Partition[],
+  partitions: Snapshot[],
   ends: Map<string, { end: number }>,
   asOf: Date,
 ): Promise<void> {
-  const operations = partitions.flatMap(({ topic, partition, position, appliedToMs }) => {
-    if (position === null) return [];
+  const operations = partitions.map(({ topic, partition, position, appliedToMs }) => {
     const end = ends.get(`${topic}/${partition}`)?.end ?? position;
     const completeToMs = position >= end ? asOf.getTime() : Math.min(appliedToMs ?? 0, asOf.getTime());
     const completeTo = new Date(Math.max(0, completeToMs - deps.allowanceMs));
@@ -80,9 +81,7 @@ export async function recordProgress(
       $set: { generation: deps.generation, topic, partition, end: Math.max(end, position), updatedAt: asOf },
       $max: { position, completeTo },
     };
-    return [
-      { updateOne: { filter: { _id: idOf(deps.generation, topic, partition) }, update, upsert: true } },
-    ];
+    return { updateOne: { filter: { _id: idOf(deps.generation, topic, partition) }, update, upsert: true } };
   });
   if (operations.length > 0) await progressOf(deps.control).bulkWrite(operations, { ordered: false });
 }

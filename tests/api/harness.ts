@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto';
+import type { Db } from 'mongodb';
+import { activeGeneration, ensureActiveGeneration, watermark } from '../../shared/runtime/generation.ts';
+import { ensureIndexes, missingIndexes } from '../../shared/runtime/indexes.ts';
+import { createLogger } from '../../shared/runtime/logger.ts';
+import { controlDatabase, createMongo, generationDatabase } from '../../shared/runtime/mongo.ts';
+import { createApp } from '../../services/api/app.ts';
+import { createFindCaller } from '../../services/api/auth/api-keys.ts';
+import { createMetrics } from '../../services/api/http/metrics.ts';
+import type { AddressRange } from '../../services/api/http/origin.ts';
+import type { RateLimit } from '../../services/api/http/rate-limit.ts';
+import { startServer } from '../../services/api/http/server.ts';
+import type { Credentials } from '../../services/api/http/tls-front.ts';
+import { createRegistry } from '../../services/api/resources/registry.ts';
+import { createViews } from '../../services/api/store/view.ts';
+import ipaddr from 'ipaddr.js';
+import { apiKey, store } from './given.ts';
+
+/** Tokens of the keys that every harness stores: two organizations, one key archived. */
+export const tokens = {
+  a: 'svc_live_aaaaaaaaaaaaaaaa',
+  b: 'svc_test_bbbbbbbbbbbbbbbb',
+  archived: 'svc_live_cccccccccccccccc',
+};
+
+export type Answer = { status: number; headers: Headers; text: string; json: () => unknown };
+
+export function mongoUrl(): string {
+  const url = process.env.MONGODB_URL;
+  if (!url) throw new Error('MONGODB_URL is not set: run these tests through `npm test`');
+  return url;
+}
+
+/** Databases of one test file, with generation 1 active and indexed; `close` drops them. */
+export async function startStore() {
+  const client = createMongo(mongoUrl(), 'api-tests');
+  const name = `api_test_${randomBytes(6).toString('hex')}`;
+  const control = controlDatabase(client, name);
+  const database = generationDatabase(client, name, 1);
+  await ensureActiveGeneration(control);
+  await ensureIndexes(database);
+  await store(database, 'apiKey', [
+    apiKey(tokens.a, { id: 'key_a' }),
+    apiKey(tokens.b, { id: 'key_b' }, { orgId: 'org_b' }),
+    apiKey(tokens.archived, { id: 'key_c', archivedAt: '2026-01-01T00:00:00Z' }),
+  ]);
+  const close = async () => {
+    for (const each of [control, database]) await each.dropDatabase();
+    await client.close();
+  };
+  return { client, name, control, database, close };
+}
+
+export type TestStore = Awaited<ReturnType<typeof startStore>>;
+
+type Options = {
+  limit?: RateLimit;
+  credentials?: Credentials | null;
+  trustedProxies?: AddressRange[];
+  now?: () => Date;
+};
+
+const loopback: AddressRange[] = [ipaddr.parseCIDR('127.0.0.0/8')];
+
+/** The API in this process, on a free port, as behind a trusted proxy. */
+export async function startApi(
+  { client, name, control }: Pick<TestStore, 'client' | 'name' | 'control'>,
+  options: Options = {},
+) {
+  const logger = createLogger('api', 'silent');
+  const nowMs = () => performance.now();
+  const docs = { docsUrl: undefined, baseUrl: undefined };
+  const views = createViews({
+    activeGeneration: () => activeGeneration(control),
+    watermark: (generation) => watermark(control, generation),
+    missingIndexes,
+    databaseOf: (generation): Db => generationDatabase(client, name, generation),
+    logger,
+    nowMs,
+  });
+  const routes = createRegistry({ now: options.now ?? (() => new Date()), brand: 'svc' });
+  const app = createApp({
+    routes,
+    views,
+    findCaller: createFindCaller({ nowMs }),
+    limit: options.limit ?? { requests: 0, windowSeconds: 60 },
+    nowMs,
+    docs,
+    trustedProxies: options.trustedProxies ?? loopback,
+    brand: 'svc',
+    metrics: createMetrics(),
+    logger,
+  });
+  const web = await startServer(
+    { listener: app.callback(), logger, docs },
+    { host: '127.0.0.1', port: 0, credentials: options.credentials ?? null },
+  );
+  const url = `http://127.0.0.1:${web.address.port}`;
+  return { url, port: web.address.port, routes, views, close: web.stop, get: requester(url) };
+}
+
+export type TestApi = Awaited<ReturnType<typeof startApi>>;
+
+export type Get = ReturnType<typeof requester>;
+
+/** Asks as behind the proxy, with organization a's key unless told otherwise; null for no key. */
+const requester =
+  (url: string) =>
+  async (
+    path: string,
+    {
+      token = tokens.a,
+      method = 'GET',
+      headers = {},
+    }: { token?: string | null; method?: string; headers?: Record<string, string> } = {},
+  ): Promise<Answer> => {
+    const response = await fetch(url + path, {
+      method,
+      redirect: 'manual',
+      headers: {
+        'X-Forwarded-Proto': 'https',
+        ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+        ...headers,
+      },
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      json: () => JSON.parse(text) as unknown,
+    };
+  };
+
+type ErrorBody = { error: { type: string; code: string; param?: string; docUrl: string; requestId: string } };
+export const errorOf = (answer: Answer) => (answer.json() as ErrorBody).error;
+
+type ListBody = { data: { id: string }[]; hasMore: boolean; nextCursor: string | null };
+export const listOf = (answer: Answer) => answer.json() as ListBody;
+
+/** Ids of every page of a list, in order. */
+export async function walk(get: Get, path: string, limit: number): Promise<string[]> {
+  const ids: string[] = [];
+  const separator = path.includes('?') ? '&' : '?';
+  let cursor: string | null = null;
+  do {
+    const after: string = cursor === null ? '' : `&startingAfter=${cursor}`;
+    const answer = await get(`${path}${separator}limit=${limit}${after}`);
+    if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`);
+    const page = listOf(answer);
+    ids.push(...page.data.map(({ id }) => id));
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return ids;
+}

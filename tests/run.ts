@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startStack, type Stack } from '../infra/stack/stack.ts';
+
+/**
+ * `npm test`: types, lint and format; then a Kafka and a store of this run's own; then every test on them.
+ * Words behind `npm test --` go to jest, which then runs without the checks: `npm test -- tests/convergence`.
+ */
+const words = process.argv.slice(2);
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+let stack: Stack | undefined;
+let running: ReturnType<typeof spawn> | undefined;
+let interrupted = false;
+
+const run = (
+  command: string,
+  args: string[],
+  environment: NodeJS.ProcessEnv = process.env,
+): Promise<number> =>
+  new Promise((resolve, reject) => {
+    running = spawn(join('node_modules', '.bin', command), args, { stdio: 'inherit', env: environment });
+    running.once('error', reject);
+    running.once('exit', (code) => resolve(code ?? 1));
+  });
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    interrupted = true;
+    running?.kill(signal);
+  });
+}
+
+const checks: [string, string, string[]][] = [
+  ['types', 'tsc', ['--noEmit']],
+  ['lint', 'eslint', ['.', '--max-warnings', '0']],
+  ['format', 'prettier', ['--check', '--log-level', 'warn', '.']],
+];
+
+async function main(): Promise<number> {
+  if (words.length === 0) {
+    for (const [name, command, args] of checks) {
+      say(`Checking ${name}`);
+      const code = await run(command, args);
+      if (code !== 0) return code;
+    }
+  }
+  const dataDir = await mkdtemp(join(tmpdir(), 'support-read-models-test-'));
+  try {
+    stack = await startStack({ report: say, dataDir });
+    if (interrupted) return 130;
+    const { kafkaBrokers: KAFKA_BROKERS, mongodbUrl: MONGODB_URL } = stack;
+    // kafkajs sets timers in the past, of which Node 24 warns in every process.
+    const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --disable-warning=TimeoutNegativeWarning`;
+    const environment = { ...process.env, KAFKA_BROKERS, MONGODB_URL, NODE_OPTIONS };
+    return await run(
+      'jest',
+      ['--runInBand', '--reporters=default', '--reporters=./tests/reporter.mjs', ...words],
+      environment,
+    );
+  } finally {
+    await stack?.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
