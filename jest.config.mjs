@@ -2,6 +2,7 @@
 export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/services', '<rootDir>/shared', '<rootDir>/infra', '<rootDir>/tests'],
+  reporters: ['default', '<rootDir>/tests/reporter.mjs'],
   testMatch: ['**/*.test.ts'],
   transform: { '\\.ts$': ['@swc/jest', { jsc: { target: 'es2024', parser: { syntax: 'typescript' } } }] },
 };

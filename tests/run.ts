@@ -55,11 +55,7 @@ async function main(): Promise<number> {
     // kafkajs sets timers in the past, of which Node 24 warns in every process.
     const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --disable-warning=TimeoutNegativeWarning`;
     const environment = { ...process.env, KAFKA_BROKERS, MONGODB_URL, NODE_OPTIONS };
-    return await run(
-      'jest',
-      ['--runInBand', '--reporters=default', '--reporters=./tests/reporter.mjs', ...words],
-      environment,
-    );
+    return await run('jest', ['--runInBand', ...words], environment);
   } finally {
     await stack?.stop();
     await rm(dataDir, { recursive: true, force: true });
