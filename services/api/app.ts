@@ -1,0 +1,54 @@
+import Koa from 'koa';
+import type { Logger } from '../../shared/runtime/logger.ts';
+import type { FindCaller } from './auth/api-keys.ts';
+import { authenticate } from './auth/authenticate.ts';
+import { dispatch } from './http/dispatch.ts';
+import type { DocsLocation } from './http/error-envelope.ts';
+import { errorResponses } from './http/error-responses.ts';
+import { health } from './http/health.ts';
+import { httpsOnly } from './http/https-only.ts';
+import type { Metrics } from './http/metrics.ts';
+import type { AddressRange } from './http/origin.ts';
+import { rateLimit, type RateLimit } from './http/rate-limit.ts';
+import { requestId } from './http/request-id.ts';
+import { requestLog } from './http/request-log.ts';
+import type { RequestState } from './http/request-state.ts';
+import { responseHeaders } from './http/response-headers.ts';
+import type { Route } from './http/route.ts';
+import { wellFormed } from './http/well-formed.ts';
+import type { Views } from './store/view.ts';
+
+export type AppDeps = {
+  routes: Route[];
+  views: Views;
+  findCaller: FindCaller;
+  limit: RateLimit;
+  /** Never goes back; in milliseconds. */
+  nowMs: () => number;
+  docs: DocsLocation;
+  trustedProxies: AddressRange[];
+  brand: string;
+  metrics: Metrics;
+  logger: Logger;
+};
+
+/** What a request passes through, from the outside in. */
+export function createApp({ metrics, logger, ...deps }: AppDeps): Koa<RequestState> {
+  const app = new Koa<RequestState>();
+  app.use(requestId);
+  app.use(requestLog({ logger, ...metrics }));
+  app.use(responseHeaders(deps));
+  app.use(errorResponses({ ...deps, storeErrors: metrics.storeErrors }));
+  app.use(httpsOnly(deps));
+  app.use(wellFormed);
+  app.use(health);
+  app.use(authenticate(deps));
+  app.use(rateLimit(deps));
+  app.use(dispatch(deps));
+  // What is left by now is a body that broke off: the client has gone, or the store failed half-way.
+  app.on('error', (error: Error & { code?: string }) => {
+    if (error.code === 'ERR_STREAM_PREMATURE_CLOSE' || error.code === 'ECONNRESET') return;
+    logger.error({ error }, 'a response broke off');
+  });
+  return app;
+}

@@ -1,0 +1,94 @@
+import { accessSync, constants } from 'node:fs';
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+import { readConfig, type ConfigResult, type Environment } from '../../shared/runtime/config.ts';
+import { commonSettings, port, storeSettings } from '../../shared/runtime/settings.ts';
+import type { AddressRange } from './http/origin.ts';
+
+const webAddress = z
+  .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
+  .transform((value) => value.replace(/\/+$/, ''));
+
+const addressRanges = z.string().transform((value, context): AddressRange[] => {
+  const texts = value.split(',').map((text) => text.trim());
+  const ranges = texts.map(parseRange);
+  const parsed = ranges.filter((range) => range !== null);
+  if (parsed.length === texts.length) return parsed;
+  context.addIssue({ code: 'custom', message: 'must be addresses or CIDR ranges, separated by commas' });
+  return z.NEVER;
+});
+
+function parseRange(text: string): AddressRange | null {
+  if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
+  if (!ipaddr.isValid(text)) return null;
+  const address = ipaddr.process(text);
+  return [address, address.kind() === 'ipv4' ? 32 : 128];
+}
+
+/** Every setting of the API; the README's table is made of these. */
+export const apiSettings = {
+  ...storeSettings,
+  API_HOST: z
+    .string()
+    .default('0.0.0.0')
+    .describe('Address to listen on; all by default, since a service is reached from outside its container'),
+  API_PORT: port.default(8080).describe('Port to listen on; 0 = any free, printed'),
+  API_TLS_CERT: z
+    .string()
+    .optional()
+    .describe('File with the certificate chain (PEM); with `API_TLS_KEY` the API terminates TLS'),
+  API_TLS_KEY: z.string().optional().describe("File with the certificate's key (PEM)"),
+  API_TRUSTED_PROXIES: addressRanges
+    .default([])
+    .describe('Addresses or CIDR ranges, separated by commas, whose `X-Forwarded-Proto: https` is believed'),
+  API_BASE_URL: webAddress
+    .optional()
+    .describe("Public address of the API, for links in errors; default: the request's own origin"),
+  DOCS_URL: webAddress
+    .optional()
+    .describe('Errors link to `<DOCS_URL>/errors/<code>`; default: `<API_BASE_URL>/docs`'),
+  BRAND: z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9-]{0,31}$/, 'must be a letter and up to 31 letters, digits or -')
+    .default('svc')
+    .describe('Prefix of API keys, and what `sendingDomain` shows for mail from the own domain'),
+  RATE_LIMIT_REQUESTS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(100)
+    .describe('Requests that one key may make in a window, in each process; 0 = no limit'),
+  RATE_LIMIT_WINDOW_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(86_400)
+    .default(60)
+    .describe('Length of the window, in seconds'),
+  ...commonSettings,
+};
+
+export type ApiConfig = z.output<z.ZodObject<typeof apiSettings>>;
+
+export const readApiConfig = (environment: Environment): ConfigResult<ApiConfig> =>
+  readConfig(apiSettings, environment, tlsFaults);
+
+function tlsFaults(given: Environment): string[] {
+  const names = ['API_TLS_CERT', 'API_TLS_KEY'];
+  const set = names.filter((name) => given[name]);
+  if (set.length === 1) {
+    const missing = names.filter((name) => !given[name]);
+    return [`${missing.join()} is not set, but ${set.join()} is`];
+  }
+  return set.filter((name) => !isReadable(given[name] ?? '')).map((name) => `${name}: cannot be read`);
+}
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

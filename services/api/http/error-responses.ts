@@ -1,0 +1,43 @@
+import type { Counter } from 'prom-client';
+import { isStoreAway } from '../store/store-errors.ts';
+import { ApiError } from './api-error.ts';
+import { errorEnvelope, type DocsLocation } from './error-envelope.ts';
+import { isHttps, originOf, type AddressRange } from './origin.ts';
+import type { Step } from './request-state.ts';
+
+/** How long a client should wait while the store is away, in seconds. */
+const retryAfterSeconds = 5;
+
+/** Turns whatever was thrown into the envelope: one place, so that no failure has another shape. */
+export const errorResponses =
+  ({
+    docs,
+    trustedProxies,
+    storeErrors,
+  }: {
+    docs: DocsLocation;
+    trustedProxies: AddressRange[];
+    storeErrors: Counter;
+  }): Step =>
+  async (context, next) => {
+    try {
+      await next();
+    } catch (thrown) {
+      const error = toApiError(thrown);
+      if (error.code === 'service_unavailable') storeErrors.inc();
+      if (error.status >= 500) context.state.failure = error.cause ?? thrown;
+      context.status = error.status;
+      context.set(error.headers);
+      const origin = originOf(isHttps(trustedProxies, context.req), context.get('host'), context.req.socket);
+      context.body = errorEnvelope(docs, error, { requestId: context.state.requestId, origin });
+    }
+  };
+
+export function toApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  if (!isStoreAway(thrown)) return new ApiError('internal_error', { cause: thrown });
+  return new ApiError('service_unavailable', {
+    cause: thrown,
+    headers: { 'Retry-After': String(retryAfterSeconds) },
+  });
+}

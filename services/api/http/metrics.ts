@@ -1,0 +1,26 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** What the admin port shows at `/metrics`. Routes are labelled by pattern, so labels stay few. */
+export function createMetrics() {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  return {
+    registry,
+    durations: new Histogram({
+      name: 'api_request_duration_seconds',
+      help: 'From the request to the end of its response',
+      labelNames: ['method', 'route', 'status'] as const,
+      buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers,
+    }),
+    inFlight: new Gauge({ name: 'api_requests_in_flight', help: 'Requests being answered', registers }),
+    storeErrors: new Counter({
+      name: 'api_store_errors_total',
+      help: 'Requests refused because the store could not be read',
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { prefixedId } from '../../../shared/documents/fields.ts';
+import { ApiError } from './api-error.ts';
+
+/** `{id}` of a resource whose ids have a prefix: the prefix and a remainder, at most 256 characters in all. */
+export const idParameter = (prefix: string) => z.object({ id: prefixedId(prefix) });
+
+/** `{id}` of a resource whose ids are free in form: any text, as an unknown one is simply not found. */
+export const anyIdParameter = z.object({ id: z.string() });
+
+export function readPath<P extends z.ZodObject>(schema: P, given: Record<string, string>): z.output<P> {
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw new ApiError('invalid_path_parameter');
+}
+
+/** For a path without parameters. */
+export const noParams = z.object({});

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { ApiError } from './api-error.ts';
+
+/**
+ * Reads a query string by a schema whose fields are the parameters. A name it does not have, a value that
+ * fails, and a second value where one is meant are all told apart by `param`: the first of unknown names in
+ * the order given, else the first fault in the order declared.
+ */
+export function readQuery<Q extends z.ZodObject>(schema: Q, search: string): z.output<Q> {
+  const given = new URLSearchParams(search);
+  const values = [...new Set(given.keys())].map((name) => {
+    if (!Object.hasOwn(schema.shape, name)) {
+      throw invalid(name, `\`${name}\` is not a parameter of this endpoint.`);
+    }
+    const all = given.getAll(name);
+    return [name, all.length === 1 ? all[0] : all] as const;
+  });
+  const parsed = schema.safeParse(Object.fromEntries(values));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const name = String(issue?.path[0]);
+  const isRepeated = given.getAll(name).length > 1 && issue?.path.length === 1;
+  throw invalid(
+    name,
+    `\`${name}\` ${isRepeated ? 'is not valid, or may be given once only' : (issue?.message ?? '')}.`,
+  );
+}
+
+const invalid = (param: string, message: string) =>
+  new ApiError('invalid_query_parameter', { param, message });
+
+/** A parameter that takes one of `values`. */
+export const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
+  z.enum(values, { error: `must be one of ${values.join(', ')}` });
+
+/** A parameter that may be given several times, each time one of `values`. */
+export const severalOf = <const T extends readonly [string, ...string[]]>(values: T) => {
+  const one = oneOf(values);
+  return z
+    .union([one, z.array(one)], { error: `must be one or more of ${values.join(', ')}` })
+    .transform((given) => [given].flat());
+};
+
+/** For an endpoint without query parameters: then each is unknown. */
+export const noQuery = z.object({});

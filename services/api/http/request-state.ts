@@ -1,0 +1,18 @@
+import type { Middleware, ParameterizedContext } from 'koa';
+import type { Caller } from '../auth/api-keys.ts';
+import type { View } from '../store/view.ts';
+
+/** What the middlewares learn of a request, in the order in which they learn it. */
+export type RequestState = {
+  requestId: string;
+  caller: Caller | null;
+  /** The generation that the whole request is answered from. */
+  view: View | null;
+  /** The pattern of the route that matched, for logs and metrics: paths carry ids. */
+  route: string | null;
+  /** Why the response is a 5xx; for the log. */
+  failure: unknown;
+};
+
+export type Context = ParameterizedContext<RequestState>;
+export type Step = Middleware<RequestState>;

@@ -1,0 +1,44 @@
+import type { Db } from 'mongodb';
+import type { z } from 'zod';
+import type { ErrorCode } from './error-catalogue.ts';
+import { readPath } from './path-parameters.ts';
+import { readQuery } from './query-string.ts';
+
+/** What a handler may read: the caller's organization, in the generation that serves this request. */
+export type Scope = { orgId: string; database: Db; path: string };
+
+/** A response body; `chunks` is one that is too large to be held, as pieces of its JSON text. */
+export type Reply<T> = { body: T } | { chunks: AsyncGenerator<string, void> };
+
+type Declaration<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodType> = {
+  method: 'GET';
+  /** Pattern as the router takes it, `/v1/tickets/:id`. */
+  path: string;
+  summary: string;
+  params: P;
+  query: Q;
+  /** Shape of the 200 body. Tests hold every route to it; in production presenters are typed by it instead. */
+  response: R;
+  /** Codes besides those that any route may answer (401, 429, 5xx). */
+  errors: ErrorCode[];
+  handler: (
+    scope: Scope,
+    request: { params: z.output<P>; query: z.output<Q> },
+  ) => Promise<Reply<z.output<R>>>;
+};
+
+export type Route = Omit<Declaration<z.ZodObject, z.ZodObject, z.ZodType>, 'handler'> & {
+  respond: (scope: Scope, raw: { params: Record<string, string>; search: string }) => Promise<Reply<unknown>>;
+};
+
+/** A route as data. Path and query are parsed here, so that handlers meet only what is valid. */
+export function defineRoute<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodType>({
+  handler,
+  ...declared
+}: Declaration<P, Q, R>): Route {
+  return {
+    ...declared,
+    respond: (scope, { params, search }) =>
+      handler(scope, { params: readPath(declared.params, params), query: readQuery(declared.query, search) }),
+  };
+}

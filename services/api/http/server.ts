@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import type { DocsLocation } from './error-envelope.ts';
+import { originForm } from './request-target.ts';
+import { answerUnparsed, codeOfParserError } from './unparsed-request.ts';
+import { acceptTls, type Credentials } from './tls-front.ts';
+
+export type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+export type WebServer = {
+  /** Of the socket; `port` is the one that was given by the system where 0 was asked for. */
+  address: { host: string; port: number };
+  /** Takes no further requests, and resolves when those begun are answered. */
+  stop: () => Promise<void>;
+};
+
+/** How long a client may take for what, in milliseconds; then the connection is closed, with 408 if it can be. */
+const headersTimeoutMs = 10_000;
+const requestTimeoutMs = 30_000;
+/** Longer than the idle time of common load balancers (60 s), so that it is they who close connections. */
+const keepAliveTimeoutMs = 65_000;
+/** No byte in either direction, as of a client that stops reading a long conversation. */
+const silenceTimeoutMs = 120_000;
+/** Beyond it 431. Twice the longest target (414), so that each gets its own answer. */
+const headersLengthMax = 32_768;
+
+/** Serves `listener` over plain HTTP, or with credentials over TLS and plain HTTP on one port. */
+export async function startServer(
+  { listener, logger, docs }: { listener: Listener; logger: Logger; docs: DocsLocation },
+  { host, port, credentials }: { host: string; port: number; credentials: Credentials | null },
+): Promise<WebServer> {
+  let isStopping = false;
+  const serve: Listener = (request, response) => {
+    request.url = originForm(request.url ?? '/');
+    if (isStopping) response.shouldKeepAlive = false;
+    return listener(request, response);
+  };
+  const server = createServer(
+    {
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: keepAliveTimeoutMs,
+      connectionsCheckingInterval: 1_000,
+      maxHeaderSize: headersLengthMax,
+      // Node would answer by itself, without the envelope; the application does so instead.
+      requireHostHeader: false,
+    },
+    serve,
+  );
+  server.setTimeout(silenceTimeoutMs);
+  server.on('checkExpectation', serve);
+  server.on('clientError', (error, socket) =>
+    answerUnparsed({ logger, docs }, codeOfParserError(error), socket),
+  );
+  server.on('connect', (_, socket) => answerUnparsed({ logger, docs }, 'method_not_allowed', socket));
+  if (credentials) acceptTls(server, credentials);
+  server.listen(port, host);
+  await once(server, 'listening');
+  const address = server.address() as AddressInfo;
+  return {
+    address: { host: address.address, port: address.port },
+    stop: async () => {
+      isStopping = true;
+      await stop(server);
+    },
+  };
+}
+
+async function stop(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  await closed;
+}

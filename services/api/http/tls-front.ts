@@ -1,0 +1,53 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+
+/** A certificate with its chain, and its key, in PEM. */
+export type Credentials = { cert: string; key: string };
+
+/** First byte of a TLS handshake. No HTTP request begins with it. */
+const handshakeByte = 0x16;
+const handshakeTimeoutMs = 10_000;
+/** A client that connects and sends nothing is closed after this long. */
+const firstByteTimeoutMs = 10_000;
+
+/**
+ * Has `server` speak TLS with those who begin a handshake, and plain HTTP with others: so that a plain
+ * request gets an answer that says what is wrong, and probes need no certificate. Its limits and its list of
+ * connections hold for both.
+ */
+export function acceptTls(server: Server, credentials: Credentials): void {
+  const serve = server.listeners('connection') as ((socket: Socket) => void)[];
+  const accept = (socket: Socket) => {
+    for (const listener of serve) listener.call(server, socket);
+  };
+  const tls = createTlsServer({
+    ...credentials,
+    handshakeTimeout: handshakeTimeoutMs,
+    ALPNProtocols: ['http/1.1'],
+  });
+  tls.on('secureConnection', (socket: TLSSocket) => accept(socket));
+  // A failed handshake is the client's affair: its socket is closed, and there is nobody to answer to.
+  tls.on('tlsClientError', (_, socket) => socket.destroy());
+  server.removeAllListeners('connection');
+  server.on('connection', (socket: Socket) => {
+    peek(socket, (first) => {
+      if (first === handshakeByte) tls.emit('connection', socket);
+      else accept(socket);
+    });
+  });
+}
+
+/** Looks at the first byte and puts it back. */
+function peek(socket: Socket, then: (first: number | undefined) => void): void {
+  const drop = () => socket.destroy();
+  socket.on('error', drop);
+  socket.setTimeout(firstByteTimeoutMs, drop);
+  socket.once('data', (chunk: Buffer) => {
+    socket.pause();
+    socket.setTimeout(0, drop);
+    socket.removeListener('timeout', drop);
+    socket.unshift(chunk);
+    then(chunk[0]);
+  });
+}

@@ -1,0 +1,46 @@
+import { STATUS_CODES } from 'node:http';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import { ApiError } from './api-error.ts';
+import { errorEnvelope, type DocsLocation } from './error-envelope.ts';
+import type { ErrorCode } from './error-catalogue.ts';
+import { allowedMethods } from './health.ts';
+import { originOf } from './origin.ts';
+import { newRequestId } from './request-id.ts';
+
+/** What a parser's complaint is to the client. */
+export function codeOfParserError(error: NodeJS.ErrnoException): ErrorCode {
+  const { code } = error;
+  if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large';
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_timeout' : 'malformed_request';
+}
+
+/** Answers, on the bare socket, what Node's parser would not hand to the application; then closes it. */
+export function answerUnparsed(
+  { logger, docs }: { logger: Logger; docs: DocsLocation },
+  code: ErrorCode,
+  socket: Duplex & { _httpMessage?: unknown },
+): void {
+  // A response under way must not have another one written into it.
+  if (!socket.writable || socket._httpMessage) {
+    socket.destroy();
+    return;
+  }
+  const requestId = newRequestId();
+  const error = new ApiError(code);
+  const origin = socket instanceof Socket ? originOf(false, undefined, socket) : 'http://localhost';
+  const body = JSON.stringify(errorEnvelope(docs, error, { requestId, origin }));
+  const lines = [
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `Request-Id: ${requestId}`,
+    'Cache-Control: private, no-cache',
+    'X-Content-Type-Options: nosniff',
+    ...(code === 'method_not_allowed' ? [`Allow: ${allowedMethods}`] : []),
+    'Connection: close',
+  ];
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
+  logger.info({ requestId, status: error.status, code }, 'request that could not be parsed');
+}

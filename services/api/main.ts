@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { startAdminServer } from '../../shared/runtime/admin-server.ts';
+import { configOrExit } from '../../shared/runtime/config.ts';
+import { activeGeneration, watermark } from '../../shared/runtime/generation.ts';
+import { missingIndexes } from '../../shared/runtime/indexes.ts';
+import { onShutdown, type Closer } from '../../shared/runtime/lifecycle.ts';
+import { createLogger } from '../../shared/runtime/logger.ts';
+import { controlDatabase, createMongo, generationDatabase } from '../../shared/runtime/mongo.ts';
+import { createApp } from './app.ts';
+import { createFindCaller } from './auth/api-keys.ts';
+import { readApiConfig, type ApiConfig } from './config.ts';
+import { createMetrics } from './http/metrics.ts';
+import { startServer } from './http/server.ts';
+import type { Credentials } from './http/tls-front.ts';
+import { createRegistry } from './resources/registry.ts';
+import { watchReadiness } from './store/readiness.ts';
+import { createViews } from './store/view.ts';
+
+/** Requests begun get this long to end when the service stops, in milliseconds. */
+const shutdownDeadlineMs = 25_000;
+
+const config = configOrExit(readApiConfig(process.env));
+const credentials = configOrExit(readCredentials(config));
+const logger = createLogger('api', config.LOG_LEVEL);
+const mongo = createMongo(config.MONGODB_URL, 'support-api');
+const control = controlDatabase(mongo, config.DATABASE_NAME);
+const nowMs = () => performance.now();
+const docs = { docsUrl: config.DOCS_URL, baseUrl: config.API_BASE_URL };
+const metrics = createMetrics();
+const views = createViews({
+  activeGeneration: () => activeGeneration(control),
+  watermark: (generation) => watermark(control, generation),
+  missingIndexes,
+  databaseOf: (generation) => generationDatabase(mongo, config.DATABASE_NAME, generation),
+  logger,
+  nowMs,
+});
+const readiness = watchReadiness({ views, logger });
+const app = createApp({
+  routes: createRegistry({ now: () => new Date(), brand: config.BRAND }),
+  views,
+  findCaller: createFindCaller({ nowMs }),
+  limit: { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS },
+  nowMs,
+  docs,
+  trustedProxies: config.API_TRUSTED_PROXIES,
+  brand: config.BRAND,
+  metrics,
+  logger,
+});
+const web = await startServer(
+  { listener: app.callback(), logger, docs },
+  { host: config.API_HOST, port: config.API_PORT, credentials },
+);
+const closers: Closer[] = [
+  { name: 'readiness', close: async () => readiness.stop() },
+  { name: 'server', close: web.stop },
+  { name: 'store', close: () => mongo.close() },
+];
+onShutdown(logger, closers, shutdownDeadlineMs);
+logger.info({ ...web.address, scheme: credentials ? 'https' : 'http' }, 'listening');
+if (!credentials && config.API_TRUSTED_PROXIES.length === 0) {
+  logger.warn(
+    'neither API_TLS_CERT and API_TLS_KEY nor API_TRUSTED_PROXIES are set: every request but /health is refused',
+  );
+}
+if (config.ADMIN_PORT !== undefined) {
+  const options = {
+    port: config.ADMIN_PORT,
+    live: () => null,
+    ready: readiness.reason,
+    metrics: metrics.registry,
+  };
+  const admin = await startAdminServer(options);
+  logger.info({ port: admin.port }, 'admin listening');
+}
+
+function readCredentials({
+  API_TLS_CERT,
+  API_TLS_KEY,
+}: ApiConfig): { config: Credentials | null } | { faults: string[] } {
+  if (!API_TLS_CERT || !API_TLS_KEY) return { config: null };
+  try {
+    const pair = { cert: readFileSync(API_TLS_CERT, 'utf8'), key: readFileSync(API_TLS_KEY, 'utf8') };
+    createSecureContext(pair);
+    return { config: pair };
+  } catch (error) {
+    return {
+      faults: [`API_TLS_CERT, API_TLS_KEY: ${error instanceof Error ? error.message : String(error)}`],
+    };
+  }
+}

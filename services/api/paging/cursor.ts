@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { idLengthMax } from '../../../shared/documents/fields.ts';
+import { ApiError } from '../http/api-error.ts';
+
+/** All that a cursor is bound to: the list and its order and filters. Two lists never share a fingerprint. */
+export type CursorScope = { orgId: string; list: string; sort: string; filters: unknown };
+
+const version = 1;
+const instantLength = 24;
+const lengthMax = 2_048;
+
+/** A sort key: an instant to the millisecond, and an id that the store can hold. */
+const key = z
+  .string()
+  .max(instantLength + idLengthMax)
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z[^]/)
+  .refine((text) => text.isWellFormed() && !text.includes('\0'));
+const payload = z.tuple([z.literal(version), key, z.string()]);
+
+/**
+ * Where a page ended, as clients see it. It holds the sort key alone, so it outlives rebuilds, and a
+ * fingerprint of its list. It is no secret: the organization of a query always comes from the API key.
+ */
+export const encodeCursor = (sortKey: string, scope: CursorScope): string =>
+  Buffer.from(JSON.stringify([version, sortKey, fingerprint(scope)])).toString('base64url');
+
+/** The sort key in a cursor of this list; fails with `invalid_cursor` for any other text. */
+export function decodeCursor(cursor: string, scope: CursorScope): string {
+  const decoded = payload.safeParse(parse(cursor));
+  if (decoded.success && decoded.data[2] === fingerprint(scope)) return decoded.data[1];
+  throw new ApiError('invalid_cursor');
+}
+
+function parse(cursor: string): unknown {
+  if (cursor.length > lengthMax || !/^[A-Za-z0-9_-]+$/.test(cursor)) return null;
+  try {
+    return JSON.parse(Buffer.from(cursor, 'base64url').toString());
+  } catch {
+    return null;
+  }
+}
+
+function fingerprint({ orgId, list, sort, filters }: CursorScope): string {
+  const text = JSON.stringify([orgId, list, sort, filters]);
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
+}

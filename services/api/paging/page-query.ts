@@ -1,0 +1,34 @@
+import type { Db, Document, Filter } from 'mongodb';
+import type { Kind } from '../../../shared/documents/document.ts';
+import { resources } from '../../../shared/documents/resources.ts';
+import { readDeadline, readTimeoutMs } from '../store/deadline.ts';
+
+/** A page as the store is asked for it; plain data, so that tests can have the same query explained. */
+export type PageQuery = {
+  kind: Kind;
+  filter: Filter<Document>;
+  sort: Record<string, 1 | -1>;
+  /** Name of the declared index that holds the page as one range (or one a status). */
+  hint: string;
+  /** Items on the page; one more is read to know whether others follow. */
+  limit: number;
+};
+
+export type Page<T> = { items: T[]; hasMore: boolean };
+
+/** What a page reads of each document: `refs` are of no use to readers. */
+const projection = { own: 1, joined: 1, byCreated: 1, byUpdated: 1 };
+
+export const pageCursor = <T extends Document>(
+  database: Db,
+  { kind, filter, sort, hint, limit }: PageQuery,
+) =>
+  database
+    .collection(resources[kind].collection)
+    .find(filter, { sort, hint, limit: limit + 1, maxTimeMS: readTimeoutMs, signal: readDeadline() })
+    .project<T>(projection);
+
+export async function readPage<T extends Document>(database: Db, query: PageQuery): Promise<Page<T>> {
+  const found = await pageCursor<T>(database, query).toArray();
+  return { items: found.slice(0, query.limit), hasMore: found.length > query.limit };
+}

@@ -1,0 +1,50 @@
+import type { ChannelDocument } from '../../../../shared/documents/channel.ts';
+import { ApiError } from '../../http/api-error.ts';
+import { anyIdParameter, noParams } from '../../http/path-parameters.ts';
+import { noQuery } from '../../http/query-string.ts';
+import { defineRoute, type Route } from '../../http/route.ts';
+import { decodeCursor } from '../../paging/cursor.ts';
+import { listEnvelope } from '../../paging/list-envelope.ts';
+import { readPage } from '../../paging/page-query.ts';
+import { presentChannel, presentChannelItem } from './presenter.ts';
+import { channelPageQuery, findChannel } from './query.ts';
+import { channelListQuery, channelListSchema, channelSchema } from './schema.ts';
+
+/** `now` decides which mailboxes have stalled. */
+export type ChannelDeps = { now: () => Date; brand: string };
+
+const listChannels = ({ now }: ChannelDeps) =>
+  defineRoute({
+    method: 'GET',
+    path: '/v1/channels',
+    summary: 'Lists the channels that are not archived, oldest first',
+    params: noParams,
+    query: channelListQuery,
+    response: channelListSchema,
+    errors: ['invalid_query_parameter', 'invalid_cursor'],
+    handler: async ({ orgId, database, path }, { query }) => {
+      const scope = { orgId, list: 'channels', sort: 'createdAt', filters: query.type ?? null };
+      const after = query.startingAfter === undefined ? null : decodeCursor(query.startingAfter, scope);
+      const page = await readPage<ChannelDocument>(database, channelPageQuery(orgId, query, after));
+      const present = (channel: ChannelDocument) => presentChannelItem(channel, now());
+      return { body: listEnvelope(page, scope, path, (channel) => channel.byCreated, present) };
+    },
+  });
+
+const retrieveChannel = ({ now, brand }: ChannelDeps) =>
+  defineRoute({
+    method: 'GET',
+    path: '/v1/channels/:id',
+    summary: 'Retrieves a channel with its settings and configuration; an archived one too',
+    params: anyIdParameter,
+    query: noQuery,
+    response: channelSchema,
+    errors: ['channel_not_found', 'invalid_query_parameter'],
+    handler: async ({ orgId, database }, { params }) => {
+      const channel = await findChannel(database, orgId, params.id);
+      if (!channel) throw new ApiError('channel_not_found');
+      return { body: presentChannel(channel, { now: now(), brand }) };
+    },
+  });
+
+export const channelRoutes = (deps: ChannelDeps): Route[] => [listChannels(deps), retrieveChannel(deps)];

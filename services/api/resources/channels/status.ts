@@ -1,0 +1,66 @@
+import type { Channel } from '../../../../shared/documents/channel.ts';
+import type { EmailConfig } from '../../../../shared/documents/channel-config.ts';
+
+export const channelStates = ['live', 'observing', 'paused', 'needs_attention', 'archived'] as const;
+export const issueCodes = [
+  'mailbox_not_connected',
+  'reconnect_needed',
+  'mailbox_disconnected',
+  'sync_stalled',
+  'missing_domain',
+  'domain_not_verified',
+] as const;
+
+export type ChannelState = (typeof channelStates)[number];
+export type IssueCode = (typeof issueCodes)[number];
+export type ChannelStatus = { state: ChannelState; since: Date | null; issues: IssueCode[] };
+
+/** A Microsoft 365 mailbox that could not be read for longer than this has stalled. */
+const stalledAfterMs = 6 * 60 * 60 * 1_000;
+
+/** The state that a channel is in at `now`: the first that holds, as the order of the lines says. */
+export function channelStatus(channel: Channel, now: Date): ChannelStatus {
+  const issues = channel.type === 'email' ? emailIssues(channel.config, now) : [];
+  const { archivedAt, pausedAt, resumedAt } = channel;
+  const liveAt = channel.type === 'email' ? channel.config.liveAt : null;
+  if (archivedAt) return { state: 'archived', since: archivedAt, issues };
+  if (pausedAt && !(resumedAt && resumedAt > pausedAt)) return { state: 'paused', since: pausedAt, issues };
+  if (issues.length > 0) return { state: 'needs_attention', since: null, issues };
+  if (channel.type === 'email' && !liveAt) return { state: 'observing', since: null, issues };
+  return { state: 'live', since: later(liveAt, resumedAt), issues };
+}
+
+function emailIssues(config: EmailConfig, now: Date): IssueCode[] {
+  switch (config.provider) {
+    case 'forwarding':
+      return domainIssues(config.sendingDomain);
+    case 'microsoft':
+    case 'google':
+      return connectionIssues(config, now);
+  }
+}
+
+function connectionIssues({ provider, connection }: EmailConfig, now: Date): IssueCode[] {
+  if (!connection) return ['mailbox_not_connected'];
+  switch (connection.status) {
+    case 'pending':
+      return ['mailbox_not_connected'];
+    case 'needs_reauth':
+      return ['reconnect_needed'];
+    case 'disconnected':
+      return ['mailbox_disconnected'];
+    case 'connected': {
+      const readAt = connection.lastSyncedAt ?? connection.connectedAt;
+      const isStalled = readAt !== null && now.getTime() - readAt.getTime() > stalledAfterMs;
+      return provider === 'microsoft' && isStalled ? ['sync_stalled'] : [];
+    }
+  }
+}
+
+function domainIssues(domain: EmailConfig['sendingDomain']): IssueCode[] {
+  if (!domain) return ['missing_domain'];
+  if ('hosted' in domain) return [];
+  return domain.verificationStatus === 'verified' ? [] : ['domain_not_verified'];
+}
+
+const later = (a: Date | null, b: Date | null): Date | null => (a && b ? (a > b ? a : b) : (a ?? b));

@@ -1,0 +1,52 @@
+import type { ConversationDocument } from '../../../../shared/documents/conversation.ts';
+import type { Message } from '../../../../shared/documents/message.ts';
+import { presentAttachments } from '../messages/presenter.ts';
+import { toSeconds, toSecondsOrNull } from '../timestamps.ts';
+import type { VisibleConversation } from './query.ts';
+import type { ConversationHead, EmbeddedMessage } from './schema.ts';
+
+type Status = ConversationDocument['own']['status'];
+
+/** Everything of a conversation but its messages. `status` is passed apart, as archived ones are not shown. */
+export const presentConversationHead = (
+  { own, joined }: VisibleConversation,
+  status: Exclude<Status, 'archived'>,
+): ConversationHead => ({
+  id: own.id,
+  object: 'conversation',
+  title: own.title,
+  status,
+  supportLevel: own.supportLevel,
+  channel: { id: joined.channel.id, name: joined.channel.name, type: joined.channel.type },
+  contact: {
+    id: `ct_${own.contactId.slice('con_'.length)}`,
+    name: joined.contact?.name ?? null,
+    email: joined.contact?.email ?? null,
+  },
+  assignedToUser: joined.assignedUser && {
+    id: joined.assignedUser.id,
+    name: joined.assignedUser.name,
+    email: joined.assignedUser.email,
+  },
+  topics: joined.topics.map(({ id, name, color }) => ({ id, name, color })),
+  tags: joined.tags.map(({ id, name }) => ({ id, name })),
+  urgencyScore: own.urgencyScore,
+  lastMessagePreview: joined.opening?.preview ?? null,
+  createdAt: toSeconds(own.createdAt),
+  updatedAt: toSeconds(own.updatedAt),
+  waitingSince: toSecondsOrNull(own.waitingSince),
+  firstHumanReplyAt: toSecondsOrNull(own.firstHumanReplyAt),
+  resolvedAt: toSecondsOrNull(own.resolvedAt),
+});
+
+export const presentEmbeddedMessage = (
+  own: Pick<Message, 'id' | 'role' | 'content' | 'createdAt' | 'sentAt' | 'attachments'>,
+): EmbeddedMessage => ({
+  id: own.id,
+  object: 'message',
+  role: own.role,
+  content: own.content,
+  createdAt: toSeconds(own.createdAt),
+  sentAt: toSecondsOrNull(own.sentAt),
+  attachments: presentAttachments(own.attachments),
+});

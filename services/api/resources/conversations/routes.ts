@@ -1,0 +1,27 @@
+import { ApiError } from '../../http/api-error.ts';
+import { idParameter } from '../../http/path-parameters.ts';
+import { noQuery } from '../../http/query-string.ts';
+import { defineRoute, type Route } from '../../http/route.ts';
+import { presentConversationHead } from './presenter.ts';
+import { findConversation } from './query.ts';
+import { conversationSchema } from './schema.ts';
+import { conversationChunks, readThread } from './thread.ts';
+
+const retrieveConversation = defineRoute({
+  method: 'GET',
+  path: '/v1/conversations/:id',
+  summary: 'Retrieves a conversation with every message, oldest first',
+  params: idParameter('conv_'),
+  query: noQuery,
+  response: conversationSchema,
+  errors: ['conversation_not_found', 'invalid_path_parameter', 'invalid_query_parameter'],
+  handler: async ({ orgId, database }, { params }) => {
+    const conversation = await findConversation(database, orgId, params.id);
+    const status = conversation?.own.status;
+    if (!conversation || !status || status === 'archived') throw new ApiError('conversation_not_found');
+    const head = presentConversationHead(conversation, status);
+    return { chunks: conversationChunks(head, readThread(database, orgId, params.id)) };
+  },
+});
+
+export const conversationRoutes: Route[] = [retrieveConversation];

@@ -1,0 +1,31 @@
+import type { Db } from 'mongodb';
+import { idLengthMax } from '../../../shared/documents/fields.ts';
+import type { Kind } from '../../../shared/documents/document.ts';
+import { collectionOf } from '../../../shared/runtime/mongo.ts';
+import { readDeadline, readTimeoutMs } from '../store/deadline.ts';
+
+/** What presenters need of a document. */
+export type Visible<D extends { own: unknown; joined: unknown }> = Pick<D, 'own' | 'joined'>;
+
+type Stored = { own: unknown; joined: unknown };
+
+/**
+ * One organization's living document by id; null where there is none. A text that no stored id can be is not
+ * looked for.
+ */
+export async function findOwn<D extends Stored>(
+  database: Db,
+  kind: Kind,
+  { orgId, id }: { orgId: string; id: string },
+): Promise<Visible<D> | null> {
+  if (id.length > idLengthMax || id.includes('\0') || !id.isWellFormed()) return null;
+  const found = await collectionOf(database, kind).findOne<Partial<Stored> & { deletedAt?: Date }>(
+    { _id: id, orgId },
+    {
+      projection: { own: 1, joined: 1, deletedAt: 1 },
+      maxTimeMS: readTimeoutMs,
+      signal: readDeadline(),
+    },
+  );
+  return found?.own && !found.deletedAt ? (found as Visible<D>) : null;
+}

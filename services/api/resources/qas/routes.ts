@@ -1,0 +1,27 @@
+import type { QaDocument } from '../../../../shared/documents/qa.ts';
+import { noParams } from '../../http/path-parameters.ts';
+import { defineRoute, type Route } from '../../http/route.ts';
+import { decodeCursor } from '../../paging/cursor.ts';
+import { listEnvelope } from '../../paging/list-envelope.ts';
+import { readPage } from '../../paging/page-query.ts';
+import { presentQa } from './presenter.ts';
+import { qaPageQuery } from './query.ts';
+import { qaListQuery, qaListSchema } from './schema.ts';
+
+const listQas = defineRoute({
+  method: 'GET',
+  path: '/v1/knowledge/qa',
+  summary: 'Lists the knowledge base, oldest first',
+  params: noParams,
+  query: qaListQuery,
+  response: qaListSchema,
+  errors: ['invalid_query_parameter', 'invalid_cursor'],
+  handler: async ({ orgId, database, path }, { query: { limit, startingAfter } }) => {
+    const scope = { orgId, list: 'qas', sort: 'createdAt', filters: null };
+    const after = startingAfter === undefined ? null : decodeCursor(startingAfter, scope);
+    const page = await readPage<QaDocument>(database, qaPageQuery(orgId, limit, after));
+    return { body: listEnvelope(page, scope, path, (qa) => qa.byCreated, presentQa) };
+  },
+});
+
+export const qaRoutes: Route[] = [listQas];

@@ -1,0 +1,71 @@
+import type { Db } from 'mongodb';
+import { ticketStatuses, type TicketDocument } from '../../../../shared/documents/ticket.ts';
+import { ApiError } from '../../http/api-error.ts';
+import { boundsOf, type Bounds } from '../../paging/bounds.ts';
+import type { CursorScope } from '../../paging/cursor.ts';
+import { keyRange } from '../../paging/key-range.ts';
+import type { PageQuery } from '../../paging/page-query.ts';
+import { findOwn, type Visible } from '../find-own.ts';
+import type { TicketListQuery } from './schema.ts';
+
+/** The filters of a list of tickets, in the one form that its cursors are bound to. */
+export type TicketFilters = { statuses: string[]; created: Bounds; updated: Bounds };
+
+/** Fails with `conflicting_date_range` when both dates are bounded. */
+export function ticketFilters(query: TicketListQuery): TicketFilters {
+  const created = boundsOf(query['createdAt[gte]'], query['createdAt[lte]']);
+  const updated = boundsOf(query['updatedAt[gte]'], query['updatedAt[lte]']);
+  const isBounded = ({ from, until }: Bounds) => from !== null || until !== null;
+  if (isBounded(created) && isBounded(updated)) throw new ApiError('conflicting_date_range');
+  const chosen = new Set<string>(query.status ?? []);
+  const statuses = ticketStatuses.filter((status) => chosen.has(status));
+  // All of them are no filter at all: one range instead of five.
+  return { statuses: statuses.length === ticketStatuses.length ? [] : statuses, created, updated };
+}
+
+export const ticketCursorScope = (
+  orgId: string,
+  { sort }: Pick<TicketListQuery, 'sort'>,
+  filters: TicketFilters,
+): CursorScope => ({ orgId, list: 'tickets', sort, filters });
+
+export const ticketSortField = (sort: TicketListQuery['sort']) =>
+  sort.endsWith('createdAt') ? ('byCreated' as const) : ('byUpdated' as const);
+
+/** The page behind `after`, a sort key. */
+export function ticketPageQuery(
+  orgId: string,
+  { sort, limit }: Pick<TicketListQuery, 'sort' | 'limit'>,
+  { statuses, created, updated }: TicketFilters,
+  after: string | null,
+): PageQuery {
+  const field = ticketSortField(sort);
+  const direction = sort.startsWith('-') ? 'descending' : 'ascending';
+  const isByCreated = field === 'byCreated';
+  // `byUpdated >= byCreated`, so a bound on the other date prunes this range too.
+  const bounds = isByCreated
+    ? { from: created.from, until: created.until ?? updated.until }
+    : { from: updated.from ?? created.from, until: updated.until };
+  const other = isByCreated ? updated : created;
+  const status = statuses.length === 1 ? statuses[0] : { $in: statuses };
+  return {
+    kind: 'ticket',
+    filter: {
+      orgId,
+      ...(statuses.length === 0 ? {} : { 'own.status': status }),
+      [field]: keyRange(bounds, { after, direction }),
+      ...(other.from === null && other.until === null
+        ? {}
+        : { [isByCreated ? 'byUpdated' : 'byCreated']: keyRange(other, { after: null, direction }) }),
+    },
+    sort: { [field]: direction === 'ascending' ? 1 : -1 },
+    hint: `${statuses.length === 0 ? (isByCreated ? 'created' : 'updated') : isByCreated ? 'statusCreated' : 'statusUpdated'}`,
+    limit,
+  };
+}
+
+export const findTicket = (
+  database: Db,
+  orgId: string,
+  id: string,
+): Promise<Visible<TicketDocument> | null> => findOwn<TicketDocument>(database, 'ticket', { orgId, id });

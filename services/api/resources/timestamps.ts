@@ -1,0 +1,12 @@
+import { z } from 'zod';
+
+/** `2026-01-31T12:00:00Z`: tickets, conversations and messages; fractions are cut off. */
+export const toSeconds = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
+export const toSecondsOrNull = (date: Date | null): string | null => date && toSeconds(date);
+
+/** `2026-01-31T12:00:00.000Z`: channels and Q&As. */
+export const toMilliseconds = (date: Date): string => date.toISOString();
+export const toMillisecondsOrNull = (date: Date | null): string | null => date && toMilliseconds(date);
+
+export const secondsSchema = z.iso.datetime({ precision: 0 });
+export const millisecondsSchema = z.iso.datetime({ precision: 3 });

@@ -1,0 +1,254 @@
+import { progressOf } from '../../shared/runtime/generation.ts';
+import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
+import { createRegistry } from '../../services/api/resources/registry.ts';
+import * as given from './given.ts';
+import {
+  errorOf,
+  startApi,
+  startStore,
+  tokens,
+  type Answer,
+  type TestApi,
+  type TestStore,
+} from './harness.ts';
+
+let store: TestStore;
+let api: TestApi;
+const completeTo = new Date('2026-01-02T00:00:00.123Z');
+
+beforeAll(async () => {
+  store = await startStore();
+  const { database, control } = store;
+  await given.store(database, 'ticket', [
+    given.ticket({ id: 'ti_1' }),
+    given.ticket({ id: 'ti_b' }, { orgId: 'org_b' }),
+  ]);
+  await given.store(database, 'conversation', [
+    given.conversation({ id: 'conv_1' }),
+    given.conversation({ id: 'conv_b' }, { orgId: 'org_b' }),
+  ]);
+  await given.store(database, 'message', [
+    given.message({ id: 'msg_1' }),
+    given.message({ id: 'msg_2', role: 'system', author: null, content: null }),
+    given.message({ id: 'msg_3', role: 'assistant', author: { type: 'ai_agent', id: 'agent_1' } }),
+    given.message({ id: 'msg_b', conversationId: 'conv_b' }, { orgId: 'org_b' }),
+  ]);
+  await given.store(database, 'channel', [
+    ...(['form', 'email', 'chatbot'] as const).map((type) => given.channel({ id: `chan_${type}`, type })),
+    given.channel({ id: 'chan_b' }, { orgId: 'org_b' }),
+  ]);
+  await given.store(database, 'qa', [given.qa({ id: 'qa_1' }), given.qa({ id: 'qa_b' }, { orgId: 'org_b' })]);
+  await progressOf(control).insertOne({
+    _id: '1/tickets/0',
+    generation: 1,
+    topic: 'tickets',
+    partition: 0,
+    position: 1,
+    end: 1,
+    completeTo,
+    updatedAt: completeTo,
+  });
+  api = await startApi(store);
+}, 120_000);
+
+afterAll(async () => {
+  await api.close();
+  await store.close();
+});
+
+const known: Record<string, string> = { tickets: 'ti_1', conversations: 'conv_1', channels: 'chan_form' };
+const others: Record<string, string> = { tickets: 'ti_b', conversations: 'conv_b', channels: 'chan_b' };
+const fill = (path: string, ids: Record<string, string>) =>
+  path.replace(':id', ids[path.split('/')[2] ?? ''] ?? '');
+
+const routes = createRegistry({ now: () => new Date(), brand: 'svc' }).map((route) => ({
+  path: route.path,
+  route,
+  url: fill(route.path, known),
+  foreign: fill(route.path, others),
+}));
+
+const expectError = (answer: Answer, status: number, code: string) => {
+  expect(answer.status).toBe(status);
+  const { error } = errorEnvelopeSchema.parse(answer.json());
+  expect(error.code).toBe(code);
+  expect(error.requestId).toBe(answer.headers.get('request-id'));
+  expect(error.docUrl).toMatch(new RegExp(`^https://127\\.0\\.0\\.1:\\d+/docs/errors/${code}$`));
+};
+
+const expectHeaders = ({ headers }: Answer) => {
+  expect(headers.get('request-id')).toMatch(/^req_[0-9A-Z]{26}$/);
+  expect(headers.get('data-as-of')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  expect(headers.get('cache-control')).toBe('private, no-cache');
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+};
+
+test('the registry holds the seven endpoints below /v1', () => {
+  expect(routes.map(({ path }) => path).sort()).toEqual([
+    '/v1/channels',
+    '/v1/channels/:id',
+    '/v1/conversations/:id',
+    '/v1/conversations/:id/messages',
+    '/v1/knowledge/qa',
+    '/v1/tickets',
+    '/v1/tickets/:id',
+  ]);
+});
+
+describe.each(routes)('$path', ({ route, url, foreign }) => {
+  it('answers a key of the organization in the declared shape, freshness stated', async () => {
+    const answer = await api.get(url);
+    expect(answer.status).toBe(200);
+    route.response.parse(answer.json());
+    expectHeaders(answer);
+    expect(answer.headers.get('data-as-of')).toBe(completeTo.toISOString());
+  });
+
+  it.each([
+    ['no key', null, 'missing_api_key'],
+    ['a malformed key', 'nonsense', 'invalid_api_key'],
+    ['an unknown key', 'svc_live_unknown', 'invalid_api_key'],
+    ['an archived key', tokens.archived, 'invalid_api_key'],
+  ])('refuses %s', async (_, token, code) => {
+    const answer = await api.get(url, { token });
+    expectError(answer, 401, code);
+    expect(errorOf(answer).type).toBe('authentication_error');
+    expectHeaders(answer);
+  });
+
+  it('refuses an unknown query parameter by name', async () => {
+    const answer = await api.get(`${url}?page=2`);
+    expectError(answer, 422, 'invalid_query_parameter');
+    expect(errorOf(answer)).toMatchObject({ type: 'validation_error', param: 'page' });
+  });
+
+  it('does not take the key from the query string', async () => {
+    expectError(await api.get(`${url}?api_key=${tokens.a}`, { token: null }), 401, 'missing_api_key');
+    const answer = await api.get(`${url}?api_key=${tokens.a}`);
+    expect(errorOf(answer)).toMatchObject({ code: 'invalid_query_parameter', param: 'api_key' });
+  });
+
+  it("shows nothing of another organization's", async () => {
+    const answer = await api.get(foreign);
+    if (foreign === url) expect(answer.text).not.toContain('_b"');
+    else expectError(answer, 404, `${(route.path.split('/')[2] ?? '').slice(0, -1)}_not_found`);
+  });
+
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE'])('refuses %s and names what is allowed', async (method) => {
+    const answer = await api.get(url, { method });
+    expectError(answer, 405, 'method_not_allowed');
+    expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+    expectHeaders(answer);
+  });
+
+  it('refuses other methods too only after authentication', async () => {
+    expectError(await api.get(url, { method: 'POST', token: null }), 401, 'missing_api_key');
+  });
+
+  it('answers HEAD as GET, without a body', async () => {
+    const answer = await api.get(url, { method: 'HEAD' });
+    expect(answer.status).toBe(200);
+    expect(answer.text).toBe('');
+    expectHeaders(answer);
+  });
+
+  it('answers OPTIONS with the methods', async () => {
+    const answer = await api.get(url, { method: 'OPTIONS' });
+    expect([answer.status, answer.headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS']);
+  });
+
+  it('refuses plain HTTP before it looks at the key', async () => {
+    for (const token of [tokens.a, null]) {
+      const answer = await api.get(url, { token, headers: { 'X-Forwarded-Proto': 'http' } });
+      expect([answer.status, errorOf(answer).code, errorOf(answer).type]).toEqual([
+        403,
+        'https_required',
+        'invalid_request_error',
+      ]);
+      expectHeaders(answer);
+    }
+  });
+});
+
+describe('beside the routes', () => {
+  it('has nothing at other paths, but says so to callers alone', async () => {
+    for (const path of [
+      '/',
+      '/v1',
+      '/v1/tickets/',
+      '/v1/Tickets',
+      '/v2/tickets',
+      '/v1/tickets/ti_1/x',
+      '//',
+      '/v1/knowledge',
+    ]) {
+      expectError(await api.get(path), 404, 'route_not_found');
+      expectError(await api.get(path, { token: null }), 401, 'missing_api_key');
+    }
+  });
+
+  it('answers /health without a key, over plain HTTP too', async () => {
+    const answer = await api.get('/health', { token: null, headers: { 'X-Forwarded-Proto': 'http' } });
+    expect([answer.status, answer.json()]).toEqual([200, { status: 'ok' }]);
+    expect(answer.headers.get('request-id')).toMatch(/^req_/);
+    expect((await api.get('/health', { method: 'POST' })).status).toBe(405);
+  });
+
+  it('answers 400 to a path that is not percent-encoded UTF-8', async () => {
+    for (const path of ['/v1/tickets/%zz', '/v1/channels/%', '/v1/conversations/%ff/messages']) {
+      expectError(await api.get(path), 400, 'malformed_request');
+    }
+  });
+
+  it('answers 414 to a target beyond 8 KB', async () => {
+    expectError(await api.get(`/v1/channels/${'x'.repeat(9_000)}`), 414, 'uri_too_long');
+  });
+});
+
+describe('states that decide what is shown', () => {
+  const deleted = {
+    _id: 'ti_gone',
+    orgId: 'org_a',
+    version: 2,
+    revision: 2,
+    at: null,
+    deletedAt: new Date(),
+  };
+
+  it('does not find tombstones, nor a conversation without its channel, nor its messages', async () => {
+    await given.store(store.database, 'ticket', [deleted]);
+    const joined = given.conversationJoined({ channel: null });
+    await given.store(store.database, 'conversation', [
+      given.conversation({ id: 'conv_pending' }, { joined }),
+    ]);
+    expectError(await api.get('/v1/tickets/ti_gone'), 404, 'ticket_not_found');
+    expectError(await api.get('/v1/conversations/conv_pending'), 404, 'conversation_not_found');
+    expectError(await api.get('/v1/conversations/conv_pending/messages'), 404, 'conversation_not_found');
+    expect((await api.get('/v1/tickets')).text).not.toContain('ti_gone');
+  });
+
+  it('shows the messages of an archived conversation, but not the conversation', async () => {
+    await given.store(store.database, 'conversation', [
+      given.conversation({ id: 'conv_old', status: 'archived' }),
+    ]);
+    expectError(await api.get('/v1/conversations/conv_old'), 404, 'conversation_not_found');
+    expect((await api.get('/v1/conversations/conv_old/messages')).status).toBe(200);
+  });
+
+  it('retrieves an archived channel, but does not list it', async () => {
+    await given.store(store.database, 'channel', [given.channel({ id: 'chan_old', archivedAt: given.at })]);
+    const answer = await api.get('/v1/channels/chan_old');
+    expect(answer.json()).toMatchObject({ status: { state: 'archived', since: given.at } });
+    expect((await api.get('/v1/channels')).text).not.toContain('chan_old');
+  });
+
+  it('accepts a key of which another document with the same hash is archived', async () => {
+    const token = 'svc_live_twice';
+    await given.store(store.database, 'apiKey', [
+      given.apiKey(token, { id: 'key_1', archivedAt: given.at }),
+      given.apiKey(token, { id: 'key_2' }),
+    ]);
+    expect((await api.get('/v1/tickets', { token })).status).toBe(200);
+  });
+});
