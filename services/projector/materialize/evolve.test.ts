@@ -1,0 +1,103 @@
+import type { Position } from '../../../shared/documents/document.ts';
+import type { Change } from '../events/change.ts';
+import { evolve, type Entity } from './evolve.ts';
+
+const now = new Date('2026-01-10T00:00:00Z');
+const rules = { deletionIsFinal: false, now, tombstoneDays: 30 };
+const at = (offset: number, partition = 0, timestampMs = offset * 1_000): Position => ({
+  partition,
+  offset,
+  timestampMs,
+});
+const time = new Date(0);
+const upsert = (version: number, position: Position, orgId = 'org_1'): Change => ({
+  op: 'upsert',
+  id: 'x',
+  orgId,
+  version,
+  own: { id: 'x', name: `v${version}` } as never,
+  time,
+  position,
+});
+const deletion = (version: number, position: Position): Change => ({
+  op: 'delete',
+  id: 'x',
+  orgId: 'org_1',
+  version,
+  time,
+  position,
+});
+const tombstone = (position: Position): Change => ({ op: 'tombstone', id: 'x', time, position });
+
+const fold = (changes: Change[], given = rules) =>
+  changes.reduce<Entity | null>((entity, change) => evolve(entity, change, given).entity, null);
+const nameOf = (entity: Entity | null) => (entity?.own as { name: string } | undefined)?.name ?? null;
+
+/** Every order of a few items. */
+const orders = <T>(items: T[]): T[][] =>
+  items.length < 2
+    ? [items]
+    : items.flatMap((item, index) => orders(items.toSpliced(index, 1)).map((rest) => [item, ...rest]));
+
+describe('evolve', () => {
+  test('the highest version wins, in whatever order and however often records come', () => {
+    const records = [upsert(1, at(1)), upsert(2, at(2)), upsert(4, at(3)), upsert(4, at(3))];
+    for (const order of orders(records)) expect(nameOf(fold(order))).toBe('v4');
+  });
+
+  test('a duplicate and a stale version change nothing', () => {
+    const entity = fold([upsert(3, at(3))]);
+    expect(evolve(entity, upsert(3, at(9)), rules)).toEqual({ entity, changed: false });
+    expect(evolve(entity, upsert(2, at(10)), rules)).toEqual({ entity, changed: false });
+  });
+
+  test('a deleted entity keeps no state, and expires', () => {
+    const entity = fold([upsert(1, at(1)), deletion(2, at(2))]);
+    expect(entity).toEqual({
+      orgId: 'org_1',
+      version: 2,
+      at: at(2),
+      deletedAt: now,
+      expiresAt: new Date('2026-02-09T00:00:00Z'),
+    });
+  });
+
+  test('a higher version after a deletion creates the entity again, unless the deletion is final', () => {
+    const records = [upsert(1, at(1)), deletion(2, at(2)), upsert(3, at(3))];
+    expect(nameOf(fold(records))).toBe('v3');
+    const final = fold(records, { ...rules, deletionIsFinal: true });
+    expect(nameOf(final)).toBeNull();
+    expect(final?.expiresAt).toBeUndefined();
+  });
+
+  test('a tombstone deletes what came before it', () => {
+    expect(nameOf(fold([upsert(1, at(1)), tombstone(at(2))]))).toBeNull();
+  });
+
+  test('a redelivered tombstone does not delete what was created again after it', () => {
+    const records = [upsert(1, at(1)), tombstone(at(2)), upsert(2, at(3)), tombstone(at(2))];
+    expect(nameOf(fold(records))).toBe('v2');
+  });
+
+  test('across partitions a tombstone is ordered by time, whichever comes first', () => {
+    const before = upsert(1, at(70, 0, 1_000));
+    const cut = tombstone(at(5, 1, 2_000));
+    const after = upsert(2, at(6, 1, 3_000));
+    for (const order of orders([before, cut])) expect(nameOf(fold(order))).toBeNull();
+    for (const order of orders([before, cut, after])) expect(nameOf(fold(order))).toBe('v2');
+  });
+
+  test('a record that repeats a deleted version later does not bring it back', () => {
+    const first = upsert(2, at(1, 0, 1_000));
+    const cut = tombstone(at(1, 1, 2_000));
+    const repeated = upsert(2, at(9, 1, 3_000));
+    for (const order of orders([first, cut, repeated])) expect(nameOf(fold(order))).toBeNull();
+  });
+
+  test('a record under another organization is refused', () => {
+    const entity = fold([upsert(1, at(1))]);
+    const result = evolve(entity, upsert(2, at(2), 'org_2'), rules);
+    expect(result.rejected?.reason).toBe('wrong_organization');
+    expect(result.entity).toBe(entity);
+  });
+});
