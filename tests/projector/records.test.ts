@@ -1,0 +1,177 @@
+import { CompressionTypes } from 'kafkajs';
+import { kinds } from '../../shared/documents/document.ts';
+import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { deadLettersOf, deadLetterTopic } from '../../services/projector/dead-letters/dead-letters.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { createKafka } from '../../services/projector/kafka.ts';
+import { pino } from 'pino';
+import { created } from '../support/entities.ts';
+import { encode, type Event } from '../support/events.ts';
+import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
+
+describe('the projector, on a real bus and a real store', () => {
+  let rig: Rig;
+  let projector: Awaited<ReturnType<typeof runProjector>>;
+
+  beforeAll(async () => {
+    rig = await createRig(2);
+    projector = await runProjector(rig);
+  }, 120_000);
+
+  afterAll(async () => {
+    await projector.stop();
+    await rig.close();
+  }, 120_000);
+
+  const topic = (kind: Event['kind']) => topicOf(kind, rig.config.TOPIC_PREFIX);
+  const publish = async (events: Event[], compression = CompressionTypes.None) => {
+    for (const [kind, some] of Map.groupBy(events, (event) => event.kind)) {
+      const messages = some.map((event) => encode(event, 'structured'));
+      await rig.producer.send({ topic: topic(kind), messages, compression });
+    }
+  };
+  const settled = () => applied(rig, () => projector.fatal);
+  const find = (kind: Event['kind'], id: string) => collectionOf(rig.database, kind).findOne({ _id: id });
+
+  test('a record that cannot be applied is kept, raw, in both places, and holds up nothing', async () => {
+    // given a poisoned record before and after valid ones of the same key
+    const value = '{"specversion":"1.0","credentials":"SECRET"';
+    const [first, second] = [created('tag', 'tag_p'), created('tag', 'tag_p', { name: 'renamed' }, 2)];
+    const poisoned = { key: 'tag_p', value, headers: { 'content-type': 'application/cloudevents+json' } };
+    const messages = [encode(first, 'structured'), poisoned, encode(second, 'binary')];
+    await rig.producer.send({ topic: topic('tag'), messages });
+    // when all is applied
+    await settled();
+    // then the valid ones had their effect
+    expect((await find('tag', 'tag_p'))?.own).toMatchObject({ name: 'renamed' });
+    // and the other one is where an operator finds it
+    const [letter, ...others] = await deadLettersOf(rig.control)
+      .find({ topic: topic('tag') })
+      .toArray();
+    expect(others).toEqual([]);
+    expect(letter).toMatchObject({ reason: 'not_json', topic: topic('tag') });
+    expect(letter?.value?.toString()).toBe(value);
+    expect(letter?.detail).not.toContain('SECRET');
+    const ends = await rig.admin.fetchTopicOffsets(deadLetterTopic(rig.config.TOPIC_PREFIX));
+    expect(ends.reduce((sum, { high }) => sum + Number(high), 0)).toBe(1);
+  }, 60_000);
+
+  test('secrets of a channel reach no collection', async () => {
+    await publish([created('channel', 'chan_s')]);
+    await settled();
+    const stored = await find('channel', 'chan_s');
+    expect(stored?.own).toMatchObject({
+      config: { inbox: 'help@example.com', connection: { status: 'connected' } },
+    });
+    expect(JSON.stringify(stored)).not.toContain('SECRET');
+  }, 60_000);
+
+  test('an entity keeps its organization: a record under another is set aside', async () => {
+    await publish([created('contact', 'con_o')]);
+    await publish([{ ...created('contact', 'con_o', { name: 'Eve' }, 2), orgId: 'org_2' }]);
+    await settled();
+    expect(await find('contact', 'con_o')).toMatchObject({ orgId: 'org_1', own: { name: 'Ada' } });
+    const letters = await deadLettersOf(rig.control)
+      .find({ topic: topic('contact') })
+      .toArray();
+    expect(letters.map(({ reason }) => reason)).toEqual(['wrong_organization']);
+  }, 60_000);
+
+  test.each([
+    ['gzip', CompressionTypes.GZIP],
+    ['snappy', CompressionTypes.Snappy],
+    ['lz4', CompressionTypes.LZ4],
+    ['zstd', CompressionTypes.ZSTD],
+  ])(
+    'records compressed with %s are read',
+    async (name, compression) => {
+      createKafka(rig.config, pino({ level: 'silent' }));
+      await publish([created('tag', `tag_${name}`, { name: name.repeat(2_000) })], compression);
+      await settled();
+      expect((await find('tag', `tag_${name}`))?.own).toMatchObject({ name: name.repeat(2_000) });
+    },
+    60_000,
+  );
+
+  test('what a transaction aborted is not read, and what follows it is', async () => {
+    const kafka = createKafka(rig.config, pino({ level: 'silent' }));
+    const producer = kafka.producer({ idempotent: true, maxInFlightRequests: 1, transactionalId: rig.name });
+    await producer.connect();
+    const send = async (id: string, end: 'commit' | 'abort') => {
+      const transaction = await producer.transaction();
+      await transaction.send({ topic: topic('tag'), messages: [encode(created('tag', id), 'structured')] });
+      await transaction[end]();
+    };
+    await send('tag_committed', 'commit');
+    await send('tag_aborted', 'abort');
+    await producer.disconnect();
+    // The log now ends in control records, which never reach a handler: `settled` shows that they are passed.
+    await settled();
+    expect(await find('tag', 'tag_committed')).not.toBeNull();
+    expect(await find('tag', 'tag_aborted')).toBeNull();
+  }, 60_000);
+
+  test('a rename reaches every document that shows the entity, however many', async () => {
+    const thread = Array.from({ length: 1_700 }, (_, index) => created('message', `msg_${index}`));
+    await publish([
+      created('contact', 'con_1'),
+      created('conversation', 'conv_1'),
+      ...thread,
+      created('ticket', 'ti_1'),
+    ]);
+    await settled();
+    await publish([created('contact', 'con_1', { name: 'Countess' }, 2)]);
+    await settled();
+    const stale = {
+      orgId: 'org_1',
+      'own.conversationId': 'conv_1',
+      'joined.author.name': { $ne: 'Countess' },
+    };
+    expect(await collectionOf(rig.database, 'message').countDocuments(stale)).toBe(0);
+    expect(await find('conversation', 'conv_1')).toMatchObject({ joined: { contact: { name: 'Countess' } } });
+    expect(await find('ticket', 'ti_1')).toMatchObject({ joined: { requester: { name: 'Countess' } } });
+  }, 60_000);
+
+  test('a conversation waits for its channel, and takes its messages along when it is deleted', async () => {
+    expect(await find('conversation', 'conv_1')).toMatchObject({ pending: true, joined: { channel: null } });
+    expect(await find('ticket', 'ti_1')).toMatchObject({ joined: { conversations: [] } });
+    await publish([created('channel', 'chan_1')]);
+    await settled();
+    const shown = await find('conversation', 'conv_1');
+    expect(shown).toMatchObject({ joined: { channel: { name: 'Support' }, opening: { preview: 'Hello' } } });
+    expect(shown).not.toHaveProperty('pending');
+    expect(await find('ticket', 'ti_1')).toMatchObject({ joined: { conversations: [{ id: 'conv_1' }] } });
+    await publish([{ ...created('conversation', 'conv_1', {}, 2), op: 'deleted' }]);
+    await settled();
+    await publish([created('message', 'msg_late')]);
+    await settled();
+    expect(await collectionOf(rig.database, 'message').countDocuments({ own: { $exists: true } })).toBe(0);
+    expect(await find('ticket', 'ti_1')).toMatchObject({ joined: { conversations: [] } });
+  }, 60_000);
+
+  test('a log that is read again writes nothing', async () => {
+    const revisions = async () =>
+      Promise.all(
+        kinds.map((kind) =>
+          collectionOf(rig.database, kind)
+            .find({}, { projection: { revision: 1 }, sort: { _id: 1 } })
+            .toArray(),
+        ),
+      );
+    const before = await revisions();
+    await projector.stop();
+    await rig.admin.deleteGroups([rig.config.CONSUMER_GROUP]);
+    projector = await runProjector(rig);
+    const committed = async () => {
+      const topics = await rig.admin.fetchOffsets({
+        groupId: rig.config.CONSUMER_GROUP,
+        topics: [topic('message')],
+      });
+      return topics
+        .flatMap(({ partitions }) => partitions)
+        .reduce((sum, { offset }) => sum + Math.max(0, Number(offset)), 0);
+    };
+    while ((await committed()) < 1_701) await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await revisions()).toEqual(before);
+  }, 60_000);
+});
