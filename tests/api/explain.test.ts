@@ -1,0 +1,125 @@
+import { resources } from '../../shared/documents/resources.ts';
+import { ticketStatuses } from '../../shared/documents/ticket.ts';
+import { pageCursor, type PageQuery } from '../../services/api/paging/page-query.ts';
+import { channelPageQuery } from '../../services/api/resources/channels/query.ts';
+import { messagePageQuery } from '../../services/api/resources/messages/query.ts';
+import { qaPageQuery } from '../../services/api/resources/qas/query.ts';
+import { ticketFilters, ticketPageQuery } from '../../services/api/resources/tickets/query.ts';
+import { ticketListQuery, ticketSorts } from '../../services/api/resources/tickets/schema.ts';
+import { startStore, type TestStore } from './harness.ts';
+import { planOf } from './plan.ts';
+
+const size = 100_000;
+const limit = 20;
+const stepMs = 1_000;
+const epochMs = Date.UTC(2026, 0, 1);
+
+/** The sort key of the document at a share of the list. */
+const keyAt = (share: number) => keyOf(Math.floor(share * (size - 1)));
+const keyOf = (index: number) =>
+  `${new Date(epochMs + index * stepMs).toISOString()}id_${String(index).padStart(6, '0')}`;
+
+const positions = [
+  ['the start', null],
+  ['the middle', keyAt(0.5)],
+  ['the end', keyAt(1)],
+] as const;
+
+let store: TestStore;
+
+beforeAll(async () => {
+  store = await startStore();
+  const types = ['chatbot', 'email', 'form'];
+  for (const kind of ['ticket', 'message', 'channel', 'qa'] as const) {
+    const collection = store.database.collection<{ _id: string }>(resources[kind].collection);
+    const batchSize = 10_000;
+    for (let start = 0; start < size; start += batchSize) {
+      const batch = Array.from({ length: batchSize }, (_, offset) => {
+        const index = start + offset;
+        const own = {
+          status: ticketStatuses[index % ticketStatuses.length],
+          type: types[index % types.length],
+          conversationId: 'conv_1',
+        };
+        // Any order of updates will do, as long as none is before its creation.
+        const byUpdated = keyOf(index + ((index * 7_919) % (size - index)));
+        return { _id: keyOf(index).slice(24), orgId: 'org_a', own, byCreated: keyOf(index), byUpdated };
+      });
+      await collection.insertMany(batch, { ordered: false });
+    }
+  }
+}, 300_000);
+
+afterAll(() => store.close(), 60_000);
+
+async function expectOneRange(query: PageQuery, ranges: number): Promise<void> {
+  const plan = planOf(await pageCursor(store.database, query).explain('executionStats'));
+  expect(plan.scans).toEqual(Array.from({ length: ranges }, () => query.hint));
+  expect(plan).toMatchObject({ sorts: false, readsAll: false });
+  if (plan.keysExamined !== null) expect(plan.keysExamined).toBeLessThanOrEqual(ranges * (query.limit + 2));
+}
+
+const searches: [string, string[], number][] = [
+  ['any status', [], 1],
+  ['one status', ['open'], 1],
+  ['three statuses', ['open', 'closed', 'snoozed'], 3],
+  ['every status', [...ticketStatuses], 1],
+];
+
+describe.each(positions)('a page at %s of 100,000 is one index range', (_, after) => {
+  describe.each(ticketSorts)('tickets by %s', (sort) => {
+    it.each(searches)('of %s', async (_, status, ranges) => {
+      const query = ticketListQuery.parse({ sort, ...(status.length ? { status } : {}) });
+      await expectOneRange(ticketPageQuery('org_a', query, ticketFilters(query), after), ranges);
+    });
+
+    it('between two dates', async () => {
+      const field = sort.replace('-', '');
+      const query = ticketListQuery.parse({
+        sort,
+        [`${field}[gte]`]: '2026-01-01T00:00:10Z',
+        [`${field}[lte]`]: '2026-01-03',
+      });
+      await expectOneRange(ticketPageQuery('org_a', query, ticketFilters(query), after), 1);
+    });
+
+    it('bounded by the other date, which the same index holds', async () => {
+      const field = sort.includes('created') ? 'updatedAt' : 'createdAt';
+      const query = ticketListQuery.parse({ sort, [`${field}[gte]`]: '2026-01-01T01:00:00Z' });
+      await expectOneRange(ticketPageQuery('org_a', query, ticketFilters(query), after), 1);
+    });
+  });
+
+  it('of messages', () => expectOneRange(messagePageQuery('org_a', 'conv_1', limit, after), 1));
+  it('of channels', () => expectOneRange(channelPageQuery('org_a', { limit }, after), 1));
+  it('of channels of a type', () =>
+    expectOneRange(channelPageQuery('org_a', { limit, type: 'email' }, after), 1));
+  it('of Q&As', () => expectOneRange(qaPageQuery('org_a', limit, after), 1));
+});
+
+describe('reading plans', () => {
+  it("understands MongoDB's shape", () => {
+    const scan = { stage: 'IXSCAN', indexName: 'statusUpdated' };
+    const winningPlan = {
+      stage: 'LIMIT',
+      inputStage: { stage: 'FETCH', inputStage: { stage: 'SORT_MERGE', inputStages: [scan, scan] } },
+    };
+    const explained = { queryPlanner: { winningPlan }, executionStats: { totalKeysExamined: 23 } };
+    expect(planOf(explained)).toEqual({
+      scans: ['statusUpdated', 'statusUpdated'],
+      sorts: false,
+      readsAll: false,
+      keysExamined: 23,
+    });
+  });
+
+  it('finds a sort and a full scan in either shape', () => {
+    const winningPlan = { stage: 'SORT', inputStage: { stage: 'COLLSCAN' } };
+    const Plan = {
+      'Node Type': 'Limit',
+      Plans: [{ 'Node Type': 'Sort', Plans: [{ 'Node Type': 'Seq Scan' }] }],
+    };
+    expect(planOf({ queryPlanner: { winningPlan } })).toMatchObject({ sorts: true, readsAll: true });
+    expect(planOf({ queryPlanner: { Plan } })).toMatchObject({ sorts: true, readsAll: true });
+  });
+});

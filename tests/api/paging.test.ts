@@ -1,0 +1,229 @@
+import { ticketStatuses } from '../../shared/documents/ticket.ts';
+import { ticketSorts } from '../../services/api/resources/tickets/schema.ts';
+import * as given from './given.ts';
+import {
+  errorOf,
+  listOf,
+  startApi,
+  startStore,
+  tokens,
+  walk,
+  type TestApi,
+  type TestStore,
+} from './harness.ts';
+
+let store: TestStore;
+let api: TestApi;
+
+/** Many ids at few instants, so that ties are common; ids that sort apart in UTF-8 and UTF-16. */
+const suffixes = ['a', 'B', 'é', '\u{1F600}', '\uFFFD', '_', '0'];
+const count = 240;
+const idOf = (prefix: string, index: number) => `${prefix}${suffixes[index % suffixes.length]}${index}`;
+const instantOf = (step: number) => new Date(Date.UTC(2026, 0, 1) + step * 700).toISOString();
+
+const tickets = Array.from({ length: count }, (_, index) =>
+  given.ticket({
+    id: idOf('ti_', index),
+    status: ticketStatuses[(index * 7) % 5],
+    createdAt: instantOf(index % 20),
+    updatedAt: instantOf((index % 20) + ((index * 11) % 30)),
+  }),
+);
+const messages = Array.from({ length: count }, (_, index) =>
+  given.message({ id: idOf('msg_', index), createdAt: instantOf(index % 13) }),
+);
+const qas = Array.from({ length: count }, (_, index) =>
+  given.qa({ id: idOf('qa', index), createdAt: instantOf(index % 13) }),
+);
+const channels = Array.from({ length: count }, (_, index) =>
+  given.channel({
+    id: idOf('chan_', index),
+    type: index % 3 ? 'form' : 'chatbot',
+    createdAt: instantOf(index % 13),
+  }),
+);
+
+type Keyed = { _id: string; byCreated?: string; byUpdated?: string };
+
+/** The ids in the order of a sort key, bytewise. */
+const inOrder = (documents: Keyed[], field: 'byCreated' | 'byUpdated' = 'byCreated') =>
+  documents
+    .toSorted((a, b) => Buffer.compare(Buffer.from(a[field] ?? ''), Buffer.from(b[field] ?? '')))
+    .map(({ _id }) => _id);
+
+beforeAll(async () => {
+  store = await startStore();
+  const { database } = store;
+  await given.store(database, 'ticket', [...tickets, given.ticket({ id: 'ti_foreign' }, { orgId: 'org_b' })]);
+  await given.store(database, 'conversation', [
+    given.conversation({ id: 'conv_1' }),
+    given.conversation({ id: 'conv_2' }),
+  ]);
+  await given.store(database, 'message', messages);
+  await given.store(database, 'message', [given.message({ id: 'msg_foreign' }, { orgId: 'org_b' })]);
+  await given.store(database, 'qa', [...qas, given.qa({ id: 'qa_foreign' }, { orgId: 'org_b' })]);
+  await given.store(database, 'channel', [...channels, given.channel({ id: 'chan_f' }, { orgId: 'org_b' })]);
+  api = await startApi(store);
+}, 120_000);
+
+afterAll(async () => {
+  await api.close();
+  await store.close();
+});
+
+describe.each(ticketSorts)('walking tickets by %s', (sort) => {
+  const field = sort.includes('created') ? 'byCreated' : 'byUpdated';
+  const ordered = (chosen: Keyed[]) => {
+    const ids = inOrder(chosen, field);
+    return sort.startsWith('-') ? ids.reverse() : ids;
+  };
+
+  it.each([1, 7, 20, 100])('meets each exactly once, ties by id, %d at a time', async (limit) => {
+    const expected = ordered(limit === 1 ? tickets.filter(({ own }) => own.status === 'open') : tickets);
+    expect(
+      await walk(api.get, `/v1/tickets?sort=${sort}${limit === 1 ? '&status=open' : ''}`, limit),
+    ).toEqual(expected);
+  });
+
+  it('meets those of the chosen statuses only', async () => {
+    const chosen = tickets.filter(({ own }) => own.status === 'open' || own.status === 'resolved');
+    expect(await walk(api.get, `/v1/tickets?sort=${sort}&status=resolved&status=open`, 7)).toEqual(
+      ordered(chosen),
+    );
+  });
+
+  it.each(['createdAt', 'updatedAt'] as const)(
+    'meets those between two instants of %s only',
+    async (date) => {
+      const [from, to] = ['2026-01-01T00:00:03Z', '2026-01-01T00:00:09Z'];
+      const chosen = tickets.filter(
+        ({ own }) => own[date] >= new Date(from) && own[date] < new Date('2026-01-01T00:00:10Z'),
+      );
+      expect(chosen.length).toBeGreaterThan(10);
+      expect(
+        await walk(api.get, `/v1/tickets?sort=${sort}&${date}[gte]=${from}&${date}[lte]=${to}`, 7),
+      ).toEqual(ordered(chosen));
+      const open = chosen.filter(({ own }) => own.status !== 'closed');
+      const statuses = ticketStatuses
+        .filter((status) => status !== 'closed')
+        .map((status) => `&status=${status}`)
+        .join('');
+      expect(
+        await walk(api.get, `/v1/tickets?sort=${sort}&${date}[gte]=${from}&${date}[lte]=${to}${statuses}`, 7),
+      ).toEqual(ordered(open));
+    },
+  );
+});
+
+describe('walking the other lists', () => {
+  it('meets each message once, oldest first', async () => {
+    expect(await walk(api.get, '/v1/conversations/conv_1/messages', 7)).toEqual(inOrder(messages));
+  });
+
+  it('meets each Q&A once, oldest first', async () => {
+    expect(await walk(api.get, '/v1/knowledge/qa', 7)).toEqual(inOrder(qas));
+  });
+
+  it('meets each channel once, oldest first, or those of a type', async () => {
+    expect(await walk(api.get, '/v1/channels', 7)).toEqual(inOrder(channels));
+    const chatbots = channels.filter(({ own }) => own.type === 'chatbot');
+    expect(await walk(api.get, '/v1/channels?type=chatbot', 7)).toEqual(inOrder(chatbots));
+  });
+
+  it('embeds in a conversation every message in the same order', async () => {
+    const answer = await api.get('/v1/conversations/conv_1');
+    const body = answer.json() as { messages: { id: string }[] };
+    expect(body.messages.map(({ id }) => id)).toEqual(inOrder(messages));
+  });
+
+  it('gives an empty last page no cursor', async () => {
+    const answer = await api.get('/v1/conversations/conv_2/messages');
+    expect(answer.json()).toEqual({
+      object: 'list',
+      data: [],
+      hasMore: false,
+      nextCursor: null,
+      url: '/v1/conversations/conv_2/messages',
+    });
+  });
+});
+
+describe('a cursor', () => {
+  const cursorOf = async (path: string, token = tokens.a) =>
+    listOf(await api.get(path, { token })).nextCursor ?? '';
+  const use = (path: string, cursor: string, token = tokens.a) =>
+    api.get(`${path}${path.includes('?') ? '&' : '?'}startingAfter=${cursor}`, { token });
+
+  it('is refused with another sort, other filters, another list and by another organization', async () => {
+    const cursor = await cursorOf('/v1/tickets?limit=2&status=open');
+    expect((await use('/v1/tickets?status=open', cursor)).status).toBe(200);
+    for (const [path, token] of [
+      ['/v1/tickets', tokens.a],
+      ['/v1/tickets?status=open&sort=createdAt', tokens.a],
+      ['/v1/tickets?status=open&status=closed', tokens.a],
+      ['/v1/tickets?status=open&createdAt[gte]=2026-01-01', tokens.a],
+      ['/v1/tickets?status=open', tokens.b],
+      ['/v1/channels', tokens.a],
+      ['/v1/knowledge/qa', tokens.a],
+      ['/v1/conversations/conv_1/messages', tokens.a],
+    ] as const) {
+      const answer = await use(path, cursor, token);
+      expect([path, answer.status, errorOf(answer).code]).toEqual([path, 422, 'invalid_cursor']);
+    }
+  });
+
+  it('is refused in another thread', async () => {
+    const cursor = await cursorOf('/v1/conversations/conv_1/messages?limit=2');
+    expect(errorOf(await use('/v1/conversations/conv_2/messages', cursor)).code).toBe('invalid_cursor');
+  });
+
+  it('goes on with another page size, and with the statuses in another order', async () => {
+    const cursor = await cursorOf('/v1/tickets?limit=2&status=open&status=closed');
+    expect((await use('/v1/tickets?limit=3&status=closed&status=open&status=open', cursor)).status).toBe(200);
+  });
+});
+
+describe('date bounds', () => {
+  const count = async (query: string) => listOf(await api.get(`/v1/tickets?limit=100&${query}`)).data.length;
+  const madeIn = (from: string, to: string) =>
+    tickets.filter(({ own }) => own.createdAt >= new Date(from) && own.createdAt <= new Date(to)).length;
+
+  it.each([
+    // Instants lie 700 ms apart: 2.100, 2.800 and 3.500 are among them.
+    [
+      'createdAt[gte]=2026-01-01T00:00:02Z&createdAt[lte]=2026-01-01T00:00:02Z',
+      '00:00:02.000',
+      '00:00:02.999',
+    ],
+    [
+      'createdAt[gte]=2026-01-01T00:00:02.8Z&createdAt[lte]=2026-01-01T00:00:03.500Z',
+      '00:00:02.800',
+      '00:00:03.500',
+    ],
+    [
+      'createdAt[gte]=2026-01-01T00:00:02.801Z&createdAt[lte]=2026-01-01T00:00:03.499Z',
+      '00:00:02.801',
+      '00:00:03.499',
+    ],
+    [
+      'createdAt[gte]=2026-01-01T00:00:02.8009Z&createdAt[lte]=2026-01-01T00:00:02.8001Z',
+      '00:00:02.800',
+      '00:00:02.800',
+    ],
+    [
+      'createdAt[gte]=2026-01-01T01:00:02+01:00&createdAt[lte]=2026-01-01T01:00:02%2B01:00',
+      '00:00:02.000',
+      '00:00:02.999',
+    ],
+  ])('%s are inclusive', async (query, from, to) => {
+    expect(await count(query)).toBe(madeIn(`2026-01-01T${from}Z`, `2026-01-01T${to}Z`));
+  });
+
+  it('take a day as the whole of it', async () => {
+    expect(await count('createdAt[gte]=2026-01-01&createdAt[lte]=2026-01-01')).toBe(100);
+    expect(await count('createdAt[lte]=2025-12-31')).toBe(0);
+    expect(await count('createdAt[gte]=2026-01-02')).toBe(0);
+    expect(await count('createdAt[gte]=2026-01-02&createdAt[lte]=2025-01-01')).toBe(0);
+    expect(await count('createdAt[lte]=9999-12-31')).toBe(100);
+  });
+});

@@ -1,0 +1,39 @@
+/** What the store would do for a query, whatever the shape in which it says so. */
+export type Plan = {
+  /** Names of the indexes scanned, one for each range. */
+  scans: string[];
+  /** A stage that orders documents after reading them. */
+  sorts: boolean;
+  /** A stage that reads documents without an index. */
+  readsAll: boolean;
+  /** Index entries read; null where the store does not count them. */
+  keysExamined: number | null;
+};
+
+type Node = Record<string, unknown>;
+
+/** Reads MongoDB's explanation (`stage`) and the stand-in's, which is PostgreSQL's (`Node Type`). */
+export function planOf(explained: unknown): Plan {
+  const { queryPlanner, executionStats } = explained as { queryPlanner: Node; executionStats?: Node };
+  const root = (queryPlanner.winningPlan ?? queryPlanner.Plan) as Node;
+  const nodes = nodesOf(root);
+  const stages = nodes.map((node) => node.stage ?? node['Node Type']);
+  const keys = executionStats?.totalKeysExamined;
+  return {
+    scans: nodes.filter(isIndexScan).map((node) => String(node.indexName ?? node['Index Name'])),
+    sorts: stages.some((stage) => ['SORT', 'Sort', 'Incremental Sort'].includes(String(stage))),
+    readsAll: stages.some((stage) => ['COLLSCAN', 'Seq Scan', 'Bitmap Heap Scan'].includes(String(stage))),
+    keysExamined: typeof keys === 'number' ? keys : null,
+  };
+}
+
+const isIndexScan = (node: Node) =>
+  node.stage === 'IXSCAN' || node['Node Type'] === 'Index Scan' || node['Node Type'] === 'Index Only Scan';
+
+/** The node and all below it; plans nest under `inputStage(s)`, `queryPlan`, `shards` or `Plans`. */
+function nodesOf(value: unknown): Node[] {
+  if (Array.isArray(value)) return value.flatMap(nodesOf);
+  if (typeof value !== 'object' || value === null) return [];
+  const node = value as Node;
+  return [node, ...Object.values(node).flatMap(nodesOf)];
+}
