@@ -34,13 +34,15 @@ export function mongoStore(database: Db): Store {
       of(kind)
         .find({ orgId: { $in: orgIds }, [`own.${parent}`]: { $in: ids } }, { projection: referred })
         .toArray(),
-    first: async (kind, parent, orgId, id) =>
-      of(kind)
-        .find(
-          { orgId, [`own.${parent}`]: id, byCreated: { $gte: '' } },
-          { projection: referred, sort: { byCreated: 1 }, limit: 1 },
-        )
-        .next(),
+    firsts: async (kind, parent, orgId, ids) => {
+      const firstIds = await seekFirsts(of(kind), `own.${parent}`, orgId, ids);
+      const found = await of(kind)
+        .find({ _id: { $in: [...firstIds.values()] } }, { projection: referred, batchSize: ids.length + 1 })
+        .toArray();
+      const byId = new Map(found.map((document) => [document._id, document]));
+      const firsts = [...firstIds].map(([id, firstId]) => [id, byId.get(firstId)] as const);
+      return new Map(firsts.filter((entry): entry is [string, StoredDocument] => entry[1] !== undefined));
+    },
     write: async (kind, writes) => writeGuarded(of(kind), writes),
     dependents: (kind, orgIds, by) => {
       const named = 'refs' in by ? { refs: { $in: by.refs } } : { [`own.${by.parent}`]: { $in: by.ids } };
@@ -56,6 +58,42 @@ export function mongoStore(database: Db): Store {
 }
 
 const referred = { orgId: 1, deletedAt: 1, own: 1 };
+
+/** Parents looked for in one index range, and the keys read of it at a time. */
+const seekParents = 100;
+const seekKeys = 500;
+
+/**
+ * The id of each parent's first child. Walks the index of parents and sort keys in its order, a bounded
+ * number of keys at a time: short threads share one read, and behind a long one the walk starts anew at the
+ * next parent.
+ */
+async function seekFirsts(
+  collection: Collection<StoredDocument>,
+  field: string,
+  orgId: string,
+  ids: string[],
+): Promise<Map<string, string>> {
+  const firsts = new Map<string, string>();
+  const open = [...new Set(ids)].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  while (open.length > 0) {
+    const sought = open.slice(0, seekParents);
+    const keys = await collection
+      .find({ orgId, [field]: { $in: sought }, byCreated: { $gte: '' } } as Filter<StoredDocument>, {
+        projection: { [field]: 1 },
+        sort: { [field]: 1, byCreated: 1 },
+        limit: seekKeys,
+        batchSize: seekKeys + 1,
+      })
+      .toArray();
+    const parentOf = ({ own }: StoredDocument) => (own as Record<string, string>)[field.slice(4)] ?? '';
+    for (const key of keys) if (!firsts.has(parentOf(key))) firsts.set(parentOf(key), key._id);
+    const last = keys.at(-1);
+    const reached = keys.length < seekKeys || !last ? sought.length : sought.indexOf(parentOf(last)) + 1;
+    open.splice(0, reached);
+  }
+  return firsts;
+}
 
 async function* chunks(collection: Collection<StoredDocument>, filter: Filter<StoredDocument>) {
   const cursor = collection.find(filter, { projection: { _id: 1 }, batchSize: chunkSize });

@@ -12,9 +12,6 @@ export type Joined = { joined: object; refs: string[]; ownerDeleted: boolean };
 type Found = Map<Kind, Map<string, Referred>>;
 type ByParent = Map<string, Referred[]>;
 
-/** Point reads for `first` edges that are under way at a time. */
-const concurrentSeeks = 16;
-
 /**
  * Joins documents of one kind: children by their parents' ids, then one read a kind for all that is referred
  * to. What belongs to another organization, or is deleted, counts as missing.
@@ -68,14 +65,11 @@ async function readChildren(
 
 async function readFirst(store: Store, edge: Edge & { type: 'first' }, targets: Target[]): Promise<ByParent> {
   const byParent: ByParent = new Map();
-  const queue = targets.values();
-  const seek = async () => {
-    for (const { id, orgId } of queue) {
-      const first = await store.first(edge.to, edge.parent, orgId, id);
-      if (first) byParent.set(id, [first]);
-    }
-  };
-  await Promise.all(Array.from({ length: concurrentSeeks }, seek));
+  for (const [orgId, some] of Map.groupBy(targets, (target) => target.orgId)) {
+    const ids = some.map(({ id }) => id);
+    const firsts = await store.firsts(edge.to, edge.parent, orgId, ids);
+    for (const [id, first] of firsts) byParent.set(id, [first]);
+  }
   return byParent;
 }
 

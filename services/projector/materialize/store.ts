@@ -32,8 +32,8 @@ export type Store = {
   refer: (kind: Kind, ids: string[]) => Promise<Referred[]>;
   /** Living entities of a kind that name one of `ids` under `parent`. */
   children: (kind: Kind, parent: string, orgIds: string[], ids: string[]) => Promise<Referred[]>;
-  /** The earliest of those for one parent. */
-  first: (kind: Kind, parent: string, orgId: string, id: string) => Promise<Referred | null>;
+  /** The earliest of those, by `byCreated`, for each parent of one organization that has any. */
+  firsts: (kind: Kind, parent: string, orgId: string, ids: string[]) => Promise<Map<string, Referred>>;
   /** Applies the writes in any order; gives the ids whose guard failed. */
   write: (kind: Kind, writes: Write[]) => Promise<Set<string>>;
   /** Ids of documents that refer to one of `refs`, or name one of `parents` under `parent`, in chunks. */
