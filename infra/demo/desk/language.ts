@@ -1,0 +1,46 @@
+import type { Random } from './random.ts';
+import { scenarios, type Scenario } from './scenarios.ts';
+import { closings, firstNames, followUps, greetings, lastNames } from './vocabulary.ts';
+
+/** What one ticket is about. */
+export type Matter = { scenario: Scenario; fill: (text: string) => string };
+
+/** Picks a matter of an organization that sells these things. */
+export function pickMatter(random: Random, sells: readonly string[]): Matter {
+  const item = random.pick(sells);
+  const order = `#${random.int(10_000, 99_999)}`;
+  const fill = (text: string) => {
+    const filled = text.replaceAll('{item}', item).replaceAll('{order}', order);
+    return filled.charAt(0).toUpperCase() + filled.slice(1);
+  };
+  return { scenario: random.pick(scenarios), fill };
+}
+
+export const title = (random: Random, { scenario, fill }: Matter) => fill(random.pick(scenario.titles));
+
+/** The first message of a thread. */
+export const opening = (random: Random, { scenario, fill }: Matter) => fill(random.pick(scenario.openings));
+
+/** A later message of the contact. */
+export const followUp = (random: Random) => random.pick(followUps);
+
+/** An answer of the team or its AI agent. */
+export const answer = (random: Random, { scenario, fill }: Matter) =>
+  `${random.pick(greetings)} ${fill(random.pick(scenario.answers))} ${random.pick(closings)}`;
+
+export type PersonName = { first: string; last: string };
+
+export const personName = (random: Random): PersonName => ({
+  first: random.pick(firstNames),
+  last: random.pick(lastNames),
+});
+
+/** An address of that person, in letters that every mail server takes. */
+export function addressOf({ first, last }: PersonName, number: number, domain: string): string {
+  const plain = (text: string) =>
+    text
+      .normalize('NFD')
+      .replace(/[^A-Za-z]/g, '')
+      .toLowerCase();
+  return `${plain(first)}.${plain(last)}${number}@${domain}`;
+}
