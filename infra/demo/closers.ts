@@ -1,0 +1,24 @@
+/** What has been started and must be stopped again, last first. */
+export type Closers = {
+  add: (name: string, close: () => Promise<unknown>) => void;
+  /** Closes everything, once; what fails is reported and does not keep the rest open. */
+  closeAll: (report: (line: string) => void) => Promise<void>;
+};
+
+export function createClosers(): Closers {
+  const open: { name: string; close: () => Promise<unknown> }[] = [];
+  return {
+    add: (name, close) => void open.push({ name, close }),
+    closeAll: async (report) => {
+      for (let last = open.pop(); last; last = open.pop()) {
+        try {
+          await last.close();
+        } catch (error) {
+          report(
+            `${last.name} could not be stopped: ${error instanceof Error ? error.message : String(error)}`,
+          );
+        }
+      }
+    },
+  };
+}

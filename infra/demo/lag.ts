@@ -1,0 +1,41 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { kinds } from '../../shared/documents/document.ts';
+import { collectionOf, controlDatabase, generationDatabase } from '../../shared/runtime/mongo.ts';
+import { endOffsets, recordedPositions } from '../../services/projector/consume/progress.ts';
+import type { Bus } from './bus.ts';
+
+const generation = 1;
+
+/** Records on the bus, and how many of them are not known to be applied. */
+export type Lag = { records: number; behind: number };
+
+/** Compares the ends of all partitions with the positions that the projector has recorded. */
+export async function readLag({ admin, mongo, databaseName, topics }: Bus): Promise<Lag> {
+  const ends = await endOffsets(admin, topics);
+  const positions = await recordedPositions(controlDatabase(mongo, databaseName), generation);
+  let [records, behind] = [0, 0];
+  for (const [key, { end }] of ends) {
+    records += end;
+    behind += Math.max(0, end - (positions.get(key) ?? 0));
+  }
+  return { records, behind };
+}
+
+/** Resolves when the projector has applied everything that is on the bus; reports how far it is, 0 to 1. */
+export async function untilCaughtUp(bus: Bus, report: (done: number) => void): Promise<void> {
+  for (;;) {
+    const { records, behind } = await readLag(bus);
+    report(records === 0 ? 1 : 1 - behind / records);
+    if (behind === 0) return;
+    await delay(250);
+  }
+}
+
+/** Documents of all kinds, from the store's own statistics. */
+export async function countDocuments({ mongo, databaseName }: Bus): Promise<number> {
+  const database = generationDatabase(mongo, databaseName, generation);
+  const counts = await Promise.all(
+    kinds.map((kind) => collectionOf(database, kind).estimatedDocumentCount()),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
+}
