@@ -6,12 +6,18 @@ import { threadFilter } from '../messages/query.ts';
 import { presentEmbeddedMessage } from './presenter.ts';
 import type { ConversationHead } from './schema.ts';
 
-/** Messages read at once; with the driver's reading ahead this, not the thread's length, bounds memory. */
-const batchSize = 200;
+/**
+ * Messages read at once. This bounds memory, not the thread's length: of 100,000 messages (48 MB of JSON) the
+ * process grew by 20 MB; by 50 MB with 200 at once, as more is then alive whenever V8 collects.
+ */
+const batchSize = 100;
 /** Text is handed on in pieces of about this many characters: many small writes cost more than the JSON. */
-const chunkLength = 65_536;
+const chunkLength = 32_768;
+const closeTimeoutMs = 1_000;
 
-type Read = Pick<MessageDocument, 'own'>;
+type Read = { own: Parameters<typeof presentEmbeddedMessage>[0] };
+
+const shown = { id: 1, role: 1, content: 1, createdAt: 1, sentAt: 1, attachments: 1 };
 
 /** Every message of a thread, oldest first. Ending the generator early closes the store's cursor. */
 export async function* readThread(
@@ -21,11 +27,12 @@ export async function* readThread(
 ): AsyncGenerator<Read[], void> {
   const cursor = collectionOf<MessageDocument>(database, 'message')
     .find(threadFilter(orgId, conversationId, null), { hint: 'thread', sort: { byCreated: 1 }, batchSize })
-    .project<Read>({ own: 1 });
+    .project<Read>({ _id: 0, own: shown });
   try {
     while (await withDeadline(cursor.hasNext())) yield cursor.readBufferedDocuments();
   } finally {
-    await cursor.close();
+    // A store that is silent would not answer this either; it drops idle cursors by itself.
+    await withDeadline(cursor.close(), closeTimeoutMs).catch(() => undefined);
   }
 }
 

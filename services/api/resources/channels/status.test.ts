@@ -1,0 +1,85 @@
+import type { Channel } from '../../../../shared/documents/channel.ts';
+import { channel, emailBlock } from '../../../../tests/api/given.ts';
+import { channelStatus } from './status.ts';
+
+const now = new Date('2026-01-02T00:00:00Z');
+const hoursAgo = (hours: number) => new Date(now.getTime() - hours * 3_600_000).toISOString();
+const email = (block: Record<string, unknown> = {}, fields: Record<string, unknown> = {}): Channel =>
+  channel({ id: 'chan_1', type: 'email', email: { ...emailBlock, ...block }, ...fields }).own;
+const form = (fields: Record<string, unknown>): Channel =>
+  channel({ id: 'chan_1', type: 'form', ...fields }).own;
+const mailbox = (provider: string, connection: unknown) =>
+  email({ provider, connection, sendingDomain: null });
+
+const [early, late] = [hoursAgo(20), hoursAgo(10)];
+
+describe('the state of a channel', () => {
+  it.each([
+    ['archived before all else', form({ archivedAt: late, pausedAt: early }), 'archived', late],
+    ['paused', form({ pausedAt: late }), 'paused', late],
+    ['paused again after it was resumed', form({ pausedAt: late, resumedAt: early }), 'paused', late],
+    ['paused when resumed at the same instant', form({ pausedAt: late, resumedAt: late }), 'paused', late],
+    ['paused before its issues', email({ sendingDomain: null }, { pausedAt: late }), 'paused', late],
+    ['live since it was resumed', form({ pausedAt: early, resumedAt: late }), 'live', late],
+    ['live since nobody knows when', form({}), 'live', null],
+    [
+      'live since the inbox went live',
+      email({ liveAt: late }, { pausedAt: null, resumedAt: early }),
+      'live',
+      late,
+    ],
+    [
+      'live since it was resumed after going live',
+      email({ liveAt: early }, { resumedAt: late }),
+      'live',
+      late,
+    ],
+    ['observing before the inbox is live', email({ liveAt: null }), 'observing', null],
+    [
+      'in need of attention before it is observing',
+      email({ liveAt: null, sendingDomain: null }),
+      'needs_attention',
+      null,
+    ],
+  ])('is %s', (_, own, state, since) => {
+    const status = channelStatus(own, now);
+    expect([status.state, status.since?.toISOString() ?? null]).toEqual([state, since]);
+  });
+
+  it('keeps the issues of a paused channel', () => {
+    expect(channelStatus(email({ sendingDomain: null }, { pausedAt: late }), now).issues).toEqual([
+      'missing_domain',
+    ]);
+  });
+});
+
+const custom = (verificationStatus: string) =>
+  email({ sendingDomain: { domain: 'a.com', verificationStatus } });
+const synced = (provider: string, lastSyncedAt: string | null, connectedAt: string | null = null) =>
+  mailbox(provider, { status: 'connected', lastSyncedAt, connectedAt });
+
+describe('the issues of an inbox', () => {
+  it.each([
+    ['microsoft without a connection', mailbox('microsoft', null), ['mailbox_not_connected']],
+    ['google without a connection', mailbox('google', null), ['mailbox_not_connected']],
+    ['a pending connection', mailbox('google', { status: 'pending' }), ['mailbox_not_connected']],
+    ['an expired connection', mailbox('google', { status: 'needs_reauth' }), ['reconnect_needed']],
+    ['a disconnected mailbox', mailbox('microsoft', { status: 'disconnected' }), ['mailbox_disconnected']],
+    ['a mailbox read 6 hours ago', synced('microsoft', hoursAgo(6)), []],
+    ['a mailbox read over 6 hours ago', synced('microsoft', hoursAgo(6.001)), ['sync_stalled']],
+    ['a mailbox never read, connected long ago', synced('microsoft', null, early), ['sync_stalled']],
+    ['a mailbox never read, connected just now', synced('microsoft', null, hoursAgo(1)), []],
+    ['a mailbox of which no time is known', synced('microsoft', null), []],
+    ['a google mailbox read long ago', synced('google', early), []],
+    ['forwarding without a domain', email({ sendingDomain: null }), ['missing_domain']],
+    ['forwarding with an unused connection', email({ connection: { status: 'disconnected' } }), []],
+    ['the own domain', email(), []],
+    ['a verified domain', custom('verified'), []],
+    ['a pending domain', custom('pending'), ['domain_not_verified']],
+    ['a domain being verified', custom('verifying'), ['domain_not_verified']],
+    ['a domain that failed', custom('failed'), ['domain_not_verified']],
+    ['a form', form({}), []],
+  ])('of %s', (_, own, issues) => {
+    expect(channelStatus(own, now).issues).toEqual(issues);
+  });
+});
