@@ -35,6 +35,7 @@ export async function connectBus({ kafkaBrokers, mongodbUrl, how }: Stack): Prom
   const prefix = `${name}.`;
   const environment: Record<string, string> = {
     ...inherited(shared ? /^KAFKA_/ : null),
+    KAFKAJS_NO_PARTITIONER_WARNING: '1',
     KAFKA_BROKERS: kafkaBrokers,
     MONGODB_URL: mongodbUrl,
     DATABASE_NAME: name,

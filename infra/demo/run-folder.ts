@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -12,14 +12,18 @@ export async function createRunFolder(): Promise<RunFolder> {
   return { path, servers, log: (service) => join(path, `${service}.log`) };
 }
 
-/** Removes the folder; with `keepLogs` all of it but the logs. */
+/** Removes the folder; with `keepLogs` all of it but the logs, those of the servers included. */
 export async function removeRunFolder(
-  { path }: RunFolder,
+  { path, servers }: RunFolder,
   { keepLogs }: { keepLogs: boolean },
 ): Promise<void> {
-  if (!keepLogs) return rm(path, { recursive: true, force: true, maxRetries: 3 });
-  for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
-    if (entry.isDirectory() || entry.name.endsWith('.log')) continue;
-    await rm(join(entry.parentPath, entry.name), { force: true });
+  const removed = { recursive: true, force: true, maxRetries: 3 } as const;
+  if (!keepLogs) return rm(path, removed);
+  for (const entry of await readdir(servers, { recursive: true, withFileTypes: true })) {
+    // Kafka calls the segments of its topics logs, too; their names are numbers.
+    if (entry.isFile() && /^[a-z][\w-]*\.log$/.test(entry.name)) {
+      await rename(join(entry.parentPath, entry.name), join(path, entry.name));
+    }
   }
+  for (const name of await readdir(path)) if (!name.endsWith('.log')) await rm(join(path, name), removed);
 }

@@ -20,6 +20,9 @@ const stopGraceMs = 15_000;
 const setpriv = '/usr/bin/setpriv';
 const tied = () => (existsSync(setpriv) ? [setpriv, '--pdeathsig', 'KILL', '--'] : []);
 
+/** kafkajs asks for negative timeouts, which Node would warn of in the log. */
+const nodeOptions = ['--disable-warning=TimeoutNegativeWarning'];
+
 /**
  * Runs a script on this Node. It leads a process group of its own, so that a Ctrl-C reaches the demo alone,
  * which then stops its services in their order.
@@ -30,7 +33,7 @@ export function startService(
   { environment, logFile }: { environment: Record<string, string>; logFile: string },
 ): Service {
   const log = openSync(logFile, 'a');
-  const [file = process.execPath, ...words] = [...tied(), process.execPath, script];
+  const [file = process.execPath, ...words] = [...tied(), process.execPath, ...nodeOptions, script];
   const child = spawn(file, words, { env: environment, detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
   const ended = Promise.race([
