@@ -49,5 +49,7 @@ function peek(socket: Socket, then: (first: number | undefined) => void): void {
     socket.removeListener('timeout', drop);
     socket.unshift(chunk);
     then(chunk[0]);
+    // Only a socket that Node's HTTP took over is still read here; TLS has taken the handle itself.
+    if (chunk[0] !== handshakeByte) socket.resume();
   });
 }

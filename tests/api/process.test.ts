@@ -1,0 +1,174 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
+import { ask, codeOf, eventually, writeCertificate } from './ask.ts';
+import { runToExit, startChild, type Child } from './child.ts';
+import * as given from './given.ts';
+import { mongoUrl, startStore, tokens, type TestStore } from './harness.ts';
+
+let store: TestStore;
+let folder: string;
+let tls: Record<string, string>;
+const running: Child[] = [];
+
+const start = async (settings: Record<string, string>) => {
+  const child = await startChild({ MONGODB_URL: mongoUrl(), DATABASE_NAME: store.name, ...settings });
+  running.push(child);
+  return child;
+};
+
+beforeAll(async () => {
+  store = await startStore();
+  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
+  folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
+  tls = await writeCertificate(folder);
+}, 120_000);
+
+afterAll(async () => {
+  for (const child of running) await child.stop();
+  await store.close();
+  rmSync(folder, { recursive: true });
+}, 60_000);
+
+/** Writes bytes to the port and gives all that comes back until the connection is closed. */
+const send = (child: Child, bytes: string) =>
+  new Promise<string>((resolve, reject) => {
+    let text = '';
+    const socket = connect(child.port, '127.0.0.1', () => socket.write(bytes));
+    socket.on('data', (chunk) => (text += chunk.toString()));
+    socket.on('close', () => resolve(text));
+    socket.on('error', reject);
+  });
+
+describe('configuration', () => {
+  it('exits with 2 and names every fault at once', async () => {
+    const { code, errors } = await runToExit({
+      API_PORT: 'x',
+      API_TLS_CERT: '/nowhere',
+      RATE_LIMIT_REQUESTS: '-1',
+      API_TRUSTED_PROXIES: '10.0.0.0/8, nonsense',
+      DOCS_URL: 'ftp://docs',
+      BRAND: 'a_b',
+    });
+    expect(code).toBe(2);
+    for (const name of [
+      'MONGODB_URL',
+      'API_PORT',
+      'API_TLS_KEY',
+      'RATE_LIMIT_REQUESTS',
+      'API_TRUSTED_PROXIES',
+      'DOCS_URL',
+      'BRAND',
+    ]) {
+      expect(errors).toContain(name);
+    }
+  });
+
+  it('exits with 2 when the certificate is none', async () => {
+    const cert = join(folder, 'none.pem');
+    writeFileSync(cert, 'none');
+    const { code, errors } = await runToExit({ ...tls, MONGODB_URL: mongoUrl(), API_TLS_CERT: cert });
+    expect([code, errors]).toEqual([2, expect.stringContaining('API_TLS_CERT')]);
+  });
+});
+
+describe('with a certificate', () => {
+  let child: Child;
+  beforeAll(async () => {
+    child = await start({ ...tls, DOCS_URL: 'https://docs.example.com/' });
+  }, 30_000);
+
+  it('serves HTTPS, and answers plain HTTP on the same port with https_required', async () => {
+    await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
+    expect(child.lines.find(({ msg }) => msg === 'listening')).toMatchObject({
+      scheme: 'https',
+      port: child.port,
+    });
+    const plain = await ask(child, '/v1/tickets', {
+      secure: false,
+      headers: { 'X-Forwarded-Proto': 'https' },
+    });
+    expect([plain.status, codeOf(plain.text)]).toEqual([403, 'https_required']);
+    expect(plain.text).toContain('"docUrl":"https://docs.example.com/errors/https_required"');
+    expect((await ask(child, '/health', { secure: false })).text).toBe('{"status":"ok"}');
+  });
+
+  it.each([
+    ['no HTTP at all', 'nonsense\r\n\r\n', 400, 'malformed_request'],
+    [
+      'a method that does not exist',
+      'BREW /v1/tickets HTTP/1.1\r\nHost: a\r\n\r\n',
+      400,
+      'malformed_request',
+    ],
+    [
+      'headers beyond the limit',
+      `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`,
+      431,
+      'headers_too_large',
+    ],
+    ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 405, 'method_not_allowed'],
+  ])('answers %s in the envelope', async (_, bytes, status, code) => {
+    const text = await send(child, bytes);
+    const [head = '', body = ''] = text.split('\r\n\r\n');
+    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(codeOf(body)).toBe(code);
+    expect(head).toContain(`Request-Id: ${errorEnvelopeSchema.parse(JSON.parse(body)).error.requestId}`);
+  });
+});
+
+describe('behind a proxy', () => {
+  let child: Child;
+  beforeAll(async () => {
+    child = await start({
+      API_TRUSTED_PROXIES: '10.0.0.0/8,127.0.0.1',
+      RATE_LIMIT_REQUESTS: '3',
+      RATE_LIMIT_WINDOW_SECONDS: '3600',
+    });
+  }, 30_000);
+  const https = { 'X-Forwarded-Proto': 'https' };
+  const via = (path: string, headers: Record<string, string> = https) =>
+    ask(child, path, { secure: false, headers });
+
+  it('requires a host of HTTP/1.1', async () => {
+    const text = await send(
+      child,
+      'GET /v1/tickets HTTP/1.1\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n\r\n',
+    );
+    expect(text).toMatch(/^HTTP\/1.1 400 /);
+    expect(codeOf(text.split('\r\n\r\n')[1] ?? '')).toBe('malformed_request');
+  });
+
+  it('believes the value that the proxy itself has added', async () => {
+    expect((await via('/v1/nothing', { 'X-Forwarded-Proto': 'https, http' })).status).toBe(403);
+  });
+
+  it('limits each key, and says when it may go on', async () => {
+    await eventually(async () => (await via('/v1/tickets/x')).status !== 503);
+    const second = await via('/v1/tickets');
+    expect(second.headers).toMatchObject({ 'ratelimit-limit': '3', 'ratelimit-remaining': '1' });
+    await via('/v1/tickets');
+    const fourth = await via('/v1/tickets');
+    expect([fourth.status, codeOf(fourth.text)]).toEqual([429, 'too_many_requests']);
+    expect(Number(fourth.headers['retry-after'])).toBeGreaterThan(3_000);
+    expect(fourth.headers['ratelimit-remaining']).toBe('0');
+    const other = await via('/v1/tickets', { ...https, Authorization: `Bearer ${tokens.b}` });
+    expect(other.status).toBe(200);
+  });
+
+  it('logs one line a request, without tokens or queries', async () => {
+    await via('/v1/tickets?status=secretive');
+    const logged = () => child.lines.filter(({ msg }) => msg === 'request');
+    const before = logged().length;
+    const { headers } = await via('/v1/tickets?cursor=secretive');
+    await eventually(
+      async () =>
+        logged().length > before && logged().some((line) => line.requestId === headers['request-id']),
+    );
+    const line = logged().find(({ requestId }) => requestId === headers['request-id']);
+    expect(line).toMatchObject({ method: 'GET', status: 429, keyId: 'key_a', orgId: 'org_a' });
+    expect(JSON.stringify(child.lines)).not.toMatch(/secretive|svc_live|svc_test/);
+  });
+});
