@@ -9,6 +9,8 @@ export type KafkaSettings = z.output<z.ZodObject<typeof kafkaSettings>>;
 /** A Kafka client with every codec registered, logging through `logger`. Nothing is connected yet. */
 export function createKafka(settings: KafkaSettings, logger: Logger): Kafka {
   registerCodecs();
+  // A notice about a change of kafkajs 2.0, printed for every producer.
+  process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
   const sasl = saslOptions(settings);
   const config: KafkaConfig = {
     clientId: settings.KAFKA_CLIENT_ID,

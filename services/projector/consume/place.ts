@@ -15,6 +15,20 @@ const logGap = (key: string, from: number, to: number) =>
       'an empty database (DATABASE_NAME) with a new CONSUMER_GROUP',
   );
 
+/** The group acknowledged what this read model never applied: a reset by kafkajs (see below), or another database. */
+const notApplied = (key: string, from: number, to: number) =>
+  new LogGap(
+    `${key}: the group has committed offset ${to}, but this read model has applied the log up to ${from} only. ` +
+      'Either the records between are gone from the log, or the group has filled another database: rebuild the ' +
+      'read model into an empty database (DATABASE_NAME) with a new CONSUMER_GROUP',
+  );
+
+const shorterLog = (key: string, applied: number, end: number) =>
+  new LogGap(
+    `${key}: this read model has applied the log up to ${applied}, but it ends at ${end}: the topic was deleted ` +
+      'and created again. Rebuild the read model into an empty database (DATABASE_NAME) with a new CONSUMER_GROUP',
+  );
+
 /**
  * kafkajs answers an offset that the log no longer has by starting over at the log's beginning, and commits
  * that. What lies between would be lost without a word, so a fetch from anywhere but the expected offset is a
@@ -38,24 +52,25 @@ export async function place(
 ): Promise<void> {
   const topics = [...new Set(partitions.map(({ topic }) => topic))];
   if (topics.length === 0) return;
-  // Offsets are committed after they are recorded, so they are read before.
+  // Records are applied, then recorded, then committed; read the other way round, none can seem ahead.
   const groups = await deps.admin.fetchOffsets({ groupId: deps.groupId, topics });
-  const [ends, recorded] = await Promise.all([
-    endOffsets(deps.admin, topics),
-    recordedPositions(deps.control, deps.generation),
-  ]);
+  const recorded = await recordedPositions(deps.control, deps.generation);
+  const ends = await endOffsets(deps.admin, topics);
   for (const item of partitions) {
     const key = `${item.topic}/${item.partition}`;
     const group = groups.find(({ topic }) => topic === item.topic);
     const offset = Number(
       group?.partitions.find(({ partition }) => partition === item.partition)?.offset ?? -1,
     );
-    const low = ends.get(key)?.low ?? 0;
+    const { low, end } = ends.get(key) ?? { low: 0, end: 0 };
     const applied = recorded.get(key) ?? 0;
-    if (offset >= 0 && offset < low) throw logGap(key, offset, low);
-    if (offset > Math.max(applied, low)) throw logGap(key, applied, offset);
-    const start = offset >= 0 ? offset : low;
-    if (item.firstFetched !== null && item.firstFetched > start) throw logGap(key, start, item.firstFetched);
+    if (applied > end) throw shorterLog(key, applied, end);
+    if (offset > applied) throw notApplied(key, applied, offset);
+    // Without a committed offset (-1; -2 where kafkajs has reset it) the log is read from its beginning, which
+    // for a group that has applied nothing yet is wherever the log begins.
+    const start = Math.max(offset, low);
+    const first = Math.max(low, item.firstFetched ?? 0);
+    if ((offset >= 0 || applied > 0) && first > applied) throw logGap(key, applied, first);
     committed.set(key, start);
     item.expected ??= start;
     item.start(start);

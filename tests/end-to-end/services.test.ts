@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto';
+import type { Status } from '../../services/cli/status/read.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { created } from '../support/entities.ts';
+import { encode, type Event } from '../support/events.ts';
+import { applied, createRig, type Rig } from '../support/projectors.ts';
+import { startService, type Service } from '../support/service.ts';
+
+const token = 'svc_live_endToEnd0123456789';
+const apiKey: Event = {
+  kind: 'apiKey',
+  id: 'key_1',
+  orgId: 'org_1',
+  version: 1,
+  op: 'created',
+  time: new Date(),
+  data: {
+    id: 'key_1',
+    name: 'Export',
+    mode: 'live',
+    tokenSha256: createHash('sha256').update(token).digest('hex').toUpperCase(),
+    access: 'read',
+    createdAt: '2026-01-01T00:00:00Z',
+  },
+};
+
+describe('from the bus to the reader, the services as processes', () => {
+  let rig: Rig;
+  let projector: Service;
+  let api: Service;
+  let origin: string;
+
+  beforeAll(async () => {
+    rig = await createRig(3);
+    projector = startService('projector', { ...rig.environment, LOG_LEVEL: 'info' });
+    api = startService('api', {
+      MONGODB_URL: rig.config.MONGODB_URL,
+      DATABASE_NAME: rig.name,
+      API_HOST: '127.0.0.1',
+      API_PORT: '0',
+      API_TRUSTED_PROXIES: '127.0.0.0/8',
+    });
+    await projector.logged('projecting');
+    origin = `http://127.0.0.1:${String((await api.logged('listening')).port)}`;
+  }, 120_000);
+
+  afterAll(async () => {
+    await Promise.all([projector.stop(), api.stop()]);
+    await rig.close();
+  }, 120_000);
+
+  const publish = async (events: Event[]) => {
+    for (const event of events) {
+      const topic = topicOf(event.kind, rig.config.TOPIC_PREFIX);
+      await rig.producer.send({ topic, messages: [encode(event, 'binary')] });
+    }
+    await applied(rig);
+  };
+  const get = async (path: string) => {
+    const headers = { authorization: `Bearer ${token}`, 'x-forwarded-proto': 'https' };
+    const response = await fetch(origin + path, { headers });
+    const body: unknown = await response.json();
+    return { status: response.status, headers: response.headers, body };
+  };
+
+  test('children first, what is published is what is read', async () => {
+    await publish([
+      apiKey,
+      created('message', 'msg_1', { content: 'It does not start' }),
+      created('conversation', 'conv_1'),
+      created('ticket', 'ti_1', { tagIds: ['tag_1', 'tag_missing'] }),
+      created('tag', 'tag_1'),
+      created('contact', 'con_1'),
+      created('channel', 'chan_1'),
+    ]);
+    const list = await get('/v1/tickets?status=open&limit=1');
+    expect(list.body).toEqual({
+      object: 'list',
+      url: '/v1/tickets',
+      hasMore: false,
+      nextCursor: null,
+      data: [
+        {
+          id: 'ti_1',
+          object: 'ticket',
+          title: 'Broken',
+          status: 'open',
+          requester: { id: 'con_1', name: 'Ada', email: { email: 'ada@example.com', verified: true } },
+          tags: [{ id: 'tag_1', name: 'billing' }],
+          topics: [],
+          estimatedScore: null,
+          conversations: [{ id: 'conv_1', role: 'primary' }],
+          createdAt: '2026-01-01T00:00:00Z',
+          updatedAt: '2026-01-01T00:00:00Z',
+        },
+      ],
+    });
+    const conversation = await get('/v1/conversations/conv_1');
+    expect(conversation.body).toMatchObject({
+      channel: { id: 'chan_1', name: 'Support', type: 'email' },
+      contact: { id: 'ct_1', name: 'Ada', email: 'ada@example.com' },
+      lastMessagePreview: 'It does not start',
+      messages: [{ id: 'msg_1', content: 'It does not start' }],
+    });
+    expect(list.headers.get('request-id')).toMatch(/^req_[0-9A-Z]{26}$/);
+  }, 60_000);
+
+  test('every response says up to when it is complete, and that moves on', async () => {
+    const asOf = async () => Date.parse((await get('/v1/channels')).headers.get('data-as-of') ?? '');
+    const started = Date.now();
+    while (!((await asOf()) > started)) await new Promise((resolve) => setTimeout(resolve, 200));
+  }, 60_000);
+
+  test('a key that is archived on the bus is refused within five seconds', async () => {
+    expect((await get('/v1/channels')).status).toBe(200);
+    await publish([
+      { ...apiKey, version: 2, op: 'updated', data: { ...apiKey.data, archivedAt: '2026-02-01T00:00:00Z' } },
+    ]);
+    let status = 200;
+    const started = performance.now();
+    while (status === 200 && performance.now() - started < 30_000) {
+      status = (await get('/v1/channels')).status;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    expect(status).toBe(401);
+  }, 60_000);
+
+  test('cli status tells positions, documents and what is pending', async () => {
+    await publish([created('conversation', 'conv_2', { channelId: 'chan_missing', ticketId: 'ti_missing' })]);
+    const cli = startService('cli', { ...rig.environment, LOG_LEVEL: 'error' }, ['status', '--json']);
+    expect(await cli.exited).toBe(0);
+    const status = JSON.parse(cli.stdout()) as Status;
+    expect(status.documents).toMatchObject({
+      tickets: 1,
+      conversations: 2,
+      messages: 1,
+      channels: 1,
+      apiKeys: 1,
+    });
+    expect(status.pending).toEqual({ conversations: 1, tickets: 1 });
+    expect(status.partitions).toHaveLength(33);
+    expect(status.partitions.every(({ lag, position, end }) => lag === 0 && position === end)).toBe(true);
+    expect(status.deadLetters).toBe(0);
+  }, 60_000);
+
+  test('the API answers while the projector is away, and SIGTERM commits what was applied', async () => {
+    expect(await projector.stop()).toBe(0);
+    expect((await get('/health')).status).toBe(200);
+    const offsets = await rig.admin.fetchOffsets({ groupId: rig.config.CONSUMER_GROUP });
+    const committed = offsets.flatMap(({ partitions }) =>
+      partitions.map(({ offset }) => Math.max(0, Number(offset))),
+    );
+    // apiKey twice, and one each of: two conversations, a message, a ticket, a tag, a contact, a channel
+    expect(committed.reduce((sum, offset) => sum + offset, 0)).toBe(9);
+    projector = startService('projector', rig.environment);
+    await publish([created('tag', 'tag_1', { name: 'invoices' }, 2)]);
+    const stored = await rig.database.collection<{ _id: string }>('tickets').findOne({ _id: 'ti_1' });
+    expect(stored).toMatchObject({ joined: { tags: [{ name: 'invoices' }] } });
+  }, 60_000);
+});
+
+describe('a bad configuration', () => {
+  test.each([
+    [
+      'projector',
+      { KAFKA_SASL_MECHANISM: 'plain', MONGODB_URL: 'http://x', LOG_LEVEL: 'loud' },
+      [
+        'KAFKA_BROKERS is not set',
+        'MONGODB_URL: must start with mongodb:// or mongodb+srv://',
+        'LOG_LEVEL:',
+        'KAFKA_SASL_USERNAME is not set',
+        'KAFKA_SASL_PASSWORD is not set',
+      ],
+    ],
+    [
+      'api',
+      { API_PORT: '70000', API_TLS_CERT: '/nowhere', API_TRUSTED_PROXIES: 'all' },
+      ['MONGODB_URL is not set', 'API_PORT:', 'API_TLS_KEY is not set', 'API_TRUSTED_PROXIES:'],
+    ],
+    ['cli', {}, ['KAFKA_BROKERS is not set', 'MONGODB_URL is not set']],
+  ] as const)(
+    'of the %s is told whole, and ends it with 2',
+    async (name, environment, faults) => {
+      const service = startService(name, environment, name === 'cli' ? ['status'] : []);
+      expect(await service.exited).toBe(2);
+      for (const fault of faults) expect(service.stderr()).toContain(fault);
+    },
+    60_000,
+  );
+});
