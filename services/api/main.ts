@@ -29,6 +29,7 @@ const nowMs = () => performance.now();
 const docs = { docsUrl: config.DOCS_URL, baseUrl: config.API_BASE_URL };
 const metrics = createMetrics();
 const views = createViews({
+  connect: () => mongo.connect(),
   activeGeneration: () => activeGeneration(control),
   watermark: (generation) => watermark(control, generation),
   missingIndexes,

@@ -71,6 +71,7 @@ export async function startApi(
   const nowMs = () => performance.now();
   const docs = { docsUrl: undefined, baseUrl: undefined };
   const views = createViews({
+    connect: () => client.connect(),
     activeGeneration: () => activeGeneration(control),
     watermark: (generation) => watermark(control, generation),
     missingIndexes,

@@ -14,6 +14,11 @@ export type Views = {
 };
 
 export type ViewSources = {
+  /**
+   * Connects to the store if that has not succeeded yet. A driver whose first connection fails refuses every
+   * later operation (`Topology is closed`) until it is told to connect again.
+   */
+  connect: () => Promise<unknown>;
   activeGeneration: () => Promise<number | null>;
   watermark: (generation: number) => Promise<Date | null>;
   missingIndexes: (database: Db) => Promise<string[]>;
@@ -71,6 +76,7 @@ export function createViews(sources: ViewSources): Views {
 }
 
 async function readView(sources: ViewSources, memory: Memory): Promise<View> {
+  await sources.connect();
   const generation = await sources.activeGeneration();
   if (generation === null) throw new StoreUnavailable('no generation is active yet');
   const previous = memory.held?.view;
