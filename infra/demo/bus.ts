@@ -55,6 +55,8 @@ export async function connectBus({ kafkaBrokers, mongodbUrl, how }: Stack): Prom
     if (shared) {
       await admin.deleteTopics({ topics: [...topics, deadLetterTopic(prefix)] });
       for (const database of [name, `${name}_g1`]) await mongo.db(database).dropDatabase();
+      // A group that no projector has joined is not there.
+      await admin.deleteGroups([`${name}-read-models`]).catch(() => undefined);
     }
     await Promise.allSettled([producer.disconnect(), admin.disconnect(), mongo.close()]);
   };

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { parseArguments, usage } from './arguments.ts';
 import { createClosers } from './closers.ts';
 import { runDemo } from './demo.ts';
@@ -62,5 +63,6 @@ function killAtOnce(): never {
       // It ended in between.
     }
   }
+  rmSync(folder.path, { recursive: true, force: true });
   process.exit(1);
 }
