@@ -47,7 +47,7 @@ export const bringDown = (report: (line: string) => void): Promise<void> =>
     if (lasting === undefined) return report('The stack is not up.');
     await stopRecorded(lasting);
     const { processes, containers } = lasting.leavings;
-    const names = [...processes.map(({ name, pid }) => `${name} (pid ${pid})`), ...containers];
+    const names = [...processes.map(({ name, pid }) => `${name} (pid ${pid})`), ...containers.map(shortId)];
     report(`Stopped ${names.join(', ')}; its data is removed.`);
   });
 
@@ -65,10 +65,13 @@ export async function stateOf(lasting: Lasting | undefined): Promise<ServerState
   return [
     ...processes.map((record) => line(record.name, isRunning(record), `pid ${record.pid}`)),
     ...containers.map((id, index) =>
-      line(index === 0 ? 'Kafka' : 'MongoDB', running.includes(id), `container ${id.slice(0, 12)}`),
+      line(index === 0 ? 'Kafka' : 'MongoDB', running.includes(id), `container ${shortId(id)}`),
     ),
   ].map((state) => ({ ...state, line: state.line.trimEnd() }));
 }
+
+/** A container's id as the engine's command line shows it. */
+const shortId = (id: string) => id.slice(0, 12);
 
 async function stopRecorded({ leavings, dataDir }: Lasting): Promise<void> {
   // FerretDB stands on PostgreSQL, so the later ones end first.

@@ -11,7 +11,8 @@ export async function startInDocker(options: StackOptions): Promise<Attempt> {
   const client = await engine();
   if (client === undefined) return { unavailable: 'no container engine answers' };
   for (const image of [images.kafka, images.mongo]) {
-    if (await step(report, `Image ${image}: looking for it`, () => obtain(client, image))) continue;
+    if (await step(report, `Image ${image}: pulling unless it is there`, () => obtain(client, image)))
+      continue;
     const unavailable = `the engine answers, but image ${image} is not there and cannot be pulled`;
     report(`Docker: ${unavailable}`);
     return { unavailable };

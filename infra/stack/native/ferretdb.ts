@@ -16,7 +16,7 @@ const goModule = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@v${version}`;
 /** Sessions it may hold at PostgreSQL, whose limit of 200 leaves room for the server's own jobs. */
 const poolSizeMax = 100;
 
-const binDir = () => join(cacheDir(), `ferretdb-${version}`);
+export const binDir = () => join(cacheDir(), `ferretdb-${version}`);
 
 /** Builds FerretDB from its module: with the host's Go, or with Debian sid's in a root made for that only. */
 export async function installFerretdb(report: (line: string) => void): Promise<void> {

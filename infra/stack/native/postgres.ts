@@ -15,10 +15,10 @@ const programs = '/usr/lib/postgresql/18/bin';
 /** Where the data folder appears inside the root file system. */
 const mountPoint = '/data';
 
-const rootDir = () => join(cacheDir(), 'documentdb-sid-1');
+export const rootDir = () => join(cacheDir(), 'documentdb-sid-1');
 
 /** An initialized, empty data folder for each run to copy; another one for other settings. */
-const templateDir = () => {
+export const templateDir = () => {
   const print = createHash('sha256').update(postgresSettings).update(prepareStatements.join()).digest('hex');
   return join(cacheDir(), `documentdb-template-${print.slice(0, 8)}`);
 };

@@ -1,0 +1,9 @@
+#!/bin/sh
+# The published image's way: its wrapper class turns KAFKA_* variables into properties and formats the storage.
+set -eu
+export CLUSTER_ID="${CLUSTER_ID:-5L6g3nShT-eMCtK--X86sw}"
+java -cp '/opt/kafka/libs/*' kafka.docker.KafkaDockerWrapper setup \
+  --default-configs-dir /etc/kafka/docker --mounted-configs-dir /mnt/shared/config \
+  --final-configs-dir /opt/kafka/config
+exec java -Xmx512m -Dlog4j2.configurationFile=/etc/kafka/docker/log4j2.yaml \
+  -cp '/opt/kafka/libs/*' kafka.Kafka /opt/kafka/config/server.properties

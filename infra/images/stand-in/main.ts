@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process';
+import { cp, mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { images } from '../../stack/docker/images.ts';
+import { cacheDir, installedOnce } from '../../stack/native/cache.ts';
+import { debianRoot } from '../../stack/native/debian-root.ts';
+import { installFerretdb, binDir } from '../../stack/native/ferretdb.ts';
+import { installKafka } from '../../stack/native/kafka.ts';
+import { installPostgres, rootDir, templateDir } from '../../stack/native/postgres.ts';
+import { step } from '../../stack/native/progress.ts';
+import { mustRun } from '../../stack/native/run.ts';
+
+/**
+ * Builds images with the names that docker-compose.yml uses, for a machine with a container engine and package
+ * registries but no image registry: `node infra/images/stand-in/main.ts`, as root on Debian. Kafka's is
+ * the same broker with the same entry point class as the published image's; the store's is FerretDB over
+ * PostgreSQL, and Node's is Debian sid's own. An image of that name that is there already is left as it is.
+ */
+const report = (line: string) => void process.stderr.write(`${line}\n`);
+const here = join('infra', 'images', 'stand-in');
+const trusted = '/etc/ssl/certs/ca-certificates.crt';
+const nodeImage = 'node:24-bookworm-slim';
+
+const present = async (image: string) =>
+  mustRun('docker', ['image', 'inspect', image]).then(
+    () => true,
+    () => false,
+  );
+
+/** Imports a root file system as an image, without the device files that the engine makes itself. */
+async function importRoot(root: string, image: string): Promise<void> {
+  const tar = spawn('tar', ['--exclude=./dev/*', '-C', root, '-c', '.'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const docker = spawn('docker', ['import', '-', image], { stdio: ['pipe', 'ignore', 'inherit'] });
+  const imported = new Promise<number | null>((resolve) => docker.once('close', resolve));
+  await pipeline(tar.stdout, docker.stdin);
+  if ((await imported) !== 0) throw new Error(`${image} could not be imported`);
+}
+
+/** A Dockerfile of this folder, built with the files and folders it copies beside it. */
+async function build(folder: string, image: string, files: Record<string, string>): Promise<void> {
+  const context = join(cacheDir(), `stand-in-context-${folder}`);
+  await rm(context, { recursive: true, force: true });
+  await mkdir(context, { recursive: true });
+  for (const [name, from] of Object.entries(files)) await mustRun('cp', ['-a', from, join(context, name)]);
+  await cp(join(here, folder), context, { recursive: true });
+  await mustRun('docker', ['build', '--tag', image, context], { env: { DOCKER_BUILDKIT: '0' } });
+  await rm(context, { recursive: true });
+}
+
+/** A root file system of Debian sid with `packages`, as a base image. */
+async function base(name: string, packages: string[]): Promise<void> {
+  const image = `stand-in-${name}`;
+  if (await present(image)) return;
+  const root = await installedOnce(join(cacheDir(), `stand-in-${name}-1`), (dir) =>
+    debianRoot(dir, packages),
+  );
+  await importRoot(root, image);
+}
+
+const kafka = async () => {
+  await base('java', ['openjdk-21-jre-headless']);
+  await build('kafka', images.kafka, { libs: join(await installKafka(report), 'libs') });
+};
+
+const mongo = async () => {
+  await installPostgres(report);
+  await installFerretdb(report);
+  await importRoot(rootDir(), 'stand-in-documentdb');
+  await build('mongo', images.mongo, { bin: binDir(), data: join(templateDir(), 'data') });
+};
+
+const node = async () => {
+  await base('node', ['ca-certificates', 'libstdc++6']);
+  await build('node', nodeImage, {
+    node: join('node_modules', 'node', 'bin'),
+    npm: await npmFolder(),
+    'ca-certificates.crt': trusted,
+  });
+};
+
+/** The npm that this machine runs, for Node's package on the registry comes without one. */
+async function npmFolder(): Promise<string> {
+  const program = (await mustRun('sh', ['-c', 'readlink -f "$(command -v npm)"'])).trim();
+  return join(program, '..', '..');
+}
+
+for (const [image, make] of [
+  [images.kafka, kafka],
+  [images.mongo, mongo],
+  [nodeImage, node],
+] as const) {
+  if (await present(image)) report(`${image}: is there already`);
+  else await step(report, `${image}: building a stand-in`, make);
+}
