@@ -13,7 +13,9 @@ describe('the README', () => {
   it('names only scripts, files and folders that exist', async () => {
     const text = await readme();
     const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: object };
-    const commands = [...text.matchAll(/npm run (?:-s |--silent )?([a-z:-]+)/g)].map(([, name]) => String(name));
+    const commands = [...text.matchAll(/npm run (?:-s |--silent )?([a-z:-]+)/g)].map(([, name]) =>
+      String(name),
+    );
     const links = [...text.matchAll(/\]\((?!https?:|#)([^)]+)\)/g)].map(([, path]) => String(path));
     const folders = [...text.matchAll(/^ *((?:[a-z.-]+\/)+) /gm)].map(([, path]) => String(path));
     expect(commands.filter((name) => !(name in scripts))).toEqual([]);
