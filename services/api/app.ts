@@ -16,6 +16,8 @@ import type { RequestState } from './http/request-state.ts';
 import { responseHeaders } from './http/response-headers.ts';
 import type { Route } from './http/route.ts';
 import { wellFormed } from './http/well-formed.ts';
+import { traceRequests } from './traces/trace-requests.ts';
+import type { Trace } from './traces/tracer.ts';
 import type { Views } from './store/view.ts';
 
 export type AppDeps = {
@@ -29,13 +31,16 @@ export type AppDeps = {
   trustedProxies: AddressRange[];
   brand: string;
   metrics: Metrics;
+  /** Null where requests are not traced. */
+  trace: Trace | null;
   logger: Logger;
 };
 
 /** What a request passes through, from the outside in. */
-export function createApp({ metrics, logger, ...deps }: AppDeps): Koa<RequestState> {
+export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<RequestState> {
   const app = new Koa<RequestState>();
   app.use(requestId);
+  if (trace) app.use(traceRequests({ trace }));
   app.use(requestLog({ logger, ...metrics }));
   app.use(responseHeaders(deps));
   app.use(errorResponses({ ...deps, storeErrors: metrics.storeErrors }));

@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { readConfig, type ConfigResult, type Environment } from '../../shared/runtime/config.ts';
-import { commonSettings, port, storeSettings } from '../../shared/runtime/settings.ts';
+import { commonSettings, flag, port, storeSettings } from '../../shared/runtime/settings.ts';
 import type { AddressRange } from './http/origin.ts';
 
 const webAddress = z
@@ -66,6 +66,16 @@ export const apiSettings = {
     .max(86_400)
     .default(60)
     .describe('Length of the window, in seconds'),
+  REQUEST_TRACES: flag
+    .default(true)
+    .describe('Keep a trace of each request, shown by `npm run cli -- trace <Request-Id>`'),
+  REQUEST_TRACE_DAYS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(3_650)
+    .default(90)
+    .describe('Days for which a trace is kept; another value holds for the traces written from then on'),
   ...commonSettings,
 };
 

@@ -16,6 +16,7 @@ import type { Credentials } from './http/tls-front.ts';
 import { createRegistry } from './resources/registry.ts';
 import { watchReadiness } from './store/readiness.ts';
 import { createViews } from './store/view.ts';
+import { startTracing } from './traces/start.ts';
 
 /** Requests begun get this long to end when the service stops, in milliseconds. */
 const shutdownDeadlineMs = 25_000;
@@ -38,8 +39,13 @@ const views = createViews({
   nowMs,
 });
 const readiness = watchReadiness({ views, logger });
+const routes = createRegistry({ now: () => new Date(), brand: config.BRAND });
+const tracing = config.REQUEST_TRACES
+  ? startTracing({ control, routes, metrics, logger }, { keptDays: config.REQUEST_TRACE_DAYS })
+  : null;
+const trace = tracing?.trace ?? null;
 const app = createApp({
-  routes: createRegistry({ now: () => new Date(), brand: config.BRAND }),
+  routes,
   views,
   findCaller: createFindCaller({ nowMs }),
   limit: { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS },
@@ -48,15 +54,17 @@ const app = createApp({
   trustedProxies: config.API_TRUSTED_PROXIES,
   brand: config.BRAND,
   metrics,
+  trace,
   logger,
 });
 const web = await startServer(
-  { listener: app.callback(), logger, docs },
+  { listener: app.callback(), logger, docs, trace },
   { host: config.API_HOST, port: config.API_PORT, credentials },
 );
 const closers: Closer[] = [
   { name: 'readiness', close: async () => readiness.stop() },
   { name: 'server', close: web.stop },
+  ...(tracing ? [{ name: 'traces', close: tracing.stop }] : []),
   { name: 'store', close: () => mongo.close() },
 ];
 onShutdown(logger, closers, shutdownDeadlineMs);

@@ -1,10 +1,12 @@
 import { parseArgs } from 'node:util';
+import { requestIdShape } from '../../shared/runtime/request-traces.ts';
 
 /** A verb with its options, or what is wrong with the words given. */
 export type Command =
   | { verb: 'help' }
   | { verb: 'topics create'; partitions: number }
   | { verb: 'status'; json: boolean }
+  | { verb: 'trace'; requestId: string; json: boolean }
   | { fault: string };
 
 export const usage = `Usage: npm run cli -- <verb> [options]
@@ -13,6 +15,8 @@ export const usage = `Usage: npm run cli -- <verb> [options]
                                    (1 to 1000 partitions each, 3 unless told).
   status [--json]                  Positions, ends and lag by partition; documents by kind; what is pending;
                                    dead letters; the watermark.
+  trace <Request-Id> [--json]      What is kept of one request to the API: route, parameters, status, duration,
+                                   key, organization, replica. Needs the store only.
 `;
 
 /** Reads the words behind \`npm run cli --\`. */
@@ -32,10 +36,12 @@ export function parseCommand(words: string[]): Command {
     return { fault: error instanceof Error ? error.message : String(error) };
   }
   const { values, positionals } = parsed;
+  const json = values.json ?? false;
+  if (positionals[0] === 'trace' && !values.help) return traceCommand(positionals.slice(1), values);
   const verb = positionals.join(' ');
   if (values.help || verb === 'help') return { verb: 'help' };
   if (verb === 'topics create') {
-    if (values.json) return { fault: '--json goes with status' };
+    if (json) return { fault: '--json goes with status and trace' };
     const partitions = Number(values.partitions ?? '3');
     if (!/^\d+$/.test(values.partitions ?? '3') || partitions < 1 || partitions > 1_000) {
       return { fault: '--partitions takes a whole number from 1 to 1000' };
@@ -44,7 +50,18 @@ export function parseCommand(words: string[]): Command {
   }
   if (verb === 'status') {
     if (values.partitions !== undefined) return { fault: '--partitions goes with topics create' };
-    return { verb, json: values.json ?? false };
+    return { verb, json };
   }
   return { fault: verb === '' ? 'no verb given' : `unknown verb: ${verb}` };
+}
+
+function traceCommand(
+  [requestId = '', ...more]: string[],
+  { partitions, json = false }: { partitions?: string; json?: boolean },
+): Command {
+  if (partitions !== undefined) return { fault: '--partitions goes with topics create' };
+  if (more.length > 0 || !requestIdShape.test(requestId)) {
+    return { fault: 'trace takes one request id, as the header Request-Id gave it: req_ and 26 characters' };
+  }
+  return { verb: 'trace', requestId, json };
 }

@@ -13,6 +13,7 @@ import { startServer } from '../../services/api/http/server.ts';
 import type { Credentials } from '../../services/api/http/tls-front.ts';
 import { createRegistry } from '../../services/api/resources/registry.ts';
 import { createViews } from '../../services/api/store/view.ts';
+import { startTracing } from '../../services/api/traces/start.ts';
 import ipaddr from 'ipaddr.js';
 import { apiKey, store } from './given.ts';
 
@@ -58,6 +59,8 @@ type Options = {
   credentials?: Credentials | null;
   trustedProxies?: AddressRange[];
   now?: () => Date;
+  /** Has requests traced, as `startTracing` does. */
+  traced?: boolean;
 };
 
 const loopback: AddressRange[] = [ipaddr.parseCIDR('127.0.0.0/8')];
@@ -80,6 +83,11 @@ export async function startApi(
     nowMs,
   });
   const routes = createRegistry({ now: options.now ?? (() => new Date()), brand: 'svc' });
+  const metrics = createMetrics();
+  const tracing = options.traced
+    ? startTracing({ control, routes, metrics, logger }, { keptDays: 90 })
+    : null;
+  const trace = tracing?.trace ?? null;
   const app = createApp({
     routes,
     views,
@@ -89,15 +97,20 @@ export async function startApi(
     docs,
     trustedProxies: options.trustedProxies ?? loopback,
     brand: 'svc',
-    metrics: createMetrics(),
+    metrics,
+    trace,
     logger,
   });
   const web = await startServer(
-    { listener: app.callback(), logger, docs },
+    { listener: app.callback(), logger, docs, trace },
     { host: '127.0.0.1', port: 0, credentials: options.credentials ?? null },
   );
   const url = `http://127.0.0.1:${web.address.port}`;
-  return { url, port: web.address.port, routes, views, close: web.stop, get: requester(url) };
+  const close = async () => {
+    await web.stop();
+    await tracing?.stop();
+  };
+  return { url, port: web.address.port, routes, views, close, get: requester(url) };
 }
 
 export type TestApi = Awaited<ReturnType<typeof startApi>>;

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ask, codeOf, eventually, writeCertificate } from './ask.ts';
 import { startChild, type Child } from './child.ts';
+import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import * as given from './given.ts';
 import { mongoUrl, startStore, type TestStore } from './harness.ts';
 
@@ -32,41 +32,12 @@ afterAll(async () => {
 }, 60_000);
 
 describe('a store that comes and goes', () => {
-  let proxy: Server;
-  let isOpen = true;
-  const sockets = new Set<Socket>();
-  const target = new URL(mongoUrl().replace('mongodb:', 'http:'));
-  const listen = (port: number) =>
-    new Promise<number>((resolve) => {
-      isOpen = true;
-      proxy = createServer((client) => {
-        if (!isOpen) return client.destroy();
-        const upstream = connect(Number(target.port || 27_017), target.hostname);
-        for (const [from, to] of [
-          [client, upstream],
-          [upstream, client],
-        ] as const) {
-          sockets.add(from);
-          from.pipe(to);
-          from.on('error', () => to.destroy()).on('close', () => to.destroy());
-        }
-        return undefined;
-      });
-      proxy.listen(port, '127.0.0.1', () => resolve((proxy.address() as { port: number }).port));
-    });
-  const cut = async () => {
-    isOpen = false;
-    const closed = new Promise((resolve) => proxy.close(resolve));
-    for (const socket of sockets) socket.destroy();
-    sockets.clear();
-    await closed;
-  };
+  const { listen, cut } = createStoreProxy(mongoUrl());
 
   it('is 503 with Retry-After while away, and served again without a restart', async () => {
     const port = await listen(0);
     await cut();
-    const url = `mongodb://127.0.0.1:${port}/?directConnection=true&serverSelectionTimeoutMS=300&heartbeatFrequencyMS=500`;
-    const child = await start({ ...tls, MONGODB_URL: url, ADMIN_PORT: '0' });
+    const child = await start({ ...tls, MONGODB_URL: proxiedUrl(port), ADMIN_PORT: '0' });
     const unavailable = async () => {
       const { status, headers, text } = await ask(child, '/v1/tickets');
       return status === 503 && headers['retry-after'] === '5' && codeOf(text) === 'service_unavailable';

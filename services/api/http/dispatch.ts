@@ -11,6 +11,7 @@ export function dispatch({ routes }: { routes: Route[] }): Step {
   for (const route of routes) {
     router.all(route.path, async (context) => {
       context.state.route = route.path;
+      context.state.pathId = context.params.id;
       await answer(context, route, context.params);
     });
   }

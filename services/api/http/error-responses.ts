@@ -26,6 +26,7 @@ export const errorResponses =
       const error = toApiError(thrown);
       if (error.code === 'service_unavailable') storeErrors.inc();
       if (error.status >= 500) context.state.failure = error.cause ?? thrown;
+      context.state.errorCode = error.code;
       context.status = error.status;
       context.set(error.headers);
       const origin = originOf(isHttps(trustedProxies, context.req), context.get('host'), context.req.socket);

@@ -22,5 +22,16 @@ export function createMetrics() {
       help: 'Requests refused because the store could not be read',
       registers,
     }),
+    tracesWritten: new Counter({
+      name: 'api_request_traces_written_total',
+      help: 'Request traces stored',
+      registers,
+    }),
+    tracesLost: new Counter({
+      name: 'api_request_traces_lost_total',
+      help: 'Request traces that will never be stored: queue_full, refused by the store, left at shutdown',
+      labelNames: ['reason'] as const,
+      registers,
+    }),
   };
 }

@@ -1,5 +1,6 @@
 import type { Middleware, ParameterizedContext } from 'koa';
 import type { Caller } from '../auth/api-keys.ts';
+import type { ErrorCode } from './error-catalogue.ts';
 import type { View } from '../store/view.ts';
 
 /** What the middlewares learn of a request, in the order in which they learn it. */
@@ -10,6 +11,10 @@ export type RequestState = {
   view: View | null;
   /** The pattern of the route that matched, for logs and metrics: paths carry ids. */
   route: string | null;
+  /** The id in the path, as the client sent it. */
+  pathId: string | undefined;
+  /** Code of the error that is answered. */
+  errorCode: ErrorCode | null;
   /** Why the response is a 5xx; for the log. */
   failure: unknown;
 };

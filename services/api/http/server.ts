@@ -6,6 +6,7 @@ import type { DocsLocation } from './error-envelope.ts';
 import { originForm } from './request-target.ts';
 import { answerUnparsed, codeOfParserError } from './unparsed-request.ts';
 import { acceptTls, type Credentials } from './tls-front.ts';
+import type { Trace } from '../traces/tracer.ts';
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
 
@@ -28,7 +29,7 @@ const headersLengthMax = 32_768;
 
 /** Serves `listener` over plain HTTP, or with credentials over TLS and plain HTTP on one port. */
 export async function startServer(
-  { listener, logger, docs }: { listener: Listener; logger: Logger; docs: DocsLocation },
+  { listener, ...unparsed }: { listener: Listener; logger: Logger; docs: DocsLocation; trace: Trace | null },
   { host, port, credentials }: { host: string; port: number; credentials: Credentials | null },
 ): Promise<WebServer> {
   let isStopping = false;
@@ -51,10 +52,8 @@ export async function startServer(
   );
   server.setTimeout(silenceTimeoutMs);
   server.on('checkExpectation', serve);
-  server.on('clientError', (error, socket) =>
-    answerUnparsed({ logger, docs }, codeOfParserError(error), socket),
-  );
-  server.on('connect', (_, socket) => answerUnparsed({ logger, docs }, 'method_not_allowed', socket));
+  server.on('clientError', (error, socket) => answerUnparsed(unparsed, codeOfParserError(error), socket));
+  server.on('connect', (_, socket) => answerUnparsed(unparsed, 'method_not_allowed', socket));
   if (credentials) acceptTls(server, credentials);
   server.listen(port, host);
   await once(server, 'listening');

@@ -7,6 +7,7 @@ import { errorEnvelope, type DocsLocation } from './error-envelope.ts';
 import type { ErrorCode } from './error-catalogue.ts';
 import { allowedMethods } from './health.ts';
 import { originOf } from './origin.ts';
+import type { Trace } from '../traces/tracer.ts';
 import { newRequestId } from './request-id.ts';
 
 /** What a parser's complaint is to the client. */
@@ -16,9 +17,20 @@ export function codeOfParserError(error: NodeJS.ErrnoException): ErrorCode {
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_timeout' : 'malformed_request';
 }
 
+/** What a trace can say of a request that could not be read. */
+const unknown = {
+  method: null,
+  route: null,
+  pathId: undefined,
+  search: '',
+  durationMs: 0,
+  aborted: false,
+  caller: null,
+};
+
 /** Answers, on the bare socket, what Node's parser would not hand to the application; then closes it. */
 export function answerUnparsed(
-  { logger, docs }: { logger: Logger; docs: DocsLocation },
+  { logger, docs, trace }: { logger: Logger; docs: DocsLocation; trace: Trace | null },
   code: ErrorCode,
   socket: Duplex & { _httpMessage?: unknown },
 ): void {
@@ -43,4 +55,5 @@ export function answerUnparsed(
   ];
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
   logger.info({ requestId, status: error.status, code }, 'request that could not be parsed');
+  trace?.({ ...unknown, requestId, at: new Date(), status: error.status, code });
 }

@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import type { RequestTrace } from '../../../shared/runtime/request-traces.ts';
+import { createMetrics } from '../http/metrics.ts';
+import { startTraceQueue } from './trace-queue.ts';
+
+const trace = (index: number) => ({ _id: `req_${index}` }) as RequestTrace;
+
+/** A queue before a store that this test opens and closes. */
+function given(limits: Parameters<typeof startTraceQueue>[1]) {
+  const stored: string[] = [];
+  const lines: string[] = [];
+  const store = { isAway: false, refused: 0 };
+  const { tracesWritten, tracesLost } = createMetrics();
+  const queue = startTraceQueue(
+    {
+      write: async (batch) => {
+        if (store.isAway) throw new Error('away');
+        stored.push(...batch.map(({ _id }) => _id));
+        return store.refused;
+      },
+      written: tracesWritten,
+      lost: tracesLost,
+      logger: pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) }),
+    },
+    { flushIntervalMs: 5, ...limits },
+  );
+  const lost = async () =>
+    Object.fromEntries(
+      (await tracesLost.get()).values.flatMap(({ labels, value }) =>
+        value > 0 ? [[labels.reason, value]] : [],
+      ),
+    ) as Record<string, number>;
+  return { queue, store, stored, lost, lines: () => lines.join('') };
+}
+
+const until = async (holds: () => boolean) => {
+  while (!holds()) await sleep(5);
+};
+
+describe('the queue of traces', () => {
+  it('writes what is added, in batches, each trace once', async () => {
+    const { queue, stored, lost } = given({});
+    for (let index = 0; index < 1_000; index += 1) queue.add(trace(index));
+    await until(() => stored.length >= 1_000);
+    await queue.stop();
+    expect(stored).toEqual(Array.from({ length: 1_000 }, (_, index) => `req_${index}`));
+    expect(await lost()).toEqual({});
+  });
+
+  it('loses and counts what comes when it is full, and says so', async () => {
+    const { queue, store, stored, lost, lines } = given({ queuedMax: 10 });
+    store.isAway = true;
+    for (let index = 0; index < 25; index += 1) queue.add(trace(index));
+    await until(() => lines().includes('were lost'));
+    expect(await lost()).toEqual({ queue_full: 15 });
+    expect(lines()).toContain('"traces":15');
+    // then keeps what it held until the store is back
+    store.isAway = false;
+    await queue.stop();
+    expect(stored).toHaveLength(10);
+  });
+
+  it('writes at its stop what is left, or counts it lost when the grace is over', async () => {
+    const left = given({ flushIntervalMs: 60_000 });
+    left.queue.add(trace(1));
+    await left.queue.stop();
+    expect(left.stored).toEqual(['req_1']);
+    const away = given({ flushIntervalMs: 60_000, shutdownGraceMs: 20 });
+    away.store.isAway = true;
+    away.queue.add(trace(1));
+    await away.queue.stop();
+    expect(await away.lost()).toEqual({ shutdown: 1 });
+    expect(away.lines()).toContain('"traces":1');
+  });
+
+  it('counts what the store refuses for good', async () => {
+    const { queue, store, lost } = given({});
+    store.refused = 1;
+    queue.add(trace(1));
+    await queue.stop();
+    expect(await lost()).toEqual({ refused: 1 });
+  });
+});

@@ -1,0 +1,79 @@
+import { ticketListQuery } from '../resources/tickets/schema.ts';
+import { tracedId, tracedParameters } from './traced-values.ts';
+
+const traced = (search: string) => tracedParameters(ticketListQuery.shape, search);
+
+describe('the parameters of a trace', () => {
+  it('keep valid values of numbers, dates and words of our own', () => {
+    const search = 'limit=5&sort=-createdAt&status=open&status=closed&createdAt[gte]=2026-01-01';
+    expect(traced(search)).toEqual([
+      { name: 'limit', values: ['5'] },
+      { name: 'sort', values: ['-createdAt'] },
+      { name: 'status', values: ['open', 'closed'] },
+      { name: 'createdAt[gte]', values: ['2026-01-01'] },
+    ]);
+  });
+
+  it('keep no cursor', () => {
+    expect(traced('startingAfter=WzFd')).toEqual([{ name: 'startingAfter', values: null }]);
+  });
+
+  it.each(['limit', 'sort', 'status', 'createdAt[gte]', 'updatedAt[lte]'])(
+    'keep nothing of %s where one of its values is not valid',
+    (name) => {
+      expect(traced(`${name}=ada@example.com`)).toEqual([{ name, values: null }]);
+      expect(traced(`limit=5&limit=Ada`)).toEqual([{ name: 'limit', values: null }]);
+    },
+  );
+
+  it('keep the name of an unknown parameter where it reads like one', () => {
+    expect(traced('page=2&per_page=3&updatedAt[gt]=x')).toEqual([
+      { name: 'page', values: null },
+      { name: 'per_page', values: null },
+      { name: 'updatedAt[gt]', values: null },
+    ]);
+  });
+
+  it.each([
+    'ada@example.com',
+    'ada.lovelace',
+    '+491701234567',
+    '4917012345',
+    'svc_live_abcdefgh',
+    'Ada Lovelace',
+    'x'.repeat(33),
+    '$where',
+    '__proto__',
+    'naïve',
+    '',
+  ])('keep nothing of the name %p', (name) => {
+    expect(traced(`${encodeURIComponent(name)}=1`)).toEqual([{ name: '(other)', values: null }]);
+  });
+
+  it('are no more than twenty', () => {
+    const names = Array.from({ length: 60 }, (_, index) =>
+      String.fromCharCode(97 + (index % 26)).repeat(1 + (index % 5)),
+    );
+    expect(traced(names.map((name) => `${name}=1`).join('&'))).toHaveLength(20);
+  });
+});
+
+describe('the id of a trace', () => {
+  it.each(['ti_1', 'conv_01HX-z', 'chan_form'])('is kept as %s', (id) => {
+    expect(tracedId(id)).toBe(id);
+  });
+
+  it.each([
+    undefined,
+    '',
+    'ti_',
+    'ada@example.com',
+    'ti_ada@example.com',
+    'svc_test_abc',
+    'ti_ ',
+    'Ada',
+    '4917012345',
+  ])('is not kept where it is %p', (id) => {
+    expect(tracedId(id)).toBeNull();
+  });
+});

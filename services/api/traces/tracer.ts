@@ -1,0 +1,35 @@
+import { hostname } from 'node:os';
+import type { RequestTrace } from '../../../shared/runtime/request-traces.ts';
+import type { Caller } from '../auth/api-keys.ts';
+import type { Route } from '../http/route.ts';
+import { tracedId, tracedParameters } from './traced-values.ts';
+
+/** A request that has ended, as it was: only what a trace may keep of it goes further. */
+export type EndedRequest = Pick<
+  RequestTrace,
+  'at' | 'method' | 'route' | 'status' | 'code' | 'durationMs' | 'aborted'
+> & { requestId: string; pathId: string | undefined; search: string; caller: Caller | null };
+
+export type Trace = (request: EndedRequest) => void;
+
+const dayMs = 86_400_000;
+
+/** Makes the trace of each request that ends, and hands it on. */
+export function createTracer(
+  { routes, add }: { routes: Route[]; add: (trace: RequestTrace) => void },
+  { keptDays, replica = hostname() }: { keptDays: number; replica?: string },
+): Trace {
+  const shapes = new Map(routes.map(({ path, query }) => [path, query.shape]));
+  return ({ requestId, pathId, search, caller, ...request }) =>
+    add({
+      _id: requestId,
+      ...request,
+      pathId: tracedId(pathId),
+      parameters: tracedParameters(shapes.get(request.route ?? '') ?? {}, search),
+      durationMs: Math.round(request.durationMs * 10) / 10,
+      keyId: caller?.keyId ?? null,
+      orgId: caller?.orgId ?? null,
+      replica,
+      expiresAt: new Date(request.at.getTime() + keptDays * dayMs),
+    });
+}

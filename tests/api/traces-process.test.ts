@@ -1,0 +1,91 @@
+import { requestTracesOf } from '../../shared/runtime/request-traces.ts';
+import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
+import { ask, eventually } from './ask.ts';
+import { startChild, type Child } from './child.ts';
+import { mongoUrl, startStore, type TestStore } from './harness.ts';
+
+let store: TestStore;
+
+beforeAll(async () => {
+  store = await startStore();
+}, 120_000);
+
+afterAll(() => store.close(), 60_000);
+
+describe('tracing in a process of its own', () => {
+  const running: Child[] = [];
+  const behindProxy = { 'X-Forwarded-Proto': 'https' };
+  const settings = () => ({
+    MONGODB_URL: mongoUrl(),
+    DATABASE_NAME: store.name,
+    API_TRUSTED_PROXIES: '127.0.0.0/8',
+    ADMIN_PORT: '0',
+    RATE_LIMIT_REQUESTS: '0',
+  });
+  const start = async (more: Record<string, string> = {}) => {
+    const child = await startChild({ ...settings(), ...more });
+    running.push(child);
+    return child;
+  };
+  const via = (child: Child, path: string) => ask(child, path, { secure: false, headers: behindProxy });
+  afterAll(async () => {
+    for (const each of running) await each.stop();
+  }, 60_000);
+
+  const lossesOf = async (child: Child) => {
+    const port = Number(child.lines.find(({ msg }) => msg === 'admin listening')?.port);
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    return Number(/api_request_traces_lost_total\{reason="queue_full"\} (\d+)/.exec(text)?.[1] ?? 0);
+  };
+
+  it('writes at SIGTERM what is not written yet', async () => {
+    const child = await start();
+    await eventually(async () => (await via(child, '/v1/tickets')).status === 200);
+    const ids = await Promise.all(
+      Array.from({ length: 200 }, async () =>
+        String((await via(child, '/v1/tickets')).headers['request-id']),
+      ),
+    );
+    expect(await child.stop()).toBe(0);
+    expect(await requestTracesOf(store.control).countDocuments({ _id: { $in: ids } })).toBe(200);
+  }, 60_000);
+
+  it('leaves none when it is off', async () => {
+    const child = await start({ REQUEST_TRACES: 'false', REQUEST_TRACE_DAYS: '7' });
+    await eventually(async () => (await via(child, '/v1/tickets')).status === 200);
+    const { headers } = await via(child, '/v1/tickets');
+    expect(await child.stop()).toBe(0);
+    expect(await requestTracesOf(store.control).findOne({ _id: String(headers['request-id']) })).toBeNull();
+  }, 60_000);
+
+  it('neither fails nor slows a request while the store is away, and goes on when it is back', async () => {
+    const proxy = createStoreProxy(mongoUrl());
+    const port = await proxy.listen(0);
+    const child = await start({ MONGODB_URL: proxiedUrl(port) });
+    await eventually(async () => (await via(child, '/v1/tickets')).status === 200);
+    await proxy.cut();
+    await via(child, '/v1/tickets');
+    // when more requests are made than the queue holds, then each is answered
+    const ids: string[] = [];
+    for (let round = 0; round < 102; round += 1) {
+      const replies = await Promise.all(
+        Array.from({ length: 100 }, () => fetch(`http://127.0.0.1:${child.port}/health`)),
+      );
+      for (const reply of replies) {
+        expect(reply.status).toBe(200);
+        ids.push(reply.headers.get('request-id') ?? '');
+        await reply.text();
+      }
+    }
+    await eventually(async () => (await lossesOf(child)) > 0);
+    await eventually(async () => child.lines.some(({ msg }) => msg === 'request traces were lost'));
+    // and what the queue held is written once the store is back; the losses are all that is missing
+    await proxy.listen(port);
+    const lost = await lossesOf(child);
+    expect(lost).toBeLessThan(1_000);
+    const written = () => requestTracesOf(store.control).countDocuments({ _id: { $in: ids } });
+    await eventually(async () => (await written()) >= ids.length - lost);
+    expect(await child.stop()).toBe(0);
+    await proxy.cut();
+  }, 120_000);
+});

@@ -1,0 +1,195 @@
+import { requestTracesOf, type RequestTrace } from '../../shared/runtime/request-traces.ts';
+import { startService } from '../support/service.ts';
+import * as given from './given.ts';
+import {
+  listOf,
+  mongoUrl,
+  startApi,
+  startStore,
+  tokens,
+  type Answer,
+  type TestApi,
+  type TestStore,
+} from './harness.ts';
+
+let store: TestStore;
+let api: TestApi;
+
+beforeAll(async () => {
+  store = await startStore();
+  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' }), given.ticket({ id: 'ti_2' })]);
+  await given.store(store.database, 'conversation', [given.conversation({ id: 'conv_1' })]);
+  await given.store(store.database, 'message', [given.message({ id: 'msg_1' })]);
+  await given.store(store.database, 'channel', [given.channel({ id: 'chan_1' })]);
+  api = await startApi(store, { traced: true });
+}, 120_000);
+
+afterAll(async () => {
+  await api.close();
+  await store.close();
+});
+
+const find = (requestId: string) => requestTracesOf(store.control).findOne({ _id: requestId });
+
+async function traceOf({ headers }: Pick<Answer, 'headers'>): Promise<RequestTrace> {
+  const requestId = headers.get('request-id') ?? '';
+  for (;;) {
+    const trace = await find(requestId);
+    if (trace) return trace;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+describe('every request leaves a trace, found by its Request-Id', () => {
+  it('that says what was asked, by whom, and what came of it', async () => {
+    const before = Date.now();
+    const answer = await api.get('/v1/tickets?limit=1&status=open&status=closed&updatedAt[gte]=2026-01-01');
+    const trace = await traceOf(answer);
+    expect(trace).toEqual({
+      _id: answer.headers.get('request-id'),
+      at: expect.any(Date) as Date,
+      method: 'GET',
+      route: '/v1/tickets',
+      pathId: null,
+      parameters: [
+        { name: 'limit', values: ['1'] },
+        { name: 'status', values: ['open', 'closed'] },
+        { name: 'updatedAt[gte]', values: ['2026-01-01'] },
+      ],
+      status: 200,
+      code: null,
+      durationMs: expect.any(Number) as number,
+      aborted: false,
+      keyId: 'key_a',
+      orgId: 'org_a',
+      replica: expect.stringMatching(/./) as string,
+      expiresAt: new Date(trace.at.getTime() + 90 * 86_400_000),
+    });
+    expect(trace.at.getTime()).toBeGreaterThanOrEqual(before);
+    expect(trace.durationMs).toBeGreaterThan(0);
+  });
+
+  const caller = { keyId: 'key_a', orgId: 'org_a' };
+  const nobody = { keyId: null, orgId: null };
+  it.each([
+    ['/v1/tickets/ti_1', {}, { route: '/v1/tickets/:id', pathId: 'ti_1', status: 200, ...caller }],
+    ['/v1/conversations/conv_1', {}, { route: '/v1/conversations/:id', pathId: 'conv_1', status: 200 }],
+    ['/v1/conversations/conv_1/messages', {}, { route: '/v1/conversations/:id/messages', status: 200 }],
+    [
+      '/v1/channels?type=form',
+      {},
+      { route: '/v1/channels', parameters: [{ name: 'type', values: ['form'] }] },
+    ],
+    ['/v1/channels/chan_1', {}, { route: '/v1/channels/:id', pathId: 'chan_1', status: 200 }],
+    ['/v1/knowledge/qa', { method: 'HEAD' }, { method: 'HEAD', route: '/v1/knowledge/qa', status: 200 }],
+    ['/v1/tickets', { method: 'OPTIONS' }, { method: 'OPTIONS', status: 204, ...caller }],
+    ['/health', { token: null }, { route: '/health', status: 200, code: null, ...nobody }],
+    ['/v1/tickets/ti_none', {}, { pathId: 'ti_none', status: 404, code: 'ticket_not_found', ...caller }],
+    ['/v1/nothing/here', {}, { route: null, pathId: null, status: 404, code: 'route_not_found', ...caller }],
+    [
+      '/v1/tickets',
+      { method: 'POST' },
+      { method: 'POST', status: 405, code: 'method_not_allowed', ...caller },
+    ],
+    ['/v1/tickets', { token: null }, { route: null, status: 401, code: 'missing_api_key', ...nobody }],
+    ['/v1/tickets', { token: tokens.archived }, { status: 401, code: 'invalid_api_key', ...nobody }],
+    ['/v1/tickets?sort=title', {}, { status: 422, code: 'invalid_query_parameter', ...caller }],
+    [
+      '/v1/tickets?startingAfter=WzFd',
+      {},
+      { code: 'invalid_cursor', parameters: [{ name: 'startingAfter', values: null }] },
+    ],
+    ['/v1/tickets', { headers: { 'X-Forwarded-Proto': 'http' } }, { status: 403, code: 'https_required' }],
+  ])('%s %j', async (path, options, expected) => {
+    expect(await traceOf(await api.get(path, options))).toMatchObject(expected);
+  });
+
+  it('also where nothing could be read of the request', async () => {
+    const response = await fetch(`${api.url}/v1/tickets`, { headers: { 'X-Long': 'x'.repeat(40_000) } });
+    const trace = await traceOf(response);
+    expect(trace).toMatchObject({
+      method: null,
+      route: null,
+      status: 431,
+      code: 'headers_too_large',
+      ...nobody,
+    });
+  });
+
+  it('for 90 days, which the store sees to', async () => {
+    await traceOf(await api.get('/health'));
+    const indexes = await requestTracesOf(store.control).indexes();
+    expect(indexes).toContainEqual(expect.objectContaining({ key: { expiresAt: 1 }, expireAfterSeconds: 0 }));
+  });
+});
+
+describe('a trace holds nothing that identifies a person', () => {
+  const secrets = [
+    'ada@example.com',
+    'Lovelace',
+    '491701234567',
+    'svc_live_',
+    'svc_test_',
+    'Bearer',
+    'hunter2',
+  ];
+  const cursor = async () => listOf(await api.get('/v1/tickets?limit=1')).nextCursor ?? '';
+  it.each([
+    '/v1/tickets?email=ada@example.com',
+    '/v1/tickets?ada@example.com=1',
+    '/v1/tickets?limit=ada%40example.com&status=Lovelace&sort=491701234567&createdAt[gte]=ada@example.com',
+    '/v1/tickets?status=open&status=Ada%20Lovelace',
+    '/v1/tickets?491701234567',
+    `/v1/tickets?api_key=${tokens.a}`,
+    `/v1/tickets?${tokens.a}=1`,
+    '/v1/tickets?startingAfter=ada@example.com',
+    '/v1/tickets/ada@example.com',
+    '/v1/tickets/ti_ada@example.com',
+    `/v1/channels/${tokens.a}`,
+    '/v1/channels/Lovelace',
+    '/v1/channels/491701234567',
+    '/v1/people/ada@example.com',
+    '/ada@example.com?password=hunter2',
+    'CURSOR',
+  ])('%s', async (path) => {
+    const after = path === 'CURSOR' ? await cursor() : '';
+    const asked = after ? `/v1/tickets?startingAfter=${after}` : path;
+    const answer = await api.get(asked, {
+      headers: { 'X-Name': 'Ada Lovelace', 'User-Agent': 'ada@example.com' },
+    });
+    const stored = JSON.stringify(await traceOf(answer));
+    for (const secret of [...secrets, ...(after ? [after] : [])]) expect(stored).not.toContain(secret);
+  });
+});
+
+describe('a trace', () => {
+  it('is shown to the operator by `cli trace`', async () => {
+    const answer = await api.get('/v1/tickets/ti_1?limit=5');
+    const { _id: requestId } = await traceOf(answer);
+    const run = async (...words: string[]) => {
+      const cli = startService('cli', { MONGODB_URL: mongoUrl(), DATABASE_NAME: store.name }, [
+        'trace',
+        ...words,
+      ]);
+      const code = await cli.exited;
+      return { code, stdout: cli.stdout(), stderr: cli.stderr() };
+    };
+    const shown = await run(requestId);
+    expect(shown.code).toBe(0);
+    expect(shown.stdout).toMatch(
+      /^request +req_.*\ntime .*\nmethod +GET\nroute +\/v1\/tickets\/:id\nid +ti_1\n/,
+    );
+    expect(shown.stdout).toMatch(
+      /parameters +limit \(value not kept\)\nstatus +422\nerror +invalid_query_parameter\n/,
+    );
+    const json = await run(requestId, '--json');
+    expect(JSON.parse(json.stdout)).toMatchObject({ _id: requestId, keyId: 'key_a', status: 422 });
+    const unknown = await run('req_01HNZX8JGFACFA36RBXDHEQN6E');
+    expect([unknown.code, unknown.stdout]).toEqual([1, '']);
+    expect(unknown.stderr).toContain(
+      'there is no trace of req_01HNZX8JGFACFA36RBXDHEQN6E, a request of 2024-02-0',
+    );
+    const fault = await run('req_1');
+    expect([fault.code, fault.stderr]).toEqual([2, expect.stringContaining('trace takes one request id')]);
+  }, 60_000);
+});
