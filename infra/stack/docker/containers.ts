@@ -1,6 +1,7 @@
 import { GenericContainer, Wait, getContainerRuntimeClient } from 'testcontainers';
 import type { StartedTestContainer } from 'testcontainers';
 import { freePorts } from '../native/ports.ts';
+import { runLabel } from './engine.ts';
 import { images } from './images.ts';
 
 /** How long a container may take until it serves, in milliseconds. */
@@ -10,7 +11,7 @@ const startLimitMs = 120_000;
  * One node that is broker and controller. A client is told the broker's address by the broker itself, so the
  * port on the host has to be known before it starts; it talks to itself through a listener of its own.
  */
-export async function kafkaContainer(): Promise<StartedTestContainer> {
+export async function kafkaContainer(run: string): Promise<StartedTestContainer> {
   const [port = 0] = await freePorts(1);
   const host = (await getContainerRuntimeClient()).info.containerRuntime.host;
   return new GenericContainer(images.kafka)
@@ -32,6 +33,7 @@ export async function kafkaContainer(): Promise<StartedTestContainer> {
       KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS: '0',
       KAFKA_LOG_RETENTION_MS: '-1',
     })
+    .withLabels({ [runLabel]: run })
     .withExposedPorts({ container: 9092, host: port })
     .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
     .withStartupTimeout(startLimitMs)
@@ -44,9 +46,10 @@ const initiate = `
 `;
 
 /** A replica set of one node: what the product needs of MongoDB, writes by majority, is there only in a set. */
-export async function mongoContainer(): Promise<StartedTestContainer> {
+export async function mongoContainer(run: string): Promise<StartedTestContainer> {
   const container = await new GenericContainer(images.mongo)
     .withCommand(['--replSet', 'rs0', '--bind_ip_all'])
+    .withLabels({ [runLabel]: run })
     .withExposedPorts(27017)
     .withWaitStrategy(Wait.forListeningPorts())
     .withStartupTimeout(startLimitMs)

@@ -1,9 +1,14 @@
-import type { ContainerRuntimeClient, StartedTestContainer } from 'testcontainers';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { StartedTestContainer } from 'testcontainers';
 import { step } from '../native/progress.ts';
 import type { Attempt, Stack, StackOptions } from '../stack.ts';
 import { kafkaContainer, mongoContainer } from './containers.ts';
-import { engine, obtain } from './engine.ts';
+import { containersOfRun, engine, obtain, removeContainers } from './engine.ts';
 import { images } from './images.ts';
+import { lastWill } from './last-will.ts';
+
+const reapScript = join('infra', 'stack', 'docker', 'reap.ts');
 
 /** Kafka and MongoDB from the images that docker-compose.yml names, through Testcontainers. */
 export async function startInDocker(options: StackOptions): Promise<Attempt> {
@@ -17,9 +22,8 @@ export async function startInDocker(options: StackOptions): Promise<Attempt> {
     report(`Docker: ${unavailable}`);
     return { unavailable };
   }
-  await decideOnReaper(client, options);
   try {
-    return { stack: await step(report, 'Kafka and MongoDB in Docker: starting', startContainers) };
+    return { stack: await step(report, 'Kafka and MongoDB in Docker: starting', () => start(options)) };
   } catch (error) {
     const unavailable = `the containers did not start: ${error instanceof Error ? error.message : String(error)}`;
     report(`Docker: ${unavailable}`);
@@ -28,31 +32,31 @@ export async function startInDocker(options: StackOptions): Promise<Attempt> {
 }
 
 /**
- * Testcontainers' reaper removes the containers when this process dies. A lasting stack must not have it, and
- * where its image cannot be had the rest works without: then only `stop` removes the containers.
+ * The containers are removed when this process dies, unless they are to last. Testcontainers' own reaper is
+ * off: it is a container from an image of its own, which wants the engine's socket and cannot always be had.
  */
-async function decideOnReaper(client: ContainerRuntimeClient, options: StackOptions): Promise<void> {
-  const image = process.env.RYUK_CONTAINER_IMAGE ?? 'testcontainers/ryuk:0.14.0';
-  if (options.lasting !== true && (await obtain(client, image))) return;
+async function start({ lasting }: StackOptions): Promise<Stack> {
   process.env.TESTCONTAINERS_RYUK_DISABLED = 'true';
+  const run = randomUUID();
+  const will = lasting === true ? undefined : lastWill([process.execPath, reapScript, run]);
+  const [kafka, mongo] = await Promise.allSettled([kafkaContainer(run), mongoContainer(run)]);
+  const stop = async () => {
+    await removeContainers(await containersOfRun(run));
+    await will?.revoke();
+  };
+  if (kafka.status === 'fulfilled' && mongo.status === 'fulfilled')
+    return stackOf(kafka.value, mongo.value, stop);
+  await stop();
+  throw (kafka.status === 'rejected' ? kafka : (mongo as PromiseRejectedResult)).reason;
 }
 
-async function startContainers(): Promise<Stack> {
-  const [kafka, mongo] = await Promise.allSettled([kafkaContainer(), mongoContainer()]);
-  if (kafka.status === 'rejected' || mongo.status === 'rejected') {
-    for (const result of [kafka, mongo]) if (result.status === 'fulfilled') await result.value.stop();
-    throw (kafka.status === 'rejected' ? kafka : (mongo as PromiseRejectedResult)).reason;
-  }
-  return stackOf(kafka.value, mongo.value);
-}
-
-function stackOf(kafka: StartedTestContainer, mongo: StartedTestContainer): Stack {
+function stackOf(kafka: StartedTestContainer, mongo: StartedTestContainer, stop: Stack['stop']): Stack {
   return {
     kafkaBrokers: `${kafka.getHost()}:${kafka.getMappedPort(9092)}`,
     // The replica set names itself by an address inside its container, hence the direct connection.
     mongodbUrl: `mongodb://${mongo.getHost()}:${mongo.getMappedPort(27017)}/?directConnection=true`,
     how: 'docker',
-    stop: async () => void (await Promise.all([kafka.stop(), mongo.stop()])),
+    stop,
     leavings: { processes: [], containers: [kafka.getId(), mongo.getId()] },
   };
 }

@@ -1,6 +1,9 @@
 import type { ContainerRuntimeClient } from 'testcontainers';
 import { run } from '../native/run.ts';
 
+/** The label that tells the containers of one run apart. */
+export const runLabel = 'support-read-models.run';
+
 /** How long an engine may take to answer before it counts as absent, in milliseconds. */
 const probeLimitMs = 3_000;
 
@@ -44,12 +47,19 @@ export async function containersRunning(ids: string[]): Promise<string[]> {
     .flatMap(({ Id }) => (ids.includes(Id) ? [Id] : []));
 }
 
+/** All containers that carry the label of a run, whatever their state. */
+export async function containersOfRun(run: string): Promise<string[]> {
+  const { container } = await stackEngine();
+  const filters = { label: [`${runLabel}=${run}`] };
+  const found = await container.dockerode.listContainers({ all: true, filters });
+  return found.map(({ Id }) => Id);
+}
+
 /** Stops and removes containers; those that are gone already are passed over. */
 export async function removeContainers(ids: string[]): Promise<void> {
   if (ids.length === 0) return;
-  const client = await engine();
-  if (client === undefined) throw new Error('The container engine that runs the stack does not answer');
-  const remove = (id: string) => client.container.getById(id).remove({ force: true, v: true });
+  const { container } = await stackEngine();
+  const remove = (id: string) => container.getById(id).remove({ force: true, v: true });
   const gone = (error: unknown) =>
     String(error).includes('no such container') || String(error).includes('404');
   await Promise.all(
@@ -59,4 +69,11 @@ export async function removeContainers(ids: string[]): Promise<void> {
       }),
     ),
   );
+}
+
+/** The engine, where containers of the stack are known to be. */
+async function stackEngine(): Promise<ContainerRuntimeClient> {
+  const client = await engine();
+  if (client === undefined) throw new Error('The container engine that runs the stack does not answer');
+  return client;
 }
