@@ -16,9 +16,11 @@ import type { RequestState } from './http/request-state.ts';
 import { responseHeaders } from './http/response-headers.ts';
 import type { Route } from './http/route.ts';
 import { wellFormed } from './http/well-formed.ts';
+import type { OpenApiDocument } from './openapi/openapi.ts';
+import { serveDocument } from './openapi/serve.ts';
+import type { Views } from './store/view.ts';
 import { traceRequests } from './traces/trace-requests.ts';
 import type { Trace } from './traces/tracer.ts';
-import type { Views } from './store/view.ts';
 
 export type AppDeps = {
   routes: Route[];
@@ -30,6 +32,7 @@ export type AppDeps = {
   docs: DocsLocation;
   trustedProxies: AddressRange[];
   brand: string;
+  document: OpenApiDocument;
   metrics: Metrics;
   /** Null where requests are not traced. */
   trace: Trace | null;
@@ -47,6 +50,7 @@ export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<Req
   app.use(httpsOnly(deps));
   app.use(wellFormed);
   app.use(health);
+  app.use(serveDocument(deps));
   app.use(authenticate(deps));
   app.use(rateLimit(deps));
   app.use(dispatch(deps));

@@ -13,6 +13,7 @@ import { readApiConfig, type ApiConfig } from './config.ts';
 import { createMetrics } from './http/metrics.ts';
 import { startServer } from './http/server.ts';
 import type { Credentials } from './http/tls-front.ts';
+import { createDocument } from './openapi/document.ts';
 import { createRegistry } from './resources/registry.ts';
 import { watchReadiness } from './store/readiness.ts';
 import { createViews } from './store/view.ts';
@@ -44,11 +45,13 @@ const tracing = config.REQUEST_TRACES
   ? startTracing({ control, routes, metrics, logger }, { keptDays: config.REQUEST_TRACE_DAYS })
   : null;
 const trace = tracing?.trace ?? null;
+const limit = { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS };
 const app = createApp({
   routes,
+  document: createDocument({ docs, brand: config.BRAND, limit }, routes),
   views,
   findCaller: createFindCaller({ nowMs }),
-  limit: { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS },
+  limit,
   nowMs,
   docs,
   trustedProxies: config.API_TRUSTED_PROXIES,

@@ -11,6 +11,7 @@ import type { AddressRange } from '../../services/api/http/origin.ts';
 import type { RateLimit } from '../../services/api/http/rate-limit.ts';
 import { startServer } from '../../services/api/http/server.ts';
 import type { Credentials } from '../../services/api/http/tls-front.ts';
+import { createDocument } from '../../services/api/openapi/document.ts';
 import { createRegistry } from '../../services/api/resources/registry.ts';
 import { createViews } from '../../services/api/store/view.ts';
 import { startTracing } from '../../services/api/traces/start.ts';
@@ -88,11 +89,13 @@ export async function startApi(
     ? startTracing({ control, routes, metrics, logger }, { keptDays: 90 })
     : null;
   const trace = tracing?.trace ?? null;
+  const limit = options.limit ?? { requests: 0, windowSeconds: 60 };
   const app = createApp({
     routes,
+    document: createDocument({ docs, brand: 'svc', limit }, routes),
     views,
     findCaller: createFindCaller({ nowMs }),
-    limit: options.limit ?? { requests: 0, windowSeconds: 60 },
+    limit,
     nowMs,
     docs,
     trustedProxies: options.trustedProxies ?? loopback,

@@ -2,29 +2,56 @@ import { z } from 'zod';
 import type { ApiError } from './api-error.ts';
 import { errorCatalogue, type ErrorCode, type ErrorType } from './error-catalogue.ts';
 
-const codes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
-const types: [ErrorType, ...ErrorType[]] = [
-  'authentication_error',
-  'invalid_request_error',
-  'not_found',
-  'validation_error',
-  'rate_limit_error',
-  'api_error',
-];
+export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
+
+const common = {
+  message: z.string().describe('The same for people; it may change between releases.'),
+  docUrl: z.url().describe('Page about the code.'),
+  requestId: z
+    .string()
+    .startsWith('req_')
+    .describe('Id of the request, as in the header `Request-Id`; tell it to support.'),
+};
+const param = { param: z.string().describe('The offending query parameter.') };
+
+/** The body of one error. Only `invalid_query_parameter` names a parameter, and always does. */
+const errorSchemaOf = (code: ErrorCode) => {
+  const fields = {
+    type: z.literal<ErrorType>(errorCatalogue[code].type).describe('Category of the error.'),
+    code: z.literal(code).describe('What has gone wrong; branch on this.'),
+    ...common,
+  };
+  const error = code === 'invalid_query_parameter' ? { ...fields, ...param } : fields;
+  return z
+    .strictObject({ error: z.strictObject(error).describe('The error.') })
+    .meta({ id: componentOf(code), description: errorCatalogue[code].message });
+};
+
+/** `invalid_cursor` → `InvalidCursorError`: the name of the body in the document. */
+const componentOf = (code: ErrorCode): string => {
+  const name = code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return name.endsWith('Error') ? name : `${name}Error`;
+};
+
+export type ErrorEnvelope = {
+  error: {
+    type: ErrorType;
+    code: ErrorCode;
+    message: string;
+    docUrl: string;
+    requestId: string;
+    param?: string;
+  };
+};
+
+export const errorSchemas = Object.fromEntries(
+  errorCodes.map((code) => [code, errorSchemaOf(code)]),
+) as unknown as Record<ErrorCode, z.ZodType<ErrorEnvelope>>;
 
 /** The one body of every response that is not a success. */
-export const errorEnvelopeSchema = z.strictObject({
-  error: z.strictObject({
-    type: z.enum(types),
-    code: z.enum(codes),
-    message: z.string(),
-    docUrl: z.url(),
-    requestId: z.string().startsWith('req_'),
-    param: z.string().optional(),
-  }),
-});
-
-export type ErrorEnvelope = z.output<typeof errorEnvelopeSchema>;
+export const errorEnvelopeSchema = z
+  .union(errorCodes.map((code) => errorSchemas[code]))
+  .meta({ id: 'Error', description: 'The body of every response that is not a success.' });
 
 /** Where the pages about error codes are: `docsUrl` if configured, else below the API's own address. */
 export type DocsLocation = { docsUrl: string | undefined; baseUrl: string | undefined };

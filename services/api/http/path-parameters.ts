@@ -3,10 +3,20 @@ import { prefixedId } from '../../../shared/documents/fields.ts';
 import { ApiError } from './api-error.ts';
 
 /** `{id}` of a resource whose ids have a prefix: the prefix and a remainder, at most 256 characters in all. */
-export const idParameter = (prefix: string) => z.object({ id: prefixedId(prefix) });
+export const idParameter = (prefix: string, example: string) =>
+  z.object({
+    id: prefixedId(prefix).meta({
+      pattern: `^${prefix}[^\\u0000]+$`,
+      description: `The id; it starts with \`${prefix}\`.`,
+      examples: [example],
+    }),
+  });
 
 /** `{id}` of a resource whose ids are free in form: any text, as an unknown one is simply not found. */
-export const anyIdParameter = z.object({ id: z.string() });
+export const anyIdParameter = (example: string) =>
+  z.object({
+    id: z.string().meta({ description: 'The id, as the list of channels gives it.', examples: [example] }),
+  });
 
 export function readPath<P extends z.ZodObject>(schema: P, given: Record<string, string>): z.output<P> {
   const parsed = schema.safeParse(given);

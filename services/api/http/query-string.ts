@@ -34,12 +34,8 @@ export const oneOf = <const T extends readonly [string, ...string[]]>(values: T)
   z.enum(values, { error: `must be one of ${values.join(', ')}` });
 
 /** A parameter that may be given several times, each time one of `values`. */
-export const severalOf = <const T extends readonly [string, ...string[]]>(values: T) => {
-  const one = oneOf(values);
-  return z
-    .union([one, z.array(one)], { error: `must be one or more of ${values.join(', ')}` })
-    .transform((given) => [given].flat());
-};
+export const severalOf = <const T extends readonly [string, ...string[]]>(values: T) =>
+  z.preprocess((given) => [given].flat(), z.array(oneOf(values)));
 
 /** For an endpoint without query parameters: then each is unknown. */
 export const noQuery = z.object({});

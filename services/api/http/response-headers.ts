@@ -1,4 +1,5 @@
 import type { Views } from '../store/view.ts';
+import { isPublic } from './public-paths.ts';
 import type { Step } from './request-state.ts';
 
 /**
@@ -10,6 +11,6 @@ export const responseHeaders =
   (context, next) => {
     context.set('Cache-Control', 'private, no-cache');
     context.set('X-Content-Type-Options', 'nosniff');
-    if (context.path !== '/health') context.set('Data-As-Of', views.lastDataAsOf().toISOString());
+    if (!isPublic(context.path)) context.set('Data-As-Of', views.lastDataAsOf().toISOString());
     return next();
   };

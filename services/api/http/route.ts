@@ -14,12 +14,19 @@ type Declaration<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodTy
   method: 'GET';
   /** Pattern as the router takes it, `/v1/tickets/:id`. */
   path: string;
+  /** Name of the endpoint in the document and in clients made from it. */
+  operationId: string;
+  /** Heading under which the document shows it. */
+  tag: string;
   summary: string;
+  description: string;
   params: P;
   query: Q;
   /** Shape of the 200 body. Tests hold every route to it; in production presenters are typed by it instead. */
   response: R;
-  /** Codes besides those that any route may answer (401, 429, 5xx). */
+  /** A 200 body for the document. */
+  example: z.output<R>;
+  /** Codes besides those that any route may answer (`commonErrors` in the document). */
   errors: ErrorCode[];
   handler: (
     scope: Scope,

@@ -43,13 +43,16 @@ const fullZone = (zone: string): string =>
 /** The least text above every sort key of an instant: `[` follows the `Z` that ends the instant. */
 const after = (last: Date): string => `${last.toISOString().slice(0, -1)}[`;
 
-/** A date bound in a query string. */
-export const dateBound = z.string().transform((value, context): Span => {
-  const span = parseSpan(value);
-  if (span) return span;
-  context.addIssue({ code: 'custom', message: 'must be an ISO 8601 date, or a time with Z or an offset' });
-  return z.NEVER;
-});
+/** A date bound in a query string; to readers of the document it is the text that they send. */
+export const dateBound = z
+  .string()
+  .transform((value, context): Span => {
+    const span = parseSpan(value);
+    if (span) return span;
+    context.addIssue({ code: 'custom', message: 'must be an ISO 8601 date, or a time with Z or an offset' });
+    return z.NEVER;
+  })
+  .meta({ type: 'string', anyOf: [{ format: 'date-time' }, { format: 'date' }] });
 
 export const boundsOf = (gte: Span | undefined, lte: Span | undefined): Bounds => ({
   from: gte?.from ?? null,

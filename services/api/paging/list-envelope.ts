@@ -1,15 +1,22 @@
 import { z } from 'zod';
 import { encodeCursor, type CursorScope } from './cursor.ts';
+import { pageSizeMax } from './page-parameters.ts';
 import type { Page } from './page-query.ts';
 
-export const listSchema = <T extends z.ZodType>(item: T) =>
-  z.strictObject({
-    object: z.literal('list'),
-    data: z.array(item),
-    hasMore: z.boolean(),
-    nextCursor: z.string().nullable(),
-    url: z.string(),
-  });
+/** `id` names the component of the document, `TicketList`. */
+export const listSchema = <T extends z.ZodType>(id: string, item: T) =>
+  z
+    .strictObject({
+      object: z.literal('list').describe('Always `list`.'),
+      data: z.array(item).max(pageSizeMax).describe('The items of the page, in the order of the list.'),
+      hasMore: z.boolean().describe('Whether more pages follow.'),
+      nextCursor: z
+        .string()
+        .nullable()
+        .describe('Opaque cursor to pass as `startingAfter` for the next page; null on the last page.'),
+      url: z.string().describe('The path of the request.'),
+    })
+    .meta({ id, description: 'One page of a list.' });
 
 /** A page in the list envelope; `keyOf` gives the sort key that the list is ordered by, `path` that of the request. */
 export function listEnvelope<T, Presented>(

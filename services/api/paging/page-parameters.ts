@@ -3,16 +3,28 @@ import { z } from 'zod';
 export const pageSizeMax = 100;
 export const pageSizeDefault = 20;
 
+/** Decimal digits alone: `1e1`, `0x10`, ` 5` and the empty text are numbers to JavaScript, but none to readers. */
+const toInteger = (value: unknown) => (/^[0-9]+$/.test(String(value)) ? Number(value) : value);
+
 const message = `must be an integer from 1 to ${pageSizeMax}`;
+
+/** For the document. */
+export const exampleCursor =
+  'WzEsIjIwMjYtMDEtMzFUMTI6NDA6NTcuMDAwWnRpXzAxSzNRWjhNNFQiLCJhYmNkZWZnaGlqa2xtbm9wIl0';
 
 /** The parameters of every list. */
 export const pageParameters = {
   limit: z
-    .string()
-    .regex(/^[0-9]+$/, message)
-    .transform(Number)
-    .pipe(z.int(message).min(1, message).max(pageSizeMax, message))
+    .preprocess(toInteger, z.int(message).min(1, message).max(pageSizeMax, message))
     .default(pageSizeDefault)
-    .describe(`Items on a page, 1 to ${pageSizeMax}`),
-  startingAfter: z.string().optional().describe('`nextCursor` of the previous page'),
+    .meta({ description: 'The most items that the page may hold.', examples: [50] }),
+  startingAfter: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'Opaque cursor: `nextCursor` of the previous page. It is good for the same list with the same sort ' +
+        'and filters; `limit` may differ. Leave it out for the first page.',
+      examples: [exampleCursor],
+    }),
 };

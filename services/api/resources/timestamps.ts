@@ -8,5 +8,11 @@ export const toSecondsOrNull = (date: Date | null): string | null => date && toS
 export const toMilliseconds = (date: Date): string => date.toISOString();
 export const toMillisecondsOrNull = (date: Date | null): string | null => date && toMilliseconds(date);
 
-export const secondsSchema = z.iso.datetime({ precision: 0 });
-export const millisecondsSchema = z.iso.datetime({ precision: 3 });
+export const secondsSchema = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+  .meta({ format: 'date-time' });
+export const millisecondsSchema = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  .meta({ format: 'date-time' });

@@ -6,6 +6,7 @@ import { defineRoute, type Route } from '../../http/route.ts';
 import { decodeCursor } from '../../paging/cursor.ts';
 import { listEnvelope } from '../../paging/list-envelope.ts';
 import { readPage } from '../../paging/page-query.ts';
+import { channelExample, channelListExample } from './examples.ts';
 import { presentChannel, presentChannelItem } from './presenter.ts';
 import { channelPageQuery, findChannel } from './query.ts';
 import { channelListQuery, channelListSchema, channelSchema } from './schema.ts';
@@ -17,10 +18,14 @@ const listChannels = ({ now }: ChannelDeps) =>
   defineRoute({
     method: 'GET',
     path: '/v1/channels',
-    summary: 'Lists the channels that are not archived, oldest first',
+    operationId: 'listChannels',
+    tag: 'Channels',
+    summary: 'Lists channels',
+    description: 'The channels of the organization, oldest first, less the archived ones.',
     params: noParams,
     query: channelListQuery,
     response: channelListSchema,
+    example: channelListExample,
     errors: ['invalid_query_parameter', 'invalid_cursor'],
     handler: async ({ orgId, database, path }, { query }) => {
       const scope = { orgId, list: 'channels', sort: 'createdAt', filters: query.type ?? null };
@@ -35,10 +40,14 @@ const retrieveChannel = ({ now, brand }: ChannelDeps) =>
   defineRoute({
     method: 'GET',
     path: '/v1/channels/:id',
-    summary: 'Retrieves a channel with its settings and configuration; an archived one too',
-    params: anyIdParameter,
+    operationId: 'retrieveChannel',
+    tag: 'Channels',
+    summary: 'Retrieves a channel',
+    description: 'The channel with its settings and the configuration of its type; an archived one too.',
+    params: anyIdParameter(channelExample.id),
     query: noQuery,
     response: channelSchema,
+    example: channelExample,
     errors: ['channel_not_found', 'invalid_query_parameter'],
     handler: async ({ orgId, database }, { params }) => {
       const channel = await findChannel(database, orgId, params.id);

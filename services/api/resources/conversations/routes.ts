@@ -2,6 +2,7 @@ import { ApiError } from '../../http/api-error.ts';
 import { idParameter } from '../../http/path-parameters.ts';
 import { noQuery } from '../../http/query-string.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
+import { conversationExample } from './examples.ts';
 import { presentConversationHead } from './presenter.ts';
 import { findConversation } from './query.ts';
 import { conversationSchema } from './schema.ts';
@@ -10,10 +11,16 @@ import { conversationChunks, readThread } from './thread.ts';
 const retrieveConversation = defineRoute({
   method: 'GET',
   path: '/v1/conversations/:id',
-  summary: 'Retrieves a conversation with every message, oldest first',
-  params: idParameter('conv_'),
+  operationId: 'retrieveConversation',
+  tag: 'Conversations',
+  summary: 'Retrieves a conversation',
+  description:
+    'The conversation with every message, oldest first, however long the thread is. An archived conversation ' +
+    'is not found.',
+  params: idParameter('conv_', conversationExample.id),
   query: noQuery,
   response: conversationSchema,
+  example: conversationExample,
   errors: ['conversation_not_found', 'invalid_path_parameter', 'invalid_query_parameter'],
   handler: async ({ orgId, database }, { params }) => {
     const conversation = await findConversation(database, orgId, params.id);

@@ -2,51 +2,99 @@ import { z } from 'zod';
 import { channelTypes } from '../../../../shared/documents/channel.ts';
 import { activeConversationStatuses } from '../../../../shared/documents/conversation.ts';
 import { messageRoles } from '../../../../shared/documents/message.ts';
-import { attachmentSchema } from '../messages/schema.ts';
+import { labelSchema } from '../label.ts';
+import { attachmentSchema, messageTexts } from '../messages/schema.ts';
 import { secondsSchema } from '../timestamps.ts';
 
+const channel = z
+  .strictObject({
+    id: z.string().describe('Id of the channel.'),
+    name: z.string().describe("The channel's name in the dashboard."),
+    type: z.enum(channelTypes).describe('Chat widget, email inbox or form.'),
+  })
+  .describe('The channel through which the conversation came in.');
+
+const contact = z
+  .strictObject({
+    id: z.string().startsWith('ct_').describe('Id of the party.'),
+    name: z.string().nullable().describe('Display name; null if none is known.'),
+    email: z.string().nullable().describe('Address; null if none is known.'),
+  })
+  .describe('The party that the conversation is with.');
+
+const assignedToUser = z
+  .strictObject({
+    id: z.string().startsWith('user_').describe('Id of the teammate.'),
+    name: z.string().nullable().describe('Display name; null if none is known.'),
+    email: z.string().describe('Address of the teammate.'),
+  })
+  .nullable()
+  .describe('The teammate who is assigned; null when unassigned.');
+
+const topic = z
+  .strictObject({
+    id: z.string().describe('Id of the topic.'),
+    name: z.string().describe('Its name.'),
+    color: z.string().nullable().describe('Hex color, such as `#ff8800`; null if it has none.'),
+  })
+  .meta({ id: 'ConversationTopic', description: 'A topic, with its color.' });
+
 const conversationFields = {
-  id: z.string().startsWith('conv_'),
-  object: z.literal('conversation'),
-  title: z.string(),
-  status: z.enum(activeConversationStatuses),
-  supportLevel: z.enum(['ai', 'human']),
-  channel: z.strictObject({ id: z.string(), name: z.string(), type: z.enum(channelTypes) }),
-  contact: z.strictObject({
-    id: z.string().startsWith('ct_'),
-    name: z.string().nullable(),
-    email: z.string().nullable(),
-  }),
-  assignedToUser: z
-    .strictObject({ id: z.string().startsWith('user_'), name: z.string().nullable(), email: z.string() })
-    .nullable(),
-  topics: z.array(z.strictObject({ id: z.string(), name: z.string(), color: z.string().nullable() })),
-  tags: z.array(z.strictObject({ id: z.string(), name: z.string() })),
-  urgencyScore: z.int().min(1).max(3).nullable(),
-  lastMessagePreview: z.string().nullable(),
-  createdAt: secondsSchema,
-  updatedAt: secondsSchema,
-  waitingSince: secondsSchema.nullable(),
-  firstHumanReplyAt: secondsSchema.nullable(),
-  resolvedAt: secondsSchema.nullable(),
+  id: z.string().startsWith('conv_').describe('Id of the conversation.'),
+  object: z.literal('conversation').describe('Always `conversation`.'),
+  title: z.string().describe('Subject or summary.'),
+  status: z.enum(activeConversationStatuses).describe('Where the conversation stands.'),
+  supportLevel: z.enum(['ai', 'human']).describe('Who handles it now.'),
+  channel,
+  contact,
+  assignedToUser,
+  topics: z.array(topic).describe('Topics on the conversation.'),
+  tags: z.array(labelSchema).describe('Tags on the conversation.'),
+  urgencyScore: z
+    .int()
+    .min(1)
+    .max(3)
+    .nullable()
+    .describe('From 1 (not urgent) to 3 (critical); null when unscored.'),
+  lastMessagePreview: z
+    .string()
+    .nullable()
+    .describe(
+      'The first 200 characters of the opening message, with an ellipsis when it is longer; null if there ' +
+        'are no messages.',
+    ),
+  createdAt: secondsSchema.describe('When the conversation was created.'),
+  updatedAt: secondsSchema.describe('When the conversation was last updated.'),
+  waitingSince: secondsSchema
+    .nullable()
+    .describe('When the conversation began waiting for a response; null if it does not wait.'),
+  firstHumanReplyAt: secondsSchema.nullable().describe('Null if no human has replied.'),
+  resolvedAt: secondsSchema.nullable().describe('Null while open.'),
 };
 
 /** A message inside a conversation; in a list it has another shape. */
-export const embeddedMessageSchema = z.strictObject({
-  id: z.string().startsWith('msg_'),
-  object: z.literal('message'),
-  role: z.enum(messageRoles),
-  content: z.string().nullable(),
-  createdAt: secondsSchema,
-  sentAt: secondsSchema.nullable(),
-  attachments: z.array(attachmentSchema),
-});
+export const embeddedMessageSchema = z
+  .strictObject({
+    id: z.string().startsWith('msg_').describe(messageTexts.id),
+    object: z.literal('message').describe('Always `message`.'),
+    role: z.enum(messageRoles).describe(messageTexts.role),
+    content: z.string().nullable().describe(messageTexts.content),
+    createdAt: secondsSchema.describe(messageTexts.createdAt),
+    sentAt: secondsSchema
+      .nullable()
+      .describe('When an outbound message was delivered; null for inbound messages and undelivered drafts.'),
+    attachments: z.array(attachmentSchema).describe(messageTexts.attachments),
+  })
+  .meta({ id: 'ConversationMessage', description: 'A message inside a retrieved conversation.' });
 
-export const conversationSchema = z.strictObject({
-  ...conversationFields,
-  messages: z.array(embeddedMessageSchema),
-});
+export const conversationSchema = z
+  .strictObject({
+    ...conversationFields,
+    messages: z.array(embeddedMessageSchema).describe('Every message, oldest first.'),
+  })
+  .meta({ id: 'Conversation', description: 'A thread of messages with one party.' });
 
 /** A conversation less its messages, which are streamed behind it. */
-export type ConversationHead = Omit<z.output<typeof conversationSchema>, 'messages'>;
+export type ConversationHead = Omit<ConversationView, 'messages'>;
+export type ConversationView = z.output<typeof conversationSchema>;
 export type EmbeddedMessage = z.output<typeof embeddedMessageSchema>;

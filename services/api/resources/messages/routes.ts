@@ -6,6 +6,8 @@ import { decodeCursor } from '../../paging/cursor.ts';
 import { listEnvelope } from '../../paging/list-envelope.ts';
 import { readPage } from '../../paging/page-query.ts';
 import { findConversation } from '../conversations/query.ts';
+import { conversationExample } from '../conversations/examples.ts';
+import { messageListExample } from './examples.ts';
 import { presentMessageItem } from './presenter.ts';
 import { messagePageQuery } from './query.ts';
 import { messageListQuery, messageListSchema } from './schema.ts';
@@ -13,10 +15,14 @@ import { messageListQuery, messageListSchema } from './schema.ts';
 const listMessages = defineRoute({
   method: 'GET',
   path: '/v1/conversations/:id/messages',
-  summary: 'Lists the messages of a conversation, oldest first; of an archived one too',
-  params: idParameter('conv_'),
+  operationId: 'listMessages',
+  tag: 'Conversations',
+  summary: 'Lists the messages of a conversation',
+  description: 'Oldest first, with no cap on the length of the thread; of an archived conversation too.',
+  params: idParameter('conv_', conversationExample.id),
   query: messageListQuery,
   response: messageListSchema,
+  example: messageListExample,
   errors: ['conversation_not_found', 'invalid_path_parameter', 'invalid_query_parameter', 'invalid_cursor'],
   handler: async ({ orgId, database, path }, { params, query: { limit, startingAfter } }) => {
     const scope = { orgId, list: `messages of ${params.id}`, sort: 'createdAt', filters: null };

@@ -4,6 +4,7 @@ import { defineRoute, type Route } from '../../http/route.ts';
 import { decodeCursor } from '../../paging/cursor.ts';
 import { listEnvelope } from '../../paging/list-envelope.ts';
 import { readPage } from '../../paging/page-query.ts';
+import { qaListExample } from './examples.ts';
 import { presentQa } from './presenter.ts';
 import { qaPageQuery } from './query.ts';
 import { qaListQuery, qaListSchema } from './schema.ts';
@@ -11,10 +12,15 @@ import { qaListQuery, qaListSchema } from './schema.ts';
 const listQas = defineRoute({
   method: 'GET',
   path: '/v1/knowledge/qa',
-  summary: 'Lists the knowledge base, oldest first',
+  operationId: 'listQas',
+  tag: 'Knowledge',
+  summary: 'Lists the Q&As of the knowledge base',
+  description:
+    'Oldest first, ties by id, so that walking through all pages is a consistent export of the knowledge base.',
   params: noParams,
   query: qaListQuery,
   response: qaListSchema,
+  example: qaListExample,
   errors: ['invalid_query_parameter', 'invalid_cursor'],
   handler: async ({ orgId, database, path }, { query: { limit, startingAfter } }) => {
     const scope = { orgId, list: 'qas', sort: 'createdAt', filters: null };

@@ -6,6 +6,7 @@ import { defineRoute, type Route } from '../../http/route.ts';
 import { decodeCursor } from '../../paging/cursor.ts';
 import { listEnvelope } from '../../paging/list-envelope.ts';
 import { readPage } from '../../paging/page-query.ts';
+import { ticketExample, ticketListExample } from './examples.ts';
 import { presentTicket, presentTicketItem } from './presenter.ts';
 import { findTicket, ticketCursorScope, ticketFilters, ticketPageQuery, ticketSortField } from './query.ts';
 import { ticketListQuery, ticketListSchema, ticketSchema } from './schema.ts';
@@ -13,10 +14,17 @@ import { ticketListQuery, ticketListSchema, ticketSchema } from './schema.ts';
 const listTickets = defineRoute({
   method: 'GET',
   path: '/v1/tickets',
-  summary: 'Lists the tickets of the organization',
+  operationId: 'listTickets',
+  tag: 'Tickets',
+  summary: 'Lists tickets',
+  description:
+    'The tickets of the organization in the order of `sort`, ties by id, their conversations as references. ' +
+    'To export what has changed since a time, filter with `updatedAt[gte]` and then fetch the threads of ' +
+    'each ticket.',
   params: noParams,
   query: ticketListQuery,
   response: ticketListSchema,
+  example: ticketListExample,
   errors: ['invalid_query_parameter', 'invalid_cursor', 'conflicting_date_range'],
   handler: async ({ orgId, database, path }, { query }) => {
     const filters = ticketFilters(query);
@@ -31,10 +39,14 @@ const listTickets = defineRoute({
 const retrieveTicket = defineRoute({
   method: 'GET',
   path: '/v1/tickets/:id',
-  summary: 'Retrieves a ticket with its conversations',
-  params: idParameter('ti_'),
+  operationId: 'retrieveTicket',
+  tag: 'Tickets',
+  summary: 'Retrieves a ticket',
+  description: 'The ticket with its conversations, oldest first. Messages are fetched per conversation.',
+  params: idParameter('ti_', ticketExample.id),
   query: noQuery,
   response: ticketSchema,
+  example: ticketExample,
   errors: ['ticket_not_found', 'invalid_path_parameter', 'invalid_query_parameter'],
   handler: async ({ orgId, database }, { params }) => {
     const ticket = await findTicket(database, orgId, params.id);

@@ -1,0 +1,19 @@
+import { readApiConfig } from '../config.ts';
+import { createRegistry } from '../resources/registry.ts';
+import { createDocument } from './document.ts';
+import type { OpenApiDocument } from './openapi.ts';
+
+/** The document of a service that is configured no more than it has to be. */
+export function defaultDocument(): OpenApiDocument {
+  const result = readApiConfig({ MONGODB_URL: 'mongodb://localhost' });
+  if ('faults' in result) throw new Error(result.faults.join('\n'));
+  const { config } = result;
+  return createDocument(
+    {
+      docs: { docsUrl: config.DOCS_URL, baseUrl: config.API_BASE_URL },
+      brand: config.BRAND,
+      limit: { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS },
+    },
+    createRegistry({ now: () => new Date(), brand: config.BRAND }),
+  );
+}

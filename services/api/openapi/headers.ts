@@ -1,0 +1,96 @@
+import type { JsonSchema } from './json-schema.ts';
+import type { Header, Reference, Response } from './openapi.ts';
+
+type Headers = Response['headers'];
+
+const text = (description: string, schema: JsonSchema, example: string): Header => ({
+  description,
+  required: true,
+  schema: { type: 'string', ...schema },
+  example,
+});
+const count = (description: string, minimum: number, example: string): Header => ({
+  description,
+  required: true,
+  schema: { type: 'integer', minimum },
+  example,
+});
+
+/** Every header that a response may carry, less those of the transport. */
+export const headers = {
+  'Request-Id': text(
+    'Id of the request. Requests can be traced by it for 90 days.',
+    { pattern: '^req_[0-9A-Z]{26}$' },
+    'req_01K3QZ8M4TFK2V6W8X0Y2Z4A6B',
+  ),
+  'Data-As-Of': text(
+    'Every change made up to this instant is in the response; later ones may be.',
+    { format: 'date-time', pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' },
+    '2026-01-31T12:41:03.218Z',
+  ),
+  'Cache-Control': text(
+    'A response is for the owner of the key alone, and is to be revalidated before it is used again.',
+    { const: 'private, no-cache' },
+    'private, no-cache',
+  ),
+  'X-Content-Type-Options': text('The type stated is the type.', { const: 'nosniff' }, 'nosniff'),
+  'RateLimit-Limit': count('Requests that the key may make in one window.', 1, '100'),
+  'RateLimit-Remaining': count('Requests that are left to the key at the moment.', 0, '87'),
+  'RateLimit-Reset': count('Seconds until the key is admitted to its full number of requests.', 0, '42'),
+  'Retry-After': count('Seconds to wait before trying again.', 1, '7'),
+  ETag: text(
+    'Version of what is represented. Send it as `If-None-Match` to be told whether it has changed.',
+    { pattern: '^(W/)?"[^"]*"$' },
+    'W/"5Qk2Yx0hT1mXbJcVd0nG3A"',
+  ),
+  Vary: text('Request headers that the response depends on.', {}, 'Accept-Encoding'),
+  Allow: text('The methods that are served here.', { const: 'GET, HEAD, OPTIONS' }, 'GET, HEAD, OPTIONS'),
+  'WWW-Authenticate': text('How to authenticate.', { const: 'Bearer' }, 'Bearer'),
+} satisfies Record<string, Header>;
+
+export type HeaderName = keyof typeof headers;
+
+/** Headers as components are named by letters alone. */
+const componentOf = (name: HeaderName) => name.replaceAll('-', '');
+
+export const headerComponents = (): Record<string, Header> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, header]) => [componentOf(name as HeaderName), header]),
+  );
+
+const always = (names: HeaderName[]): Headers =>
+  Object.fromEntries(
+    names.map((name): [string, Reference] => [name, { $ref: `#/components/headers/${componentOf(name)}` }]),
+  );
+const sometimes = (names: HeaderName[]): Headers =>
+  Object.fromEntries(names.map((name): [string, Header] => [name, { ...headers[name], required: false }]));
+
+const ofAll: HeaderName[] = ['Request-Id', 'Cache-Control', 'X-Content-Type-Options'];
+const ofLimit: HeaderName[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+
+/** What else a status brings with it. */
+const ofStatus: Record<number, HeaderName[]> = {
+  401: ['WWW-Authenticate'],
+  405: ['Allow'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+};
+
+/** The request has been authenticated when it gets this status; 400, 429 and 5xx may come before that. */
+const isAfterAuthentication = (status: number) => [200, 304, 404, 405, 422].includes(status);
+const mayBeAfterAuthentication = (status: number) => [400, 429, 500, 503].includes(status);
+/** What the parser of HTTP refuses is answered before the application, which knows the store, has seen it. */
+const mayBeUnparsed = (status: number) => [400, 408, 431].includes(status);
+
+/** Headers of a response of `/v1`; `isLimited` unless the rate limit is turned off. */
+export const responseHeaders = (status: number, isLimited: boolean): Headers => ({
+  ...always(ofAll),
+  ...(mayBeUnparsed(status) ? sometimes(['Data-As-Of']) : always(['Data-As-Of'])),
+  ...(isLimited && isAfterAuthentication(status) ? always(ofLimit) : {}),
+  ...(isLimited && mayBeAfterAuthentication(status) ? sometimes(ofLimit) : {}),
+  ...(status === 200 || status === 304 ? sometimes(['ETag', 'Vary']) : {}),
+  ...always(ofStatus[status] ?? []),
+});
+
+/** Headers of a response of a path that needs no key, besides those that its 200 alone has. */
+export const publicHeaders = (status: number): Headers => always([...ofAll, ...(ofStatus[status] ?? [])]);

@@ -1,0 +1,55 @@
+import type { JsonSchema } from './json-schema.ts';
+
+/** The part of OpenAPI 3.1 that this service's document is made of. */
+export type Reference = { $ref: string };
+
+export type Parameter = {
+  name: string;
+  in: 'query' | 'path' | 'header';
+  required: boolean;
+  description: string;
+  schema: JsonSchema;
+  example?: unknown;
+  style?: 'form';
+  explode?: boolean;
+};
+
+export type Header = { description: string; required: boolean; schema: JsonSchema; example: string };
+
+export type MediaType = {
+  schema: JsonSchema;
+  example?: unknown;
+  examples?: Record<string, { summary: string; value: unknown }>;
+};
+
+export type Response = {
+  description: string;
+  headers: Record<string, Header | Reference>;
+  content?: { 'application/json': MediaType };
+};
+
+export type Operation = {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description: string;
+  security?: Record<string, string[]>[];
+  parameters: (Parameter | Reference)[];
+  responses: Record<string, Response>;
+};
+
+export type OpenApiDocument = {
+  openapi: '3.1.1';
+  info: { title: string; version: string; summary: string; description: string };
+  servers: { url: string; description: string }[];
+  tags: { name: string; description: string }[];
+  security: Record<string, string[]>[];
+  paths: Record<string, { get: Operation }>;
+  components: {
+    securitySchemes: Record<string, object>;
+    parameters: Record<string, Parameter>;
+    headers: Record<string, Header>;
+    responses: Record<string, Response>;
+    schemas: Record<string, JsonSchema>;
+  };
+};

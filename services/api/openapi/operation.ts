@@ -1,0 +1,72 @@
+import { STATUS_CODES } from 'node:http';
+import { errorCatalogue } from '../http/error-catalogue.ts';
+import type { DocsLocation } from '../http/error-envelope.ts';
+import type { Route } from '../http/route.ts';
+import { commonErrors, errorResponse, errorResponses } from './errors.ts';
+import { responseHeaders } from './headers.ts';
+import { toJsonSchema } from './json-schema.ts';
+import type { Operation, Parameter, Reference, Response } from './openapi.ts';
+import { pathParameters, queryParameters } from './parameters.ts';
+
+type OperationSettings = { docs: DocsLocation; isLimited: boolean };
+
+const describing = ({ docs, isLimited }: OperationSettings) => ({
+  docs,
+  headersOf: (status: number) => responseHeaders(status, isLimited),
+});
+
+/** An endpoint of the registry as the document has it. */
+export function operation(settings: OperationSettings, route: Route): Operation {
+  const { docs, headersOf } = describing(settings);
+  return {
+    operationId: route.operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    description: route.description,
+    parameters: [...pathParameters(route.params), ...queryParameters(route.query), ifNoneMatchReference],
+    responses: {
+      200: {
+        description: 'What was asked for.',
+        headers: headersOf(200),
+        content: {
+          'application/json': { schema: toJsonSchema(route.response).schema, example: route.example },
+        },
+      },
+      304: {
+        description: 'Nothing has changed since the version that `If-None-Match` names. There is no body.',
+        headers: headersOf(304),
+      },
+      ...errorResponses({ docs, headersOf }, route.errors),
+      ...commonReferences,
+    },
+  };
+}
+
+export const ifNoneMatch: Parameter = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: 'The `ETag` of the response that the client has; the answer is 304 if it is still the same.',
+  schema: { type: 'string' },
+  example: 'W/"5Qk2Yx0hT1mXbJcVd0nG3A"',
+};
+export const ifNoneMatchReference: Reference = { $ref: '#/components/parameters/IfNoneMatch' };
+
+/** The responses that all endpoints below `/v1` share, and that of paths which are none. */
+export function responseComponents(settings: OperationSettings): Record<string, Response> {
+  const described = describing(settings);
+  const shared = Object.entries(errorResponses(described, commonErrors));
+  return {
+    ...Object.fromEntries(shared.map(([status, response]) => [componentOf(status), response])),
+    RouteNotFound: errorResponse(described, 404, ['route_not_found']),
+  };
+}
+
+/** 429 → `TooManyRequests`. */
+const componentOf = (status: string) => (STATUS_CODES[status] ?? status).replace(/[^A-Za-z]/g, '');
+
+const commonReferences = Object.fromEntries(
+  commonErrors
+    .map((code) => String(errorCatalogue[code].status))
+    .map((status) => [status, { $ref: `#/components/responses/${componentOf(status)}` }]),
+);
