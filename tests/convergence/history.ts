@@ -7,7 +7,7 @@ import { createRandom, type Random } from '../support/random.ts';
  * deletions, re-creations, tombstones, moves to another parent, references across organizations, duplicates,
  * stale versions, and records under the wrong organization. Same seed, same history.
  */
-export function randomHistory(seed: number, length: number): Event[] {
+export function randomHistory(seed: number, length: number, population = wide): Event[] {
   const random = createRandom(seed);
   const versions = new Map<string, number>();
   const history: Event[] = [];
@@ -34,14 +34,17 @@ export function randomHistory(seed: number, length: number): Event[] {
     else if (known > 0 && fate < 12) history.push({ ...event, op: 'tombstone' });
     else {
       const op = known === 0 ? 'created' : 'updated';
-      history.push({ ...event, op, data: stateOf(random, seed, kind, id, time) });
+      const some = (of: Kind) => idOf(seed, of, random.int(population[of] + 1));
+      history.push({ ...event, op, data: stateOf({ random, some }, kind, id, time) });
     }
   }
   return history;
 }
 
+export type Population = Record<Kind, number>;
+
 /** Few ids of each kind, so that histories collide. */
-const population: Record<Kind, number> = {
+const wide: Population = {
   apiKey: 2,
   contact: 5,
   user: 3,
@@ -82,8 +85,9 @@ const prefixes: Record<Kind, string> = {
 
 const idOf = (seed: number, kind: Kind, number: number) => `${prefixes[kind]}${seed}_${number}`;
 
-function stateOf(random: Random, seed: number, kind: Kind, id: string, time: Date): Record<string, unknown> {
-  const some = (of: Kind) => idOf(seed, of, random.int(population[of] + 1));
+type Choices = { random: Random; some: (of: Kind) => string };
+
+function stateOf({ random, some }: Choices, kind: Kind, id: string, time: Date): Record<string, unknown> {
   const several = (of: Kind) => Array.from({ length: random.int(4) }, () => some(of));
   const maybe = <T>(value: T): T | null => (random.chance(0.7) ? value : null);
   const name = `${kind} ${random.int(1_000)}`;

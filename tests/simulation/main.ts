@@ -1,0 +1,54 @@
+import { inspect, parseArgs } from 'node:util';
+import type { Population } from '../convergence/history.ts';
+import { randomHistory } from '../convergence/history.ts';
+import { shrink } from './shrink.ts';
+import { simulate } from './simulate.ts';
+
+/**
+ * `node tests/simulation/main.ts [--schedules N] [--seed N]`: runs the engine under that many random schedules
+ * from the seed upwards. Exits 1 at the first that does not converge, with its seed and the shortest history
+ * found that fails.
+ */
+const { values } = parseArgs({
+  options: { schedules: { type: 'string', default: '10000' }, seed: { type: 'string', default: '1' } },
+});
+const schedules = Number(values.schedules);
+const firstSeed = Number(values.seed);
+
+/** Schedules that share a history. */
+const perHistory = 4;
+/** So few of each kind that most records concern each other. */
+const narrow: Population = {
+  apiKey: 1,
+  contact: 2,
+  user: 1,
+  agent: 1,
+  tag: 1,
+  topic: 1,
+  channel: 2,
+  ticket: 2,
+  conversation: 3,
+  message: 4,
+  qa: 1,
+};
+
+let history = randomHistory(1, 0);
+for (let seed = firstSeed; seed < firstSeed + schedules; seed += 1) {
+  const historySeed = Math.floor(seed / perHistory);
+  if (seed === firstSeed || seed % perHistory === 0)
+    history = randomHistory(historySeed, 12 + (historySeed % 24), narrow);
+  const failure = await simulate(history, seed);
+  if (!failure) continue;
+  const least = await shrink({ history, seed, failure });
+  console.log(`Seed ${seed} does not converge: node tests/simulation/main.ts --schedules 1 --seed ${seed}`);
+  console.log(`Its shortest history found, under schedule ${least.seed}:`);
+  for (const { kind, id, orgId, version, op, data } of least.history)
+    console.log(
+      `  ${kind} ${id} of ${orgId} ${op} at version ${version} ${data ? JSON.stringify(data) : ''}`,
+    );
+  console.log('Its steps:');
+  for (const step of least.failure.trace) console.log(`  ${step}`);
+  console.log('What differs:', inspect(least.failure.differing, { depth: 9 }));
+  process.exit(1);
+}
+console.log(`${schedules} schedules from seed ${firstSeed} converged`);

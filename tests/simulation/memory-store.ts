@@ -1,0 +1,103 @@
+import { kinds, type Kind } from '../../shared/documents/document.ts';
+import { projections } from '../../services/projector/projections/projections.ts';
+import type { Referred, Store, StoredDocument, Write } from '../../services/projector/materialize/store.ts';
+
+export type Data = Map<Kind, Map<string, StoredDocument>>;
+
+export const emptyData = (): Data => new Map(kinds.map((kind) => [kind, new Map<string, StoredDocument>()]));
+
+/** Dependents handed out at a time: few, so that much can happen between two chunks. */
+const chunkSize = 2;
+
+/**
+ * The engine's store in memory. `pause` is awaited before each step, within a bulk write before each of its
+ * writes, and once more before a write is acknowledged. `tests/store` holds it to what the real store does.
+ */
+export function memoryStore(
+  data: Data,
+  pause: (label: string) => Promise<void> = async () => undefined,
+): Store {
+  const of = (kind: Kind) => data.get(kind) ?? new Map<string, StoredDocument>();
+  const parentOf = (document: StoredDocument, parent: string) =>
+    (document.own as Record<string, string> | undefined)?.[parent];
+  return {
+    read: async (kind, ids) => {
+      await pause(`read ${kind} ${ids.join()}`);
+      return present(ids.map((id) => of(kind).get(id))).map((document) => {
+        const copy = structuredClone(document);
+        const { bulky } = projections[kind];
+        if (bulky && copy.own) delete (copy.own as Record<string, unknown>)[bulky];
+        return copy;
+      });
+    },
+    refer: async (kind, ids) => {
+      await pause(`refer to ${kind} ${ids.join()}`);
+      return present([...new Set(ids)].map((id) => of(kind).get(id))).map(referred);
+    },
+    children: async (kind, parent, orgIds, ids) => {
+      await pause(`children of ${ids.join()}`);
+      return [...of(kind).values()]
+        .filter((one) => orgIds.includes(one.orgId ?? '') && ids.includes(parentOf(one, parent) ?? ''))
+        .map(referred);
+    },
+    firsts: async (kind, parent, orgId, ids) => {
+      await pause(`firsts of ${ids.join()}`);
+      const firsts = new Map<string, Referred>();
+      const kin = [...of(kind).values()].filter((one) => one.orgId === orgId && one.byCreated !== undefined);
+      for (const one of kin.sort((a, b) => ((a.byCreated ?? '') < (b.byCreated ?? '') ? -1 : 1))) {
+        const id = parentOf(one, parent) ?? '';
+        if (ids.includes(id) && !firsts.has(id)) firsts.set(id, referred(one));
+      }
+      return firsts;
+    },
+    write: async (kind, writes) => {
+      const lost = new Set<string>();
+      for (const write of writes) {
+        await pause(`write ${kind} ${write.document._id}`);
+        if (!applies(of(kind).get(write.document._id), write)) lost.add(write.document._id);
+        else of(kind).set(write.document._id, written(of(kind).get(write.document._id), write));
+      }
+      if (writes.length > 0) await pause(`acknowledge ${kind}`);
+      return lost;
+    },
+    dependents: async function* (kind, orgIds, by) {
+      await pause(`dependents in ${kind}`);
+      const found = [...of(kind).values()].filter(
+        (one) =>
+          orgIds.includes(one.orgId ?? '') &&
+          ('refs' in by
+            ? by.refs.some((ref) => one.refs?.includes(ref))
+            : by.ids.includes(parentOf(one, by.parent) ?? '')),
+      );
+      for (let start = 0; start < found.length; start += chunkSize) {
+        if (start > 0) await pause(`more dependents in ${kind}`);
+        yield found.slice(start, start + chunkSize).map(({ _id }) => _id);
+      }
+    },
+    markFanned: async (kind, marks) => {
+      if (marks.length > 0) await pause(`mark ${kind} as shown`);
+      for (const { id, revision, fanned } of marks) {
+        const document = of(kind).get(id);
+        if (document && document.revision === revision) document.fanned = { ...fanned };
+      }
+    },
+  };
+}
+
+const present = <T>(items: (T | undefined)[]): T[] => items.filter((item) => item !== undefined);
+
+const referred = ({ _id, orgId, deletedAt, own }: StoredDocument): Referred =>
+  structuredClone({ _id, orgId, ...(deletedAt && { deletedAt }), ...(own !== undefined && { own }) });
+
+const applies = (stored: StoredDocument | undefined, { guard }: Write): boolean =>
+  guard === null
+    ? stored === undefined
+    : !stored || (stored.revision === guard.revision && stored.orgId === guard.orgId);
+
+function written(stored: StoredDocument | undefined, { op, document }: Write): StoredDocument {
+  const given = structuredClone(document);
+  if (op === 'put' || !stored) return given;
+  const { joined, refs = [], at, cut, pending, revision } = given;
+  const { pending: _before, ...rest } = stored;
+  return { ...rest, joined, refs, at, revision, ...(cut && { cut }), ...(pending && { pending }) };
+}

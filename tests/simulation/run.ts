@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Mutation } from './mutations.ts';
+
+export type Run = { code: number | null; output: string };
+
+/** Runs the simulation of the sources in `folder`, as a process of its own. */
+export async function runSimulation(folder: string, schedules: number, seed: number): Promise<Run> {
+  const words = ['tests/simulation/main.ts', '--schedules', String(schedules), '--seed', String(seed)];
+  const child = spawn(process.execPath, words, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8');
+    stream.on('data', (text: string) => (output += text));
+  }
+  const code = await new Promise<number | null>((done) => child.once('close', done));
+  return { code, output };
+}
+
+/** The same on a copy of the sources with the fault planted. */
+export async function runMutated(mutation: Mutation, schedules: number, seed: number): Promise<Run> {
+  const folder = await mkdtemp(join(tmpdir(), 'support-simulation-'));
+  try {
+    for (const part of ['services/projector', 'shared', 'tests', 'package.json'])
+      await cp(part, join(folder, part), { recursive: true });
+    await symlink(resolve('node_modules'), join(folder, 'node_modules'));
+    const path = join(folder, mutation.file);
+    const text = await readFile(path, 'utf8');
+    if (text.split(mutation.find).length !== 2)
+      throw new Error(`${mutation.name}: the text to replace stands not once in ${mutation.file}`);
+    await writeFile(
+      path,
+      text.replace(mutation.find, () => mutation.replace),
+    );
+    return await runSimulation(folder, schedules, seed);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

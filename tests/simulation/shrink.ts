@@ -1,0 +1,28 @@
+import type { Event } from '../support/events.ts';
+import { simulate, type Failure } from './simulate.ts';
+
+export type Shrunk = { history: Event[]; seed: number; failure: Failure };
+
+/** Schedules tried on a shorter history before it counts as passing. */
+const schedulesTried = 60;
+
+/** Leaves out one record after another for as long as some schedule of the rest still fails. */
+export async function shrink(start: Shrunk): Promise<Shrunk> {
+  let smallest = start;
+  for (let index = smallest.history.length - 1; index >= 0; index -= 1) {
+    const history = smallest.history.filter((_, at) => at !== index);
+    const failing = await firstFailure(history, [smallest.seed, ...seedsFrom(smallest.seed)]);
+    if (failing) smallest = failing;
+  }
+  return smallest;
+}
+
+const seedsFrom = (seed: number) => Array.from({ length: schedulesTried }, (_, index) => seed + 1 + index);
+
+async function firstFailure(history: Event[], seeds: number[]): Promise<Shrunk | null> {
+  for (const seed of seeds) {
+    const failure = await simulate(history, seed);
+    if (failure) return { history, seed, failure };
+  }
+  return null;
+}
