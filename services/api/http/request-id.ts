@@ -1,8 +1,23 @@
+import { randomFillSync } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { RequestState, Step } from './request-state.ts';
 
 /** A fresh id; those that clients send are not taken over, since they would not be unique. */
-export const newRequestId = () => `req_${ulid()}`;
+export const newRequestId = () => `req_${ulid(undefined, random)}`;
+
+const bytes = new Uint8Array(4_096);
+let drawn = bytes.length;
+
+/** From 0 to less than 1. Drawn in bulk: asked for each character alone, it was 35 µs of every request. */
+function random(): number {
+  if (drawn === bytes.length) {
+    randomFillSync(bytes);
+    drawn = 0;
+  }
+  const byte = bytes[drawn] ?? 0;
+  drawn += 1;
+  return byte / 256;
+}
 
 /** First of all: whatever happens next, the response carries the id. */
 export const requestId: Step = (context, next) => {
