@@ -1,0 +1,124 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { startStack } from '../../infra/stack/stack.ts';
+import { requestTracesOf } from '../../shared/runtime/request-traces.ts';
+import * as given from '../api/given.ts';
+import { startStore, tokens } from '../api/harness.ts';
+import { startService } from '../support/service.ts';
+import { load, median, processorSeconds, type Load } from './load.ts';
+
+/**
+ * `npm run bench:traces [-- --rounds 20 --connections 16]`: what tracing costs. Two API processes, one with
+ * traces and one without, serve the same store side by side. A round measures them in turn, there and back and
+ * the other way round in the next, so that whatever else the machine does weighs on both.
+ */
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '20' }, connections: { type: 'string', default: '16' } },
+});
+const [rounds, connections] = [Number(values.rounds), Number(values.connections)];
+if (![rounds, connections].every((count) => Number.isInteger(count) && count > 0)) {
+  process.stderr.write('--rounds and --connections take whole numbers from 1\n');
+  process.exit(2);
+}
+
+const sliceMs = 1_000;
+/** Before a slice and after it: the writing of traces is then in full swing, and does not reach into the next. */
+const warmMs = 700;
+const settleMs = 700;
+const modes = ['on', 'off'] as const;
+type Mode = (typeof modes)[number];
+const say = (line: string) => process.stdout.write(`${line}\n`);
+const percent = (ratio: number) => `${(ratio * 100 - 100).toFixed(1)} %`;
+
+const dataDir = await mkdtemp(join(tmpdir(), 'support-read-models-bench-'));
+const stack = await startStack({ report: say, dataDir });
+process.env.MONGODB_URL = stack.mongodbUrl;
+const store = await startStore();
+const start = (mode: Mode) =>
+  startService('api', {
+    MONGODB_URL: stack.mongodbUrl,
+    DATABASE_NAME: store.name,
+    API_HOST: '127.0.0.1',
+    API_PORT: '0',
+    API_TRUSTED_PROXIES: '127.0.0.0/8',
+    RATE_LIMIT_REQUESTS: '0',
+    REQUEST_TRACES: mode === 'on' ? 'true' : 'false',
+  });
+const services = { on: start('on'), off: start('off') };
+
+function summary(slices: Load[]) {
+  const sum = (field: keyof Load) => slices.reduce((total, slice) => total + slice[field], 0);
+  return {
+    perSecond: sum('requests') / sum('seconds'),
+    processorMs: (sum('sampled') / sum('requests')) * 1_000,
+  };
+}
+
+async function seed(): Promise<string[]> {
+  const ids = Array.from({ length: 1_000 }, (_, index) => `${index}`);
+  await given.store(
+    store.database,
+    'ticket',
+    ids.map((id) => given.ticket({ id: `ti_${id}` })),
+  );
+  await given.store(store.database, 'conversation', [given.conversation({ id: 'conv_1' })]);
+  await given.store(
+    store.database,
+    'message',
+    ids.map((id) => given.message({ id: `msg_${id}` })),
+  );
+  return [
+    '/v1/tickets',
+    '/v1/tickets?status=open&limit=50&updatedAt[gte]=2026-01-01',
+    '/v1/tickets/ti_500',
+    '/v1/conversations/conv_1/messages',
+  ];
+}
+
+async function main(): Promise<void> {
+  const paths = await seed();
+  const headers = { Authorization: `Bearer ${tokens.a}`, 'X-Forwarded-Proto': 'https' };
+  const ports = {
+    on: Number((await services.on.logged('listening')).port),
+    off: Number((await services.off.logged('listening')).port),
+  };
+  const measure = async (mode: Mode) => {
+    const pid = services[mode].child.pid ?? 0;
+    const target = { port: ports[mode], paths, headers };
+    const measured = await load(target, { warmMs, ms: sliceMs, connections }, () => processorSeconds(pid));
+    await sleep(settleMs);
+    return measured;
+  };
+  for (const mode of modes) await services[mode].logged('ready');
+  for (const mode of [...modes, ...modes, ...modes]) await measure(mode);
+  const ratios: number[] = [];
+  const processorRatios: number[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    const slices: Record<Mode, Load[]> = { on: [], off: [] };
+    const there = round % 2 ? modes : modes.toReversed();
+    for (const mode of [...there, ...there.toReversed()]) slices[mode].push(await measure(mode));
+    const [on, off] = [summary(slices.on), summary(slices.off)];
+    ratios.push(on.perSecond / off.perSecond);
+    processorRatios.push(on.processorMs / off.processorMs);
+    say(
+      `round ${round}: ${off.perSecond.toFixed(0)} requests/s without, ${on.perSecond.toFixed(0)} with traces; ` +
+        `${off.processorMs.toFixed(2)} and ${on.processorMs.toFixed(2)} ms of processor a request`,
+    );
+  }
+  const spread = `${percent(Math.min(...ratios))} to ${percent(Math.max(...ratios))}`;
+  say(`throughput with traces: ${percent(median(ratios))} (median of ${rounds} rounds; ${spread})`);
+  say(`the API's processor time a request: ${percent(median(processorRatios))} (median)`);
+  say(`traces stored: ${await requestTracesOf(store.control).estimatedDocumentCount()}`);
+}
+
+try {
+  await main();
+} finally {
+  await Promise.all([services.on.stop(), services.off.stop()]);
+  await store.close();
+  await stack.stop();
+  await rm(dataDir, { recursive: true, force: true });
+}
