@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startStack, type Stack } from '../infra/stack/stack.ts';
+import { temporaryFolder } from '../infra/stack/temporary-folder.ts';
+import { tiedToParent } from '../infra/stack/tied-to-parent.ts';
 
 /**
  * `npm test`: types, lint and format; then a Kafka and a store of this run's own; then every test on them.
@@ -21,7 +22,8 @@ const run = (
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<number> =>
   new Promise((resolve, reject) => {
-    running = spawn(join('node_modules', '.bin', command), args, { stdio: 'inherit', env: environment });
+    const [file = '', ...rest] = [...tiedToParent(), join('node_modules', '.bin', command), ...args];
+    running = spawn(file, rest, { stdio: 'inherit', env: environment });
     running.once('error', reject);
     running.once('exit', (code) => resolve(code ?? 1));
   });
@@ -47,7 +49,7 @@ async function main(): Promise<number> {
       if (code !== 0) return code;
     }
   }
-  const dataDir = await mkdtemp(join(tmpdir(), 'support-read-models-test-'));
+  const { path: dataDir, release } = await temporaryFolder('support-read-models-test-');
   try {
     stack = await startStack({ report: say, dataDir });
     if (interrupted) return 130;
@@ -59,6 +61,7 @@ async function main(): Promise<number> {
   } finally {
     await stack?.stop();
     await rm(dataDir, { recursive: true, force: true });
+    await release();
   }
 }
 

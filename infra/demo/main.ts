@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { parseArguments, usage } from './arguments.ts';
 import { createClosers } from './closers.ts';
 import { runDemo } from './demo.ts';
@@ -63,6 +62,5 @@ function killAtOnce(): never {
       // It ended in between.
     }
   }
-  rmSync(folder.path, { recursive: true, force: true });
   process.exit(1);
 }

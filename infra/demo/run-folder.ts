@@ -1,24 +1,27 @@
-import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { temporaryFolder, type TemporaryFolder } from '../stack/temporary-folder.ts';
 
 /** The folder of one run: the servers' data, the certificates, the logs. */
-export type RunFolder = { path: string; servers: string; log: (service: string) => string };
+export type RunFolder = TemporaryFolder & { servers: string; log: (service: string) => string };
 
 export async function createRunFolder(): Promise<RunFolder> {
-  const path = await mkdtemp(join(tmpdir(), 'support-demo-'));
+  const { path, release } = await temporaryFolder('support-demo-');
   const servers = join(path, 'servers');
   await mkdir(servers);
-  return { path, servers, log: (service) => join(path, `${service}.log`) };
+  return { path, release, servers, log: (service) => join(path, `${service}.log`) };
 }
 
 /** Removes the folder; with `keepLogs` all of it but the logs, those of the servers included. */
 export async function removeRunFolder(
-  { path, servers }: RunFolder,
+  { path, servers, release }: RunFolder,
   { keepLogs }: { keepLogs: boolean },
 ): Promise<void> {
   const removed = { recursive: true, force: true, maxRetries: 3 } as const;
-  if (!keepLogs) return rm(path, removed);
+  if (!keepLogs) {
+    await rm(path, removed);
+    return release();
+  }
   for (const entry of await readdir(servers, { recursive: true, withFileTypes: true })) {
     // Kafka calls the segments of its topics logs, too; their names are numbers.
     if (entry.isFile() && /^[a-z][\w-]*\.log$/.test(entry.name)) {
@@ -26,4 +29,5 @@ export async function removeRunFolder(
     }
   }
   for (const name of await readdir(path)) if (!name.endsWith('.log')) await rm(join(path, name), removed);
+  return release();
 }

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { tiedToParent } from '../stack/tied-to-parent.ts';
 
 /** A service of this project that runs as a child of the demo, its output in a file. */
 export type Service = {
@@ -16,10 +17,6 @@ export type Service = {
 /** How long a service may take to stop by itself before it is killed, in milliseconds. */
 const stopGraceMs = 15_000;
 
-/** Linux can have a process killed when its parent dies, however that dies; elsewhere it is left out. */
-const setpriv = '/usr/bin/setpriv';
-const tied = () => (existsSync(setpriv) ? [setpriv, '--pdeathsig', 'KILL', '--'] : []);
-
 /** kafkajs asks for negative timeouts, which Node would warn of in the log. */
 const nodeOptions = ['--disable-warning=TimeoutNegativeWarning'];
 
@@ -33,7 +30,7 @@ export function startService(
   { environment, logFile }: { environment: Record<string, string>; logFile: string },
 ): Service {
   const log = openSync(logFile, 'a');
-  const [file = process.execPath, ...words] = [...tied(), process.execPath, ...nodeOptions, script];
+  const [file = process.execPath, ...words] = [...tiedToParent(), process.execPath, ...nodeOptions, script];
   const child = spawn(file, words, { env: environment, detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
   const ended = Promise.race([

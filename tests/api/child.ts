@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
+import { tiedToParent } from '../../infra/stack/tied-to-parent.ts';
 
 export type LogLine = Record<string, unknown> & { msg?: string };
 
@@ -19,7 +20,8 @@ const entry = join(__dirname, '../../services/api/main.ts');
 
 /** The API as a process of its own, with these settings alone; resolves when it listens. */
 export async function startChild(settings: Record<string, string>): Promise<Child> {
-  const child = spawn(process.execPath, [entry], {
+  const [file = '', ...args] = [...tiedToParent(), process.execPath, entry];
+  const child = spawn(file, args, {
     env: { PATH: process.env.PATH, API_HOST: '127.0.0.1', API_PORT: '0', ...settings },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { tiedToParent } from '../../infra/stack/tied-to-parent.ts';
 
 /** A service of the project as a process of its own, with what it has logged. */
 export type Service = {
@@ -23,7 +24,8 @@ export function startService(
 ): Service {
   const main = join('services', name, 'main.ts');
   const node = ['--disable-warning=TimeoutNegativeWarning', main, ...words];
-  const child = spawn(process.execPath, node, {
+  const [file = '', ...args] = [...tiedToParent(), process.execPath, ...node];
+  const child = spawn(file, args, {
     env: { PATH: process.env.PATH, LOG_LEVEL: 'info', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

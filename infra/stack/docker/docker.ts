@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { StartedTestContainer } from 'testcontainers';
+import { lastWill } from '../last-will.ts';
 import { step } from '../native/progress.ts';
 import type { Attempt, Stack, StackOptions } from '../stack.ts';
 import { kafkaContainer, mongoContainer } from './containers.ts';
 import { containersOfRun, engine, obtain, removeContainers } from './engine.ts';
 import { images } from './images.ts';
-import { lastWill } from './last-will.ts';
 
 const reapScript = join('infra', 'stack', 'docker', 'reap.ts');
 

@@ -2,10 +2,10 @@ import { mkdirSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
+import { tiedToParent } from '../tied-to-parent.ts';
 import { cacheDir, installedOnce } from './cache.ts';
 import { buildEnvironment, goBuildsHere, goInstallInRoot } from './go.ts';
 import { answers } from './ports.ts';
-import { tiedToParent } from './processes.ts';
 import { step } from './progress.ts';
 import { mustRun } from './run.ts';
 import type { Part } from './server.ts';
@@ -54,7 +54,7 @@ export function ferretdbPart(dir: string, postgresDir: string, port: number, tie
     `--state-dir=${dir}`,
     '--log-level=ERROR',
   ];
-  const [file = '', ...args] = [...tiedToParent(tied), ...ferretdb];
+  const [file = '', ...args] = [...(tied ? tiedToParent() : []), ...ferretdb];
   return {
     command: {
       name: 'FerretDB',

@@ -1,11 +1,11 @@
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { tiedToParent } from '../tied-to-parent.ts';
 import { Kafka, logLevel } from 'kafkajs';
 import { cacheDir, installedOnce } from './cache.ts';
 import { kafkaVersion, pom } from './kafka-pom.ts';
 import { log4j, serverProperties } from './kafka-settings.ts';
 import { answers } from './ports.ts';
-import { tiedToParent } from './processes.ts';
 import { step } from './progress.ts';
 import { mustRun } from './run.ts';
 import type { Part } from './server.ts';
@@ -53,7 +53,7 @@ export function kafkaPart(dir: string, ports: { broker: number; controller: numb
     'kafka.Kafka',
     settings,
   ];
-  const [file = '', ...args] = [...tiedToParent(tied), ...java];
+  const [file = '', ...args] = [...(tied ? tiedToParent() : []), ...java];
   return {
     command: { name: 'Kafka', file, args, cwd: dir, logFile: join(dir, 'kafka.out'), stopSignal: 'SIGTERM' },
     ready: () => brokerServes(ports.broker),

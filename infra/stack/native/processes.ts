@@ -35,10 +35,6 @@ export function launch(command: Command): ProcessRecord {
   return { name, pid: child.pid, startTicks: statOf(child.pid)?.startTicks ?? '', stopSignal };
 }
 
-/** Words before a command that have the kernel kill it when the process that launched it dies. */
-export const tiedToParent = (tied: boolean, signal = 'KILL'): string[] =>
-  tied ? ['setpriv', '--pdeathsig', signal, '--'] : [];
-
 /** A zombie counts as running while threads of it are left: until then its ports and files are taken. */
 export function isRunning(record: ProcessRecord): boolean {
   const stat = statOf(record.pid);

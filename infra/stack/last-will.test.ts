@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-const modulePath = resolve('infra/stack/docker/last-will.ts');
+const modulePath = resolve('infra/stack/last-will.ts');
 
 let dir: string;
 beforeEach(async () => {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /** A command that runs when this process has died, however it dies, unless it is revoked before. */
-export type LastWill = { revoke(): Promise<void> };
+export type LastWill = { revoke: () => Promise<void> };
 
 /**
  * A shell of its own process group waits at the end of a pipe that only this process holds open. A line in
