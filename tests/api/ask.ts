@@ -8,13 +8,22 @@ import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
 import type { Child } from './child.ts';
 import { tokens } from './harness.ts';
 
-type Reply = { status: number | undefined; headers: IncomingMessage['headers']; text: string };
+type Reply = { status: number; headers: IncomingMessage['headers']; text: string };
 
-export const ask = (
-  child: Child,
-  path: string,
-  { secure = true, headers = {} }: { secure?: boolean; headers?: Record<string, string> } = {},
-) =>
+type Options = { secure?: boolean; headers?: Record<string, string> };
+
+/** Asks, with organization a's key; the answer is held to the document. */
+export async function ask(child: Child, path: string, options: Options = {}): Promise<Reply> {
+  const reply = await send(child, path, options);
+  const headers = Object.entries(reply.headers).map(([name, value]): [string, string] => [
+    name,
+    String(value),
+  ]);
+  child.holdToDocument({ method: 'GET', path, ...reply, headers });
+  return reply;
+}
+
+const send = (child: Child, path: string, { secure = true, headers = {} }: Options) =>
   new Promise<Reply>((resolve, reject) => {
     const options = {
       host: '127.0.0.1',
@@ -27,7 +36,9 @@ export const ask = (
     const read = (response: IncomingMessage) => {
       let text = '';
       response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-      response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, text }));
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
+      );
     };
     (secure ? httpsGet(options, read) : httpGet(options, read)).on('error', reject);
   });

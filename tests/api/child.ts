@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { tiedToParent } from '../../infra/stack/tied-to-parent.ts';
+import { documentFor } from '../../services/api/openapi/document-for.ts';
+import { documented, type HoldToDocument } from '../support/documented.ts';
 
 export type LogLine = Record<string, unknown> & { msg?: string };
 
@@ -10,6 +12,7 @@ export type Child = {
   pid: number;
   port: number;
   lines: LogLine[];
+  holdToDocument: HoldToDocument;
   /** Resident memory of the process, in bytes. */
   residentBytes: () => number;
   /** Ends it as a platform would; gives the exit code. */
@@ -40,6 +43,7 @@ export async function startChild(settings: Record<string, string>): Promise<Chil
     pid,
     port,
     lines,
+    holdToDocument: documented(documentFor(settings)),
     residentBytes: () => {
       const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
       return Number(kilobytes) * 1_024;

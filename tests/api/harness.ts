@@ -15,6 +15,7 @@ import { createDocument } from '../../services/api/openapi/document.ts';
 import { createRegistry } from '../../services/api/resources/registry.ts';
 import { createViews } from '../../services/api/store/view.ts';
 import { startTracing } from '../../services/api/traces/start.ts';
+import { documented, type HoldToDocument } from '../support/documented.ts';
 import ipaddr from 'ipaddr.js';
 import { apiKey, store } from './given.ts';
 
@@ -90,9 +91,10 @@ export async function startApi(
     : null;
   const trace = tracing?.trace ?? null;
   const limit = options.limit ?? { requests: 0, windowSeconds: 60 };
+  const document = createDocument({ docs, brand: 'svc', limit }, routes);
   const app = createApp({
     routes,
-    document: createDocument({ docs, brand: 'svc', limit }, routes),
+    document,
     views,
     findCaller: createFindCaller({ nowMs }),
     limit,
@@ -113,16 +115,19 @@ export async function startApi(
     await web.stop();
     await tracing?.stop();
   };
-  return { url, port: web.address.port, routes, views, close, get: requester(url) };
+  return { url, port: web.address.port, routes, views, close, get: requester(url, documented(document)) };
 }
 
 export type TestApi = Awaited<ReturnType<typeof startApi>>;
 
 export type Get = ReturnType<typeof requester>;
 
-/** Asks as behind the proxy, with organization a's key unless told otherwise; null for no key. */
+/**
+ * Asks as behind the proxy, with organization a's key unless told otherwise; null for no key. Every answer is
+ * held to the document.
+ */
 const requester =
-  (url: string) =>
+  (url: string, holdToDocument: HoldToDocument) =>
   async (
     path: string,
     {
@@ -141,9 +146,11 @@ const requester =
       },
     });
     const text = await response.text();
+    const { status, headers: received } = response;
+    holdToDocument({ method, path, status, headers: received, text });
     return {
-      status: response.status,
-      headers: response.headers,
+      status,
+      headers: received,
       text,
       json: () => JSON.parse(text) as unknown,
     };

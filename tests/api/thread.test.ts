@@ -1,6 +1,7 @@
 import { request, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conversationSchema } from '../../services/api/resources/conversations/schema.ts';
+import { ask } from './ask.ts';
 import { startChild, type Child } from './child.ts';
 import * as given from './given.ts';
 import { mongoUrl, startStore, tokens, type TestStore } from './harness.ts';
@@ -47,9 +48,11 @@ afterAll(async () => {
   await store.close();
 }, 60_000);
 
+const https = { 'X-Forwarded-Proto': 'https' };
+
 const open = (id: string) =>
   new Promise<IncomingMessage>((resolve, reject) => {
-    const headers = { 'X-Forwarded-Proto': 'https', Authorization: `Bearer ${tokens.a}` };
+    const headers = { ...https, Authorization: `Bearer ${tokens.a}` };
     request(
       { host: '127.0.0.1', port: api.port, path: `/v1/conversations/${id}`, headers, agent: false },
       resolve,
@@ -58,11 +61,8 @@ const open = (id: string) =>
       .end();
   });
 
-async function readAll(id: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of await open(id)) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
-}
+const readAll = async (id: string): Promise<string> =>
+  (await ask(api, `/v1/conversations/${id}`, { secure: false, headers: https })).text;
 
 /** Runs `work` and gives the most that the API's memory grew meanwhile, in bytes. */
 async function growthDuring(work: () => Promise<unknown>): Promise<number> {

@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Status } from '../../services/cli/status/read.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
+import { documentFor } from '../../services/api/openapi/document-for.ts';
+import { documented } from '../support/documented.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event } from '../support/events.ts';
 import { applied, createRig, type Rig } from '../support/projectors.ts';
 import { startService, type Service } from '../support/service.ts';
 
 const token = 'svc_live_endToEnd0123456789';
+const holdToDocument = documented(documentFor());
 const apiKey: Event = {
   kind: 'apiKey',
   id: 'key_1',
@@ -59,8 +62,10 @@ describe('from the bus to the reader, the services as processes', () => {
   const get = async (path: string) => {
     const headers = { authorization: `Bearer ${token}`, 'x-forwarded-proto': 'https' };
     const response = await fetch(origin + path, { headers });
-    const body: unknown = await response.json();
-    return { status: response.status, headers: response.headers, body };
+    const text = await response.text();
+    const { status } = response;
+    holdToDocument({ method: 'GET', path, status, headers: response.headers, text });
+    return { status, headers: response.headers, body: JSON.parse(text) as unknown };
   };
 
   test('children first, what is published is what is read', async () => {

@@ -4,11 +4,11 @@ import { documentSchemas } from '../../../tests/support/document-schemas.ts';
 import { errorCodes } from '../http/error-envelope.ts';
 import { errorCatalogue } from '../http/error-catalogue.ts';
 import { createRegistry } from '../resources/registry.ts';
-import { defaultDocument } from './default-document.ts';
+import { documentFor } from './document-for.ts';
 import { createDocument } from './document.ts';
 import type { MediaType, Response } from './openapi.ts';
 
-const document = defaultDocument();
+const document = documentFor();
 
 type Node = Record<string, unknown>;
 /** Every object of the document, with the JSON pointer that leads to it. */

@@ -70,6 +70,7 @@ const ofLimit: HeaderName[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLi
 
 /** What else a status brings with it. */
 const ofStatus: Record<number, HeaderName[]> = {
+  204: ['Allow'],
   401: ['WWW-Authenticate'],
   405: ['Allow'],
   429: ['Retry-After'],
@@ -78,14 +79,14 @@ const ofStatus: Record<number, HeaderName[]> = {
 
 /** The request has been authenticated when it gets this status; 400, 429 and 5xx may come before that. */
 const isAfterAuthentication = (status: number) => [200, 304, 404, 405, 422].includes(status);
-const mayBeAfterAuthentication = (status: number) => [400, 429, 500, 503].includes(status);
-/** What the parser of HTTP refuses is answered before the application, which knows the store, has seen it. */
-const mayBeUnparsed = (status: number) => [400, 408, 431].includes(status);
+const mayBeAfterAuthentication = (status: number) => [204, 400, 429, 500, 503].includes(status);
+/** What the parser of HTTP refuses never gets to where the store is known; OPTIONS may ask about a public path. */
+const mayLackFreshness = (status: number) => [204, 400, 408, 431].includes(status);
 
 /** Headers of a response of `/v1`; `isLimited` unless the rate limit is turned off. */
 export const responseHeaders = (status: number, isLimited: boolean): Headers => ({
   ...always(ofAll),
-  ...(mayBeUnparsed(status) ? sometimes(['Data-As-Of']) : always(['Data-As-Of'])),
+  ...(mayLackFreshness(status) ? sometimes(['Data-As-Of']) : always(['Data-As-Of'])),
   ...(isLimited && isAfterAuthentication(status) ? always(ofLimit) : {}),
   ...(isLimited && mayBeAfterAuthentication(status) ? sometimes(ofLimit) : {}),
   ...(status === 200 || status === 304 ? sometimes(['ETag', 'Vary']) : {}),

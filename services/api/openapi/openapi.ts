@@ -35,7 +35,7 @@ export type Operation = {
   description: string;
   security?: Record<string, string[]>[];
   parameters: (Parameter | Reference)[];
-  responses: Record<string, Response>;
+  responses: Record<string, Response | Reference>;
 };
 
 export type OpenApiDocument = {

@@ -52,21 +52,28 @@ export const ifNoneMatch: Parameter = {
 };
 export const ifNoneMatchReference: Reference = { $ref: '#/components/parameters/IfNoneMatch' };
 
-/** The responses that all endpoints below `/v1` share, and that of paths which are none. */
+/** The responses that all endpoints below `/v1` share, that to OPTIONS, and that of paths which are none. */
 export function responseComponents(settings: OperationSettings): Record<string, Response> {
   const described = describing(settings);
   const shared = Object.entries(errorResponses(described, commonErrors));
   return {
-    ...Object.fromEntries(shared.map(([status, response]) => [componentOf(status), response])),
-    RouteNotFound: errorResponse(described, 404, ['route_not_found']),
+    ...Object.fromEntries(shared.map(([status, response]) => [responseComponentOf(status), response])),
+    [responseComponentOf('404')]: errorResponse(described, 404, ['route_not_found']),
+    [responseComponentOf('204')]: {
+      description: 'The answer to `OPTIONS`, on every path: the methods that are served.',
+      headers: described.headersOf(204),
+    },
   };
 }
 
-/** 429 → `TooManyRequests`. */
-const componentOf = (status: string) => (STATUS_CODES[status] ?? status).replace(/[^A-Za-z]/g, '');
+/** 429 → `TooManyRequests`; 404 is that of a path which is none. */
+export function responseComponentOf(status: string): string {
+  if (status === '204') return 'Methods';
+  return status === '404' ? 'RouteNotFound' : (STATUS_CODES[status] ?? status).replace(/[^A-Za-z]/g, '');
+}
 
 const commonReferences = Object.fromEntries(
   commonErrors
     .map((code) => String(errorCatalogue[code].status))
-    .map((status) => [status, { $ref: `#/components/responses/${componentOf(status)}` }]),
+    .map((status) => [status, { $ref: `#/components/responses/${responseComponentOf(status)}` }]),
 );

@@ -1,11 +1,14 @@
 import { readApiConfig } from '../config.ts';
+import type { Environment } from '../../../shared/runtime/config.ts';
 import { createRegistry } from '../resources/registry.ts';
 import { createDocument } from './document.ts';
 import type { OpenApiDocument } from './openapi.ts';
 
-/** The document of a service that is configured no more than it has to be. */
-export function defaultDocument(): OpenApiDocument {
-  const result = readApiConfig({ MONGODB_URL: 'mongodb://localhost' });
+/** The document of a service with these settings; by default of one that is configured no more than it has to be. */
+export function documentFor(
+  environment: Environment = { MONGODB_URL: 'mongodb://localhost' },
+): OpenApiDocument {
+  const result = readApiConfig(environment);
   if ('faults' in result) throw new Error(result.faults.join('\n'));
   const { config } = result;
   return createDocument(
