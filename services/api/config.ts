@@ -40,7 +40,9 @@ export const apiSettings = {
   API_TLS_KEY: z.string().optional().describe("File with the certificate's key (PEM)"),
   API_TRUSTED_PROXIES: addressRanges
     .default([])
-    .describe('Addresses or CIDR ranges, separated by commas, whose `X-Forwarded-Proto: https` is believed'),
+    .describe(
+      'Addresses or CIDR ranges, separated by commas, whose `X-Forwarded-Proto` and `X-Forwarded-For` are believed',
+    ),
   API_BASE_URL: webAddress
     .optional()
     .describe("Public address of the API, for links in errors; default: the request's own origin"),
@@ -58,7 +60,7 @@ export const apiSettings = {
     .min(0)
     .max(1_000_000)
     .default(100)
-    .describe('Requests that one key may make in a window, in each process; 0 = no limit'),
+    .describe('Requests that one key may make in any stretch of time as long as the window; 0 = no limit'),
   RATE_LIMIT_WINDOW_SECONDS: z.coerce
     .number()
     .int()
@@ -76,6 +78,18 @@ export const apiSettings = {
     .max(3_650)
     .default(90)
     .describe('Days for which a trace is kept; another value holds for the traces written from then on'),
+  RATE_LIMIT_STORE_URL: z
+    .string()
+    .regex(/^rediss?:\/\/./, 'must start with redis:// or rediss://')
+    .optional()
+    .describe('Redis or Valkey in which all replicas count together; unset, or while away: each for itself'),
+  AUTH_FAILURE_LIMIT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(300)
+    .describe('Invalid keys that one client address may try in a window, at each replica; 0 = no limit'),
   ...commonSettings,
 };
 

@@ -8,12 +8,14 @@ import { onShutdown, type Closer } from '../../shared/runtime/lifecycle.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/runtime/mongo.ts';
 import { createApp } from './app.ts';
-import { createFindCaller } from './auth/api-keys.ts';
+import { createCallers } from './auth/api-keys.ts';
+import { createFailureGuard } from './auth/failure-guard.ts';
 import { readApiConfig, type ApiConfig } from './config.ts';
 import { createMetrics } from './http/metrics.ts';
 import { startServer } from './http/server.ts';
 import type { Credentials } from './http/tls-front.ts';
 import { createDocument } from './openapi/document.ts';
+import { createWindows } from './rate-limit/create-windows.ts';
 import { createRegistry } from './resources/registry.ts';
 import { watchReadiness } from './store/readiness.ts';
 import { createViews } from './store/view.ts';
@@ -39,20 +41,25 @@ const views = createViews({
   logger,
   nowMs,
 });
+const limit = { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS };
+const windows = createWindows(
+  { nowMs, logger, fallbacks: metrics.rateLimitFallbacks },
+  { limit, storeUrl: config.RATE_LIMIT_STORE_URL },
+);
 const readiness = watchReadiness({ views, logger });
 const routes = createRegistry({ now: () => new Date(), brand: config.BRAND });
 const tracing = config.REQUEST_TRACES
   ? startTracing({ control, routes, metrics, logger }, { keptDays: config.REQUEST_TRACE_DAYS })
   : null;
 const trace = tracing?.trace ?? null;
-const limit = { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS };
 const app = createApp({
   routes,
   document: createDocument({ docs, brand: config.BRAND, limit }, routes),
   views,
-  findCaller: createFindCaller({ nowMs }),
+  callers: createCallers({ nowMs }),
+  failures: createFailureGuard({ limit: { ...limit, requests: config.AUTH_FAILURE_LIMIT }, nowMs }),
   limit,
-  nowMs,
+  windows,
   docs,
   trustedProxies: config.API_TRUSTED_PROXIES,
   brand: config.BRAND,
@@ -68,6 +75,7 @@ const closers: Closer[] = [
   { name: 'readiness', close: async () => readiness.stop() },
   { name: 'server', close: web.stop },
   ...(tracing ? [{ name: 'traces', close: tracing.stop }] : []),
+  { name: 'rate limit store', close: async () => windows.stop() },
   { name: 'store', close: () => mongo.close() },
 ];
 onShutdown(logger, closers, shutdownDeadlineMs);

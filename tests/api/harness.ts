@@ -5,13 +5,15 @@ import { ensureIndexes, missingIndexes } from '../../shared/runtime/indexes.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/runtime/mongo.ts';
 import { createApp } from '../../services/api/app.ts';
-import { createFindCaller } from '../../services/api/auth/api-keys.ts';
+import { createCallers } from '../../services/api/auth/api-keys.ts';
+import { createFailureGuard } from '../../services/api/auth/failure-guard.ts';
 import { createMetrics } from '../../services/api/http/metrics.ts';
 import type { AddressRange } from '../../services/api/http/origin.ts';
-import type { RateLimit } from '../../services/api/http/rate-limit.ts';
 import { startServer } from '../../services/api/http/server.ts';
 import type { Credentials } from '../../services/api/http/tls-front.ts';
 import { createDocument } from '../../services/api/openapi/document.ts';
+import { createMemoryWindows } from '../../services/api/rate-limit/memory-windows.ts';
+import type { RateLimit } from '../../services/api/rate-limit/windows.ts';
 import { createRegistry } from '../../services/api/resources/registry.ts';
 import { createViews } from '../../services/api/store/view.ts';
 import { startTracing } from '../../services/api/traces/start.ts';
@@ -58,6 +60,8 @@ export type TestStore = Awaited<ReturnType<typeof startStore>>;
 
 type Options = {
   limit?: RateLimit;
+  failureLimit?: RateLimit;
+  nowMs?: () => number;
   credentials?: Credentials | null;
   trustedProxies?: AddressRange[];
   now?: () => Date;
@@ -73,7 +77,8 @@ export async function startApi(
   options: Options = {},
 ) {
   const logger = createLogger('api', 'silent');
-  const nowMs = () => performance.now();
+  const nowMs = options.nowMs ?? (() => performance.now());
+  const limit = options.limit ?? { requests: 0, windowSeconds: 60 };
   const docs = { docsUrl: undefined, baseUrl: undefined };
   const views = createViews({
     connect: () => client.connect(),
@@ -90,15 +95,18 @@ export async function startApi(
     ? startTracing({ control, routes, metrics, logger }, { keptDays: 90 })
     : null;
   const trace = tracing?.trace ?? null;
-  const limit = options.limit ?? { requests: 0, windowSeconds: 60 };
   const document = createDocument({ docs, brand: 'svc', limit }, routes);
   const app = createApp({
     routes,
     document,
     views,
-    findCaller: createFindCaller({ nowMs }),
+    callers: createCallers({ nowMs }),
+    failures: createFailureGuard({
+      limit: options.failureLimit ?? { requests: 0, windowSeconds: 60 },
+      nowMs,
+    }),
     limit,
-    nowMs,
+    windows: createMemoryWindows({ limit, nowMs }),
     docs,
     trustedProxies: options.trustedProxies ?? loopback,
     brand: 'svc',

@@ -63,13 +63,19 @@ export async function provideTools(
   return undefined;
 }
 
+const env = { DEBIAN_FRONTEND: 'noninteractive' };
+const wait = ['-o', 'DPkg::Lock::Timeout=300'];
+
 async function aptInstall(packages: string[]): Promise<void> {
-  const env = { DEBIAN_FRONTEND: 'noninteractive' };
-  const wait = ['-o', 'DPkg::Lock::Timeout=300'];
+  await aptUpdate();
+  const install = ['install', '--yes', '--no-install-recommends', ...wait, ...packages];
+  await withAptLock(() => mustRun('apt-get', install, { env }));
+}
+
+/** Renews apt's index. One that is partly out of reach (another vendor's) must not hinder Debian's packages. */
+export const aptUpdate = () => withAptLock(() => run('apt-get', ['update', ...wait], { env }));
+
+async function withAptLock<T>(work: () => Promise<T>): Promise<T> {
   await mustRun('mkdir', ['-p', cacheDir()]);
-  await withLock(join(cacheDir(), 'apt.lock'), async () => {
-    // An index that is partly out of reach (another vendor's) must not hinder Debian's own packages.
-    await run('apt-get', ['update', ...wait], { env });
-    await mustRun('apt-get', ['install', '--yes', '--no-install-recommends', ...wait, ...packages], { env });
-  });
+  return withLock(join(cacheDir(), 'apt.lock'), work);
 }

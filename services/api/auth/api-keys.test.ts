@@ -1,19 +1,19 @@
 import type { View } from '../store/view.ts';
-import { createFindCaller, isToken, tokenShape, type Caller } from './api-keys.ts';
+import { createCallers, isToken, tokenShape, type Caller } from './api-keys.ts';
 
 const view = (generation: number) => ({ generation }) as View;
 
 describe('finding the caller of a token', () => {
   const given = (answer: { caller: Caller | null }) => {
     const clock = { nowMs: 1_000, lookUps: [] as string[] };
-    const find = createFindCaller({
+    const { find, hasFound } = createCallers({
       nowMs: () => clock.nowMs,
       lookUp: async (_, hash) => {
         clock.lookUps.push(hash);
         return answer.caller;
       },
     });
-    return { clock, find };
+    return { clock, find, hasFound };
   };
 
   it.each([
@@ -28,6 +28,18 @@ describe('finding the caller of a token', () => {
     expect(await find(view(1), 'token')).toEqual(first);
     clock.nowMs += 1;
     expect(await find(view(1), 'token')).toEqual(then);
+  });
+
+  it('knows a key again for as long as it was one when last looked up', async () => {
+    const answer: { caller: Caller | null } = { caller: { keyId: 'key_1', orgId: 'org_a' } };
+    const { clock, find, hasFound } = given(answer);
+    expect(hasFound('token')).toBe(false);
+    await find(view(1), 'token');
+    clock.nowMs += 3_600_000;
+    expect(hasFound('token')).toBe(true);
+    answer.caller = null;
+    await find(view(1), 'token');
+    expect(hasFound('token')).toBe(false);
   });
 
   it('looks up the hash, never the token, and anew in another generation', async () => {

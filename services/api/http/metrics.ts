@@ -17,6 +17,11 @@ export function createMetrics() {
       registers,
     }),
     inFlight: new Gauge({ name: 'api_requests_in_flight', help: 'Requests being answered', registers }),
+    rateLimitFallbacks: new Counter({
+      name: 'api_rate_limit_fallbacks_total',
+      help: 'Requests counted in this process alone, as the shared rate limit store was away',
+      registers,
+    }),
     storeErrors: new Counter({
       name: 'api_store_errors_total',
       help: 'Requests refused because the store could not be read',

@@ -25,6 +25,32 @@ function isTrusted(ranges: AddressRange[], address: string | undefined): boolean
   return ranges.some(([first, bits]) => first.kind() === parsed.kind() && parsed.match(first, bits));
 }
 
+/**
+ * Whose request it is: the peer, or what trusted proxies say of it. They append to `X-Forwarded-For` whom they
+ * heard, so the last address there that is no trusted proxy is the client; what stands before it is hearsay.
+ * An IPv6 client is its /64, as one host commands that many addresses.
+ */
+export function clientAddress(trustedProxies: AddressRange[], request: IncomingMessage): string {
+  const forwarded = [request.headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
+  const hops = forwarded.map(bareAddress).reverse();
+  let address = request.socket.remoteAddress ?? '';
+  for (const hop of hops) {
+    if (!isTrusted(trustedProxies, address) || !ipaddr.isValid(hop)) break;
+    address = hop;
+  }
+  if (!ipaddr.isValid(address)) return 'unknown';
+  const parsed = ipaddr.process(address);
+  return parsed instanceof ipaddr.IPv6
+    ? `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/64`).toString()}/64`
+    : parsed.toString();
+}
+
+/** Some proxies add the port. */
+function bareAddress(hop: string): string {
+  const [, bracketed, dotted] = /^\s*(?:\[(.*)\](?::\d+)?|([\d.]+):\d+)\s*$/.exec(hop) ?? [];
+  return bracketed ?? dotted ?? hop.trim();
+}
+
 /** `https://host` as the client addressed it; the socket's own address where it named no usable host. */
 export function originOf(https: boolean, host: string | undefined, socket: Socket): string {
   const scheme = https || isEncrypted(socket) ? 'https' : 'http';

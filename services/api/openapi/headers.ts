@@ -36,7 +36,11 @@ export const headers = {
   'X-Content-Type-Options': text('The type stated is the type.', { const: 'nosniff' }, 'nosniff'),
   'RateLimit-Limit': count('Requests that the key may make in one window.', 1, '100'),
   'RateLimit-Remaining': count('Requests that are left to the key at the moment.', 0, '87'),
-  'RateLimit-Reset': count('Seconds until the key is admitted to its full number of requests.', 0, '42'),
+  'RateLimit-Reset': count(
+    'Seconds until the oldest request counted leaves the window, and one more is admitted.',
+    0,
+    '42',
+  ),
   'Retry-After': count('Seconds to wait before trying again.', 1, '7'),
   ETag: text(
     'Version of what is represented. Send it as `If-None-Match` to be told whether it has changed.',

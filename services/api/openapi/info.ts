@@ -49,7 +49,7 @@ ${rateLimit(limit)}
 const rateLimit = ({ requests, windowSeconds }: DocumentSettings['limit']): string =>
   requests === 0
     ? 'Requests are not limited.'
-    : `A key may make ${requests} requests in ${windowSeconds} s; beyond that the answer is 429
+    : `A key may make ${requests} requests in any ${windowSeconds} s; beyond that the answer is 429
 \`too_many_requests\`, and \`Retry-After\` says when to go on. The headers \`RateLimit-Limit\`, \`RateLimit-Remaining\` and
 \`RateLimit-Reset\` tell how matters stand. A 304 does not count.`;
 

@@ -1,0 +1,82 @@
+import fc from 'fast-check';
+import { createMemoryWindows } from './memory-windows.ts';
+
+const given = (requests: number, windowSeconds: number) => {
+  const clock = { nowMs: 5_000 };
+  const windows = createMemoryWindows({ limit: { requests, windowSeconds }, nowMs: () => clock.nowMs });
+  return { clock, take: () => windows.take('key'), giveBack: () => windows.giveBack('key'), windows };
+};
+
+describe('a sliding window', () => {
+  it('admits none after a burst until the window has passed, then as many as the burst had', () => {
+    const { clock, take } = given(3, 60);
+    expect([take(), take(), take()].map(({ admitted, remaining }) => [admitted, remaining])).toEqual([
+      [true, 2],
+      [true, 1],
+      [true, 0],
+    ]);
+    clock.nowMs += 59_999;
+    expect(take()).toEqual({ admitted: false, remaining: 0, resetMs: 1 });
+    clock.nowMs += 1;
+    expect([take(), take(), take(), take()].map(({ admitted }) => admitted)).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it('gives requests back one by one, as they age out', () => {
+    const { clock, take } = given(2, 10);
+    take();
+    clock.nowMs += 6_000;
+    take();
+    clock.nowMs += 4_000;
+    expect(take()).toEqual({ admitted: true, remaining: 0, resetMs: 6_000 });
+    expect(take().admitted).toBe(false);
+  });
+
+  it('does not hold refused requests against a key', () => {
+    const { clock, take } = given(1, 10);
+    take();
+    for (let second = 0; second < 9; second += 1) {
+      clock.nowMs += 1_000;
+      expect(take().admitted).toBe(false);
+    }
+    clock.nowMs += 1_000;
+    expect(take().admitted).toBe(true);
+  });
+
+  it('forgets a request that is given back', () => {
+    const { take, giveBack } = given(1, 10);
+    take();
+    expect(giveBack()).toEqual({ admitted: true, remaining: 1, resetMs: 0 });
+    expect(take().admitted).toBe(true);
+  });
+
+  it('counts each key for itself', () => {
+    const { take, windows } = given(1, 10);
+    take();
+    expect(windows.take('other').admitted).toBe(true);
+  });
+
+  it('never lets more than the limit into any stretch as long as the window', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 5 }),
+        fc.array(fc.nat(4_000), { maxLength: 60 }),
+        (limit, gaps) => {
+          const { clock, take } = given(limit, 10);
+          const admitted = gaps.flatMap((gap) => {
+            clock.nowMs += gap;
+            return take().admitted ? [clock.nowMs] : [];
+          });
+          for (const start of admitted) {
+            const within = admitted.filter((instant) => instant >= start && instant < start + 10_000);
+            expect(within.length).toBeLessThanOrEqual(limit);
+          }
+        },
+      ),
+    );
+  });
+});

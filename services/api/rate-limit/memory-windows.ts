@@ -1,0 +1,53 @@
+import { LRUCache } from 'lru-cache';
+import type { RateLimit, Usage, Windows } from './windows.ts';
+
+/** Keys whose windows are remembered; beyond it the least recently used one starts afresh. */
+const keysMax = 50_000;
+
+type MemoryWindows = { [Name in keyof Windows]: (key: string) => Usage };
+
+/**
+ * Windows of this process: the instants of the requests counted, 8 bytes each, so at most `requests` of them
+ * for a key. N replicas together let through up to N times the limit.
+ */
+export function createMemoryWindows({
+  limit: { requests, windowSeconds },
+  nowMs,
+}: {
+  limit: RateLimit;
+  /** Never goes back; in milliseconds. */
+  nowMs: () => number;
+}): MemoryWindows {
+  const windowMs = windowSeconds * 1_000;
+  const counted = new LRUCache<string, number[]>({ max: keysMax });
+
+  const current = (key: string, atMs: number): number[] => {
+    const instants = counted.get(key) ?? [];
+    const firstInside = instants.findIndex((instant) => instant > atMs - windowMs);
+    instants.splice(0, firstInside === -1 ? instants.length : firstInside);
+    return instants;
+  };
+  const usage = (admitted: boolean, instants: number[], atMs: number): Usage => ({
+    admitted,
+    remaining: requests - instants.length,
+    resetMs: (instants[0] ?? atMs - windowMs) + windowMs - atMs,
+  });
+
+  return {
+    take: (key) => {
+      const atMs = nowMs();
+      const instants = current(key, atMs);
+      const admitted = instants.length < requests;
+      if (admitted) instants.push(atMs);
+      counted.set(key, instants);
+      return usage(admitted, instants, atMs);
+    },
+    giveBack: (key) => {
+      const atMs = nowMs();
+      const instants = current(key, atMs);
+      instants.pop();
+      if (instants.length === 0) counted.delete(key);
+      return usage(true, instants, atMs);
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import { ApiError } from '../http/api-error.ts';
+import type { Context, Step } from '../http/request-state.ts';
+import type { RateLimit, Usage, Windows } from './windows.ts';
+
+/**
+ * Limits each key, and says on every response how far it is. A 304 costs nothing: it is counted while it is
+ * made and then given back, so that a key over its limit is refused whatever it asks.
+ */
+export function rateLimit({ limit, windows }: { limit: RateLimit; windows: Windows }): Step {
+  return async (context, next) => {
+    const { caller } = context.state;
+    if (limit.requests === 0 || !caller) {
+      await next();
+      return;
+    }
+    const usage = await windows.take(caller.keyId);
+    show(context, limit, usage);
+    if (!usage.admitted) throw new ApiError('too_many_requests', { headers: retryAfter(usage) });
+    await next();
+    if (context.status === 304) show(context, limit, await windows.giveBack(caller.keyId));
+  };
+}
+
+const seconds = ({ resetMs }: Usage) => String(Math.ceil(resetMs / 1_000));
+
+/** Whole seconds after which one more request is admitted. */
+export const retryAfter = (usage: Usage) => ({ 'Retry-After': seconds(usage) });
+
+function show(context: Context, limit: RateLimit, usage: Usage): void {
+  context.set('RateLimit-Limit', String(limit.requests));
+  context.set('RateLimit-Remaining', String(usage.remaining));
+  context.set('RateLimit-Reset', seconds(usage));
+}

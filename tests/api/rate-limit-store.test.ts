@@ -1,0 +1,154 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePorts } from '../../infra/stack/native/ports.ts';
+import { startServer, type Server } from '../../infra/stack/native/server.ts';
+import { installValkey, valkeyPart } from '../../infra/stack/native/valkey.ts';
+import { ask, eventually, writeCertificate } from './ask.ts';
+import { startChild, type Child } from './child.ts';
+import { mongoUrl, startStore, type TestStore } from './harness.ts';
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+const lost = 'the rate limit store is away: each replica counts for itself';
+const back = 'rate limits are shared';
+
+let words: string[];
+let store: TestStore;
+let folder: string;
+let port: number;
+let tlsPort: number;
+let valkey: Server;
+let tls: { API_TLS_CERT: string; API_TLS_KEY: string };
+let running: Child[] = [];
+
+beforeAll(async () => {
+  words = await installValkey(say);
+  store = await startStore();
+  folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
+  tls = await writeCertificate(folder);
+  [port = 0, tlsPort = 0] = await freePorts(2);
+  const files = ['--tls-cert-file', tls.API_TLS_CERT, '--tls-key-file', tls.API_TLS_KEY];
+  const settings = ['--tls-port', String(tlsPort), ...files, '--tls-auth-clients', 'no'];
+  valkey = await startServer([valkeyPart(words, join(folder, 'valkey'), port, settings)]);
+}, 300_000);
+
+afterEach(async () => {
+  for (const child of running) expect(await child.stop()).toBe(0);
+  running = [];
+});
+
+afterAll(async () => {
+  await valkey.stop();
+  await store.close();
+  rmSync(folder, { recursive: true });
+}, 60_000);
+
+const start = async (settings: Record<string, string> = {}) => {
+  const child = await startChild({
+    MONGODB_URL: mongoUrl(),
+    DATABASE_NAME: store.name,
+    API_TRUSTED_PROXIES: '127.0.0.1',
+    RATE_LIMIT_REQUESTS: '10',
+    RATE_LIMIT_WINDOW_SECONDS: '3600',
+    RATE_LIMIT_STORE_URL: `redis://127.0.0.1:${port}`,
+    ADMIN_PORT: '0',
+    ...settings,
+  });
+  running.push(child);
+  return child;
+};
+const get = (child: Child) =>
+  ask(child, '/v1/tickets', { secure: false, headers: { 'X-Forwarded-Proto': 'https' } });
+const count = (child: Child, message: string) => child.lines.filter(({ msg }) => msg === message).length;
+const shared = (child: Child, times = 1) => eventually(async () => count(child, back) >= times);
+const remaining = async (child: Child) => Number((await get(child)).headers['ratelimit-remaining']);
+const fallbacks = async (child: Child) => {
+  const admin = Number(child.lines.find(({ msg }) => msg === 'admin listening')?.port);
+  const metrics = await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text();
+  return Number(/^api_rate_limit_fallbacks_total (\d+)/m.exec(metrics)?.[1]);
+};
+
+it('is one limit for all replicas, exact under requests at once, and outlives them', async () => {
+  const url = `redis://127.0.0.1:${port}/2`;
+  const [a, b] = [await start({ RATE_LIMIT_STORE_URL: url }), await start({ RATE_LIMIT_STORE_URL: url })];
+  await Promise.all([shared(a), shared(b)]);
+  await eventually(async () => (await get(a)).status !== 503);
+  const used = 10 - (await remaining(a)) + 1;
+  const answers = await Promise.all(Array.from({ length: 30 }, (_, index) => get(index % 2 === 0 ? a : b)));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(10 - used + 1);
+  const refused = answers.filter(({ status }) => status === 429);
+  expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(3_500);
+  expect(Number(refused[0]?.headers['retry-after'])).toBeLessThanOrEqual(3_600);
+  const c = await start({ RATE_LIMIT_STORE_URL: url });
+  await shared(c);
+  await eventually(async () => (await get(c)).status === 429);
+}, 60_000);
+
+it('slides, by the clock of the store', async () => {
+  const url = `redis://127.0.0.1:${port}/3`;
+  const child = await start({
+    RATE_LIMIT_STORE_URL: url,
+    RATE_LIMIT_REQUESTS: '2',
+    RATE_LIMIT_WINDOW_SECONDS: '2',
+  });
+  await shared(child);
+  const admitted: number[] = [];
+  await eventually(async () => {
+    const askedMs = performance.now();
+    if ((await get(child)).status === 200) admitted.push(askedMs);
+    return admitted.length === 6;
+  });
+  const apart = admitted.slice(2).map((instant, index) => instant - (admitted[index] ?? 0));
+  // An instant is taken before the request is counted, so the true distance may be some milliseconds shorter.
+  for (const ms of apart) expect(ms).toBeGreaterThan(1_900);
+}, 60_000);
+
+it('speaks TLS to the store', async () => {
+  const child = await start({
+    RATE_LIMIT_STORE_URL: `rediss://localhost:${tlsPort}/4`,
+    NODE_EXTRA_CA_CERTS: tls.API_TLS_CERT,
+  });
+  await shared(child);
+  await eventually(async () => (await get(child)).status === 200);
+  expect(await fallbacks(child)).toBe(0);
+}, 60_000);
+
+describe('a store that comes and goes', () => {
+  it('is not waited for: each replica counts for itself meanwhile, says so once, and shares again', async () => {
+    const url = `redis://127.0.0.1:${port}/5`;
+    const child = await start({ RATE_LIMIT_STORE_URL: url });
+    await shared(child);
+    await eventually(async () => (await get(child)).status === 200);
+    await valkey.kill('SIGKILL');
+    expect([await remaining(child), await remaining(child)]).toEqual([9, 8]);
+    expect([count(child, lost), await fallbacks(child)]).toEqual([1, 2]);
+    await valkey.restart();
+    await shared(child, 2);
+    expect([await remaining(child), await fallbacks(child)]).toEqual([9, 2]);
+  }, 60_000);
+
+  it('delays requests once when it hangs, and no further ones', async () => {
+    const url = `redis://127.0.0.1:${port}/6`;
+    const child = await start({ RATE_LIMIT_STORE_URL: url, RATE_LIMIT_REQUESTS: '1000' });
+    await shared(child);
+    await eventually(async () => (await get(child)).status === 200);
+    await valkey.kill('SIGSTOP');
+    const answers = await Promise.all(Array.from({ length: 20 }, () => get(child)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(count(child, lost)).toBe(1);
+    await Promise.all(Array.from({ length: 20 }, () => get(child)));
+    expect(await fallbacks(child)).toBe(40);
+    await valkey.kill('SIGCONT');
+    await shared(child, 2);
+    await get(child);
+    expect(await fallbacks(child)).toBe(40);
+  }, 60_000);
+
+  it('need not be there at the start', async () => {
+    const [closed = 0] = await freePorts(1);
+    const child = await start({ RATE_LIMIT_STORE_URL: `redis://:secretive@127.0.0.1:${closed}` });
+    await eventually(async () => (await get(child)).status === 200);
+    expect(count(child, lost)).toBe(1);
+    expect(JSON.stringify(child.lines)).not.toContain('secretive');
+  }, 60_000);
+});

@@ -1,0 +1,125 @@
+import { MongoClient } from 'mongodb';
+import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
+import * as given from './given.ts';
+import { errorOf, mongoUrl, startApi, startStore, tokens, type TestApi, type TestStore } from './harness.ts';
+
+const windowSeconds = 60;
+const clock = { nowMs: 1_000 };
+let store: TestStore;
+let api: TestApi;
+
+beforeAll(async () => {
+  store = await startStore();
+  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
+}, 120_000);
+
+afterAll(() => store.close());
+
+const start = async (requests: number, failureRequests = 0) => {
+  api = await startApi(store, {
+    limit: { requests, windowSeconds },
+    failureLimit: { requests: failureRequests, windowSeconds },
+    nowMs: () => clock.nowMs,
+  });
+};
+afterEach(() => api.close());
+
+const limits = ({ headers }: { headers: Headers }) =>
+  ['limit', 'remaining', 'reset'].map((name) => Number(headers.get(`ratelimit-${name}`) ?? Number.NaN));
+
+describe('the limit of a key', () => {
+  it('is shown on every authenticated response, whatever it is', async () => {
+    await start(20);
+    let remaining = 20;
+    for (const [path, method, status] of [
+      ['/v1/tickets', 'GET', 200],
+      ['/v1/tickets', 'HEAD', 200],
+      ['/v1/tickets', 'OPTIONS', 204],
+      ['/v1/tickets', 'DELETE', 405],
+      ['/v1/tickets?limit=0', 'GET', 422],
+      ['/v1/tickets/ti_none', 'GET', 404],
+      ['/v1/tickets/%zz', 'GET', 400],
+      ['/nothing', 'GET', 404],
+    ] as const) {
+      const answer = await api.get(path, { method });
+      remaining -= 1;
+      expect([path, answer.status, ...limits(answer)]).toEqual([path, status, 20, remaining, 60]);
+    }
+    for (const token of [null, 'nonsense', 'svc_live_unknown']) {
+      expect((await api.get('/v1/tickets', { token })).headers.has('ratelimit-limit')).toBe(false);
+    }
+  });
+
+  it('refuses what is beyond it until as many seconds as it says have passed, other keys apart', async () => {
+    await start(2);
+    await api.get('/v1/tickets');
+    clock.nowMs += 20_500;
+    await api.get('/v1/tickets');
+    const refused = await api.get('/v1/tickets');
+    expect([refused.status, errorOf(refused).code, errorOf(refused).type]).toEqual([
+      429,
+      'too_many_requests',
+      'rate_limit_error',
+    ]);
+    errorEnvelopeSchema.parse(refused.json());
+    expect([...limits(refused), refused.headers.get('retry-after')]).toEqual([2, 0, 40, '40']);
+    expect((await api.get('/v1/tickets', { token: tokens.b })).status).toBe(200);
+    clock.nowMs += 39_000;
+    expect((await api.get('/nothing')).status).toBe(429);
+    clock.nowMs += 1_000;
+    expect((await api.get('/v1/tickets')).status).toBe(200);
+    expect((await api.get('/v1/tickets')).status).toBe(429);
+  });
+});
+
+describe('the limit of an address that guesses keys', () => {
+  const guess = (address: string, token = `svc_live_${Math.random()}`) =>
+    api.get('/v1/tickets', { token, headers: { 'X-Forwarded-For': address } });
+
+  it('refuses further unknown keys, malformed ones too, until the window has passed', async () => {
+    await start(0, 3);
+    const statuses = [];
+    for (const token of ['svc_live_1', tokens.archived, 'nonsense', 'svc_live_2', 'nonsense']) {
+      statuses.push((await guess('192.0.2.1', token)).status);
+    }
+    expect(statuses).toEqual([401, 401, 401, 429, 429]);
+    const refused = await guess('192.0.2.1');
+    expect([errorOf(refused).code, refused.headers.get('retry-after')]).toEqual(['too_many_requests', '60']);
+    expect((await guess('192.0.2.2')).status).toBe(401);
+    clock.nowMs += 60_000;
+    expect((await guess('192.0.2.1')).status).toBe(401);
+  });
+
+  it('lets keys pass that were found before, and counts none that is found', async () => {
+    await start(0, 2);
+    for (let index = 0; index < 5; index += 1) expect((await guess('192.0.2.1', tokens.a)).status).toBe(200);
+    await guess('192.0.2.1');
+    await guess('192.0.2.1');
+    clock.nowMs += 30_000;
+    expect((await guess('192.0.2.1', tokens.a)).status).toBe(200);
+    expect((await guess('192.0.2.1', tokens.b)).status).toBe(429);
+  });
+
+  it('lets none of many guesses at once ask the store beyond it', async () => {
+    await start(0, 3);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => guess('192.0.2.9')));
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(3);
+  });
+});
+
+test('looks archived and unknown keys up by the same one query', async () => {
+  const client = new MongoClient(mongoUrl(), { monitorCommands: true });
+  api = await startApi({ client, name: store.name, control: client.db(store.name) });
+  const commands: unknown[] = [];
+  const listen = ({ command }: { command: { find?: string; filter?: object } }) => {
+    if (command.find !== 'apiKeys') return;
+    const { filter, ...rest } = command as Record<string, unknown>;
+    commands.push({ fields: Object.keys(filter as object), find: rest.find, projection: rest.projection });
+  };
+  client.on('commandStarted', listen);
+  await api.get('/v1/tickets', { token: tokens.archived });
+  await api.get('/v1/tickets', { token: 'svc_live_never' });
+  await client.close();
+  expect(commands).toHaveLength(2);
+  expect(commands[0]).toEqual(commands[1]);
+});
