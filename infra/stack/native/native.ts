@@ -6,7 +6,7 @@ import { ferretdbPart, installFerretdb } from './ferretdb.ts';
 import { installKafka, kafkaDir, kafkaPart } from './kafka.ts';
 import { freePorts } from './ports.ts';
 import { installPostgres, postgresInstalled, postgresPart } from './postgres.ts';
-import { obstacle, provideTools } from './prerequisites.ts';
+import { obstacle, provideTools, stackTools } from './prerequisites.ts';
 import { step } from './progress.ts';
 import { startServer } from './server.ts';
 import type { Server } from './server.ts';
@@ -30,7 +30,7 @@ export async function startNative(options: StackOptions): Promise<Attempt> {
   const { report } = options;
   const unavailable =
     (await obstacle()) ??
-    (await provideTools(report, { kafka: !existsSync(kafkaDir()), store: !postgresInstalled() }));
+    (await provideTools(report, stackTools({ kafka: !existsSync(kafkaDir()), store: !postgresInstalled() })));
   if (unavailable !== undefined) return { unavailable };
   const installs = [installKafka(report), installPostgres(report), installFerretdb(report)];
   const failed = (await Promise.allSettled(installs)).filter(({ status }) => status === 'rejected');

@@ -4,7 +4,7 @@ import { step } from './progress.ts';
 import { mustRun, run } from './run.ts';
 
 /** A tool of the host that installing or running needs, and the Debian package that brings it. */
-type Tool = { what: string; package: string; present: () => Promise<boolean> };
+export type Tool = { what: string; package: string; present: () => Promise<boolean> };
 
 const java: Tool = {
   what: 'Java ≥ 17',
@@ -35,19 +35,18 @@ export async function obstacle(): Promise<string | undefined> {
   return undefined;
 }
 
-/**
- * Installs what is missing from Debian's packages. Answers what cannot be had, in a clause, or undefined.
- * Maven and mmdebstrap are asked for only while something is still to be installed with them.
- */
+/** What the native stack needs. Maven and mmdebstrap only while something is still to be installed with them. */
+export const stackTools = (stillToInstall: { kafka: boolean; store: boolean }): Tool[] => [
+  java,
+  ...(stillToInstall.kafka ? [maven] : []),
+  ...(stillToInstall.store ? [mmdebstrap] : []),
+];
+
+/** Installs what is missing from Debian's packages. Answers what cannot be had, in a clause, or undefined. */
 export async function provideTools(
   report: (line: string) => void,
-  stillToInstall: { kafka: boolean; store: boolean },
+  needed: Tool[],
 ): Promise<string | undefined> {
-  const needed = [
-    java,
-    ...(stillToInstall.kafka ? [maven] : []),
-    ...(stillToInstall.store ? [mmdebstrap] : []),
-  ];
   const present = await Promise.all(needed.map((tool) => tool.present()));
   const missing = needed.filter((_, index) => !present[index]);
   if (missing.length === 0) return undefined;

@@ -1,0 +1,47 @@
+import { join } from 'node:path';
+import { cacheDir, installedOnce } from '../../infra/stack/native/cache.ts';
+import { provideTools, type Tool } from '../../infra/stack/native/prerequisites.ts';
+import { step } from '../../infra/stack/native/progress.ts';
+import { mustRun, run } from '../../infra/stack/native/run.ts';
+
+/** A program that is run with these arguments before its own. */
+export type Program = { command: string; args: string[]; env: Record<string, string> };
+
+const version = '4.32.5';
+
+/** pip alone is asked for: Debian keeps what a virtual environment needs in yet another package. */
+const python: Tool = {
+  what: 'Python ≥ 3.10 with pip',
+  package: 'python3-pip',
+  present: async () =>
+    (await run('python3', ['-c', 'import sys, pip; sys.exit(sys.version_info < (3, 10))'])).ok,
+};
+
+/**
+ * Schemathesis from PyPI, in the cache folder, apart from the machine's own Python packages. Fails, naming what
+ * is missing and how to get it, where it can be neither found nor installed.
+ */
+export async function installSchemathesis(report: (line: string) => void): Promise<Program> {
+  const missing = await provideTools(report, [python]);
+  if (missing !== undefined) throw new Error(`Schemathesis ${missing}`);
+  // Some of its parts are compiled for one version of Python.
+  const tag = await mustRun('python3', ['-c', 'import sys; print(sys.implementation.cache_tag)']);
+  const folder = join(cacheDir(), `schemathesis-${version}-${tag.trim()}`);
+  await installedOnce(folder, async (partial) => {
+    await step(report, `Schemathesis ${version}: installing from PyPI`, () => pipInstall(partial));
+  });
+  const env = { PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: '1' };
+  return { command: 'python3', args: [join(folder, 'bin', 'schemathesis')], env };
+}
+
+async function pipInstall(folder: string): Promise<void> {
+  const words = ['--disable-pip-version-check', '--no-input', '--quiet', '--target', folder];
+  try {
+    await mustRun('python3', ['-m', 'pip', 'install', ...words, `schemathesis==${version}`]);
+  } catch (error) {
+    throw new Error(
+      `Schemathesis ${version} could not be installed: it comes from PyPI, or from the mirror that PIP_INDEX_URL names.`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createCertificates, type Certificates } from '../../infra/demo/certificates.ts';
+import { run } from '../../infra/stack/native/run.ts';
+import { channelExample } from '../../services/api/resources/channels/examples.ts';
+import { conversationExample } from '../../services/api/resources/conversations/examples.ts';
+import type { OpenApiDocument } from '../../services/api/openapi/openapi.ts';
+import { ticketExample } from '../../services/api/resources/tickets/examples.ts';
+import { ask } from '../api/ask.ts';
+import { startChild, type Child } from '../api/child.ts';
+import * as given from '../api/given.ts';
+import { mongoUrl, startStore, tokens, type TestStore } from '../api/harness.ts';
+import { installSchemathesis, type Program } from './install.ts';
+
+let store: TestStore;
+let api: Child;
+let folder: string;
+let certificates: Certificates;
+let schemathesis: Program;
+
+/** Enough of each resource for lists of several pages; those that examples name are among them. */
+async function fill({ database }: TestStore): Promise<void> {
+  const several = Array.from({ length: 30 }, (_, index) => index);
+  const conversationId = conversationExample.id;
+  await given.store(database, 'ticket', [
+    given.ticket({ id: ticketExample.id }),
+    ...several.map((index) => given.ticket({ id: `ti_${index}`, status: index % 2 ? 'open' : 'closed' })),
+  ]);
+  await given.store(database, 'conversation', [given.conversation({ id: conversationId })]);
+  await given.store(
+    database,
+    'message',
+    several.map((index) => given.message({ id: `msg_${index}`, conversationId })),
+  );
+  await given.store(database, 'channel', [
+    given.channel({ id: channelExample.id, type: 'email' }),
+    ...several.map((index) => given.channel({ id: `chan_${index}`, type: index % 2 ? 'chatbot' : 'form' })),
+  ]);
+  await given.store(
+    database,
+    'qa',
+    several.map((index) => given.qa({ id: `qa_${index}` })),
+  );
+}
+
+beforeAll(async () => {
+  schemathesis = await installSchemathesis((line) => process.stdout.write(`${line}\n`));
+  store = await startStore();
+  await fill(store);
+  folder = mkdtempSync(join(tmpdir(), 'schemathesis-'));
+  certificates = await createCertificates(folder);
+  api = await startChild({
+    MONGODB_URL: mongoUrl(),
+    DATABASE_NAME: store.name,
+    API_TLS_CERT: certificates.certificate,
+    API_TLS_KEY: certificates.key,
+    RATE_LIMIT_REQUESTS: '1000000',
+  });
+}, 600_000);
+
+afterAll(async () => {
+  await api.stop();
+  await store.close();
+  rmSync(folder, { recursive: true });
+}, 60_000);
+
+test('whatever is made of the document, the API answers as the document says', async () => {
+  // Read from its address, the document's own endpoint would be left out.
+  const served = await ask(api, '/openapi.json');
+  const document = join(folder, 'openapi.json');
+  writeFileSync(document, served.text);
+  const url = `https://localhost:${api.port}`;
+  const { ok, output } = await run(
+    schemathesis.command,
+    [
+      ...schemathesis.args,
+      '--config-file',
+      join(__dirname, 'schemathesis.toml'),
+      'run',
+      document,
+      '--url',
+      url,
+      '--tls-verify',
+      certificates.authority,
+      '--header',
+      `Authorization: Bearer ${tokens.a}`,
+    ],
+    {
+      cwd: folder,
+      env: { ...schemathesis.env, SCHEMATHESIS_HOOKS: join(__dirname, 'hooks.py') },
+      limitMs: 400_000,
+    },
+  );
+  if (!ok) throw new Error(output);
+  const { paths } = JSON.parse(served.text) as OpenApiDocument;
+  const size = Object.keys(paths).length;
+  expect(output).toContain(`Selected: ${size}/${size}`);
+  expect(output).toContain(`Tested: ${size}`);
+}, 420_000);
