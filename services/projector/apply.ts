@@ -2,7 +2,7 @@ import type { Db } from 'mongodb';
 import type { Producer } from 'kafkajs';
 import type { Kind } from '../../shared/documents/document.ts';
 import { keepDeadLetters, type Rejected } from './dead-letters/dead-letters.ts';
-import type { BusRecord, Change } from './events/change.ts';
+import type { BusRecord, Change, Lapse } from './events/change.ts';
 import { parse } from './events/parse.ts';
 import { topicOf } from './events/topics.ts';
 import { applyChanges } from './materialize/engine.ts';
@@ -33,7 +33,7 @@ export async function applyRecords(
 ): Promise<Applied> {
   const changes: Change[] = [];
   const rejected: Rejected[] = [];
-  const recordOf = new Map<Change, BusRecord>();
+  const recordOf = new Map<Change | Lapse, BusRecord>();
   for (const record of records) {
     const result = parse(kind, record);
     if ('rejected' in result) {

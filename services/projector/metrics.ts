@@ -25,6 +25,11 @@ export function createMetrics() {
       labelNames: ['topic'],
       registers,
     }),
+    lapsed: new Counter({
+      name: 'projector_lapsed_conversations_total',
+      help: 'Conversations removed because their retention had passed',
+      registers,
+    }),
     lag: new Gauge({
       name: 'projector_lag_records',
       help: 'Records between the applied position and the end of the log',

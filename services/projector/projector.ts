@@ -13,6 +13,7 @@ import { ensureControlIndexes } from './control.ts';
 import { deadLetterTopic } from './dead-letters/dead-letters.ts';
 import { kindOfTopic } from './events/topics.ts';
 import type { Metrics } from './metrics.ts';
+import { startSweeper } from './retention/sweeper.ts';
 import { mongoStore } from './materialize/mongo-store.ts';
 
 export type ProjectorDeps = {
@@ -63,6 +64,7 @@ export async function startProjector(deps: ProjectorDeps) {
     onApplied: ({ topic }, applied) => count(deps, topic, applied, flusher?.watermarkMs() ?? 0),
   });
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
+  const sweeper = startSweeper({ ...applyDeps, ...deps, database });
   flusher = startFlusher({ ...deps, control, admin, generation, allowanceMs }, consuming);
   return {
     live: () => {
@@ -70,7 +72,7 @@ export async function startProjector(deps: ProjectorDeps) {
       return silentMs > stuckAfterMs ? `no progress recorded for ${Math.round(silentMs / 1_000)} s` : null;
     },
     stop: async () => {
-      await flusher.stop();
+      await Promise.all([flusher.stop(), sweeper.stop()]);
       await consuming.stop(() => flusher.flush());
       await Promise.all([producer.disconnect(), admin.disconnect()]);
     },

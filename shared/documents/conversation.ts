@@ -45,7 +45,7 @@ export type Conversation = z.output<typeof conversationState>;
 
 export type ConversationJoined = {
   /** Null while the channel is missing; the conversation is then not visible. */
-  channel: { id: string; name: string; type: ChannelType } | null;
+  channel: { id: string; name: string; type: ChannelType; dataRetentionDays: number | null } | null;
   contact: { name: string | null; email: string | null } | null;
   assignedUser: { id: string; name: string | null; email: string } | null;
   topics: { id: string; name: string; color: string | null }[];
@@ -60,6 +60,7 @@ export const conversationResource: Resource<Conversation> = {
   collection: 'conversations',
   indexes: [
     { name: 'ticket', key: { orgId: 1, 'own.ticketId': 1 } },
+    { name: 'keptUntil', key: { keptUntil: 1 }, partialFilterExpression: { keptUntil: { $exists: true } } },
     { name: 'pending', key: { pending: 1 }, partialFilterExpression: { pending: true } },
     refsIndex,
     tombstoneIndex,

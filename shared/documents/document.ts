@@ -38,6 +38,13 @@ export type Envelope = {
   deletedAt?: Date;
   /** When the store may drop a tombstone (TTL); absent where the deletion is final. */
   expiresAt?: Date;
+  /**
+   * Set on what was removed because the retention of so many days had passed: unlike after a deletion, a later
+   * version brings it back, and does not find its messages refused.
+   */
+  lapsed?: { days: number };
+  /** When its retention passes; once it has lapsed, when to look for what came late. Absent: never. */
+  keptUntil?: Date;
 };
 
 /**

@@ -32,6 +32,8 @@ export type TicketJoined = {
     status: ConversationStatus;
     createdAt: Date;
     updatedAt: Date;
+    /** When its retention passes, from when on it is not shown; null: never. */
+    keptUntil: Date | null;
   }[];
 };
 

@@ -51,6 +51,7 @@ export const ticketJoined = (joined: Partial<TicketJoined> = {}): TicketJoined =
       status: 'archived',
       createdAt: new Date(at),
       updatedAt: new Date(at),
+      keptUntil: null,
     },
   ],
   ...joined,
@@ -73,7 +74,7 @@ export const ticket = (fields: Fields, options: Options<'ticket'> = {}) =>
   );
 
 export const conversationJoined = (joined: Partial<ConversationJoined> = {}): ConversationJoined => ({
-  channel: { id: 'chan_1', name: 'Support', type: 'email' },
+  channel: { id: 'chan_1', name: 'Support', type: 'email', dataRetentionDays: null },
   contact: { name: 'Ada', email: 'ada@example.com' },
   assignedUser: { id: 'user_1', name: null, email: 'sam@example.com' },
   topics: [{ id: 'top_1', name: 'Billing', color: '#ff0000' }],

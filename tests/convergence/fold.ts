@@ -102,9 +102,15 @@ function ticket(own: Own['ticket'], view: View) {
       .all('conversation')
       .filter(({ ticketId, channelId }) => ticketId === own.id && view.one('channel', channelId))
       .sort(byCreation)
-      .map(({ id, role, status, createdAt, updatedAt }) => ({ id, role, status, createdAt, updatedAt })),
+      .map(({ id, role, status, createdAt, updatedAt, channelId }) => ({
+        ...{ id, role, status, createdAt, updatedAt },
+        keptUntil: afterDays(updatedAt, view.one('channel', channelId)?.dataRetentionDays ?? 0),
+      })),
   };
 }
+
+const afterDays = (from: Date, days: number) =>
+  days === 0 ? null : new Date(from.getTime() + days * 24 * 3_600_000);
 
 function conversation(own: Own['conversation'], view: View) {
   const channel = view.one('channel', own.channelId);
@@ -115,7 +121,12 @@ function conversation(own: Own['conversation'], view: View) {
     .filter(({ conversationId }) => conversationId === own.id)
     .sort(byCreation);
   return {
-    channel: channel && { id: channel.id, name: channel.name, type: channel.type },
+    channel: channel && {
+      id: channel.id,
+      name: channel.name,
+      type: channel.type,
+      dataRetentionDays: channel.dataRetentionDays,
+    },
     contact: contact && { name: contact.name, email: contact.email?.email ?? null },
     assignedUser: user && { id: user.id, name: user.name, email: user.email },
     topics: present(own.topicIds.map((id) => view.one('topic', id))),

@@ -178,6 +178,8 @@ function channelState(random: Random, some: (of: Kind) => string, maybe: <T>(val
   return {
     type: 'form',
     agentId: maybe(some('agent')),
+    // Long enough that nothing lapses while a test runs.
+    dataRetentionDays: maybe(random.int(2) * 10_000),
     archivedAt: random.chance(0.2) ? '2026-02-01T00:00:00+01:00' : null,
     settings: {
       aiSummary: on,

@@ -86,8 +86,13 @@ export function memoryStore(
 
 const present = <T>(items: (T | undefined)[]): T[] => items.filter((item) => item !== undefined);
 
-const referred = ({ _id, orgId, deletedAt, own }: StoredDocument): Referred =>
-  structuredClone({ _id, orgId, ...(deletedAt && { deletedAt }), ...(own !== undefined && { own }) });
+const referred = ({ _id, orgId, deletedAt, lapsed, own }: StoredDocument): Referred =>
+  structuredClone({
+    ...{ _id, orgId },
+    ...(deletedAt && { deletedAt }),
+    ...(lapsed && { lapsed }),
+    ...(own !== undefined && { own }),
+  });
 
 const applies = (stored: StoredDocument | undefined, { guard }: Write): boolean =>
   guard === null
@@ -97,7 +102,8 @@ const applies = (stored: StoredDocument | undefined, { guard }: Write): boolean 
 function written(stored: StoredDocument | undefined, { op, document }: Write): StoredDocument {
   const given = structuredClone(document);
   if (op === 'put' || !stored) return given;
-  const { joined, refs = [], at, cut, pending, revision } = given;
-  const { pending: _before, ...rest } = stored;
-  return { ...rest, joined, refs, at, revision, ...(cut && { cut }), ...(pending && { pending }) };
+  const { joined, refs = [], at, cut, pending, keptUntil, revision } = given;
+  const { pending: _pending, keptUntil: _keptUntil, ...rest } = stored;
+  const flags = { ...(pending && { pending }), ...(keptUntil && { keptUntil }) };
+  return { ...rest, joined, refs, at, revision, ...(cut && { cut }), ...flags };
 }

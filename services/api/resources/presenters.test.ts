@@ -17,6 +17,7 @@ describe('a ticket', () => {
     const joined = given.ticketJoined({ requester: null });
     const item = presentTicketItem(
       given.ticket({ id: 'ti_1', updatedAt: '2026-01-01T12:00:00.999Z' }, { joined }),
+      now,
     );
     expect(item).toMatchObject({
       updatedAt: '2026-01-01T12:00:00Z',
@@ -26,7 +27,7 @@ describe('a ticket', () => {
   });
 
   it('retrieved shows its conversations in full, archived ones too', () => {
-    expect(presentTicket(given.ticket({ id: 'ti_1' })).conversations).toEqual([
+    expect(presentTicket(given.ticket({ id: 'ti_1' }), now).conversations).toEqual([
       {
         id: 'conv_1',
         object: 'conversation',

@@ -7,9 +7,9 @@ import { ticketRoutes } from './tickets/routes.ts';
 
 /** Every endpoint below `/v1`: what the router serves, and what the contract tests walk through. */
 export const createRegistry = (deps: ChannelDeps): Route[] => [
-  ...ticketRoutes,
-  ...conversationRoutes,
-  ...messageRoutes,
+  ...ticketRoutes(deps),
+  ...conversationRoutes(deps),
+  ...messageRoutes(deps),
   ...channelRoutes(deps),
   ...qaRoutes,
 ];

@@ -33,6 +33,9 @@ export type Deletion = {
 /** Kafka's tombstone: a null value on the key, without a version. */
 export type Tombstone = { op: 'tombstone'; id: string; time: Date; position: Position };
 
+/** Not from the bus: at this version, the entity's retention of so many days has passed. */
+export type Lapse = { op: 'lapse'; id: string; version: number; days: number };
+
 /** What a record means for one entity of the topic's kind. */
 export type Change<K extends Kind = Kind> = Upsert<K> | Deletion | Tombstone;
 

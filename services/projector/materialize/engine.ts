@@ -1,5 +1,5 @@
 import type { Kind } from '../../../shared/documents/document.ts';
-import type { Change, Rejection } from '../events/change.ts';
+import type { Change, Lapse, Rejection } from '../events/change.ts';
 import { fanOut, type FanOutOptions } from './fan-out.ts';
 import { settle } from './settle.ts';
 
@@ -14,11 +14,11 @@ const settleChunk = 500;
 export async function applyChanges(
   options: FanOutOptions,
   kind: Kind,
-  changes: Change[],
-): Promise<{ change: Change; rejection: Rejection }[]> {
+  changes: (Change | Lapse)[],
+): Promise<{ change: Change | Lapse; rejection: Rejection }[]> {
   const byId = Map.groupBy(changes, ({ id }) => id);
   const ids = [...byId.keys()];
-  const refused: { change: Change; rejection: Rejection }[] = [];
+  const refused: { change: Change | Lapse; rejection: Rejection }[] = [];
   for (let start = 0; start < ids.length; start += settleChunk) {
     options.checkpoint();
     const { documents, rejections } = await settle(

@@ -1,5 +1,5 @@
 import type { Envelope, Position } from '../../../shared/documents/document.ts';
-import type { Change, Rejection } from '../events/change.ts';
+import type { Change, Lapse, Rejection } from '../events/change.ts';
 
 /** An entity as stored, or as it is about to be: its envelope, and its own state while it lives. */
 export type Entity = Omit<Envelope, '_id' | 'revision'> & { own?: unknown };
@@ -18,7 +18,8 @@ export const isAfter = (a: Position, b: Position): boolean =>
  * repetition: the highest version wins with its earliest record, and the latest tombstone removes what came
  * before it.
  */
-export function evolve(current: Entity | null, change: Change, rules: EvolveRules): Evolved {
+export function evolve(current: Entity | null, change: Change | Lapse, rules: EvolveRules): Evolved {
+  if (change.op === 'lapse') return evolveLapse(current, change, rules);
   if (change.op === 'tombstone') return evolveTombstone(current, change.position, rules);
   if (current?.orgId && current.orgId !== change.orgId) {
     const detail = 'orgid: the entity is known under another organization';
@@ -31,7 +32,7 @@ export function evolve(current: Entity | null, change: Change, rules: EvolveRule
   const next: Entity = { orgId, version, at: position, ...cut };
   const dead =
     change.op === 'delete' ||
-    (rules.deletionIsFinal && current?.deletedAt !== undefined && current.version > 0) ||
+    (rules.deletionIsFinal && current?.deletedAt !== undefined && !current.lapsed && current.version > 0) ||
     (current?.cut !== undefined && isAfter(current.cut, position));
   if (dead) return { entity: bury({ ...next, ...life(current) }, rules), changed: true };
   return { entity: { ...next, own: change.own }, changed: true };
@@ -59,6 +60,13 @@ function evolveTombstone(current: Entity | null, position: Position, rules: Evol
   const next = { ...known, cut: position };
   if (known.deletedAt || (known.at && !isAfter(position, known.at))) return { entity: next, changed: true };
   return { entity: bury(next, rules), changed: true };
+}
+
+/** Removes what is past its retention, so that its own version cannot bring it back, and a later one can. */
+function evolveLapse(current: Entity | null, { version, days }: Lapse, rules: EvolveRules): Evolved {
+  if (!current || current.deletedAt || current.version !== version)
+    return { entity: current, changed: false };
+  return { entity: { ...bury(current, rules), lapsed: { days } }, changed: true };
 }
 
 /** A duplicate counts for one thing: an earlier record of the version may stand before a tombstone. */

@@ -63,7 +63,8 @@ function addTo(plan: Plan, { edge, name }: Incoming, kind: Kind, entity: StoredD
   if (entity.orgId) plan.orgIds.add(entity.orgId);
   switch (edge.type) {
     case 'owner':
-      if (entity.deletedAt) plan.lost.set(edge.parent, [...(plan.lost.get(edge.parent) ?? []), entity._id]);
+      if (entity.deletedAt && !entity.lapsed)
+        plan.lost.set(edge.parent, [...(plan.lost.get(edge.parent) ?? []), entity._id]);
       return;
     case 'children':
     case 'first':

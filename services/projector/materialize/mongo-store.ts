@@ -57,7 +57,7 @@ export function mongoStore(database: Db): Store {
   };
 }
 
-const referred = { orgId: 1, deletedAt: 1, own: 1 };
+const referred = { orgId: 1, deletedAt: 1, lapsed: 1, own: 1 };
 
 /** Parents looked for in one index range, and the keys read of it at a time. */
 const seekParents = 100;
@@ -131,10 +131,15 @@ function operation({ op, document, guard }: Write): AnyBulkWriteOperation<Stored
     const { _id, ...replacement } = document;
     return { replaceOne: { filter, replacement, upsert: true } };
   }
-  const { joined, refs = [], at, cut, pending, revision } = document;
+  const { joined, refs = [], at, cut, pending, keptUntil, revision } = document;
+  const flags = { ...(pending && { pending }), ...(keptUntil && { keptUntil }) };
+  const absent = {
+    ...(pending ? {} : { pending: '' as const }),
+    ...(keptUntil ? {} : { keptUntil: '' as const }),
+  };
   const update = {
-    $set: { joined, refs, at, revision, ...(cut && { cut }), ...(pending && { pending }) },
-    ...(pending ? {} : { $unset: { pending: '' as const } }),
+    $set: { joined, refs, at, revision, ...(cut && { cut }), ...flags },
+    ...(pending && keptUntil ? {} : { $unset: absent }),
   };
   return { updateOne: { filter, update, upsert: true } };
 }

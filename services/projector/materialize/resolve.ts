@@ -102,7 +102,7 @@ function join(kind: Kind, target: Target, children: Map<string, ByParent>, found
       .map((id) => entities?.get(id))
       .filter((entity) => entity !== undefined && entity.orgId === target.orgId);
     if (edge.type === 'owner') {
-      ownerDeleted ||= mine.some((entity) => entity?.deletedAt);
+      ownerDeleted ||= mine.some((entity) => entity?.deletedAt && !entity.lapsed);
       continue;
     }
     const kin = edge.type === 'children' || edge.type === 'first' ? childrenOf(children, name, target) : mine;

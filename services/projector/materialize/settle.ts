@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
-import type { Change, Rejection } from '../events/change.ts';
+import type { Change, Lapse, Rejection } from '../events/change.ts';
 import { projections } from '../projections/projections.ts';
 import { bury, evolve, type Entity, type EvolveRules } from './evolve.ts';
 import { faces, stillShown } from './faces.ts';
@@ -13,7 +13,7 @@ export type SettleOptions = { store: Store; now: () => Date; tombstoneDays: numb
 /** What came of the documents: as they now stand, and the changes that the rules refused. */
 export type Settled = {
   documents: Map<string, StoredDocument>;
-  rejections: { change: Change; rejection: Rejection }[];
+  rejections: { change: Change | Lapse; rejection: Rejection }[];
 };
 
 type Draft = { id: string; current: StoredDocument | undefined; entity: Entity; changed: boolean };
@@ -27,7 +27,7 @@ export async function settle(
   options: SettleOptions,
   kind: Kind,
   ids: string[],
-  changes: Map<string, Change[]> = new Map(),
+  changes: Map<string, (Change | Lapse)[]> = new Map(),
 ): Promise<Settled> {
   const settled: Settled = { documents: new Map(), rejections: [] };
   let open = ids;
@@ -57,7 +57,7 @@ async function draft(
   { store, now, tombstoneDays }: SettleOptions,
   kind: Kind,
   ids: string[],
-  changes: Map<string, Change[]>,
+  changes: Map<string, (Change | Lapse)[]>,
   rejections: Settled['rejections'],
 ): Promise<Draft[]> {
   const rules: EvolveRules = {
@@ -101,30 +101,55 @@ function toWrite(options: SettleOptions, kind: Kind, item: Draft, join: Joined |
   const entity = join?.ownerDeleted ? bury(item.entity, rules) : item.entity;
   if (!join || join.ownerDeleted) {
     if (!changed && entity === item.entity) return null;
-    const { orgId, version, at, cut, deletedAt, expiresAt } = entity;
-    const rest = { ...(cut && { cut }), ...(deletedAt && { deletedAt }), ...(expiresAt && { expiresAt }) };
-    return { op: 'put', document: { _id: id, orgId, version, revision, at, ...rest }, guard };
+    return { op: 'put', document: buried(id, revision, entity, current), guard };
   }
-  const pending = projections[kind].isPending(join.joined as never) ? { pending: true as const } : {};
   const { joined, refs } = join;
+  const derived = deriveFlags(kind, entity.own, joined);
   if (current && guard && entity.own === current.own) {
     // The own state stays as stored, so it is not written again: what was read lacks its bulky field.
     const same = isDeepStrictEqual(current.joined, joined) && isDeepStrictEqual(current.refs, refs);
     if (!changed && same) return null;
-    const { pending: before, ...rest } = current;
+    const { pending: _pending, keptUntil: _keptUntil, ...rest } = current;
     const { at, cut } = entity;
-    return {
-      op: 'join',
-      document: { ...rest, at, ...(cut && { cut }), joined, refs, ...pending, revision },
-      guard,
-    };
+    const document = { ...rest, at, ...(cut && { cut }), joined, refs, ...derived, revision };
+    return { op: 'join', document, guard };
   }
   const { orgId, version, at, cut, own } = entity;
   const fanned = stillShown(current?.fanned, faces(kind, own));
   const sortKeys = resources[kind].sortKeys(own as never);
   const envelope = { _id: id, orgId, version, revision, at, ...(cut && { cut }) };
-  const document = { ...envelope, own, joined, refs, ...sortKeys, ...pending, ...(fanned && { fanned }) };
+  const document = { ...envelope, own, joined, refs, ...sortKeys, ...derived, ...(fanned && { fanned }) };
   return { op: 'put', document, guard };
+}
+
+/** What a living document says of itself besides its states: that it cannot be shown yet, or how long. */
+function deriveFlags(
+  kind: Kind,
+  own: unknown,
+  joined: object,
+): Pick<StoredDocument, 'pending' | 'keptUntil'> {
+  const { isPending, keptUntil } = projections[kind];
+  const until = keptUntil(own as never, joined as never);
+  return { ...(isPending(joined as never) && { pending: true }), ...(until && { keptUntil: until }) };
+}
+
+/** What stays of a removed entity: no state of its own. A lapsed one keeps its term until it is swept. */
+function buried(
+  id: string,
+  revision: number,
+  entity: Entity,
+  current: StoredDocument | undefined,
+): StoredDocument {
+  const { orgId, version, at, cut, deletedAt, expiresAt, lapsed } = entity;
+  const until = lapsed && current?.keptUntil;
+  return {
+    ...{ _id: id, orgId, version, revision, at },
+    ...(cut && { cut }),
+    ...(deletedAt && { deletedAt }),
+    ...(expiresAt && { expiresAt }),
+    ...(lapsed && { lapsed }),
+    ...(until && { keptUntil: until }),
+  };
 }
 
 /**

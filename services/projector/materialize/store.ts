@@ -9,7 +9,7 @@ export type StoredDocument = Omit<Document<unknown, unknown>, 'own' | 'joined' |
 };
 
 /** What others may know of an entity: that it is there, whose it is, its own state. */
-export type Referred = { _id: string; orgId: string | null; deletedAt?: Date; own?: unknown };
+export type Referred = Pick<StoredDocument, '_id' | 'orgId' | 'deletedAt' | 'lapsed' | 'own'>;
 
 /** What a write was built on: a stored document's revision, and its organization as the shard key. */
 export type Guard = { revision: number; orgId: string | null };

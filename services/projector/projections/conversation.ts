@@ -1,5 +1,6 @@
 import type { ConversationJoined } from '../../../shared/documents/conversation.ts';
 import { sortKey } from '../../../shared/documents/instant.ts';
+import { keptUntil } from '../../../shared/documents/retention.ts';
 import { define, firstChildOf, many, one } from './define.ts';
 import { preview } from './preview.ts';
 
@@ -11,7 +12,7 @@ export const conversation = define('conversation', {
     channel: one<'channel', 'conversation', Known<'channel'>>(
       'channel',
       (own) => own.channelId,
-      ({ id, name, type }) => ({ id, name, type }),
+      ({ id, name, type, dataRetentionDays }) => ({ id, name, type, dataRetentionDays }),
     ),
     contact: one<'contact', 'conversation', Known<'contact'>>(
       'contact',
@@ -41,4 +42,5 @@ export const conversation = define('conversation', {
   },
   document: (joined): ConversationJoined => joined,
   isPending: ({ channel }) => channel === null,
+  keptUntil: ({ updatedAt }, { channel }) => keptUntil(updatedAt, channel?.dataRetentionDays ?? null),
 });

@@ -75,6 +75,8 @@ export type Projection = {
   document: (resolved: never) => object;
   /** Whether the document cannot be shown yet. */
   isPending: (joined: never) => boolean;
+  /** When the document's retention passes; null: never. */
+  keptUntil: (own: never, joined: never) => Date | null;
   /** Deleted once, an entity never comes back. */
   deletionIsFinal: boolean;
   /** A field of `own` that can be large and that no edge of this document reads. */
@@ -92,10 +94,13 @@ export function define<K extends Kind, E extends Record<string, Typed<unknown>>,
     refers: E;
     document: (resolved: Resolved<E>) => J;
     isPending?: (joined: J) => boolean;
+    keptUntil?: (own: Own[K], joined: J) => Date | null;
     deletionIsFinal?: boolean;
     bulky?: keyof Own[K] & string;
   },
 ): Projection {
-  const { refers, document, isPending = () => false, deletionIsFinal = false, bulky } = projection;
-  return { kind, edges: refers, document, isPending, deletionIsFinal, ...(bulky ? { bulky } : {}) };
+  const { refers, document, bulky, deletionIsFinal = false } = projection;
+  const { isPending = () => false, keptUntil = () => null } = projection;
+  const rest = bulky ? { bulky } : {};
+  return { kind, edges: refers, document, isPending, keptUntil, deletionIsFinal, ...rest };
 }

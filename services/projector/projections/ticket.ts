@@ -1,4 +1,5 @@
 import type { TicketJoined } from '../../../shared/documents/ticket.ts';
+import { keptUntil } from '../../../shared/documents/retention.ts';
 import { childrenOf, define, many, one, through } from './define.ts';
 
 export const ticket = define('ticket', {
@@ -27,11 +28,11 @@ export const ticket = define('ticket', {
       updatedAt: own.updatedAt,
     })),
     // A conversation is visible once its channel is known, so the ticket looks that far too.
-    channels: through<'conversation', 'channel', string>(
+    channels: through<'conversation', 'channel', { id: string; dataRetentionDays: number | null }>(
       'conversations',
       'channel',
       (conversation) => conversation.channelId,
-      ({ id }) => id,
+      ({ id, dataRetentionDays }) => ({ id, dataRetentionDays }),
     ),
   },
   document: ({ requester, tags, topics, conversations, channels }): TicketJoined => ({
@@ -39,12 +40,23 @@ export const ticket = define('ticket', {
     tags,
     topics,
     conversations: conversations
-      .filter(({ channelId }) => channels.includes(channelId))
+      .map((conversation) => ({
+        ...conversation,
+        channel: channels.find(({ id }) => id === conversation.channelId),
+      }))
+      .filter(({ channel }) => channel !== undefined)
       .sort(
         (a, b) =>
           a.createdAt.getTime() - b.createdAt.getTime() ||
           Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)),
       )
-      .map(({ id, role, status, createdAt, updatedAt }) => ({ id, role, status, createdAt, updatedAt })),
+      .map(({ id, role, status, createdAt, updatedAt, channel }) => ({
+        id,
+        role,
+        status,
+        createdAt,
+        updatedAt,
+        keptUntil: keptUntil(updatedAt, channel?.dataRetentionDays ?? null),
+      })),
   }),
 });

@@ -1,19 +1,19 @@
 import type { Db } from 'mongodb';
 import type { ConversationDocument, ConversationJoined } from '../../../../shared/documents/conversation.ts';
+import { isLapsed } from '../../../../shared/documents/retention.ts';
 import { findOwn, type Visible } from '../find-own.ts';
 
-/** A conversation that readers may see: its channel is known. */
+/** A conversation that readers may see: its channel is known, and its retention has not passed. */
 export type VisibleConversation = Visible<ConversationDocument> & {
   joined: ConversationJoined & { channel: NonNullable<ConversationJoined['channel']> };
 };
 
 export async function findConversation(
   database: Db,
-  orgId: string,
-  id: string,
+  { orgId, id, now }: { orgId: string; id: string; now: Date },
 ): Promise<VisibleConversation | null> {
   const found = await findOwn<ConversationDocument>(database, 'conversation', { orgId, id });
-  return found && isVisible(found) ? found : null;
+  return found && !isLapsed(found.keptUntil, now) && isVisible(found) ? found : null;
 }
 
 const isVisible = (found: Visible<ConversationDocument>): found is VisibleConversation =>

@@ -2,6 +2,7 @@ import type { MessageDocument } from '../../../../shared/documents/message.ts';
 import { ApiError } from '../../http/api-error.ts';
 import { idParameter } from '../../http/path-parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
+import type { Clock } from '../retention.ts';
 import { decodeCursor } from '../../paging/cursor.ts';
 import { listEnvelope } from '../../paging/list-envelope.ts';
 import { readPage } from '../../paging/page-query.ts';
@@ -12,27 +13,28 @@ import { presentMessageItem } from './presenter.ts';
 import { messagePageQuery } from './query.ts';
 import { messageListQuery, messageListSchema } from './schema.ts';
 
-const listMessages = defineRoute({
-  method: 'GET',
-  path: '/v1/conversations/:id/messages',
-  operationId: 'listMessages',
-  tag: 'Conversations',
-  summary: 'Lists the messages of a conversation',
-  description: 'Oldest first, with no cap on the length of the thread; of an archived conversation too.',
-  params: idParameter('conv_', conversationExample.id),
-  query: messageListQuery,
-  response: messageListSchema,
-  example: messageListExample,
-  errors: ['conversation_not_found', 'invalid_path_parameter', 'invalid_query_parameter', 'invalid_cursor'],
-  handler: async ({ orgId, database, path }, { params, query: { limit, startingAfter } }) => {
-    const scope = { orgId, list: `messages of ${params.id}`, sort: 'createdAt', filters: null };
-    const after = startingAfter === undefined ? null : decodeCursor(startingAfter, scope);
-    const conversation = await findConversation(database, orgId, params.id);
-    if (!conversation) throw new ApiError('conversation_not_found');
-    const query = messagePageQuery(orgId, params.id, limit, after);
-    const page = await readPage<MessageDocument>(database, query);
-    return { body: listEnvelope(page, scope, path, (message) => message.byCreated, presentMessageItem) };
-  },
-});
+const listMessages = ({ now }: Clock) =>
+  defineRoute({
+    method: 'GET',
+    path: '/v1/conversations/:id/messages',
+    operationId: 'listMessages',
+    tag: 'Conversations',
+    summary: 'Lists the messages of a conversation',
+    description: 'Oldest first, with no cap on the length of the thread; of an archived conversation too.',
+    params: idParameter('conv_', conversationExample.id),
+    query: messageListQuery,
+    response: messageListSchema,
+    example: messageListExample,
+    errors: ['conversation_not_found', 'invalid_path_parameter', 'invalid_query_parameter', 'invalid_cursor'],
+    handler: async ({ orgId, database, path }, { params, query: { limit, startingAfter } }) => {
+      const scope = { orgId, list: `messages of ${params.id}`, sort: 'createdAt', filters: null };
+      const after = startingAfter === undefined ? null : decodeCursor(startingAfter, scope);
+      const conversation = await findConversation(database, { orgId, id: params.id, now: now() });
+      if (!conversation) throw new ApiError('conversation_not_found');
+      const query = messagePageQuery(orgId, params.id, limit, after);
+      const page = await readPage<MessageDocument>(database, query);
+      return { body: listEnvelope(page, scope, path, (message) => message.byCreated, presentMessageItem) };
+    },
+  });
 
-export const messageRoutes: Route[] = [listMessages];
+export const messageRoutes = (clock: Clock): Route[] => [listMessages(clock)];

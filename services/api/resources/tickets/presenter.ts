@@ -1,11 +1,12 @@
 import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
+import { isLapsed } from '../../../../shared/documents/retention.ts';
 import { toSeconds } from '../timestamps.ts';
 import type { TicketItem, TicketView } from './schema.ts';
 
 type Shown = Pick<TicketDocument, 'own' | 'joined'>;
 
 /** A ticket in a list. */
-export const presentTicketItem = ({ own, joined }: Shown): TicketItem => ({
+export const presentTicketItem = ({ own, joined }: Shown, now: Date): TicketItem => ({
   id: own.id,
   object: 'ticket',
   title: own.title,
@@ -14,15 +15,15 @@ export const presentTicketItem = ({ own, joined }: Shown): TicketItem => ({
   tags: joined.tags.map(({ id, name }) => ({ id, name })),
   topics: joined.topics.map(({ id, name }) => ({ id, name })),
   estimatedScore: own.estimatedScore,
-  conversations: joined.conversations.map(({ id, role }) => ({ id, role })),
+  conversations: kept(joined, now).map(({ id, role }) => ({ id, role })),
   createdAt: toSeconds(own.createdAt),
   updatedAt: toSeconds(own.updatedAt),
 });
 
 /** A ticket retrieved, with its conversations in full. */
-export const presentTicket = ({ own, joined }: Shown): TicketView => ({
-  ...presentTicketItem({ own, joined }),
-  conversations: joined.conversations.map(({ id, role, status, createdAt, updatedAt }) => ({
+export const presentTicket = ({ own, joined }: Shown, now: Date): TicketView => ({
+  ...presentTicketItem({ own, joined }, now),
+  conversations: kept(joined, now).map(({ id, role, status, createdAt, updatedAt }) => ({
     id,
     object: 'conversation',
     ticketId: own.id,
@@ -32,6 +33,10 @@ export const presentTicket = ({ own, joined }: Shown): TicketView => ({
     updatedAt: toSeconds(updatedAt),
   })),
 });
+
+/** The conversations that are not past their retention. */
+const kept = ({ conversations }: Shown['joined'], now: Date) =>
+  conversations.filter(({ keptUntil }) => !isLapsed(keptUntil, now));
 
 function presentRequester({ own, joined: { requester } }: Shown): TicketItem['requester'] {
   const email = requester?.email;

@@ -3,6 +3,7 @@ import { ApiError } from '../../http/api-error.ts';
 import { idParameter, noParams } from '../../http/path-parameters.ts';
 import { noQuery } from '../../http/query-string.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
+import type { Clock } from '../retention.ts';
 import { decodeCursor } from '../../paging/cursor.ts';
 import { listEnvelope } from '../../paging/list-envelope.ts';
 import { readPage } from '../../paging/page-query.ts';
@@ -11,48 +12,51 @@ import { presentTicket, presentTicketItem } from './presenter.ts';
 import { findTicket, ticketCursorScope, ticketFilters, ticketPageQuery, ticketSortField } from './query.ts';
 import { ticketListQuery, ticketListSchema, ticketSchema } from './schema.ts';
 
-const listTickets = defineRoute({
-  method: 'GET',
-  path: '/v1/tickets',
-  operationId: 'listTickets',
-  tag: 'Tickets',
-  summary: 'Lists tickets',
-  description:
-    'The tickets of the organization in the order of `sort`, ties by id, their conversations as references. ' +
-    'To export what has changed since a time, filter with `updatedAt[gte]` and then fetch the threads of ' +
-    'each ticket.',
-  params: noParams,
-  query: ticketListQuery,
-  response: ticketListSchema,
-  example: ticketListExample,
-  errors: ['invalid_query_parameter', 'invalid_cursor', 'conflicting_date_range'],
-  handler: async ({ orgId, database, path }, { query }) => {
-    const filters = ticketFilters(query);
-    const scope = ticketCursorScope(orgId, query, filters);
-    const after = query.startingAfter === undefined ? null : decodeCursor(query.startingAfter, scope);
-    const page = await readPage<TicketDocument>(database, ticketPageQuery(orgId, query, filters, after));
-    const field = ticketSortField(query.sort);
-    return { body: listEnvelope(page, scope, path, (ticket) => ticket[field], presentTicketItem) };
-  },
-});
+const listTickets = ({ now }: Clock) =>
+  defineRoute({
+    method: 'GET',
+    path: '/v1/tickets',
+    operationId: 'listTickets',
+    tag: 'Tickets',
+    summary: 'Lists tickets',
+    description:
+      'The tickets of the organization in the order of `sort`, ties by id, their conversations as references. ' +
+      'To export what has changed since a time, filter with `updatedAt[gte]` and then fetch the threads of ' +
+      'each ticket.',
+    params: noParams,
+    query: ticketListQuery,
+    response: ticketListSchema,
+    example: ticketListExample,
+    errors: ['invalid_query_parameter', 'invalid_cursor', 'conflicting_date_range'],
+    handler: async ({ orgId, database, path }, { query }) => {
+      const filters = ticketFilters(query);
+      const scope = ticketCursorScope(orgId, query, filters);
+      const after = query.startingAfter === undefined ? null : decodeCursor(query.startingAfter, scope);
+      const page = await readPage<TicketDocument>(database, ticketPageQuery(orgId, query, filters, after));
+      const field = ticketSortField(query.sort);
+      const present = (ticket: TicketDocument) => presentTicketItem(ticket, now());
+      return { body: listEnvelope(page, scope, path, (ticket) => ticket[field], present) };
+    },
+  });
 
-const retrieveTicket = defineRoute({
-  method: 'GET',
-  path: '/v1/tickets/:id',
-  operationId: 'retrieveTicket',
-  tag: 'Tickets',
-  summary: 'Retrieves a ticket',
-  description: 'The ticket with its conversations, oldest first. Messages are fetched per conversation.',
-  params: idParameter('ti_', ticketExample.id),
-  query: noQuery,
-  response: ticketSchema,
-  example: ticketExample,
-  errors: ['ticket_not_found', 'invalid_path_parameter', 'invalid_query_parameter'],
-  handler: async ({ orgId, database }, { params }) => {
-    const ticket = await findTicket(database, orgId, params.id);
-    if (!ticket) throw new ApiError('ticket_not_found');
-    return { body: presentTicket(ticket) };
-  },
-});
+const retrieveTicket = ({ now }: Clock) =>
+  defineRoute({
+    method: 'GET',
+    path: '/v1/tickets/:id',
+    operationId: 'retrieveTicket',
+    tag: 'Tickets',
+    summary: 'Retrieves a ticket',
+    description: 'The ticket with its conversations, oldest first. Messages are fetched per conversation.',
+    params: idParameter('ti_', ticketExample.id),
+    query: noQuery,
+    response: ticketSchema,
+    example: ticketExample,
+    errors: ['ticket_not_found', 'invalid_path_parameter', 'invalid_query_parameter'],
+    handler: async ({ orgId, database }, { params }) => {
+      const ticket = await findTicket(database, orgId, params.id);
+      if (!ticket) throw new ApiError('ticket_not_found');
+      return { body: presentTicket(ticket, now()) };
+    },
+  });
 
-export const ticketRoutes: Route[] = [listTickets, retrieveTicket];
+export const ticketRoutes = (clock: Clock): Route[] => [listTickets(clock), retrieveTicket(clock)];

@@ -1,0 +1,2 @@
+/** Tells which conversations are past their retention. */
+export type Clock = { now: () => Date };
