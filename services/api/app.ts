@@ -3,6 +3,7 @@ import type { Logger } from '../../shared/runtime/logger.ts';
 import type { Callers } from './auth/api-keys.ts';
 import { authenticate } from './auth/authenticate.ts';
 import type { FailureGuard } from './auth/failure-guard.ts';
+import { compression } from './http/compression.ts';
 import { dispatch } from './http/dispatch.ts';
 import type { DocsLocation } from './http/error-envelope.ts';
 import { errorResponses } from './http/error-responses.ts';
@@ -48,6 +49,7 @@ export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<Req
   if (trace) app.use(traceRequests({ trace }));
   app.use(requestLog({ logger, ...metrics }));
   app.use(responseHeaders(deps));
+  app.use(compression);
   app.use(errorResponses({ ...deps, storeErrors: metrics.storeErrors }));
   app.use(httpsOnly(deps));
   app.use(wellFormed);

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import { ApiError } from './api-error.ts';
+import { sendText } from './conditional.ts';
 import { allowedMethods } from './health.ts';
 import type { Context, RequestState, Step } from './request-state.ts';
 import type { Reply, Route } from './route.ts';
@@ -49,34 +50,53 @@ async function answer(context: Context, route: Route, params: Record<string, str
   await send(context, await route.respond(scope, { params, search: context.querystring }));
 }
 
+/** Characters up to which a reply in pieces is put together, for its length and its tag to be known. */
+const wholeLengthMax = 262_144;
+
 /**
- * A streamed reply starts once its first piece is there, so that a store that is away is still a 503. A
- * failure after that cuts the connection, as the status is already out; a client that leaves ends the stream.
+ * A reply in pieces that is longer than a bound is streamed, without a tag. It starts once that much of it is
+ * there, so that a store that is away is still a 503. A failure after that cuts the connection, as the status
+ * is already out; a client that leaves ends the stream.
  */
 async function send(context: Context, reply: Reply<unknown>): Promise<void> {
   if ('body' in reply) {
-    context.body = reply.body;
+    sendText(context, JSON.stringify(reply.body));
     return;
   }
-  const first = await reply.chunks.next();
+  let text = '';
+  while (text.length <= wholeLengthMax) {
+    const { value, done } = await reply.chunks.next();
+    if (done) {
+      sendText(context, text);
+      return;
+    }
+    text += value;
+  }
   context.type = 'application/json';
   if (context.method === 'HEAD') {
     await reply.chunks.return();
-    context.status = 200;
+    context.body = Readable.from([]);
     return;
   }
-  context.body = Readable.from(startingWith(first, reply.chunks), { highWaterMark: 1 });
+  const stream = Readable.from(startingWith(text, reply.chunks), { highWaterMark: 1 });
+  // Compression pipes it on, and a pipe passes no failure on.
+  stream.once('error', (error) => {
+    context.state.failure = error;
+    context.res.destroy();
+  });
+  context.body = stream;
 }
 
-/** The generator with its first result put back; ending this one early ends the generator. */
-function startingWith<T>(first: IteratorResult<T, void>, rest: AsyncGenerator<T, void>): AsyncIterable<T> {
-  let put: IteratorResult<T, void> | null = first;
+/** The generator with what was read of it put back; ending this one early ends the generator. */
+function startingWith(text: string, rest: AsyncGenerator<string, void>): AsyncIterable<string> {
+  let put: string | null = text;
   return {
     [Symbol.asyncIterator]: () => ({
       next: async () => {
-        const result = put ?? (await rest.next());
+        if (put === null) return rest.next();
+        const value = put;
         put = null;
-        return result;
+        return { value, done: false };
       },
       return: () => rest.return(),
     }),

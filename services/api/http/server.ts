@@ -35,7 +35,7 @@ export async function startServer(
   let isStopping = false;
   const serve: Listener = (request, response) => {
     request.url = originForm(request.url ?? '/');
-    if (isStopping) response.shouldKeepAlive = false;
+    if (isStopping || hasBody(request)) response.shouldKeepAlive = false;
     return listener(request, response);
   };
   const server = createServer(
@@ -66,6 +66,10 @@ export async function startServer(
     },
   };
 }
+
+/** Nothing here takes a body. One that is sent is not read: the connection ends with the response instead. */
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 async function stop(server: Server): Promise<void> {
   const closed = once(server, 'close');

@@ -70,6 +70,9 @@ const sometimes = (names: HeaderName[]): Headers =>
   Object.fromEntries(names.map((name): [string, Header] => [name, { ...headers[name], required: false }]));
 
 const ofAll: HeaderName[] = ['Request-Id', 'Cache-Control', 'X-Content-Type-Options'];
+/** Whatever the application answers may be compressed; what the parser of HTTP refuses it never sees. */
+const varied = (status: number): Headers =>
+  [400, 408, 431].includes(status) ? sometimes(['Vary']) : always(['Vary']);
 const ofLimit: HeaderName[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 
 /** What else a status brings with it. */
@@ -93,9 +96,14 @@ export const responseHeaders = (status: number, isLimited: boolean): Headers => 
   ...(mayLackFreshness(status) ? sometimes(['Data-As-Of']) : always(['Data-As-Of'])),
   ...(isLimited && isAfterAuthentication(status) ? always(ofLimit) : {}),
   ...(isLimited && mayBeAfterAuthentication(status) ? sometimes(ofLimit) : {}),
-  ...(status === 200 || status === 304 ? sometimes(['ETag', 'Vary']) : {}),
+  ...varied(status),
+  ...(status === 200 ? sometimes(['ETag']) : {}),
+  ...(status === 304 ? always(['ETag']) : {}),
   ...always(ofStatus[status] ?? []),
 });
 
 /** Headers of a response of a path that needs no key, besides those that its 200 alone has. */
-export const publicHeaders = (status: number): Headers => always([...ofAll, ...(ofStatus[status] ?? [])]);
+export const publicHeaders = (status: number): Headers => ({
+  ...always([...ofAll, ...(ofStatus[status] ?? [])]),
+  ...varied(status),
+});

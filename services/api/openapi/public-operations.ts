@@ -34,7 +34,6 @@ const documentHeaders = (status: number) => ({
   ...publicHeaders(status),
   'Cache-Control': cacheControl,
   ETag: headers.ETag,
-  Vary: { ...headers.Vary, required: false },
 });
 
 export function healthOperation(docs: DocsLocation): Operation {

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { ApiError } from '../http/api-error.ts';
+import { sendText } from '../http/conditional.ts';
 import { allowedMethods } from '../http/health.ts';
 import type { Step } from '../http/request-state.ts';
 import type { OpenApiDocument } from './openapi.ts';
@@ -10,7 +10,6 @@ const path = '/openapi.json';
 /** `GET /openapi.json`: the document, to anyone. It is the same for the whole life of the process. */
 export function serveDocument({ document }: { document: OpenApiDocument }): Step {
   const body = JSON.stringify(document);
-  const etag = `W/"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
   return (context, next) => {
     if (context.path !== path) return next();
     context.state.route = path;
@@ -23,10 +22,7 @@ export function serveDocument({ document }: { document: OpenApiDocument }): Step
       throw new ApiError('method_not_allowed', { headers: { Allow: allowedMethods } });
     }
     context.set('Cache-Control', documentCacheControl);
-    context.etag = etag;
-    context.type = 'application/json';
-    context.body = body;
-    if (context.fresh) context.status = 304;
+    sendText(context, body);
     return undefined;
   };
 }

@@ -1,0 +1,134 @@
+import { request, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import Koa from 'koa';
+import { z } from 'zod';
+import { compression } from './compression.ts';
+import { dispatch } from './dispatch.ts';
+import type { RequestState } from './request-state.ts';
+import type { Route } from './route.ts';
+
+const piece = 'x'.repeat(32_768);
+const long = 20;
+let ended = 0;
+
+async function* pieces(count: number, fails: boolean): AsyncGenerator<string, void> {
+  try {
+    for (let index = 0; index < count; index += 1) yield piece;
+    if (fails) throw new Error('the store went away');
+  } finally {
+    ended += 1;
+  }
+}
+
+const route = (path: string, count: number, fails = false): Route => ({
+  ...{ method: 'GET', path, operationId: path, tag: 'Tickets', summary: '', description: '', example: {} },
+  ...{ params: z.object({}), query: z.object({}), response: z.any(), errors: [] },
+  respond: async () => ({ chunks: pieces(count, fails) }),
+});
+
+let server: Server;
+let port: number;
+beforeAll(async () => {
+  const app = new Koa<RequestState>();
+  app.use((context, next) => {
+    Object.assign(context.state, { caller: { keyId: 'key_1', orgId: 'org_1' }, view: {} });
+    return next();
+  });
+  app.use(compression);
+  const routes = [
+    route('/short', 2),
+    route('/long', long),
+    route('/endless', 10_000),
+    route('/failing', long, true),
+  ];
+  app.use(dispatch({ routes }));
+  app.on('error', () => undefined);
+  server = app.listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  port = (server.address() as AddressInfo).port;
+});
+afterAll(() => new Promise((resolve) => server.close(resolve)));
+beforeEach(() => (ended = 0));
+
+const open = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  new Promise<IncomingMessage>((resolve, reject) => {
+    request({ host: '127.0.0.1', port, path, method, headers, agent: false }, resolve)
+      .on('error', reject)
+      .end();
+  });
+const bytesOf = async (response: IncomingMessage) => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+};
+
+const unpack: Record<string, (bytes: Buffer) => Buffer> = {
+  identity: (bytes) => bytes,
+  gzip: (bytes) => gunzipSync(bytes),
+  br: (bytes) => brotliDecompressSync(bytes),
+};
+
+describe.each(Object.keys(unpack))('a reply in pieces, sent as %s', (encoding) => {
+  const headers = { 'Accept-Encoding': encoding };
+
+  it('has a tag and comes whole when it is short', async () => {
+    const response = await open('/short', headers);
+    expect(unpack[encoding]?.(await bytesOf(response)).length).toBe(2 * piece.length);
+    expect(response.headers.etag).toMatch(/^W\//);
+  });
+
+  it('is streamed without a tag when it is long, to the end', async () => {
+    const response = await open('/long', headers);
+    expect(unpack[encoding]?.(await bytesOf(response)).length).toBe(long * piece.length);
+    expect([response.headers.etag, response.headers['content-length'], ended]).toEqual([
+      undefined,
+      undefined,
+      1,
+    ]);
+  });
+
+  it('cuts the connection when it fails half-way', async () => {
+    await expect(open('/failing', headers).then(bytesOf)).rejects.toThrow();
+    expect(ended).toBe(1);
+  });
+
+  it('is given up when the client leaves', async () => {
+    const response = await open('/endless', headers);
+    response.destroy();
+    while (ended === 0) await sleep(5);
+  });
+
+  it.each(['/short', '/long'])('has the headers of GET on HEAD: %s', async (path) => {
+    const get = await open(path, headers);
+    await bytesOf(get);
+    const head = await open(path, headers, 'HEAD');
+    expect(await bytesOf(head)).toHaveLength(0);
+    const { date: _got, 'transfer-encoding': _chunked, ...expected } = get.headers;
+    const { date: _headed, 'transfer-encoding': _none, ...found } = head.headers;
+    expect([head.statusCode, found]).toEqual([get.statusCode, expected]);
+  });
+});
+
+describe('the choice of an encoding', () => {
+  it.each([
+    ['gzip, br', 'br'],
+    ['gzip;q=1, br;q=0.5', 'gzip'],
+    ['br;q=0, gzip', 'gzip'],
+    ['deflate, zstd', undefined],
+    ['*', 'br'],
+    ['*;q=0.1, identity;q=0.5', undefined],
+    ['identity;q=0', undefined],
+    ['*;q=0', undefined],
+    ['', undefined],
+    ['nonsense;q=x', undefined],
+  ])('%j: %s', async (accepted, expected) => {
+    for (const method of ['GET', 'HEAD']) {
+      const response = await open('/short', { 'Accept-Encoding': accepted }, method);
+      await bytesOf(response);
+      expect([response.statusCode, response.headers['content-encoding']]).toEqual([200, expected]);
+      expect(response.headers.vary).toBe('Accept-Encoding');
+    }
+  });
+});

@@ -1,0 +1,111 @@
+import { progressOf } from '../../shared/runtime/generation.ts';
+import * as given from './given.ts';
+import { startApi, startStore, tokens, type TestApi, type TestStore } from './harness.ts';
+
+let store: TestStore;
+let api: TestApi;
+const clock = { nowMs: 0 };
+
+beforeAll(async () => {
+  store = await startStore();
+  await given.store(
+    store.database,
+    'ticket',
+    ['ti_1', 'ti_3', 'ti_4', 'ti_5'].map((id) => given.ticket({ id })),
+  );
+  await given.store(store.database, 'conversation', [given.conversation({ id: 'conv_1' })]);
+  await given.store(store.database, 'message', [given.message({ id: 'msg_1' })]);
+  await given.store(store.database, 'channel', [given.channel({ id: 'chan_1' })]);
+  api = await startApi(store, { limit: { requests: 50, windowSeconds: 60 }, nowMs: () => clock.nowMs });
+}, 120_000);
+
+beforeEach(() => (clock.nowMs += 60_000));
+
+afterAll(async () => {
+  await api.close();
+  await store.close();
+});
+
+const paths = [
+  '/v1/tickets',
+  '/v1/tickets/ti_1',
+  '/v1/conversations/conv_1',
+  '/v1/conversations/conv_1/messages',
+];
+const all = [...paths, '/v1/channels', '/v1/channels/chan_1', '/v1/knowledge/qa', '/v1/tickets?limit=1'];
+const tagOf = async (path: string) => (await api.get(path)).headers.get('etag') ?? '';
+
+describe.each(all)('%s', (path) => {
+  it('carries a weak tag, by which GET and HEAD are answered with 304 and the headers that matter', async () => {
+    const tag = await tagOf(path);
+    expect(tag).toMatch(/^W\/"[\w-]{22}"$/);
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await api.get(path, { method, headers: { 'If-None-Match': `"other", ${tag}` } });
+      expect([answer.status, answer.text]).toEqual([304, '']);
+      expect(Object.fromEntries(answer.headers)).toMatchObject({
+        etag: tag,
+        'cache-control': 'private, no-cache',
+        vary: 'Accept-Encoding',
+        'x-content-type-options': 'nosniff',
+      });
+      expect(answer.headers.get('request-id')).toMatch(/^req_/);
+      expect(answer.headers.has('data-as-of')).toBe(true);
+      expect(answer.headers.has('content-type')).toBe(false);
+    }
+  });
+});
+
+it('takes a strong form of the tag and any tag, but no other', async () => {
+  const tag = await tagOf('/v1/tickets');
+  const ask = async (value: string) =>
+    (await api.get('/v1/tickets', { headers: { 'If-None-Match': value } })).status;
+  expect([await ask(tag.slice(2)), await ask('*')]).toEqual([304, 304]);
+  expect([await ask('"other"'), await ask('nonsense'), await ask(tag.slice(0, -2))]).toEqual([200, 200, 200]);
+});
+
+it('does not let a condition hide an error', async () => {
+  const headers = { 'If-None-Match': '*' };
+  expect((await api.get('/v1/tickets/ti_none', { headers })).status).toBe(404);
+  expect((await api.get('/v1/tickets?limit=0', { headers })).status).toBe(422);
+  expect((await api.get('/v1/tickets', { headers, token: null })).status).toBe(401);
+});
+
+it('has another tag for what has changed, for another query, and not for a later Data-As-Of', async () => {
+  const { database, control } = store;
+  const before = await tagOf('/v1/tickets');
+  expect(await tagOf('/v1/tickets?status=closed')).not.toBe(before);
+  const completeTo = new Date('2026-03-01T00:00:00.000Z');
+  const progress = { generation: 1, topic: 'tickets', partition: 0, position: 1, end: 1, completeTo };
+  await progressOf(control).insertOne({ _id: '1/tickets/0', ...progress, updatedAt: completeTo });
+  clock.nowMs += 2_000;
+  const later = await api.get('/v1/tickets', { headers: { 'If-None-Match': before } });
+  expect([later.status, later.headers.get('data-as-of')]).toEqual([304, completeTo.toISOString()]);
+  await given.store(database, 'ticket', [given.ticket({ id: 'ti_2' })]);
+  expect((await api.get('/v1/tickets', { headers: { 'If-None-Match': before } })).status).toBe(200);
+});
+
+it('charges nothing for a 304, which the headers show, yet refuses a key that is over its limit', async () => {
+  const tag = await tagOf('/v1/channels');
+  const ask = () => api.get('/v1/channels', { headers: { 'If-None-Match': tag } });
+  for (let index = 0; index < 5; index += 1) {
+    const answer = await ask();
+    expect([answer.status, answer.headers.get('ratelimit-remaining')]).toEqual([304, '49']);
+  }
+  for (let index = 0; index < 49; index += 1) await api.get('/v1/channels', { method: 'HEAD' });
+  expect((await ask()).status).toBe(429);
+});
+
+it('compresses what is long enough, and decompressed it is the same', async () => {
+  const plain = await api.get('/v1/tickets', { headers: { 'Accept-Encoding': 'identity' } });
+  expect(plain.headers.get('content-encoding')).toBeNull();
+  for (const encoding of ['gzip', 'br']) {
+    const answer = await api.get('/v1/tickets', { headers: { 'Accept-Encoding': encoding } });
+    expect([answer.headers.get('content-encoding'), answer.text]).toEqual([encoding, plain.text]);
+    expect(answer.headers.get('etag')).toBe(plain.headers.get('etag'));
+  }
+  const small = await api.get('/v1/knowledge/qa', {
+    token: tokens.b,
+    headers: { 'Accept-Encoding': 'gzip' },
+  });
+  expect(small.headers.get('content-encoding')).toBeNull();
+});
