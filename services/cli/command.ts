@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { requestIdShape } from '../../shared/runtime/request-traces.ts';
+import { deadLettersUsage, parseDeadLetters, type DeadLettersCommand } from './dead-letters/command.ts';
 
 /** A verb with its options, or what is wrong with the words given. */
 export type Command =
@@ -7,6 +8,7 @@ export type Command =
   | { verb: 'topics create'; partitions: number }
   | { verb: 'status'; json: boolean }
   | { verb: 'trace'; requestId: string; json: boolean }
+  | DeadLettersCommand
   | { fault: string };
 
 export const usage = `Usage: npm run cli -- <verb> [options]
@@ -17,10 +19,13 @@ export const usage = `Usage: npm run cli -- <verb> [options]
                                    dead letters; the watermark.
   trace <Request-Id> [--json]      What is kept of one request to the API: route, parameters, status, duration,
                                    key, organization, replica. Needs the store only.
-`;
+${deadLettersUsage}`;
 
 /** Reads the words behind \`npm run cli --\`. */
 export function parseCommand(words: string[]): Command {
+  const [first, ...others] = words;
+  const wantsHelp = words.includes('--help') || words.includes('-h');
+  if (first === 'dead-letters' && !wantsHelp) return parseDeadLetters(others);
   let parsed;
   try {
     parsed = parseArgs({

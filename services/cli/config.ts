@@ -1,13 +1,21 @@
 import { readConfig, saslRule, type Environment } from '../../shared/runtime/config.ts';
 import { commonSettings, kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
+import { projectorSettings } from '../projector/config.ts';
 
 const logSetting = { LOG_LEVEL: commonSettings.LOG_LEVEL.unwrap().default('error') };
+
+/** For the verbs of the dead letters, which apply records by the projector's rules. */
+export const lettersSettings = {
+  ...storeSettings,
+  ...logSetting,
+  TOPIC_PREFIX: kafkaSettings.TOPIC_PREFIX,
+  TOMBSTONE_DAYS: projectorSettings.TOMBSTONE_DAYS,
+};
 
 /** What the operator's verbs read from the environment; they log warnings and errors only, unless told more. */
 export const cliSettings = {
   ...kafkaSettings,
-  ...storeSettings,
-  ...logSetting,
+  ...lettersSettings,
 };
 
 export const cliConfig = (environment: Environment) => readConfig(cliSettings, environment, saslRule);
@@ -15,3 +23,5 @@ export const cliConfig = (environment: Environment) => readConfig(cliSettings, e
 /** For verbs that ask the store alone. */
 export const storeConfig = (environment: Environment) =>
   readConfig({ ...storeSettings, ...logSetting }, environment);
+
+export const lettersConfig = (environment: Environment) => readConfig(lettersSettings, environment);

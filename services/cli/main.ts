@@ -4,12 +4,15 @@ import { configOrExit } from '../../shared/runtime/config.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, createMongo } from '../../shared/runtime/mongo.ts';
 import { createKafka } from '../projector/kafka.ts';
-import { cliConfig, storeConfig } from './config.ts';
+import { cliConfig, lettersConfig, storeConfig } from './config.ts';
 import { parseCommand, usage, type Command } from './command.ts';
+import { runDeadLetters } from './dead-letters/run.ts';
+import { asJson, type Printed } from './printed.ts';
 import { readStatus } from './status/read.ts';
 import { renderStatus } from './status/render.ts';
 import { createTopics } from './topics.ts';
 import { readTrace, renderTrace } from './trace/trace.ts';
+import { UsageFault } from './usage-fault.ts';
 
 const command = parseCommand(process.argv.slice(2));
 if ('fault' in command) {
@@ -21,12 +24,10 @@ if (command.verb === 'help') {
   process.exit(0);
 }
 
-const asJson = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
-
 type Verb = Exclude<Command, { fault: string } | { verb: 'help' }>;
 
 /** What the verb prints. */
-async function run(command: Verb): Promise<string> {
+async function run(command: Verb): Promise<string | Printed> {
   switch (command.verb) {
     case 'topics create': {
       const { partitions } = command;
@@ -40,6 +41,13 @@ async function run(command: Verb): Promise<string> {
       const { requestId } = command;
       const trace = await withStore((mongo, name) => readTrace(controlDatabase(mongo, name), requestId));
       return command.json ? asJson(trace) : renderTrace(trace);
+    }
+    case 'dead-letters list':
+    case 'dead-letters show':
+    case 'dead-letters redrive':
+    case 'dead-letters purge': {
+      const config = configOrExit(lettersConfig(process.env));
+      return withStore((mongo) => runDeadLetters({ mongo, config, now: () => new Date() }, command));
     }
   }
 }
@@ -69,8 +77,11 @@ async function withStore<T>(use: (mongo: MongoClient, name: string) => Promise<T
 }
 
 try {
-  process.stdout.write(await run(command));
+  const result = await run(command);
+  const { text, exitCode } = typeof result === 'string' ? { text: result, exitCode: 0 } : result;
+  process.stdout.write(text);
+  process.exitCode = exitCode;
 } catch (error) {
   process.stderr.write(`${command.verb} failed: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
+  process.exitCode = error instanceof UsageFault ? 2 : 1;
 }

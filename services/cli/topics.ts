@@ -4,6 +4,12 @@ import { deadLetterTopic } from '../projector/dead-letters/dead-letters.ts';
 import { topicOf } from '../projector/events/topics.ts';
 
 /**
+ * For how long the dead-letter topic keeps its copies, which hold personal data: to be bounded whatever the
+ * brokers' own default is. The letters themselves are in the store.
+ */
+const copiesKeptDays = 7;
+
+/**
  * Creates the topics of the bus (compacted) and the dead-letter topic (kept by time) where they are absent.
  * Topics that are there are left as they are. Gives a line for each.
  */
@@ -16,7 +22,14 @@ export async function createTopics(admin: Admin, prefix: string, partitions: num
       numPartitions: partitions,
       configEntries: [{ name: 'cleanup.policy', value: 'compact' }],
     })),
-    { topic: deadLetterTopic(prefix), numPartitions: partitions },
+    {
+      topic: deadLetterTopic(prefix),
+      numPartitions: partitions,
+      configEntries: [
+        { name: 'cleanup.policy', value: 'delete' },
+        { name: 'retention.ms', value: String(copiesKeptDays * 86_400_000) },
+      ],
+    },
   ];
   const absent = wanted.filter(({ topic }) => !present.has(topic));
   if (absent.length > 0) await admin.createTopics({ topics: absent, waitForLeaders: true });

@@ -1,22 +1,14 @@
-import type { Db } from 'mongodb';
-import type { Producer } from 'kafkajs';
 import type { Kind } from '../../shared/documents/document.ts';
-import { keepDeadLetters, type Rejected } from './dead-letters/dead-letters.ts';
+import type { Rejected } from './dead-letters/dead-letters.ts';
+import { keepDeadLetters, type KeepDeps } from './dead-letters/keep.ts';
 import type { BusRecord, Change, Lapse } from './events/change.ts';
 import { parse } from './events/parse.ts';
 import { topicOf } from './events/topics.ts';
 import { applyChanges } from './materialize/engine.ts';
 import type { Store } from './materialize/store.ts';
 
-export type ApplyDeps = {
-  store: Store;
-  control: Db;
-  producer: Producer;
-  prefix: string;
-  generation: number;
-  tombstoneDays: number;
-  now: () => Date;
-};
+export type ApplyParsedDeps = { store: Store; tombstoneDays: number; now: () => Date };
+export type ApplyDeps = ApplyParsedDeps & KeepDeps;
 
 /** What came of a run of records of one partition. `times` are the events' own, in milliseconds. */
 export type Applied = { events: number; rejected: number; times: number[] };
@@ -31,6 +23,22 @@ export async function applyRecords(
   records: BusRecord[],
   checkpoint: () => void,
 ): Promise<Applied> {
+  const { changes, rejected } = await applyParsed(deps, kind, records, checkpoint);
+  await keepDeadLetters(deps, topicOf(kind, deps.prefix), rejected);
+  return {
+    events: changes.length,
+    rejected: rejected.length,
+    times: changes.map(({ time }) => time.getTime()),
+  };
+}
+
+/** Parses the records and applies what they mean; gives those that the parser or the rules refused. */
+export async function applyParsed(
+  deps: ApplyParsedDeps,
+  kind: Kind,
+  records: BusRecord[],
+  checkpoint: () => void,
+): Promise<{ changes: Change[]; rejected: Rejected[] }> {
   const changes: Change[] = [];
   const rejected: Rejected[] = [];
   const recordOf = new Map<Change | Lapse, BusRecord>();
@@ -48,10 +56,5 @@ export async function applyRecords(
     const record = recordOf.get(change);
     if (record) rejected.push({ record, rejection });
   }
-  await keepDeadLetters(deps, topicOf(kind, deps.prefix), rejected);
-  return {
-    events: changes.length,
-    rejected: rejected.length,
-    times: changes.map(({ time }) => time.getTime()),
-  };
+  return { changes, rejected };
 }

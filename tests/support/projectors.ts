@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Kafka, logLevel, type Admin, type Producer } from 'kafkajs';
 import { MongoClient } from 'mongodb';
-import { pino } from 'pino';
+import { pino, type Logger } from 'pino';
 import { kinds } from '../../shared/documents/document.ts';
 import { createTopics } from '../../services/cli/topics.ts';
 import { projectorConfig } from '../../services/projector/config.ts';
@@ -55,8 +55,10 @@ export type Rig = Awaited<ReturnType<typeof createRig>>;
 export type { Admin, Producer };
 
 /** Runs a projector in this process, as one of the rig's group. */
-export async function runProjector({ config, topics }: Rig) {
-  const logger = pino({ level: config.LOG_LEVEL });
+export async function runProjector(
+  { config, topics }: Pick<Rig, 'config' | 'topics'>,
+  logger: Logger = pino({ level: config.LOG_LEVEL }),
+) {
   const mongo = createMongo(config.MONGODB_URL, 'test');
   const fatal: Error[] = [];
   const projector = await startProjector({

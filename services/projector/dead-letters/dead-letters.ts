@@ -1,8 +1,10 @@
-import { Binary, type Collection, type Db } from 'mongodb';
-import type { Producer } from 'kafkajs';
+import type { Binary, Collection, Db } from 'mongodb';
 import type { BusRecord, Rejection } from '../events/change.ts';
 
-/** A record that could not be applied, as kept for an operator. `value` is raw: redact it wherever it is shown. */
+/**
+ * A record that could not be applied, as kept for an operator. Key, headers and value are as the bus gave
+ * them: redact them wherever they are shown.
+ */
 export type DeadLetter = {
   /** `<topic>/<partition>/<offset>` */
   _id: string;
@@ -11,85 +13,43 @@ export type DeadLetter = {
   offset: number;
   key: Binary | null;
   value: Binary | null;
-  headers: Record<string, string>;
-  /** The record's own time. */
-  timestamp: Date;
+  /** In the order of the record; a name that it repeats stands here as often. */
+  headers: LetterHeader[];
+  /** Documents that hold headers and value where one cannot (see `parts.ts`); 0: they are in this one. */
+  parts: number;
+  /** Of key, headers and value together. */
+  bytes: number;
+  /** The record's own timestamp, in milliseconds. */
+  timestampMs: number;
+  /** The organization that the record names, where that can be read. */
+  orgId: string | null;
   reason: Rejection['reason'];
+  /** Names fields and rules, never values. */
   detail: string;
-  /** When it was first set aside. */
-  time: Date;
+  /** When it was first set aside, and when last. */
+  firstAt: Date;
+  lastAt: Date;
+  /** How often it was set aside: a delivery or a re-drive that fails again adds one. */
+  count: number;
+  /** The generation that it was last set aside by. */
   generation: number;
 };
 
+export type LetterHeader = { name: string; value: Binary | null };
+
 export type Rejected = { record: BusRecord; rejection: Rejection };
 
+/** A piece of what one document cannot hold. */
+export type LetterPart = { _id: string; bytes: Binary };
+
 export const deadLettersOf = (control: Db): Collection<DeadLetter> => control.collection('dead_letters');
+export const letterPartsOf = (control: Db): Collection<LetterPart> => control.collection('dead_letter_parts');
 export const deadLetterTopic = (prefix: string) => `${prefix}dead-letters`;
 
-/**
- * Keeps rejected records of one topic: first in the dead-letter topic, then in the control database, which
- * remembers that both are done. Kept before the offset is committed, so that none is ever lost; a record that
- * comes again is kept once.
- */
-export async function keepDeadLetters(
-  deps: { control: Db; producer: Producer; prefix: string; generation: number; now: () => Date },
-  topic: string,
-  rejected: Rejected[],
-): Promise<number> {
-  if (rejected.length === 0) return 0;
-  const letters = rejected.map((item) => letter(deps, topic, item));
-  const collection = deadLettersOf(deps.control);
-  const known = await collection
-    .find({ _id: { $in: letters.map(({ _id }) => _id) } }, { projection: { _id: 1 } })
-    .toArray();
-  const ids = new Set(known.map(({ _id }) => _id));
-  const fresh = letters.filter(({ _id }) => !ids.has(_id));
-  if (fresh.length === 0) return 0;
-  await deps.producer.send({ topic: deadLetterTopic(deps.prefix), messages: fresh.map(message) });
-  await collection.bulkWrite(
-    fresh.map(({ _id, ...rest }) => ({
-      updateOne: { filter: { _id }, update: { $setOnInsert: rest }, upsert: true },
-    })),
-    { ordered: false },
-  );
-  return fresh.length;
-}
-
-function letter(
-  { generation, now }: { generation: number; now: () => Date },
-  topic: string,
-  { record, rejection }: Rejected,
-): DeadLetter {
-  const { partition, offset, timestampMs } = record.position;
-  const headers = Object.entries(record.headers).map(([name, value]) => [
-    name,
-    String([value].flat()[0] ?? ''),
+/** Creates the indexes of the dead letters that are absent. */
+export async function ensureLetterIndexes(control: Db): Promise<void> {
+  await deadLettersOf(control).createIndexes([
+    { name: 'lastAt', key: { lastAt: -1, _id: -1 } },
+    { name: 'topicLastAt', key: { topic: 1, lastAt: -1, _id: -1 } },
   ]);
-  return {
-    _id: `${topic}/${partition}/${offset}`,
-    topic,
-    partition,
-    offset,
-    key: record.key && new Binary(record.key),
-    value: record.value && new Binary(record.value),
-    headers: Object.fromEntries(headers) as Record<string, string>,
-    timestamp: new Date(timestampMs),
-    ...rejection,
-    time: now(),
-    generation,
-  };
 }
-
-const message = (item: DeadLetter) => ({
-  key: item.key && Buffer.from(item.key.buffer),
-  value: item.value && Buffer.from(item.value.buffer),
-  headers: {
-    ...item.headers,
-    'dead-letter-topic': item.topic,
-    'dead-letter-partition': String(item.partition),
-    'dead-letter-offset': String(item.offset),
-    'dead-letter-reason': item.reason,
-    'dead-letter-detail': item.detail,
-    'dead-letter-time': item.time.toISOString(),
-  },
-});

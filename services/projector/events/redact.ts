@@ -49,7 +49,8 @@ const shapes: { [S in Shown]?: RegExp } = {
   color: /^#[0-9a-fA-F]{6}$/,
 };
 
-function redactText(value: string, shown: Shown): string {
+/** A text for an operator's eyes, by how its field may be shown. */
+export function redactText(value: string, shown: Shown): string {
   if (parseInstant(value) || shapes[shown]?.test(value)) return value;
   return `[redacted ${value.length} chars]`;
 }

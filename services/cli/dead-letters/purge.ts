@@ -1,0 +1,29 @@
+import { deadLetterTopic } from '../../projector/dead-letters/dead-letters.ts';
+import { removeLetters } from '../../projector/dead-letters/parts.ts';
+import { asJson, type Printed } from '../printed.ts';
+import { UsageFault } from '../usage-fault.ts';
+import type { DeadLettersCommand } from './command.ts';
+import { countSelected, selected, type LettersDeps } from './select.ts';
+
+/** `confirm` asks whoever sits at the terminal; null where nobody does. */
+export type PurgeDeps = LettersDeps & { confirm: ((question: string) => Promise<boolean>) | null };
+
+/** Removes letters for good; their copies on the dead-letter topic stay until its retention ends them. */
+export async function purgeLetters(
+  deps: PurgeDeps,
+  { selection, yes, json }: Extract<DeadLettersCommand, { verb: 'dead-letters purge' }>,
+): Promise<Printed> {
+  const count = await countSelected(deps, selection);
+  if (!yes) {
+    if (!deps.confirm)
+      throw new UsageFault('dead-letters purge needs --yes where no terminal is there to ask');
+    const question = `Delete ${count} dead letters for good? They cannot be re-driven afterwards. [y/N] `;
+    if (!(await deps.confirm(question))) return { text: 'nothing was deleted\n', exitCode: 1 };
+  }
+  let purged = 0;
+  for await (const stubs of selected(deps, selection)) purged += await removeLetters(deps.control, stubs);
+  const topic = deadLetterTopic(deps.prefix);
+  const text = `${purged} dead letters deleted; copies on ${topic} stay until the topic's retention ends them\n`;
+  const isShort = 'ids' in selection && purged < selection.ids.length;
+  return { text: json ? asJson({ purged }) : text, exitCode: isShort ? 1 : 0 };
+}

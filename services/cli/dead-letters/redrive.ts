@@ -1,0 +1,70 @@
+import { deadLettersOf } from '../../projector/dead-letters/dead-letters.ts';
+import { redrive, type Redriven, type RedriveDeps } from '../../projector/dead-letters/redrive.ts';
+import { asJson, type Printed } from '../printed.ts';
+import type { DeadLettersCommand } from './command.ts';
+import { countSelected, selected } from './select.ts';
+
+/** `progress` is told how many letters are done, of how many. */
+export type RedriveVerbDeps = RedriveDeps & { progress: (done: number, total: number) => void };
+
+/** So many of the letters that are refused are named; the rest are counted, and `list` has them. */
+const refusalsShownMax = 100;
+
+type Summary = {
+  dryRun: boolean;
+  letters: number;
+  applied: number;
+  superseded: number;
+  refused: number;
+  refusals: Extract<Redriven, { outcome: 'refused' }>[];
+  notFound: string[];
+};
+
+export async function redriveLetters(
+  deps: RedriveVerbDeps,
+  { selection, dryRun, json }: Extract<DeadLettersCommand, { verb: 'dead-letters redrive' }>,
+): Promise<Printed> {
+  const total = await countSelected(deps, selection);
+  const counts = { letters: 0, applied: 0, superseded: 0, refused: 0 };
+  const summary: Summary = { dryRun, ...counts, refusals: [], notFound: [] };
+  const missing = new Set('ids' in selection ? selection.ids : []);
+  for await (const stubs of selected(deps, selection)) {
+    const ids = stubs.map(({ _id }) => _id);
+    const letters = await deadLettersOf(deps.control)
+      .find({ _id: { $in: ids } })
+      .toArray();
+    const results = await redrive(deps, letters, { dryRun }).catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      const span = `${ids.length} letters from ${ids[0] ?? ''} on`;
+      throw new Error(`${span}: ${reason}. ${summary.letters} were done before; run it again for the rest`);
+    });
+    for (const result of results) add(summary, result);
+    for (const id of ids) missing.delete(id);
+    deps.progress(summary.letters, total);
+  }
+  summary.notFound = [...missing];
+  const exitCode = summary.refused > 0 || summary.notFound.length > 0 ? 1 : 0;
+  return { text: json ? asJson(summary) : render(summary), exitCode };
+}
+
+function add(summary: Summary, result: Redriven): void {
+  summary.letters += 1;
+  summary[result.outcome] += 1;
+  if (result.outcome !== 'refused' || summary.refusals.length >= refusalsShownMax) return;
+  summary.refusals.push(result);
+}
+
+function render(summary: Summary): string {
+  const { dryRun, letters, applied, superseded, refused, refusals, notFound } = summary;
+  const would = dryRun ? 'would be ' : '';
+  const more = refused - refusals.length;
+  return [
+    `${letters} dead letters: ${applied} ${would}applied, ${superseded} ${would}superseded (that version or a ` +
+      `later one is there already), ${refused} ${would}refused`,
+    ...(dryRun ? ['A dry run: nothing was changed.'] : []),
+    ...refusals.map(({ id, reason, detail }) => `  ${id}  ${reason}: ${detail}`),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+    ...notFound.map((id) => `  ${id}  there is no such dead letter`),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,83 @@
+import { Binary, type Db, type Filter } from 'mongodb';
+import { kinds } from '../../../shared/documents/document.ts';
+import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/dead-letters.ts';
+import { topicOf } from '../../projector/events/topics.ts';
+import { UsageFault } from '../usage-fault.ts';
+import type { LetterFilter, Selection } from './command.ts';
+
+export type LettersDeps = { control: Db; prefix: string };
+
+/** The store's form of a filter; a topic that the bus does not have is a fault of the words. */
+export function storeFilter(
+  { topic, reason, key, orgId, since, until }: LetterFilter,
+  prefix: string,
+): Filter<DeadLetter> {
+  const topics = kinds.map((kind) => topicOf(kind, prefix));
+  if (topic !== undefined && !topics.includes(topic)) {
+    throw new UsageFault(`--topic: the bus has no topic ${topic}; it has ${topics.join(', ')}`);
+  }
+  const lastAt = { ...(since && { $gte: since }), ...(until && { $lt: until }) };
+  return {
+    ...(topic !== undefined && { topic }),
+    ...(reason !== undefined && { reason }),
+    ...(key !== undefined && { key: new Binary(Buffer.from(key)) }),
+    ...(orgId !== undefined && { orgId }),
+    ...(since || until ? { lastAt } : {}),
+  };
+}
+
+/** Enough of a letter to find, weigh and remove it. */
+export type LetterStub = Pick<DeadLetter, '_id' | 'parts' | 'bytes'>;
+
+/** Letters and bytes that are worked on at a time; one larger letter is a chunk of its own. */
+const lettersPerChunk = 200;
+const bytesPerChunk = 4 * 1024 * 1024;
+
+/**
+ * The letters selected, each once, in chunks of bounded size, in the order of their ids; those that come in
+ * behind are met, those that stay where they are do not come again.
+ */
+export async function* selected(
+  { control, prefix }: LettersDeps,
+  selection: Selection,
+): AsyncGenerator<LetterStub[]> {
+  const isById = 'ids' in selection;
+  const filter = isById ? { _id: { $in: selection.ids } } : storeFilter(selection.filter, prefix);
+  let left = isById ? selection.ids.length : selection.limit;
+  let after = '';
+  while (left > 0) {
+    const found = await deadLettersOf(control)
+      .find({ $and: [filter, { _id: { $gt: after } }] })
+      .project<LetterStub>({ parts: 1, bytes: 1 })
+      .sort({ _id: 1 })
+      .limit(Math.min(left, lettersPerChunk))
+      .toArray();
+    const last = found.at(-1);
+    if (!last) return;
+    yield* weighed(found);
+    after = last._id;
+    left -= found.length;
+  }
+}
+
+function* weighed(stubs: LetterStub[]): Generator<LetterStub[]> {
+  let chunk: LetterStub[] = [];
+  let bytes = 0;
+  for (const stub of stubs) {
+    if (chunk.length > 0 && bytes + stub.bytes > bytesPerChunk) {
+      yield chunk;
+      chunk = [];
+      bytes = 0;
+    }
+    chunk.push(stub);
+    bytes += stub.bytes;
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+/** How many letters are selected. */
+export async function countSelected({ control, prefix }: LettersDeps, selection: Selection): Promise<number> {
+  const filter = 'ids' in selection ? { _id: { $in: selection.ids } } : storeFilter(selection.filter, prefix);
+  const count = await deadLettersOf(control).countDocuments(filter);
+  return 'ids' in selection ? count : Math.min(count, selection.limit);
+}

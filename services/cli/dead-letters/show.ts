@@ -1,0 +1,60 @@
+import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/dead-letters.ts';
+import { buffer } from '../../projector/dead-letters/letter.ts';
+import { readParts } from '../../projector/dead-letters/parts.ts';
+import { redactHeaders } from '../../projector/events/redact-headers.ts';
+import { redactRecord } from '../../projector/events/redact.ts';
+import { asJson, type Printed } from '../printed.ts';
+import type { DeadLettersCommand } from './command.ts';
+import type { LettersDeps } from './select.ts';
+import { shownLetter } from './shown.ts';
+
+/** `warn` is told what the raw bytes may hold; stdout then has nothing but them. */
+export type ShowDeps = LettersDeps & { warn: (line: string) => void };
+
+export async function showLetter(
+  deps: ShowDeps,
+  { id, raw, json }: Extract<DeadLettersCommand, { verb: 'dead-letters show' }>,
+): Promise<Printed> {
+  const found = await deadLettersOf(deps.control).findOne({ _id: id });
+  if (!found) throw new Error(`there is no dead letter ${id}: never set aside, re-driven or purged`);
+  const letter = await readParts(deps.control, found);
+  if (!letter) throw new Error(`the bytes of ${id} are gone: its removal was broken off; purge it`);
+  if (raw) return showRaw(deps, letter, json);
+  const headers = redactHeaders(letter.headers.map(({ name, value }) => ({ name, value: buffer(value) })));
+  const shown = { ...shownLetter(letter, deps.prefix), headers, value: redactRecord(buffer(letter.value)) };
+  return { text: json ? asJson(shown) : render(shown), exitCode: 0 };
+}
+
+type Shown = ReturnType<typeof shownLetter> & { headers: { name: string; value: string }[]; value: string };
+
+function render(shown: Shown): string {
+  const rows: [string, string][] = [
+    ['record', shown.id],
+    ['key', shown.key],
+    ['org', shown.orgId ?? 'not told'],
+    ['timestamp', shown.recordAt ?? 'none'],
+    ['size', `${shown.bytes} bytes`],
+    ['reason', shown.reason],
+    ['detail', shown.detail],
+    ['set aside', `${shown.count}×, first ${shown.firstAt}, last ${shown.lastAt}`],
+    ['generation', String(shown.generation)],
+    ...shown.headers.map(({ name, value }): [string, string] => ['header', `${name}: ${value}`]),
+  ];
+  const lines = rows.map(([name, value]) => `${name.padEnd(12)}${value}`);
+  return [...lines, '', shown.value, ''].join('\n');
+}
+
+function showRaw({ warn }: ShowDeps, letter: DeadLetter, json: boolean): Printed {
+  warn('These are the bytes as the bus carried them: they may hold personal data and secrets.');
+  const value = buffer(letter.value);
+  if (!json) {
+    if (value === null) warn('The record has no value (null).');
+    return { text: value ?? '', exitCode: 0 };
+  }
+  const base64 = (bytes: DeadLetter['key']) => buffer(bytes)?.toString('base64') ?? null;
+  const { _id: id, topic, partition, offset, timestampMs } = letter;
+  const headers = letter.headers.map((header) => ({ name: header.name, value: base64(header.value) }));
+  const record = { key: base64(letter.key), headers, value: base64(letter.value) };
+  const text = asJson({ id, topic, partition, offset, timestampMs, encoding: 'base64', ...record });
+  return { text, exitCode: 0 };
+}

@@ -1,0 +1,78 @@
+import { Binary } from 'mongodb';
+import { prefixedId } from '../../../shared/documents/fields.ts';
+import type { BusRecord } from '../events/change.ts';
+import { readContent } from '../events/content-mode.ts';
+import type { DeadLetter, LetterHeader, Rejected } from './dead-letters.ts';
+
+/** The letter of a record that is set aside for the first time. */
+export function letterOf(
+  { generation, now }: { generation: number; now: () => Date },
+  topic: string,
+  { record, rejection }: Rejected,
+): DeadLetter {
+  const { partition, offset, timestampMs } = record.position;
+  const headers = headersOf(record);
+  const at = now();
+  return {
+    _id: letterId(topic, record),
+    topic,
+    partition,
+    offset,
+    key: binary(record.key),
+    value: binary(record.value),
+    headers,
+    parts: 0,
+    bytes: sizeOf(record, headers),
+    timestampMs,
+    orgId: orgIdOf(record),
+    ...rejection,
+    firstAt: at,
+    lastAt: at,
+    count: 1,
+    generation,
+  };
+}
+
+/** The record of a letter, as `parse` was given it. */
+export function recordOf({ key, value, headers, partition, offset, timestampMs }: DeadLetter): BusRecord {
+  const byName = Map.groupBy(headers, ({ name }) => name);
+  // The bus may give a header no value at all; `parse` is there to pass over it.
+  const given = [...byName].map(([name, some]) => [name, some.map((header) => buffer(header.value))]);
+  return {
+    key: buffer(key),
+    value: buffer(value),
+    headers: Object.fromEntries(given) as BusRecord['headers'],
+    position: { partition, offset, timestampMs },
+  };
+}
+
+export const letterId = (topic: string, { position }: BusRecord): string =>
+  `${topic}/${position.partition}/${position.offset}`;
+
+export const buffer = (bytes: Binary | null): Buffer | null => bytes && Buffer.from(bytes.value());
+const binary = (bytes: Buffer | null): Binary | null => bytes && new Binary(bytes);
+
+/** kafkajs mixes members of `Object.prototype` into headers of their names: what holds no bytes is left out. */
+function headersOf({ headers }: BusRecord): LetterHeader[] {
+  return Object.entries(headers).flatMap(([name, content]) =>
+    ([content].flat() as unknown[]).flatMap((value): LetterHeader[] => {
+      if (value === null) return [{ name, value: null }];
+      if (typeof value === 'string') return [{ name, value: new Binary(Buffer.from(value)) }];
+      return value instanceof Uint8Array ? [{ name, value: new Binary(value) }] : [];
+    }),
+  );
+}
+
+const sizeOf = ({ key, value }: BusRecord, headers: LetterHeader[]): number =>
+  headers.reduce(
+    (sum, header) => sum + Buffer.byteLength(header.name) + (header.value?.position ?? 0),
+    (key?.length ?? 0) + (value?.length ?? 0),
+  );
+
+const orgIdRule = prefixedId('org_');
+
+function orgIdOf(record: BusRecord): string | null {
+  const content = readContent(record);
+  if (content === 'tombstone' || 'rejected' in content) return null;
+  return orgIdRule.safeParse(content.attributes.orgid).data ?? null;
+}

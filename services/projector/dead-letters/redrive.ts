@@ -1,0 +1,129 @@
+import type { Db } from 'mongodb';
+import type { Kind } from '../../../shared/documents/document.ts';
+import { activeGeneration } from '../../../shared/runtime/generation.ts';
+import { applyParsed, type ApplyParsedDeps } from '../apply.ts';
+import type { BusRecord, Change, Rejection } from '../events/change.ts';
+import { parse } from '../events/parse.ts';
+import { kindOfTopic } from '../events/topics.ts';
+import { evolve, type Entity } from '../materialize/evolve.ts';
+import { projections } from '../projections/projections.ts';
+import { deadLettersOf, type DeadLetter } from './dead-letters.ts';
+import { setAsideAgain } from './keep.ts';
+import { recordOf } from './letter.ts';
+import { readParts, removeLetters } from './parts.ts';
+
+export type RedriveDeps = ApplyParsedDeps & { control: Db; prefix: string; generation: number };
+
+/**
+ * What a re-drive makes of a letter: `applied` it has changed its entity, `superseded` a later version or the
+ * same one is there, `refused` it is kept.
+ */
+export type Redriven = { id: string } & (
+  { outcome: 'applied' | 'superseded' } | { outcome: 'refused'; reason: string; detail: string }
+);
+
+type Opened = { letter: DeadLetter; record: BusRecord };
+
+/**
+ * Gives letters to the parser and the guards that the bus's records go through, on the active generation. It
+ * touches no offset and may run beside any number of projectors: every write is a compare-and-set, and a
+ * letter keeps its record's place in the log, so that none rewinds its entity. Letters whose effect is durable
+ * are removed; the others stay, counted once more. A dry run changes nothing and tells what is likely.
+ */
+export async function redrive(
+  deps: RedriveDeps,
+  letters: DeadLetter[],
+  { dryRun }: { dryRun: boolean },
+): Promise<Redriven[]> {
+  const results: Redriven[] = [];
+  for (const [topic, some] of Map.groupBy(letters, (letter) => letter.topic)) {
+    const kind = kindOfTopic(topic, deps.prefix);
+    if (kind) results.push(...(await redriveKind(deps, kind, some, dryRun)));
+    else results.push(...some.map((letter) => foreign(letter, deps.prefix)));
+  }
+  return results;
+}
+
+const foreign = ({ _id, topic }: DeadLetter, prefix: string): Redriven => ({
+  id: _id,
+  outcome: 'refused',
+  reason: 'unknown_topic',
+  detail: `${topic} is not a topic of the bus under the prefix ${prefix}`,
+});
+
+async function redriveKind(
+  deps: RedriveDeps,
+  kind: Kind,
+  letters: DeadLetter[],
+  dryRun: boolean,
+): Promise<Redriven[]> {
+  const ordered = letters.toSorted((a, b) => a.partition - b.partition || a.offset - b.offset);
+  const results: Redriven[] = [];
+  const opened: Opened[] = [];
+  for (const letter of ordered) {
+    const whole = await readParts(deps.control, letter);
+    if (whole) opened.push({ letter, record: recordOf(whole) });
+    else results.push({ id: letter._id, outcome: 'refused', reason: letter.reason, detail: partsGone });
+  }
+  const expected = await foresee(deps, kind, opened);
+  if (!dryRun) await apply(deps, kind, opened, expected);
+  return [...results, ...expected.values()];
+}
+
+const partsGone = 'its bytes are gone: it was being removed when that was broken off; purge it';
+
+/** Applies the letters, and corrects what was expected by what came of it. */
+async function apply(
+  deps: RedriveDeps,
+  kind: Kind,
+  opened: Opened[],
+  expected: Map<BusRecord, Redriven>,
+): Promise<void> {
+  const records = opened.map(({ record }) => record);
+  const { rejected } = await applyParsed(deps, kind, records, () => undefined);
+  const rejections = new Map(rejected.map(({ record, rejection }) => [record, rejection]));
+  if ((await activeGeneration(deps.control)) !== deps.generation) {
+    throw new Error('another generation has become the active one meanwhile; run it again for that one');
+  }
+  const operations = rejected.map(({ record, rejection }) =>
+    setAsideAgain(deps, idOf(opened, record), rejection),
+  );
+  if (operations.length > 0) await deadLettersOf(deps.control).bulkWrite(operations, { ordered: false });
+  await removeLetters(
+    deps.control,
+    opened.filter(({ record }) => !rejections.has(record)).map(({ letter }) => letter),
+  );
+  for (const { letter, record } of opened) {
+    const rejection = rejections.get(record);
+    if (rejection) expected.set(record, { id: letter._id, outcome: 'refused', ...rejection });
+    else if (expected.get(record)?.outcome === 'refused')
+      expected.set(record, { id: letter._id, outcome: 'applied' });
+  }
+}
+
+const idOf = (opened: Opened[], record: BusRecord) =>
+  opened.find((item) => item.record === record)?.letter._id ?? '';
+
+/** What each letter would do to its entity as that is stored now; the same rules, without a write. */
+async function foresee(
+  { store, now, tombstoneDays }: RedriveDeps,
+  kind: Kind,
+  opened: Opened[],
+): Promise<Map<BusRecord, Redriven>> {
+  const parsed = opened.map((item) => ({ ...item, result: parse(kind, item.record) }));
+  const ids = new Set(parsed.flatMap(({ result }) => ('change' in result ? [result.change.id] : [])));
+  const stored = ids.size > 0 ? await store.read(kind, [...ids]) : [];
+  const entities = new Map<string, Entity | null>(stored.map((document) => [document._id, document]));
+  const rules = { deletionIsFinal: projections[kind].deletionIsFinal, now: now(), tombstoneDays };
+  const step = (change: Change): { outcome: 'applied' | 'superseded' } | Rejection => {
+    const next = evolve(entities.get(change.id) ?? null, change, rules);
+    entities.set(change.id, next.entity);
+    return next.rejected ?? { outcome: next.changed ? 'applied' : 'superseded' };
+  };
+  return new Map(
+    parsed.map(({ letter, record, result }): [BusRecord, Redriven] => {
+      const come = 'change' in result ? step(result.change) : result.rejected;
+      return [record, { id: letter._id, ...('outcome' in come ? come : { outcome: 'refused', ...come }) }];
+    }),
+  );
+}

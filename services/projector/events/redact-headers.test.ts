@@ -1,0 +1,42 @@
+import { redactHeaders, redactKey } from './redact-headers.ts';
+
+const valueOf = (name: string, value: string | Buffer) =>
+  redactHeaders([{ name, value: Buffer.from(value) }])[0]?.value;
+
+test.each([
+  ['content-type', 'application/cloudevents+json; charset=utf-8'],
+  ['CE_Type', 'support.contact.updated.v1'],
+  ['ce_subject', 'con_1'],
+  ['ce_orgid', 'org_1'],
+  ['ce_entityversion', '17'],
+  ['ce_time', '2026-05-04T03:02:01Z'],
+])('the header %s is shown where it reads as it should', (name, value) => {
+  expect(valueOf(name, value)).toBe(value);
+});
+
+test.each([
+  ['content-type', 'text/jane@example.com'],
+  ['ce_subject', 'jane@example.com'],
+  ['ce_entityversion', 'svc_live_1'],
+  ['ce_tokenSha256', '2026-05-04T03:02:01Z'],
+  ['ce_name', 'Jane'],
+  ['authorization', 'svc_live_1'],
+  ['ce_type', Buffer.from([0xff, 0xfe])],
+])('the header %s is measured only where it holds %p', (name, value) => {
+  expect(valueOf(name, value)).toBe(`<${value.length} bytes>`);
+});
+
+test('a name that is not like one of a header is measured only', () => {
+  expect(redactHeaders([{ name: 'jane@example.com', value: null }])).toEqual([
+    { name: '<16 bytes>', value: 'null' },
+  ]);
+});
+
+test('a key is shown where it is an id of the kind, without what a name or an address has', () => {
+  expect(redactKey('contact', Buffer.from('con_1'))).toBe('con_1');
+  expect(redactKey('contact', Buffer.from('tag_1'))).toBe('<5 bytes>');
+  expect(redactKey('tag', Buffer.from('jane@example.com'))).toBe('<16 bytes>');
+  expect(redactKey('tag', Buffer.from([0xff]))).toBe('<1 bytes>');
+  expect(redactKey(null, Buffer.from('con_1'))).toBe('<5 bytes>');
+  expect(redactKey('contact', null)).toBe('null');
+});
