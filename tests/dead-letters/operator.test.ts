@@ -1,0 +1,203 @@
+import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { deadLettersOf } from '../../services/projector/dead-letters/dead-letters.ts';
+import { keepDeadLetters } from '../../services/projector/dead-letters/keep.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { created } from '../support/entities.ts';
+import { encode, type Event, type Produced } from '../support/events.ts';
+import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
+import { startService } from '../support/service.ts';
+
+describe("the operator's verbs for dead letters, beside a running projector", () => {
+  let rig: Rig;
+  let projector: Awaited<ReturnType<typeof runProjector>>;
+
+  beforeAll(async () => {
+    rig = await createRig(1);
+    projector = await runProjector(rig);
+  }, 120_000);
+
+  afterAll(async () => {
+    await projector.stop();
+    await rig.close();
+  }, 120_000);
+
+  const topic = (kind: Event['kind']) => topicOf(kind, rig.config.TOPIC_PREFIX);
+  const publish = (kind: Event['kind'], messages: Produced[]) =>
+    rig.producer.send({ topic: topic(kind), messages });
+  const settled = () => applied(rig, () => projector.fatal);
+  const find = (kind: Event['kind'], id: string) => collectionOf(rig.database, kind).findOne({ _id: id });
+  const letterOf = (id: string) => deadLettersOf(rig.control).findOne({ _id: id });
+
+  /** Runs the verb as a process; gives its exit code and what it printed. */
+  const cli = async (...words: string[]) => {
+    const service = startService('cli', rig.environment, ['dead-letters', ...words]);
+    const code = await service.exited;
+    return { code, text: service.stdout(), errors: service.stderr() };
+  };
+  const json = async (...words: string[]) => {
+    const { text } = await cli(...words, '--json');
+    return JSON.parse(text) as Record<string, unknown>;
+  };
+
+  /** A letter whose bytes this version accepts: set aside by another one, at this place of the log. */
+  const setAside = async (event: Event, offset: number) => {
+    const { key, value, headers } = encode(event, 'binary');
+    const position = { partition: 7, offset, timestampMs: 1_700_000_000_123 };
+    const record = {
+      key: Buffer.from(key),
+      value: value === null ? null : Buffer.from(value),
+      headers,
+      position,
+    };
+    const { control, producer, config } = rig;
+    await keepDeadLetters(
+      { control, producer, prefix: config.TOPIC_PREFIX, generation: 1, now: () => new Date() },
+      topic(event.kind),
+      [{ record, rejection: { reason: 'unknown_type', detail: 'type: must be another' } }],
+    );
+    return `${topic(event.kind)}/7/${offset}`;
+  };
+
+  /** What the group has committed, once that is all that there is. */
+  const committed = async () => {
+    for (;;) {
+      const offsets = await rig.admin.fetchOffsets({
+        groupId: rig.config.CONSUMER_GROUP,
+        topics: rig.topics,
+      });
+      const open = await Promise.all(
+        offsets.map(async ({ topic: name, partitions }) => {
+          const ends = await rig.admin.fetchTopicOffsets(name);
+          return ends.some(({ partition, high }) => {
+            const at = partitions.find((item) => item.partition === partition)?.offset ?? '-1';
+            return Number(high) > Math.max(0, Number(at));
+          });
+        }),
+      );
+      if (!open.includes(true)) return offsets;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  };
+
+  test('a rejected record is listed and shown without what names a person, and raw when asked for', async () => {
+    // given a record of a version to come, full of what nobody may see, and a valid one behind it
+    const poisoned = encode(created('channel', 'chan_p'), 'structured');
+    const value = String(poisoned.value).replace('created.v1', 'created.v2');
+    const headers = { ...poisoned.headers, 'x-by': 'jane@example.com' };
+    await publish('channel', [
+      { ...poisoned, value, headers },
+      encode(created('channel', 'chan_p'), 'binary'),
+    ]);
+    await publish('tag', [{ key: 'joe@example.com', value: '{"name":"Joe"', headers: {} }]);
+    await settled();
+    // then the valid one is there, and the others are in the list, the last one first
+    expect((await find('channel', 'chan_p'))?.version).toBe(1);
+    const list = await cli('list');
+    expect(list.code).toBe(0);
+    expect(list.text).toContain(`2 shown of 2:`);
+    const lines = list.text.split('\n').filter((line) => line.includes('×'));
+    expect(lines.toSorted().reverse()).toEqual(lines);
+    expect(list.text).toMatch(/channels\/0\/0 {2}key chan_p {2}org_1 {2}1× {2}unknown_type: type: must be/);
+    expect(list.text).toMatch(/tags\/0\/0 {2}key <15 bytes> {2}no org {2}1× {2}not_json/);
+    expect(await json('list', '--org', 'org_1')).toMatchObject({ total: 1, letters: [{ key: 'chan_p' }] });
+    expect(await json('list', '--key', 'joe@example.com')).toMatchObject({ total: 1 });
+    expect(await json('list', '--until', '2026-01-01T00:00:00Z')).toMatchObject({ total: 0, letters: [] });
+    // and one of them shows what places it, nothing else
+    const shown = await cli('show', `${topic('channel')}/0/0`);
+    expect(shown.code).toBe(0);
+    for (const kept of [
+      'chan_p',
+      'org_1',
+      'unknown_type',
+      'created.v2',
+      'x-by: <16 bytes>',
+      'cloudevents+json',
+    ]) {
+      expect(shown.text).toContain(kept);
+    }
+    const asJson = JSON.stringify(await json('show', `${topic('channel')}/0/0`));
+    for (const secret of ['SECRET', 'example.com', 'Support']) {
+      for (const text of [list.text, shown.text, asJson]) expect(text).not.toContain(secret);
+    }
+    // and raw, with a warning that stays out of the bytes
+    const raw = await cli('show', `${topic('channel')}/0/0`, '--raw');
+    expect(raw.text).toBe(value);
+    expect(raw.errors).toContain('personal data and secrets');
+    const whole = await json('show', `${topic('channel')}/0/0`, '--raw');
+    expect(Buffer.from(String(whole.value), 'base64').toString()).toBe(value);
+  }, 60_000);
+
+  test('a re-drive applies what is accepted now, keeps what is not, and moves no offset', async () => {
+    // given letters that are accepted now, one of an entity that has moved on, and one that still is not
+    await publish('contact', [
+      encode(created('contact', 'con_moved', { name: 'Now' }, 5), 'structured'),
+      encode(created('contact', 'con_org'), 'structured'),
+      { key: 'con_bad', value: '{', headers: {} },
+      encode({ ...created('contact', 'con_org', { name: 'Other' }, 2), orgId: 'org_2' }, 'structured'),
+    ]);
+    await settled();
+    const fresh = await setAside(created('contact', 'con_fresh', { name: 'Fresh' }), 41);
+    const stale = await setAside(created('contact', 'con_moved', { name: 'Then' }, 4), 42);
+    const [bad, org] = [`${topic('contact')}/0/2`, `${topic('contact')}/0/3`];
+    // and the entity that was another organization's is forgotten
+    await collectionOf(rig.database, 'contact').deleteOne({ _id: 'con_org' });
+    const [before, moved] = [await committed(), await find('contact', 'con_moved')];
+    // when a dry run is made, then it tells and changes nothing
+    const counts = { letters: 4, applied: 2, superseded: 1, refused: 1 };
+    expect(await json('redrive', '--topic', topic('contact'), '--dry-run')).toMatchObject(counts);
+    expect(await find('contact', 'con_fresh')).toBeNull();
+    expect(await letterOf(bad)).toMatchObject({ count: 1 });
+    // when they are re-driven
+    const { code, text } = await cli('redrive', '--topic', topic('contact'));
+    expect(code).toBe(1);
+    expect(text).toContain('4 dead letters: 2 applied, 1 superseded');
+    expect(text).toContain(`${bad}  not_json`);
+    // then each had its effect, from its own place in the log
+    expect(await find('contact', 'con_fresh')).toMatchObject({
+      own: { name: 'Fresh' },
+      at: { partition: 7, offset: 41, timestampMs: 1_700_000_000_123 },
+    });
+    expect(await find('contact', 'con_org')).toMatchObject({ orgId: 'org_2', own: { name: 'Other' } });
+    expect(await find('contact', 'con_moved')).toEqual(moved);
+    for (const id of [fresh, stale, org]) expect(await letterOf(id)).toBeNull();
+    expect(await letterOf(bad)).toMatchObject({ count: 2, reason: 'not_json' });
+    expect(await committed()).toEqual(before);
+    // and a letter that is not there any more is named
+    const gone = await cli('redrive', fresh);
+    expect(gone).toMatchObject({
+      code: 1,
+      text: expect.stringContaining('there is no such dead letter') as string,
+    });
+  }, 60_000);
+
+  test('a purge removes what is selected, and only when it is told to', async () => {
+    await setAside(created('tag', 'tag_1'), 51);
+    await setAside(created('tag', 'tag_2'), 52);
+    const all = await deadLettersOf(rig.control).countDocuments();
+    const unsure = await cli('purge', '--topic', topic('tag'));
+    expect(unsure).toMatchObject({ code: 2, errors: expect.stringContaining('--yes') as string });
+    expect(await deadLettersOf(rig.control).countDocuments()).toBe(all);
+    expect(
+      await json('purge', '--topic', topic('tag'), '--reason', 'unknown_type', '--limit', '1', '--yes'),
+    ).toEqual({
+      purged: 1,
+    });
+    const done = await cli('purge', `${topic('tag')}/7/52`, '--yes');
+    expect(done).toMatchObject({ code: 0, text: expect.stringContaining('retention') as string });
+    expect(await deadLettersOf(rig.control).countDocuments()).toBe(all - 2);
+    expect((await cli('purge', '--all', '--yes')).text).toContain(`${all - 2} dead letters deleted`);
+    expect((await cli('list')).text).toBe('no dead letters');
+  }, 60_000);
+
+  test('wrong words are answered with what is wrong, and what is not there with exit code 1', async () => {
+    expect(await cli('redrive')).toMatchObject({ code: 2 });
+    expect(await cli('list', '--topic', 'support.orders')).toMatchObject({
+      code: 2,
+      errors: expect.stringContaining(topic('ticket')) as string,
+    });
+    expect(await cli('show', `${topic('tag')}/0/99`)).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('there is no dead letter') as string,
+    });
+  }, 60_000);
+});

@@ -1,0 +1,105 @@
+import { ConfigResourceTypes } from 'kafkajs';
+import { pino, type Logger } from 'pino';
+import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { progressOf } from '../../shared/runtime/generation.ts';
+import { deadLettersOf, deadLetterTopic } from '../../services/projector/dead-letters/dead-letters.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { created } from '../support/entities.ts';
+import { encode } from '../support/events.ts';
+import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
+import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
+
+/** A logger, and a promise of the next time that a step could not be applied. */
+function listeningLogger(): { logger: Logger; failed: () => Promise<void> } {
+  const waiting: (() => void)[] = [];
+  const write = (line: string) => {
+    if (line.includes('could not apply')) for (const tell of waiting.splice(0)) tell();
+  };
+  return {
+    logger: pino({ level: 'error' }, { write }),
+    failed: () => new Promise((resolve) => waiting.push(resolve)),
+  };
+}
+
+describe('where dead letters cannot be kept, consumption waits', () => {
+  let rig: Rig;
+  let projector: Awaited<ReturnType<typeof runProjector>> | null = null;
+
+  beforeEach(async () => {
+    rig = await createRig(1);
+  }, 120_000);
+
+  afterEach(async () => {
+    await projector?.stop();
+    await rig.close();
+  }, 120_000);
+
+  const tags = () => topicOf('tag', rig.config.TOPIC_PREFIX);
+  const settled = () => applied(rig, () => projector?.fatal ?? []);
+  const publish = (...messages: { key: string; value: string | null }[]) =>
+    rig.producer.send({ topic: tags(), messages });
+  const tag = (name: string, version: number) =>
+    encode(created('tag', 'tag_1', { name }, version), 'structured');
+  const poison = { key: 'tag_1', value: '{' };
+
+  const expectWaiting = async () => {
+    expect(await progressOf(rig.control).findOne({ topic: tags() })).toMatchObject({ position: 1 });
+    const [group] = await rig.admin.fetchOffsets({ groupId: rig.config.CONSUMER_GROUP, topics: [tags()] });
+    expect(Number(group?.partitions[0]?.offset)).toBeLessThanOrEqual(1);
+    expect(await deadLettersOf(rig.control).countDocuments()).toBe(0);
+  };
+  const expectAllThere = async () => {
+    const letters = await deadLettersOf(rig.control).find().toArray();
+    expect(letters.map(({ _id }) => _id)).toEqual([`${tags()}/0/1`]);
+    expect((await collectionOf(rig.database, 'tag').findOne({ _id: 'tag_1' }))?.own).toMatchObject({
+      name: 'after',
+    });
+  };
+
+  test('for a topic that takes nothing, and goes on when it does', async () => {
+    const { logger, failed } = listeningLogger();
+    projector = await runProjector(rig, logger);
+    await publish(tag('before', 1));
+    await settled();
+    const limit = (bytes: number) =>
+      rig.admin.alterConfigs({
+        validateOnly: false,
+        resources: [
+          {
+            type: ConfigResourceTypes.TOPIC,
+            name: deadLetterTopic(rig.config.TOPIC_PREFIX),
+            configEntries: [{ name: 'max.message.bytes', value: String(bytes) }],
+          },
+        ],
+      });
+    await limit(1);
+    await publish(poison, tag('after', 2));
+    await failed();
+    await failed();
+    await expectWaiting();
+    await limit(1024 * 1024);
+    await settled();
+    await expectAllThere();
+  }, 120_000);
+
+  test('for a store that is away, and goes on when it is back', async () => {
+    const proxy = createStoreProxy(rig.config.MONGODB_URL);
+    const port = await proxy.listen(0);
+    const { logger, failed } = listeningLogger();
+    const config = { ...rig.config, MONGODB_URL: proxiedUrl(port) };
+    projector = await runProjector({ config, topics: rig.topics }, logger);
+    await publish(tag('before', 1));
+    await settled();
+    await proxy.cut();
+    await publish(poison, tag('after', 2));
+    await failed();
+    await failed();
+    await expectWaiting();
+    await proxy.listen(port);
+    await settled();
+    await expectAllThere();
+    await projector.stop();
+    projector = null;
+    await proxy.cut();
+  }, 120_000);
+});
