@@ -88,7 +88,7 @@ function listen(
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     const partitions = assignment.replace(payload.memberAssignment);
     deps.logger.info({ partitions: partitions.length }, 'joined the group');
-    void placeUntilDone(deps, partitions, assignment);
+    void placeUntilDone(deps, partitions, assignment, isStopping);
   });
   // A batch of which nothing is left but control records or aborted ones never reaches the handler.
   consumer.on(consumer.events.START_BATCH_PROCESS, ({ payload }) => {
@@ -106,13 +106,14 @@ function listen(
   });
 }
 
-/** Tries until the group's place is known, or the partitions have been reassigned. */
+/** Tries until the group's place is known, or the partitions have been reassigned, or the process stops. */
 async function placeUntilDone(
   deps: ConsumeDeps,
   partitions: Partition[],
   assignment: Assignment,
+  isStopping: () => boolean,
 ): Promise<void> {
-  while (partitions[0] && assignment.all().includes(partitions[0])) {
+  while (!isStopping() && partitions[0] && assignment.all().includes(partitions[0])) {
     try {
       return await place(deps, partitions, assignment.committed);
     } catch (error) {
