@@ -58,7 +58,7 @@ describe('where dead letters cannot be kept, consumption waits', () => {
 
   test('for a topic that takes nothing, and goes on when it does', async () => {
     const { logger, failed } = listeningLogger();
-    projector = await runProjector(rig, logger);
+    projector = await runProjector(rig, { logger });
     await publish(tag('before', 1));
     await settled();
     const limit = (bytes: number) =>
@@ -87,7 +87,7 @@ describe('where dead letters cannot be kept, consumption waits', () => {
     const port = await proxy.listen(0);
     const { logger, failed } = listeningLogger();
     const config = { ...rig.config, MONGODB_URL: proxiedUrl(port) };
-    projector = await runProjector({ config, topics: rig.topics }, logger);
+    projector = await runProjector({ config, topics: rig.topics }, { logger });
     await publish(tag('before', 1));
     await settled();
     await proxy.cut();

@@ -54,21 +54,25 @@ export async function createRig(partitions = 3) {
 export type Rig = Awaited<ReturnType<typeof createRig>>;
 export type { Admin, Producer };
 
-/** Runs a projector in this process, as one of the rig's group. */
+/** Runs a projector in this process, as one of the rig's group; with other dependencies where a test says so. */
 export async function runProjector(
   { config, topics }: Pick<Rig, 'config' | 'topics'>,
-  logger: Logger = pino({ level: config.LOG_LEVEL }),
+  {
+    logger = pino({ level: config.LOG_LEVEL }),
+    now = () => new Date(),
+    through = (kafka) => kafka,
+  }: { logger?: Logger; now?: () => Date; through?: (kafka: Kafka) => Kafka } = {},
 ) {
   const mongo = createMongo(config.MONGODB_URL, 'test');
   const fatal: Error[] = [];
   const projector = await startProjector({
     config,
-    kafka: createKafka(config, logger),
+    kafka: through(createKafka(config, logger)),
     mongo,
     metrics: createMetrics(),
     logger,
     topics,
-    now: () => new Date(),
+    now,
     onFatal: (error) => fatal.push(error),
   });
   return {
