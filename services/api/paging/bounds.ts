@@ -52,7 +52,13 @@ export const dateBound = z
     context.addIssue({ code: 'custom', message: 'must be an ISO 8601 date, or a time with Z or an offset' });
     return z.NEVER;
   })
-  .meta({ type: 'string', anyOf: [{ format: 'date-time' }, { format: 'date' }] });
+  .meta({
+    type: 'string',
+    anyOf: [
+      { type: 'string', format: 'date-time' },
+      { type: 'string', format: 'date' },
+    ],
+  });
 
 export const boundsOf = (gte: Span | undefined, lte: Span | undefined): Bounds => ({
   from: gte?.from ?? null,
