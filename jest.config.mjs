@@ -1,7 +1,13 @@
 /** Jest runs the sources through swc to CommonJS; the services themselves run on Node's own type stripping. */
 export default {
   testEnvironment: 'node',
-  roots: ['<rootDir>/services', '<rootDir>/shared', '<rootDir>/infra', '<rootDir>/tests'],
+  roots: [
+    '<rootDir>/clients',
+    '<rootDir>/services',
+    '<rootDir>/shared',
+    '<rootDir>/infra',
+    '<rootDir>/tests',
+  ],
   reporters: ['default', '<rootDir>/tests/reporter.mjs'],
   testMatch: ['**/*.test.ts'],
   transform: { '\\.ts$': ['@swc/jest', { jsc: { target: 'es2024', parser: { syntax: 'typescript' } } }] },

@@ -1,0 +1,37 @@
+import { delayAfter, retryAfterMs } from './backoff.ts';
+
+describe('delayAfter', () => {
+  test('is any time up to a bound that doubles from half a second to thirty', () => {
+    const bounds = [1, 2, 3, 4, 5, 6, 7, 8].map((attempt) => delayAfter(attempt, null, () => 1));
+    expect(bounds).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
+    expect(delayAfter(5, null, () => 0)).toBe(0);
+    expect(delayAfter(3, null, () => 0.25)).toBe(500);
+  });
+
+  test('is never less than the service asks for, and little more', () => {
+    expect(delayAfter(1, 42_000, () => 0)).toBe(42_000);
+    expect(delayAfter(9, 42_000, () => 1)).toBe(42_500);
+  });
+});
+
+describe('retryAfterMs', () => {
+  const at = Date.parse('2026-01-31T12:00:00Z');
+  const read = (headers: Record<string, string>) => retryAfterMs(new Headers(headers), at);
+
+  test.each([
+    ['seconds', { 'Retry-After': '7' }, 7_000],
+    ['none', { 'Retry-After': '0' }, 0],
+    ['a date', { 'Retry-After': 'Sat, 31 Jan 2026 12:00:09 GMT' }, 9_000],
+    ['a date that has passed', { 'Retry-After': 'Sat, 31 Jan 2026 11:00:00 GMT' }, 0],
+    [
+      'a date by the clock of the service',
+      { 'Retry-After': 'Sat, 31 Jan 2026 10:00:09 GMT', Date: 'Sat, 31 Jan 2026 10:00:00 GMT' },
+      9_000,
+    ],
+    ['absent', {}, null],
+    ['nonsense', { 'Retry-After': 'soon' }, null],
+    ['a negative number', { 'Retry-After': '-' }, null],
+  ])('%s', (_, headers, expected) => {
+    expect(read(headers as Record<string, string>)).toBe(expected);
+  });
+});

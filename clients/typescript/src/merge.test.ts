@@ -1,0 +1,46 @@
+import { merge } from './merge.ts';
+
+/** Yields its numbers; `seen` tells when each is worked on. */
+async function* source(name: string, count: number, seen: string[]): AsyncGenerator<string, void, undefined> {
+  for (let item = 1; item <= count; item += 1) {
+    seen.push(`${name}${item}`);
+    await Promise.resolve();
+    yield `${name}${item}`;
+  }
+}
+
+const take = async <Item>(items: AsyncIterable<Item>): Promise<Item[]> => {
+  const taken: Item[] = [];
+  for await (const item of items) taken.push(item);
+  return taken;
+};
+
+test.each([1, 2, 3, 10])(
+  'gives every item of every source, those of one in order, %d at a time',
+  async (concurrency) => {
+    const sources = ['a', 'b', 'c', 'd'].map((name, index) => source(name, index, []));
+    const items = await take(merge(sources, concurrency));
+    expect([...items].sort()).toEqual(['b1', 'c1', 'c2', 'd1', 'd2', 'd3']);
+    expect(items.filter((item) => item.startsWith('d'))).toEqual(['d1', 'd2', 'd3']);
+  },
+);
+
+test('works on no more sources than it may, and one item ahead in each', async () => {
+  const seen: string[] = [];
+  const merged = merge(
+    ['a', 'b', 'c'].map((name) => source(name, 5, seen)),
+    2,
+  );
+  await merged.next();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(seen).toEqual(['a1', 'b1', 'a2']);
+});
+
+test('a source that fails ends it, and the failure of another meanwhile goes unheard', async () => {
+  async function* failing(): AsyncGenerator<string, void, undefined> {
+    await Promise.resolve();
+    throw new Error('broken');
+  }
+  await expect(take(merge([failing(), failing()], 2))).rejects.toThrow('broken');
+  await new Promise((resolve) => setImmediate(resolve));
+});

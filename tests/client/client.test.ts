@@ -1,0 +1,219 @@
+import { readFileSync } from 'node:fs';
+import { inspect } from 'node:util';
+import { createClient } from '../../clients/typescript/src/index.ts';
+import { ApiError, ConnectionError } from '../../clients/typescript/src/errors.ts';
+import { version } from '../../clients/typescript/src/version.ts';
+import { run } from '../../infra/stack/native/run.ts';
+import * as given from '../api/given.ts';
+import { startApi, startStore, tokens, type TestApi, type TestStore } from '../api/harness.ts';
+import { connect, failureOf, takeAll } from './harness.ts';
+
+const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Record<string, object>;
+
+describe('the package', () => {
+  test('its types are those of openapi.json; `npm run client:generate` writes them', async () => {
+    expect(await run('npm', ['run', 'client:generate', '--', '--check'])).toMatchObject({ ok: true });
+  }, 60_000);
+
+  test('the version that it tells the API is its own', () => {
+    expect(read('clients/typescript/package.json').version).toBe(version);
+  });
+});
+
+describe('the client and the API', () => {
+  const ids = Array.from({ length: 250 }, (_, index) => `ti_${String(index + 1).padStart(3, '0')}`);
+  let store: TestStore;
+  let api: TestApi;
+
+  beforeAll(async () => {
+    store = await startStore();
+    const statusOf = (index: number) => (index % 5 === 0 ? 'closed' : 'open');
+    await given.store(
+      store.database,
+      'ticket',
+      ids.map((id, index) => given.ticket({ id, status: statusOf(index) })),
+    );
+    await given.store(store.database, 'conversation', [
+      given.conversation({ id: 'conv_1' }),
+      given.conversation({ id: 'conv_2', status: 'archived' }),
+    ]);
+    const messages = Array.from({ length: 45 }, (_, index) => given.message({ id: `msg_${100 + index}` }));
+    await given.store(store.database, 'message', messages);
+    await given.store(store.database, 'channel', [given.channel({ id: 'chan_1' })]);
+    await given.store(store.database, 'qa', [given.qa({ id: 'qa_1' }), given.qa({ id: 'qa_2' })]);
+    await store.control
+      .collection('progress')
+      .insertOne({ generation: 1, completeTo: new Date('2026-03-01T12:00:00.123Z') });
+    api = await startApi(store, { limit: { requests: 1_000, windowSeconds: 60 } });
+  }, 120_000);
+
+  afterAll(async () => {
+    await api.close();
+    await store.close();
+  });
+
+  const connected = (options: Partial<Parameters<typeof connect>[0]> = {}) =>
+    connect({ baseUrl: api.url, ...options });
+
+  test('there is a method for every endpoint, and it gives what the API gives', async () => {
+    const { client, asked } = connected();
+    const answers = [
+      [await client.tickets.list(), '/v1/tickets'],
+      [await client.tickets.retrieve('ti_001'), '/v1/tickets/ti_001'],
+      [await client.conversations.retrieve('conv_1'), '/v1/conversations/conv_1'],
+      [await client.conversations.messages.list('conv_1'), '/v1/conversations/conv_1/messages'],
+      [await client.channels.list(), '/v1/channels'],
+      [await client.channels.retrieve('chan_1'), '/v1/channels/chan_1'],
+      [await client.qas.list(), '/v1/knowledge/qa'],
+    ] as const;
+    expect(asked).toEqual(answers.map(([, path]) => path));
+    const templates = Object.keys(read('openapi.json').paths ?? {}).filter((path) => path.startsWith('/v1/'));
+    expect(asked.map((path) => path.replace(/(ti|conv|chan)_\d+/, '{id}')).sort()).toEqual(templates.sort());
+    for (const [answer, path] of answers) {
+      const body = (await api.get(path)).json() as Record<string, unknown>;
+      const isList = body.object === 'list';
+      expect(answer.data).toEqual(isList ? body.data : body);
+      expect(answer).toMatchObject(isList ? { hasMore: body.hasMore, nextCursor: body.nextCursor } : {});
+      expect(answer.requestId).toMatch(/^req_/);
+      expect(answer.dataAsOf).toEqual(new Date('2026-03-01T12:00:00.123Z'));
+      expect(answer.rateLimit).toMatchObject({ limit: 1_000, remaining: expect.any(Number) as number });
+    }
+  });
+
+  test('parameters are those of the document; a list is repeated, and a date is an instant', async () => {
+    const { client, asked } = connected();
+    const { data } = await client.tickets.list({
+      limit: 3,
+      sort: 'createdAt',
+      status: ['open', 'closed'],
+      'updatedAt[gte]': new Date(given.at),
+    });
+    expect(data.map(({ id }) => id)).toEqual(['ti_001', 'ti_002', 'ti_003']);
+    expect(asked).toEqual([
+      '/v1/tickets?limit=3&sort=createdAt&status=open&status=closed&updatedAt%5Bgte%5D=2026-01-01T12%3A00%3A00.000Z',
+    ]);
+  });
+
+  test('the iterator walks 250 tickets, each once, in three requests', async () => {
+    const { client, asked } = connected();
+    const walked = await takeAll(client.tickets.all({ limit: 100, sort: 'createdAt' }));
+    expect(walked.map(({ id }) => id)).toEqual(ids);
+    expect(asked).toHaveLength(3);
+  });
+
+  test('sort and filters stay those of the call, whatever becomes of its parameters', async () => {
+    const { client } = connected();
+    const params = { limit: 100, sort: 'createdAt' as 'createdAt' | '-updatedAt', status: ['open' as const] };
+    const open = client.tickets.all(params);
+    await open.next();
+    params.sort = '-updatedAt';
+    params.status.pop();
+    expect(await takeAll(open)).toHaveLength(199);
+  });
+
+  test('a page is asked for when the loop comes to it, not before', async () => {
+    const { client, asked } = connected();
+    const pages = client.tickets.pages({ limit: 100 });
+    expect(asked).toHaveLength(0);
+    await pages.next();
+    expect(asked).toHaveLength(1);
+    for await (const page of pages) {
+      expect(page.data).toHaveLength(100);
+      break;
+    }
+    expect(asked).toHaveLength(2);
+  });
+
+  test('a thread is walked in pages', async () => {
+    const { client, asked } = connected();
+    const { data } = await client.conversations.retrieve('conv_1');
+    const walked = await takeAll(client.conversations.messages.all('conv_1', { limit: 20 }));
+    expect(walked.map(({ id }) => id)).toEqual(data.messages.map(({ id }) => id));
+    expect(walked).toHaveLength(45);
+    expect(asked).toHaveLength(4);
+  });
+
+  test.each([
+    ['a resource that is not there', 404, 'ticket_not_found', undefined],
+    ['an id of another kind', 422, 'invalid_path_parameter', undefined],
+    ['an archived conversation', 404, 'conversation_not_found', undefined],
+    ['a parameter out of bounds', 422, 'invalid_query_parameter', 'limit'],
+    ['a cursor that is none', 422, 'invalid_cursor', undefined],
+    ['both dates bounded', 422, 'conflicting_date_range', undefined],
+    ['a key that is none', 401, 'invalid_api_key', undefined],
+  ])('%s is an ApiError, at once', async (title, status, code, param) => {
+    const { client, asked } = connected();
+    const stranger = connected({ apiKey: 'svc_live_unknown0000000' }).client;
+    const requests: Record<string, () => Promise<unknown>> = {
+      'a resource that is not there': () => client.tickets.retrieve('ti_none'),
+      'an id of another kind': () => client.tickets.retrieve('conv_1'),
+      'an archived conversation': () => client.conversations.retrieve('conv_2'),
+      'a parameter out of bounds': () => client.tickets.list({ limit: 101 }),
+      'a cursor that is none': () => client.tickets.list({ startingAfter: 'x' }),
+      'both dates bounded': () =>
+        client.tickets.list({ 'createdAt[gte]': '2026-01-01', 'updatedAt[lte]': '2026-01-02' }),
+      'a key that is none': () => stranger.tickets.list(),
+    };
+    const error = await failureOf(requests[title]?.() ?? Promise.resolve());
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ name: 'ApiError', status, code, param });
+    expect((error as ApiError).docUrl).toMatch(new RegExp(`/docs/errors/${code}$`));
+    expect((error as ApiError).requestId).toMatch(/^req_/);
+    expect((error as ApiError).message).not.toBe('');
+    expect(asked.length).toBeLessThanOrEqual(1);
+  });
+
+  test.each(['', '.', '..'])('the id "%s" is refused before anything is asked', async (id) => {
+    const { client, asked } = connected();
+    expect(await failureOf(client.tickets.retrieve(id))).toBeInstanceOf(TypeError);
+    expect(asked).toEqual([]);
+  });
+
+  test('an id is one segment of the path, whatever is in it', async () => {
+    const { client, asked } = connected();
+    const error = await failureOf(client.channels.retrieve('a/../b?c#d%2F'));
+    expect(error).toMatchObject({ code: 'channel_not_found' });
+    expect(asked).toEqual(['/v1/channels/a%2F..%2Fb%3Fc%23d%252F']);
+  });
+
+  test('a signal ends a walk with its own reason', async () => {
+    const { client, asked } = connected();
+    const controller = new AbortController();
+    const walk = client.tickets.all({ limit: 100 }, { signal: controller.signal });
+    await walk.next();
+    controller.abort(new Error('enough'));
+    expect(await failureOf(takeAll(walk))).toEqual(new Error('enough'));
+    expect(asked).toHaveLength(1);
+    const late = client.tickets.list({}, { signal: AbortSignal.abort() });
+    expect(await failureOf(late)).toMatchObject({ name: 'AbortError' });
+    expect(asked).toHaveLength(1);
+  });
+
+  test('the key shows in nothing that the client gives or throws', async () => {
+    const secret = tokens.a;
+    const { client } = connected();
+    const errors = [
+      await failureOf(client.tickets.retrieve('ti_none')),
+      await failureOf(connected({ baseUrl: 'http://127.0.0.1:1', retries: 0 }).client.qas.list()),
+      await failureOf(connected({ timeoutMs: 1, retries: 0, fetch: silent }).client.qas.list()),
+    ];
+    expect(errors.map((error) => (error as Error).name)).toEqual([
+      'ApiError',
+      'ConnectionError',
+      'TimeoutError',
+    ]);
+    expect(errors[1]).toBeInstanceOf(ConnectionError);
+    const own = createClient({ baseUrl: api.url, apiKey: secret });
+    for (const shown of [client, own, await client.tickets.list(), ...errors]) {
+      expect(inspect(shown, { depth: Infinity, showHidden: true })).not.toContain(secret);
+      expect(JSON.stringify(shown)).not.toContain(secret);
+      expect(String(shown)).not.toContain(secret);
+    }
+  });
+});
+
+/** A service that never answers. */
+const silent: typeof fetch = (_, init) =>
+  new Promise((_resolve, reject) => {
+    init?.signal?.addEventListener('abort', () => reject(init.signal?.reason as Error));
+  });

@@ -1,0 +1,219 @@
+import {
+  exportChanges,
+  type ChangeBatch,
+  type ExportOptions,
+  type TicketItem,
+} from '../../clients/typescript/src/index.ts';
+import * as given from '../api/given.ts';
+import { startApi, startStore, type TestApi, type TestStore } from '../api/harness.ts';
+import { createRandom, type Random } from '../support/random.ts';
+import { connect, failureOf, takeAll } from './harness.ts';
+import { createProduct } from './product.ts';
+
+let store: TestStore;
+let api: TestApi;
+let nowMs = 0;
+
+beforeEach(async () => {
+  store = await startStore();
+  api = await startApi(store, { nowMs: () => nowMs });
+}, 60_000);
+
+afterEach(async () => {
+  await api.close();
+  await store.close();
+});
+
+/** What a caller keeps: everything by its id, and where to go on from. */
+const createCopy = () => {
+  const kept = {
+    tickets: new Map<string, TicketItem>(),
+    messages: new Set<string>(),
+    since: undefined as string | undefined,
+  };
+  const keep = ({ tickets, conversations, messages, since }: ChangeBatch) => {
+    for (const ticket of tickets) kept.tickets.set(ticket.id, ticket);
+    for (const { id } of [...messages, ...conversations.flatMap((each) => each.messages)])
+      kept.messages.add(id);
+    kept.since = since;
+  };
+  return { kept, keep };
+};
+
+/** Takes batches until there are no more or, by chance, the exporter is killed: then the last is not kept. */
+async function runOnce(random: Random, options: ExportOptions, keep: (batch: ChangeBatch) => void) {
+  for await (const batch of exportChanges(options)) {
+    if (random.chance(0.1)) return;
+    keep(batch);
+  }
+}
+
+test.each([
+  { seed: 1, threads: undefined, runs: 20 },
+  { seed: 2, threads: 'messages' as const, runs: 5 },
+  { seed: 3, threads: 'conversations' as const, runs: 5 },
+])(
+  'runs that are killed at times, while changes are applied late and out of order, end with the final state: %j',
+  async ({ seed, threads, runs }) => {
+    const random = createRandom(seed);
+    const product = createProduct(store, random, 130);
+    await product.advance(300);
+    const { client } = connect({
+      baseUrl: api.url,
+      fetch: async (url, init) => {
+        // Each page is of another moment, and what the API remembers for a second is forgotten.
+        if ((url as string).includes('/v1/tickets') || random.chance(0.05)) {
+          await product.advance(random.int(12));
+          nowMs += 2_000;
+        }
+        return fetch(url, init);
+      },
+    });
+    const { kept, keep } = createCopy();
+    for (let count = 0; count < runs; count += 1) {
+      await runOnce(random, { client, threads, since: kept.since }, keep);
+    }
+    await product.settle();
+    nowMs += 2_000;
+    const quiet = connect({ baseUrl: api.url }).client;
+    for await (const batch of exportChanges({ client: quiet, threads, since: kept.since })) keep(batch);
+    const expected = await takeAll(quiet.tickets.all({ limit: 100, sort: 'createdAt' }));
+    expect([...kept.tickets.values()].sort(byId)).toEqual([...expected].sort(byId));
+    const written = await store.database.collection<{ _id: string }>('messages').find().toArray();
+    expect([...kept.messages].sort()).toEqual(threads ? written.map(({ _id }) => _id).sort() : []);
+  },
+  120_000,
+);
+
+const byId = (left: { id: string }, right: { id: string }) => (left.id < right.id ? -1 : 1);
+
+describe('a run', () => {
+  const progress = (completeTo: string) =>
+    store.control
+      .collection<{ _id: string }>('progress')
+      .updateOne(
+        { _id: '1/all/0' },
+        { $set: { generation: 1, completeTo: new Date(completeTo) } },
+        { upsert: true },
+      );
+  const batchesOf = (options: Omit<ExportOptions, 'client'> = {}) =>
+    takeAll(exportChanges({ client: connect({ baseUrl: api.url }).client, ...options }));
+  const tickets = (count: number) =>
+    Array.from({ length: count }, (_, index) => given.ticket({ id: `ti_${1_000 + index}` }));
+
+  beforeEach(() => progress('2026-03-01T00:00:00Z'));
+
+  test('of nothing still says where the next one begins', async () => {
+    expect(await batchesOf({ since: '2026-02-01T00:00:00Z' })).toEqual([
+      { tickets: [], conversations: [], messages: [], since: '2026-03-01T00:00:00.000Z' },
+    ]);
+  });
+
+  test('begins where the answer that was behind all others was complete', async () => {
+    await given.store(store.database, 'ticket', tickets(250));
+    const instants = ['2026-03-03', '2026-03-02', '2026-03-04'].map((day) => `${day}T00:00:00.000Z`);
+    const { client } = connect({
+      baseUrl: api.url,
+      fetch: async (url, init) => {
+        const response = await fetch(url, init);
+        const headers = new Headers(response.headers);
+        headers.set('Data-As-Of', instants.shift() ?? '');
+        return new Response(await response.arrayBuffer(), { headers });
+      },
+    });
+    const batches = await takeAll(exportChanges({ client }));
+    expect(batches.map((batch) => batch.tickets.length)).toEqual([100, 100, 50]);
+    expect(batches.at(-1)?.since).toBe('2026-03-02T00:00:00.000Z');
+  });
+
+  test('that was killed goes on behind the last batch kept', async () => {
+    await given.store(store.database, 'ticket', tickets(250));
+    const [first] = await batchesOf();
+    const rest = await batchesOf({ since: first?.since });
+    const ids = [first, ...rest].flatMap((batch) => batch?.tickets.map(({ id }) => id) ?? []);
+    expect(ids).toEqual(tickets(250).map(({ _id }) => _id));
+  });
+
+  test('whose cursor is refused begins again', async () => {
+    await given.store(store.database, 'ticket', tickets(3));
+    const since = JSON.stringify({
+      from: null,
+      next: '2026-02-01T00:00:00.000Z',
+      cursor: 'of another release',
+    });
+    const batches = await batchesOf({ since });
+    expect(batches.map((batch) => [batch.tickets.length, batch.since])).toEqual([
+      [3, '2026-03-01T00:00:00.000Z'],
+    ]);
+  });
+
+  test('leaves out the thread of a conversation that is gone, and whole ones that are archived', async () => {
+    const references = (id: string) => ({ ...given.ticketJoined().conversations[0], id }) as never;
+    const joined = given.ticketJoined({ conversations: ['conv_gone', 'conv_old', 'conv_1'].map(references) });
+    await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' }, { joined })]);
+    await given.store(store.database, 'conversation', [
+      given.conversation({ id: 'conv_old', status: 'archived' }),
+      given.conversation({ id: 'conv_1' }),
+    ]);
+    await given.store(store.database, 'message', [
+      given.message({ id: 'msg_old', conversationId: 'conv_old' }),
+      given.message({ id: 'msg_1', conversationId: 'conv_1' }),
+    ]);
+    const whole = await batchesOf({ threads: 'conversations' });
+    expect(whole.flatMap(({ conversations }) => conversations.map(({ id }) => id))).toEqual(['conv_1']);
+    const paged = await batchesOf({ threads: 'messages' });
+    expect(paged.flatMap(({ messages }) => messages.map(({ id }) => id)).sort()).toEqual([
+      'msg_1',
+      'msg_old',
+    ]);
+    // Only when the threads of a page are all there does the place move on.
+    expect(paged.map(({ since }) => since.startsWith('{'))).toEqual([true, true, true, false]);
+  });
+
+  test('fetches no more threads at once than it may, and ends those under way when it is left', async () => {
+    const ids = Array.from({ length: 12 }, (_, index) => `conv_${index + 10}`);
+    const conversations = ids.map((id) => ({ ...given.ticketJoined().conversations[0], id }) as never);
+    const joined = given.ticketJoined({ conversations });
+    await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' }, { joined })]);
+    await given.store(
+      store.database,
+      'conversation',
+      ids.map((id) => given.conversation({ id })),
+    );
+    const working = new Set<AbortSignal | null | undefined>();
+    let most = 0;
+    const { client } = connect({
+      baseUrl: api.url,
+      fetch: (url, init) => {
+        working.add(init?.signal);
+        most = Math.max(most, working.size);
+        return fetch(url, init).finally(() => working.delete(init?.signal));
+      },
+    });
+    const whole = await takeAll(exportChanges({ client, threads: 'conversations', concurrency: 3 }));
+    expect(whole.flatMap((batch) => batch.conversations)).toHaveLength(12);
+    expect(most).toBe(3);
+    let left: (AbortSignal | null | undefined)[] = [];
+    for await (const batch of exportChanges({ client, threads: 'conversations', concurrency: 3 })) {
+      left = [...working];
+      if (batch.conversations.length > 0) break;
+    }
+    expect(left.length).toBeGreaterThan(0);
+    expect(left.every((signal) => signal?.aborted)).toBe(true);
+  });
+
+  test('ends with the reason of its signal', async () => {
+    await given.store(store.database, 'ticket', tickets(250));
+    const controller = new AbortController();
+    const run = exportChanges({ client: connect({ baseUrl: api.url }).client, signal: controller.signal });
+    await run.next();
+    controller.abort(new Error('enough'));
+    expect(await failureOf(run.next())).toEqual(new Error('enough'));
+  });
+
+  test.each([0, -1, 1.5])('concurrency %d is refused by name', async (concurrency) => {
+    expect(await failureOf(batchesOf({ concurrency }))).toMatchObject({
+      message: expect.stringMatching(/^concurrency must be/) as string,
+    });
+  });
+});

@@ -1,0 +1,87 @@
+import type { Document } from 'mongodb';
+import type { Kind } from '../../shared/documents/document.ts';
+import { resources } from '../../shared/documents/resources.ts';
+import { progressOf } from '../../shared/runtime/generation.ts';
+import * as given from '../api/given.ts';
+import type { TestStore } from '../api/harness.ts';
+import type { Random } from '../support/random.ts';
+
+type Stored = Document & { _id: string };
+type Written = { at: number; applyAt: number; kind: Kind; document: Stored };
+
+const startMs = Date.parse('2026-01-01T00:00:00Z');
+/** A change is applied at most this many steps after it was made. */
+const lagMax = 8;
+
+/**
+ * A support desk that makes a change at each step, and a projector which applies changes late and out of
+ * order, as partitions that lag differently do; what is complete is said by the watermark alone.
+ */
+export function createProduct(store: TestStore, random: Random, ticketsMax: number) {
+  let step = 0;
+  let made = 0;
+  let pending: Written[] = [];
+  const messages = new Map<string, number>();
+  const instant = () => new Date(startMs + step).toISOString();
+
+  const write = (kind: Kind, document: Written['document']) => {
+    // An entity is on one partition, whose order holds: it is never applied before its own earlier changes.
+    const earlier = pending
+      .filter((each) => each.document._id === document._id)
+      .map(({ applyAt }) => applyAt);
+    const applyAt = Math.max(step + random.int(lagMax), ...earlier);
+    pending.push({ at: step, applyAt, kind, document });
+  };
+
+  const change = () => {
+    const number = random.int(ticketsMax);
+    const [ticketId, conversationId] = [`ti_${number}`, `conv_${number}`];
+    made += 1;
+    const count = (messages.get(conversationId) ?? 0) + 1;
+    messages.set(conversationId, count);
+    const message = { id: `msg_${number}_${count}`, conversationId, createdAt: instant() };
+    write('message', given.message(message));
+    write('conversation', given.conversation({ id: conversationId, ticketId, updatedAt: instant() }));
+    const conversations = given.ticketJoined().conversations.map((each) => ({ ...each, id: conversationId }));
+    const fields = { id: ticketId, title: `Change ${made}`, createdAt: new Date(startMs).toISOString() };
+    const joined = given.ticketJoined({ conversations });
+    write('ticket', given.ticket({ ...fields, updatedAt: instant() }, { joined }));
+  };
+
+  const apply = async () => {
+    const due = pending.filter(({ applyAt }) => applyAt <= step);
+    pending = pending.filter(({ applyAt }) => applyAt > step);
+    for (const kind of ['message', 'conversation', 'ticket'] as const) {
+      const latest = new Map(
+        due.filter((each) => each.kind === kind).map(({ document }) => [document._id, document]),
+      );
+      if (latest.size === 0) continue;
+      const collection = store.database.collection<Stored>(resources[kind].collection);
+      await collection.bulkWrite(
+        [...latest].map(([_id, replacement]) => ({
+          replaceOne: { filter: { _id }, replacement, upsert: true },
+        })),
+      );
+    }
+    const complete = Math.min(step, ...pending.map(({ at }) => at - 1));
+    const completeTo = new Date(startMs + complete);
+    await progressOf(store.control).updateOne(
+      { _id: '1/all/0' },
+      { $set: { generation: 1, completeTo } },
+      { upsert: true },
+    );
+  };
+
+  return {
+    /** So many changes, and the application of those that are due by then. */
+    advance: async (steps: number) => {
+      for (const last = step + steps; step < last; change()) step += 1;
+      await apply();
+    },
+    /** Applies all that was made. */
+    settle: async () => {
+      step += lagMax;
+      await apply();
+    },
+  };
+}

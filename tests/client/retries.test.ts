@@ -1,0 +1,177 @@
+import { createServer, type Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Retry } from '../../clients/typescript/src/index.ts';
+import { createMongo, controlDatabase } from '../../shared/runtime/mongo.ts';
+import * as given from '../api/given.ts';
+import { mongoUrl, startApi, startStore, type TestApi, type TestStore } from '../api/harness.ts';
+import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
+import { connect, failureOf, takeAll } from './harness.ts';
+
+let store: TestStore;
+const closing: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  store = await startStore();
+  await given.store(
+    store.database,
+    'ticket',
+    ['ti_1', 'ti_2', 'ti_3', 'ti_4', 'ti_5'].map((id) => given.ticket({ id })),
+  );
+}, 120_000);
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+afterAll(() => store.close());
+
+const serve = async (...[sources, options]: Parameters<typeof startApi>): Promise<TestApi> => {
+  const api = await startApi(sources, options);
+  closing.push(api.close);
+  return api;
+};
+
+/** A front before the API that gives the first answers itself, as a proxy would. */
+const answering = (answers: (() => Response | Promise<Response>)[]): typeof fetch => {
+  const waiting = [...answers];
+  return async (url, init) => (await waiting.shift()?.()) ?? fetch(url, init);
+};
+
+const envelope = (code: string) =>
+  JSON.stringify({
+    error: { type: 'api_error', code, message: 'm', docUrl: 'https://d', requestId: 'req_1' },
+  });
+
+test('a walk beyond the rate limit waits as long as Retry-After says, and goes on where it was', async () => {
+  let nowMs = 0;
+  const api = await serve(store, { limit: { requests: 2, windowSeconds: 60 }, nowMs: () => nowMs });
+  const retries: Retry[] = [];
+  const { client, waitsMs, asked } = connect({
+    baseUrl: api.url,
+    onWait: (delayMs) => void (nowMs += delayMs),
+    onRetry: (retry) => retries.push(retry),
+  });
+  const walked = await takeAll(client.tickets.all({ limit: 1, sort: 'createdAt' }));
+  expect(walked.map(({ id }) => id)).toEqual(['ti_1', 'ti_2', 'ti_3', 'ti_4', 'ti_5']);
+  // Two requests pass in a window, so that the walk waits twice; 250 ms is the jitter.
+  expect(waitsMs).toEqual([60_250, 60_250]);
+  expect(asked).toHaveLength(7);
+  expect(retries).toMatchObject([
+    { attempt: 1, delayMs: 60_250, path: '/v1/tickets', error: { status: 429, retryAfterMs: 60_000 } },
+    { attempt: 1, delayMs: 60_250, path: '/v1/tickets', error: { code: 'too_many_requests' } },
+  ]);
+});
+
+test('a wait that the total does not admit is not begun', async () => {
+  const api = await serve(store, { limit: { requests: 1, windowSeconds: 60 }, nowMs: () => 0 });
+  const { client, waitsMs } = connect({ baseUrl: api.url, retryForMs: 59_000 });
+  await client.tickets.list();
+  expect(await failureOf(client.tickets.list())).toMatchObject({ code: 'too_many_requests', status: 429 });
+  expect(waitsMs).toEqual([]);
+});
+
+test('while the store is away the client waits as it is told, and is served when it is back', async () => {
+  const proxy = createStoreProxy(mongoUrl());
+  const port = await proxy.listen(0);
+  const mongo = createMongo(proxiedUrl(port), 'client-tests');
+  closing.push(() => mongo.close(), proxy.cut);
+  const api = await serve({ client: mongo, name: store.name, control: controlDatabase(mongo, store.name) });
+  const { client, waitsMs } = connect({
+    baseUrl: api.url,
+    onWait: async () => {
+      await proxy.listen(port);
+      while ((await api.get('/v1/tickets')).status !== 200) await sleep(50);
+    },
+  });
+  expect((await client.tickets.list()).data).toHaveLength(5);
+  await proxy.cut();
+  while ((await api.get('/v1/tickets')).status !== 503) await sleep(50);
+  expect((await client.tickets.list()).data).toHaveLength(5);
+  expect(waitsMs).toEqual([5_250]);
+}, 60_000);
+
+test('what cannot be reached is tried again, and then told with its cause', async () => {
+  const api = await startApi(store);
+  await api.close();
+  const { client, waitsMs } = connect({ baseUrl: api.url, retries: 3 });
+  const error = await failureOf(client.tickets.list());
+  expect(error).toMatchObject({ name: 'ConnectionError', cause: { cause: { code: 'ECONNREFUSED' } } });
+  expect(waitsMs).toEqual([250, 500, 1_000]);
+});
+
+test.each([
+  ['408', () => new Response(envelope('request_timeout'), { status: 408 })],
+  ['500', () => new Response(envelope('internal_error'), { status: 500 })],
+  ['502 of a proxy', () => new Response('<h1>Bad gateway</h1>', { status: 502 })],
+  ['504 of a proxy', () => new Response('', { status: 504 })],
+  ['a failure of the network', () => Promise.reject(new TypeError('fetch failed'))],
+])('after %s the next attempt is taken', async (_, answer) => {
+  const api = await serve(store);
+  const { client, waitsMs } = connect({ baseUrl: api.url, fetch: answering([answer, answer]) });
+  expect((await client.tickets.list()).data).toHaveLength(5);
+  expect(waitsMs).toEqual([250, 500]);
+});
+
+test.each([
+  ['a redirect', () => new Response(null, { status: 302, headers: { Location: 'http://elsewhere' } }), 302],
+  ['403 of a proxy', () => new Response('no', { status: 403 }), 403],
+  ['a page where the API should be', () => new Response('<h1>Welcome</h1>'), 200],
+  ['JSON of something else', () => Response.json({ data: [] }), 200],
+])('%s is no answer of the API, and is told at once', async (_, answer, status) => {
+  const { client, asked } = connect({ baseUrl: 'http://localhost', fetch: answering([answer]) });
+  expect(await failureOf(client.tickets.list())).toMatchObject({ name: 'ApiError', status, code: null });
+  expect(asked).toHaveLength(1);
+});
+
+describe('a service that accepts and then keeps silent', () => {
+  let server: Server;
+  let baseUrl: string;
+
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      // Half an answer for a list, nothing at all for the rest.
+      if (request.url === '/v1/tickets') response.write('{"object":"list",');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    baseUrl = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+  });
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  test.each(['list', 'retrieve'] as const)(
+    'is a TimeoutError once the attempts are used up: %s',
+    async (method) => {
+      const { client, asked } = connect({ baseUrl, timeoutMs: 30, retries: 2 });
+      const request = method === 'list' ? client.tickets.list() : client.tickets.retrieve('ti_1');
+      expect(await failureOf(request)).toMatchObject({ name: 'TimeoutError', timeoutMs: 30 });
+      expect(asked).toHaveLength(3);
+    },
+  );
+
+  test('is left when the signal says so, without a further attempt', async () => {
+    const controller = new AbortController();
+    const { client, asked } = connect({
+      baseUrl,
+      fetch: (url, init) => {
+        queueMicrotask(() => controller.abort(new Error('enough')));
+        return fetch(url, init);
+      },
+    });
+    const request = client.tickets.retrieve('ti_1', { signal: controller.signal });
+    expect(await failureOf(request)).toEqual(new Error('enough'));
+    expect(asked).toHaveLength(1);
+  });
+
+  test('has a wait between attempts ended by the signal', async () => {
+    const controller = new AbortController();
+    const { client, asked } = connect({
+      baseUrl,
+      timeoutMs: 30,
+      onWait: () => controller.abort(new Error('enough')),
+    });
+    const request = client.tickets.list({}, { signal: controller.signal });
+    expect(await failureOf(request)).toEqual(new Error('enough'));
+    expect(asked).toHaveLength(1);
+  });
+});
