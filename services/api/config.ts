@@ -36,7 +36,9 @@ export const apiSettings = {
   API_TLS_CERT: z
     .string()
     .optional()
-    .describe('File with the certificate chain (PEM); with `API_TLS_KEY` the API terminates TLS'),
+    .describe(
+      'File with the certificate chain (PEM); with `API_TLS_KEY` the API terminates TLS; both are read again when they change',
+    ),
   API_TLS_KEY: z.string().optional().describe("File with the certificate's key (PEM)"),
   API_TRUSTED_PROXIES: addressRanges
     .default([])

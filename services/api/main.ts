@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { createSecureContext } from 'node:tls';
 import { startAdminServer } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { activeGeneration, watermark } from '../../shared/runtime/generation.ts';
@@ -11,6 +9,7 @@ import { createApp } from './app.ts';
 import { createCallers } from './auth/api-keys.ts';
 import { createFailureGuard } from './auth/failure-guard.ts';
 import { readApiConfig, type ApiConfig } from './config.ts';
+import { readCertificate, watchCertificate, type CertificateFiles } from './http/certificate.ts';
 import { createMetrics } from './http/metrics.ts';
 import { startServer } from './http/server.ts';
 import type { Credentials } from './http/tls-front.ts';
@@ -25,7 +24,7 @@ import { startTracing } from './traces/start.ts';
 const shutdownDeadlineMs = 25_000;
 
 const config = configOrExit(readApiConfig(process.env));
-const credentials = configOrExit(readCredentials(config));
+const certificate = configOrExit(readCredentials(config));
 const logger = createLogger('api', config.LOG_LEVEL);
 const mongo = createMongo(config.MONGODB_URL, 'support-api');
 const control = controlDatabase(mongo, config.DATABASE_NAME);
@@ -69,18 +68,21 @@ const app = createApp({
 });
 const web = await startServer(
   { listener: app.callback(), logger, docs, trace },
-  { host: config.API_HOST, port: config.API_PORT, credentials },
+  { host: config.API_HOST, port: config.API_PORT, credentials: certificate?.pair ?? null },
 );
+const watch =
+  certificate && watchCertificate({ logger, use: web.useCertificate }, certificate.files, certificate.pair);
 const closers: Closer[] = [
   { name: 'readiness', close: async () => readiness.stop() },
+  ...(watch ? [{ name: 'certificate', close: async () => watch.stop() }] : []),
   { name: 'server', close: web.stop },
   ...(tracing ? [{ name: 'traces', close: tracing.stop }] : []),
   { name: 'rate limit store', close: async () => windows.stop() },
   { name: 'store', close: () => mongo.close() },
 ];
 onShutdown(logger, closers, shutdownDeadlineMs);
-logger.info({ ...web.address, scheme: credentials ? 'https' : 'http' }, 'listening');
-if (!credentials && config.API_TRUSTED_PROXIES.length === 0) {
+logger.info({ ...web.address, scheme: certificate ? 'https' : 'http' }, 'listening');
+if (!certificate && config.API_TRUSTED_PROXIES.length === 0) {
   logger.warn(
     'neither API_TLS_CERT and API_TLS_KEY nor API_TRUSTED_PROXIES are set: every request but /health is refused',
   );
@@ -97,14 +99,12 @@ if (config.ADMIN_PORT !== undefined) {
 }
 
 function readCredentials({
-  API_TLS_CERT,
-  API_TLS_KEY,
-}: ApiConfig): { config: Credentials | null } | { faults: string[] } {
-  if (!API_TLS_CERT || !API_TLS_KEY) return { config: null };
+  API_TLS_CERT: cert,
+  API_TLS_KEY: key,
+}: ApiConfig): { config: { files: CertificateFiles; pair: Credentials } | null } | { faults: string[] } {
+  if (!cert || !key) return { config: null };
   try {
-    const pair = { cert: readFileSync(API_TLS_CERT, 'utf8'), key: readFileSync(API_TLS_KEY, 'utf8') };
-    createSecureContext(pair);
-    return { config: pair };
+    return { config: { files: { cert, key }, pair: readCertificate({ cert, key }) } };
   } catch (error) {
     return {
       faults: [`API_TLS_CERT, API_TLS_KEY: ${error instanceof Error ? error.message : String(error)}`],

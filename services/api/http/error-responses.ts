@@ -2,7 +2,7 @@ import type { Counter } from 'prom-client';
 import { isStoreAway } from '../store/store-errors.ts';
 import { ApiError } from './api-error.ts';
 import { errorEnvelope, type DocsLocation } from './error-envelope.ts';
-import { isHttps, originOf, type AddressRange } from './origin.ts';
+import { hostOf, isHttps, originOf, type AddressRange } from './origin.ts';
 import type { Step } from './request-state.ts';
 
 /** How long a client should wait while the store is away, in seconds. */
@@ -29,7 +29,7 @@ export const errorResponses =
       context.state.errorCode = error.code;
       context.status = error.status;
       context.set(error.headers);
-      const origin = originOf(isHttps(trustedProxies, context.req), context.get('host'), context.req.socket);
+      const origin = originOf(isHttps(trustedProxies, context.req), hostOf(context.req), context.req.socket);
       context.body = errorEnvelope(docs, error, { requestId: context.state.requestId, origin });
     }
   };

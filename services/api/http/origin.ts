@@ -51,6 +51,10 @@ function bareAddress(hop: string): string {
   return bracketed ?? dotted ?? hop.trim();
 }
 
+/** The host that the client addressed, as each version of HTTP says it. */
+export const hostOf = ({ headers }: IncomingMessage): string | undefined =>
+  [headers[':authority']].flat()[0] ?? headers.host;
+
 /** `https://host` as the client addressed it; the socket's own address where it named no usable host. */
 export function originOf(https: boolean, host: string | undefined, socket: Socket): string {
   const scheme = https || isEncrypted(socket) ? 'https' : 'http';

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { DocsLocation } from './error-envelope.ts';
+import { createHttp2 } from './http2.ts';
 import { originForm } from './request-target.ts';
 import { answerUnparsed, codeOfParserError } from './unparsed-request.ts';
 import { acceptTls, type Credentials } from './tls-front.ts';
@@ -15,6 +16,8 @@ export type WebServer = {
   address: { host: string; port: number };
   /** Takes no further requests, and resolves when those begun are answered. */
   stop: () => Promise<void>;
+  /** Another certificate for the connections from now on. */
+  useCertificate: (pair: Credentials) => void;
 };
 
 /** How long a client may take for what, in milliseconds; then the connection is closed, with 408 if it can be. */
@@ -54,7 +57,15 @@ export async function startServer(
   server.on('checkExpectation', serve);
   server.on('clientError', (error, socket) => answerUnparsed(unparsed, codeOfParserError(error), socket));
   server.on('connect', (_, socket) => answerUnparsed(unparsed, 'method_not_allowed', socket));
-  if (credentials) acceptTls(server, credentials);
+  const http2 = createHttp2(
+    (request, response) => {
+      request.url = originForm(request.url ?? '/');
+      // Koa takes either kind; its types know the older one only.
+      return listener(request as unknown as IncomingMessage, response as unknown as ServerResponse);
+    },
+    { headersLengthMax, silenceTimeoutMs },
+  );
+  const tls = credentials && acceptTls(server, credentials, http2.accept);
   server.listen(port, host);
   await once(server, 'listening');
   const address = server.address() as AddressInfo;
@@ -62,8 +73,10 @@ export async function startServer(
     address: { host: address.address, port: address.port },
     stop: async () => {
       isStopping = true;
+      http2.stop();
       await stop(server);
     },
+    useCertificate: (pair) => tls?.setSecureContext(pair),
   };
 }
 

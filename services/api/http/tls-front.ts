@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { createServer as createTlsServer, type Server as TlsServer, type TLSSocket } from 'node:tls';
 
 /** A certificate with its chain, and its key, in PEM. */
 export type Credentials = { cert: string; key: string };
@@ -14,9 +14,13 @@ const firstByteTimeoutMs = 10_000;
 /**
  * Has `server` speak TLS with those who begin a handshake, and plain HTTP with others: so that a plain
  * request gets an answer that says what is wrong, and probes need no certificate. Its limits and its list of
- * connections hold for both.
+ * connections hold for both. Connections that agree on HTTP/2 go to `acceptHttp2`.
  */
-export function acceptTls(server: Server, credentials: Credentials): void {
+export function acceptTls(
+  server: Server,
+  credentials: Credentials,
+  acceptHttp2: (socket: TLSSocket) => void,
+): TlsServer {
   const serve = server.listeners('connection') as ((socket: Socket) => void)[];
   const accept = (socket: Socket) => {
     for (const listener of serve) listener.call(server, socket);
@@ -24,9 +28,12 @@ export function acceptTls(server: Server, credentials: Credentials): void {
   const tls = createTlsServer({
     ...credentials,
     handshakeTimeout: handshakeTimeoutMs,
-    ALPNProtocols: ['http/1.1'],
+    ALPNProtocols: ['h2', 'http/1.1'],
   });
-  tls.on('secureConnection', (socket: TLSSocket) => accept(socket));
+  tls.on('secureConnection', (socket: TLSSocket) => {
+    if (socket.alpnProtocol === 'h2') acceptHttp2(socket);
+    else accept(socket);
+  });
   // A failed handshake is the client's affair: its socket is closed, and there is nobody to answer to.
   tls.on('tlsClientError', (_, socket) => socket.destroy());
   server.removeAllListeners('connection');
@@ -36,6 +43,7 @@ export function acceptTls(server: Server, credentials: Credentials): void {
       else accept(socket);
     });
   });
+  return tls;
 }
 
 /** Looks at the first byte and puts it back. */

@@ -1,0 +1,172 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
+import { ask, codeOf, eventually, writeCertificate } from './ask.ts';
+import { startChild, type Child } from './child.ts';
+import * as given from './given.ts';
+import { mongoUrl, startStore, tokens, type TestStore } from './harness.ts';
+
+const size = 4_000;
+let store: TestStore;
+let folder: string;
+let child: Child;
+let session: ClientHttp2Session;
+
+const certificateIn = async (name: string) => {
+  mkdirSync(join(folder, name));
+  await writeCertificate(join(folder, name));
+};
+/** As a Kubernetes volume does it: the files are links through a link that is replaced. */
+const switchTo = (name: string) => {
+  symlinkSync(name, join(folder, 'next'));
+  renameSync(join(folder, 'next'), join(folder, 'current'));
+};
+
+beforeAll(async () => {
+  store = await startStore();
+  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
+  await given.store(store.database, 'conversation', [given.conversation({ id: 'conv_1' })]);
+  const content = 'Lorem ipsum dolor sit amet. '.repeat(12);
+  const messages = Array.from({ length: size }, (_, index) =>
+    given.message({ id: `msg_${String(index).padStart(6, '0')}`, content }),
+  );
+  await given.store(store.database, 'message', messages);
+  folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
+  await certificateIn('first');
+  switchTo('first');
+  child = await startChild({
+    MONGODB_URL: mongoUrl(),
+    DATABASE_NAME: store.name,
+    API_TLS_CERT: join(folder, 'current', 'cert.pem'),
+    API_TLS_KEY: join(folder, 'current', 'key.pem'),
+    RATE_LIMIT_REQUESTS: '0',
+  });
+  session = connect(`https://127.0.0.1:${child.port}`, { rejectUnauthorized: false });
+  await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
+}, 120_000);
+
+afterAll(async () => {
+  session.destroy();
+  await child.stop();
+  await store.close();
+  rmSync(folder, { recursive: true });
+}, 60_000);
+
+const open = (headers: Record<string, string>) =>
+  session.request({ ':path': '/v1/tickets', authorization: `Bearer ${tokens.a}`, ...headers });
+const get = (headers: Record<string, string> = {}) =>
+  new Promise<{ headers: IncomingHttpHeaders & { ':status'?: number | undefined }; text: string }>(
+    (resolve, reject) => {
+      const stream = open(headers).setEncoding('utf8').on('error', reject);
+      stream.on('response', (received) => {
+        let text = '';
+        stream
+          .on('data', (chunk: string) => (text += chunk))
+          .on('end', () => resolve({ headers: received, text }));
+      });
+    },
+  );
+const requestLines = () => child.lines.filter(({ msg }) => msg === 'request');
+
+describe('over HTTP/2', () => {
+  it('serves as over HTTP/1.1, which the same port speaks too', async () => {
+    const [answer, older] = [await get(), await ask(child, '/v1/tickets')];
+    expect([answer.headers[':status'], answer.text]).toEqual([200, older.text]);
+    for (const name of [
+      'content-type',
+      'content-length',
+      'cache-control',
+      'etag',
+      'vary',
+      'x-content-type-options',
+    ]) {
+      expect([name, answer.headers[name]]).toEqual([name, older.headers[name]]);
+    }
+    const tag = String(answer.headers.etag);
+    expect((await get({ 'if-none-match': tag })).headers[':status']).toBe(304);
+    const head = await get({ ':method': 'HEAD' });
+    expect([head.headers[':status'], head.headers.etag, head.text]).toEqual([200, tag, '']);
+    const id = answer.headers['request-id'];
+    await eventually(async () => requestLines().some(({ requestId }) => requestId === id));
+    expect(requestLines().find(({ requestId }) => requestId === id)).not.toHaveProperty('aborted');
+  });
+
+  it('answers errors in the envelope', async () => {
+    for (const [headers, status, code] of [
+      [{ authorization: 'Basic x' }, 401, 'missing_api_key'],
+      [{ ':path': '/v1/tickets/%zz' }, 400, 'malformed_request'],
+      [{ ':path': '/nothing' }, 404, 'route_not_found'],
+      [{ ':method': 'DELETE' }, 405, 'method_not_allowed'],
+      [{ ':path': `/v1/channels/${'x'.repeat(9_000)}` }, 414, 'uri_too_long'],
+    ] as const) {
+      const answer = await get(headers);
+      expect([answer.headers[':status'], codeOf(answer.text)]).toEqual([status, code]);
+    }
+    const { text } = await get({ ':authority': 'api.example.com', ':path': '/nothing' });
+    expect(text).toContain('"docUrl":"https://api.example.com/docs/errors/route_not_found"');
+  });
+
+  it('resets a stream whose headers are beyond the limit, and goes on', async () => {
+    await expect(get({ 'x-long': 'x'.repeat(40_000) })).rejects.toThrow();
+    expect((await get()).headers[':status']).toBe(200);
+  });
+
+  it('streams a long conversation, many at once, and gives one up that the client resets', async () => {
+    const long = { ':path': '/v1/conversations/conv_1', 'accept-encoding': 'identity' };
+    const texts = await Promise.all(Array.from({ length: 3 }, async () => (await get(long)).text));
+    for (const text of texts)
+      expect((JSON.parse(text) as { messages: unknown[] }).messages).toHaveLength(size);
+    const aborted = () => requestLines().filter((line) => line.aborted === true).length;
+    const before = aborted();
+    const stream = open(long).on('error', () => undefined);
+    await new Promise((resolve) => stream.once('data', resolve));
+    stream.close(8);
+    await eventually(async () => aborted() > before);
+    expect((await get()).headers[':status']).toBe(200);
+  });
+});
+
+describe('a certificate that is replaced', () => {
+  const fingerprint = () =>
+    new Promise<string>((resolve, reject) => {
+      const socket = connectTls({ port: child.port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+        resolve(socket.getPeerCertificate().fingerprint256);
+        socket.destroy();
+      }).on('error', reject);
+    });
+
+  it('is used from then on, unless it does not fit its key; connections stay', async () => {
+    const first = await fingerprint();
+    await certificateIn('broken');
+    writeFileSync(join(folder, 'broken', 'key.pem'), 'none');
+    switchTo('broken');
+    await eventually(async () =>
+      child.lines.some(({ msg }) => msg?.startsWith('new certificate refused') === true),
+    );
+    expect(await fingerprint()).toBe(first);
+    await certificateIn('second');
+    switchTo('second');
+    await eventually(async () => child.lines.some(({ msg }) => msg === 'new certificate in use'));
+    expect(await fingerprint()).not.toBe(first);
+    expect((await get()).headers[':status']).toBe(200);
+  }, 30_000);
+});
+
+it('lets requests under way end at shutdown, and tells clients to go', async () => {
+  const going = new Promise((resolve) => session.once('goaway', resolve));
+  const stream = open({ ':path': '/v1/conversations/conv_1', 'accept-encoding': 'identity' }).setEncoding(
+    'utf8',
+  );
+  let text = '';
+  const ended = new Promise((resolve) => stream.once('end', resolve));
+  await new Promise((resolve) => {
+    stream.on('data', (chunk: string) => resolve((text += chunk)));
+  });
+  const exit = child.stop();
+  await going;
+  await ended;
+  expect((JSON.parse(text) as { messages: unknown[] }).messages).toHaveLength(size);
+  expect(await exit).toBe(0);
+}, 40_000);
