@@ -2,6 +2,13 @@ import { pino, stdSerializers, type Logger } from 'pino';
 
 export type { Logger };
 
+/** Tokens of API keys and addresses of people, also within a text such as an error's. */
+const secrets =
+  /\b[A-Za-z][A-Za-z0-9-]{0,31}_(?:live|test)_[^\s"'\\,;)]+|[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g;
+
+/** A log line without what must not be in it, whatever field or message it got into. */
+export const scrubbed = (line: string): string => line.replace(secrets, '[redacted]');
+
 /**
  * A JSON logger on stdout. Messages name ids and positions, never contents; what could carry a secret or
  * personal data by accident is censored by path.
@@ -13,6 +20,7 @@ export const createLogger = (service: string, level: string): Logger =>
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label) => ({ level: label }) },
     serializers: { error: stdSerializers.err },
+    hooks: { streamWrite: scrubbed },
     redact: {
       paths: [
         'authorization',
@@ -22,6 +30,10 @@ export const createLogger = (service: string, level: string): Logger =>
         '*.own',
         'value',
         '*.value',
+        'content',
+        '*.content',
+        'email',
+        '*.email',
       ],
       censor: '[redacted]',
     },

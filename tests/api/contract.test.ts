@@ -127,6 +127,11 @@ describe.each(routes)('$path', ({ route, url, foreign }) => {
     expectError(await api.get(`${url}?api_key=${tokens.a}`, { token: null }), 401, 'missing_api_key');
     const answer = await api.get(`${url}?api_key=${tokens.a}`);
     expect(errorOf(answer)).toMatchObject({ code: 'invalid_query_parameter', param: 'api_key' });
+    for (const name of Object.keys(route.query.shape)) {
+      const refused = await api.get(`${url}?${encodeURIComponent(name)}=${tokens.a}`);
+      expect(errorOf(refused)).toMatchObject({ code: 'invalid_query_parameter', param: name });
+      expect(refused.text).not.toContain(tokens.a);
+    }
   });
 
   it("shows nothing of another organization's", async () => {

@@ -160,6 +160,13 @@ describe('behind a proxy', () => {
 
   it('logs one line a request, without tokens or queries', async () => {
     await via('/v1/tickets?status=secretive');
+    await via('/v1/tickets?startingAfter=svc_live_secretive');
+    await via('/v1/channels/secretive@example.com');
+    await via('/v1/tickets', {
+      ...https,
+      Authorization: 'Bearer svc_live_secretive',
+      'X-Mail': 'secretive@example.com',
+    });
     const logged = () => child.lines.filter(({ msg }) => msg === 'request');
     const before = logged().length;
     const { headers } = await via('/v1/tickets?cursor=secretive');

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { ApiError } from './api-error.ts';
 
+/** Of any brand: a key of another service is as secret. */
+const keyShape = /[A-Za-z0-9]_(live|test)_[!-~]{8}/;
+
 /**
  * Reads a query string by a schema whose fields are the parameters. A name it does not have, a value that
  * fails, and a second value where one is meant are all told apart by `param`: the first of unknown names in
@@ -13,6 +16,9 @@ export function readQuery<Q extends z.ZodObject>(schema: Q, search: string): z.o
       throw invalid(name, `\`${name}\` is not a parameter of this endpoint.`);
     }
     const all = given.getAll(name);
+    if (all.some((value) => keyShape.test(value))) {
+      throw invalid(name, `\`${name}\` looks like an API key; send keys in the header Authorization alone`);
+    }
     return [name, all.length === 1 ? all[0] : all] as const;
   });
   const parsed = schema.safeParse(Object.fromEntries(values));
