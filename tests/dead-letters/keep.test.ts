@@ -10,7 +10,7 @@ import { buffer } from '../../services/projector/dead-letters/letter.ts';
 import { readParts, removeLetters } from '../../services/projector/dead-letters/parts.ts';
 import type { BusRecord, Rejection } from '../../services/projector/events/change.ts';
 import { createKafka } from '../../services/projector/kafka.ts';
-import { createRig, type Rig } from '../support/projectors.ts';
+import { createRig, type Producer, type Rig } from '../support/projectors.ts';
 
 const megabyte = 1024 * 1024;
 
@@ -34,11 +34,12 @@ describe('keeping dead letters, on a real bus and a real store', () => {
     records: BusRecord[],
     reason: Rejection['reason'] = 'not_json',
     at = '2026-01-01T00:00:00Z',
+    producer: Producer = rig.producer,
   ) =>
     keepDeadLetters(
       {
         control: rig.control,
-        producer: rig.producer,
+        producer,
         prefix: rig.config.TOPIC_PREFIX,
         generation: 1,
         now: () => new Date(at),
@@ -94,15 +95,35 @@ describe('keeping dead letters, on a real bus and a real store', () => {
     expect((await copies()).map(({ offset }) => offset)).toEqual(['1', '2', '3']);
   }, 60_000);
 
+  test('a letter that an operator removes while its record comes again is kept anew', async () => {
+    await keep([record(5, Buffer.from('{'))]);
+    // given a removal between the look for known letters and the write
+    const producer: Producer = {
+      ...rig.producer,
+      send: async (sent) => {
+        await deadLettersOf(rig.control).deleteOne({ _id: `${topic()}/0/5` });
+        return rig.producer.send(sent);
+      },
+    };
+    const again = () => keep([record(5, Buffer.from('{')), record(6, null)], 'bad_data', undefined, producer);
+    // then the step fails, and when it is tried again the letter is there
+    await expect(again()).rejects.toThrow('removed meanwhile');
+    await again();
+    expect(await stored(5)).toMatchObject({ count: 1, reason: 'bad_data' });
+  }, 60_000);
+
   test('headers are kept byte by byte, repeated ones as often', async () => {
     const odd = Buffer.from([0xff, 0x00, 0xfe]);
-    await keep([record(10, null, { ce_id: [Buffer.from('a'), odd], 'x.$y': odd })]);
+    const none = { 'x-none': null } as unknown as BusRecord['headers'];
+    await keep([record(10, null, { ce_id: [Buffer.from('a'), odd], 'x.$y': odd, ...none })]);
     const letter = await stored(10);
     expect(letter?.headers.map(({ name, value }) => [name, buffer(value)])).toEqual([
       ['ce_id', Buffer.from('a')],
       ['ce_id', odd],
       ['x.$y', odd],
+      ['x-none', null],
     ]);
+    expect((await copies()).at(-1)).toMatchObject({ offset: '10', leftOut: undefined });
   }, 60_000);
 
   test('large records of one step are kept whole, those that the topic refuses with a notice there', async () => {

@@ -33,6 +33,7 @@ export async function createRig(partitions = 3) {
   await createTopics(admin, config.TOPIC_PREFIX, partitions);
   const mongo = new MongoClient(config.MONGODB_URL);
   const topics = kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX));
+  for (const topic of topics) await answers(admin, topic);
   return {
     name,
     environment,
@@ -49,6 +50,19 @@ export async function createRig(partitions = 3) {
       await Promise.all([admin.disconnect(), producer.disconnect(), mongo.close()]);
     },
   };
+}
+
+/** A new topic's leader is named before it knows that it is; until then it refuses to tell offsets. */
+async function answers(admin: Admin, topic: string): Promise<void> {
+  for (;;) {
+    try {
+      await admin.fetchTopicOffsets(topic);
+      return;
+    } catch (error) {
+      if ((error as { type?: string }).type !== 'NOT_LEADER_FOR_PARTITION') throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
 }
 
 export type Rig = Awaited<ReturnType<typeof createRig>>;
