@@ -3,6 +3,7 @@ import type { Logger } from '../../shared/runtime/logger.ts';
 import type { Callers } from './auth/api-keys.ts';
 import { authenticate } from './auth/authenticate.ts';
 import type { FailureGuard } from './auth/failure-guard.ts';
+import { serveDocs } from './docs/serve.ts';
 import { compression } from './http/compression.ts';
 import { dispatch } from './http/dispatch.ts';
 import type { DocsLocation } from './http/error-envelope.ts';
@@ -55,6 +56,7 @@ export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<Req
   app.use(wellFormed);
   app.use(health);
   app.use(serveDocument(deps));
+  app.use(serveDocs(deps));
   app.use(authenticate(deps));
   app.use(rateLimit(deps));
   app.use(dispatch(deps));

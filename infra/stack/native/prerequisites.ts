@@ -65,7 +65,8 @@ export async function provideTools(
 const env = { DEBIAN_FRONTEND: 'noninteractive' };
 const wait = ['-o', 'DPkg::Lock::Timeout=300'];
 
-async function aptInstall(packages: string[]): Promise<void> {
+/** Installs Debian packages; rejects where there is no apt-get, or no right to use it. */
+export async function aptInstall(packages: string[]): Promise<void> {
   await aptUpdate();
   const install = ['install', '--yes', '--no-install-recommends', ...wait, ...packages];
   await withAptLock(() => mustRun('apt-get', install, { env }));

@@ -26,14 +26,14 @@ const compressed = compress({
 type Negotiate = { encoding: (available: string[], options: { preferred: string[] }) => string | undefined };
 
 /** What the library will choose; undefined where the client accepts none of these, not even the plain text. */
-function choose(context: Context): string | undefined {
+export function chooseEncoding(context: Context): string | undefined {
   const negotiator: Negotiate = new Negotiator(context.req);
   return negotiator.encoding(preference, { preferred: preference });
 }
 
 /** A client that accepts nothing gets the plain text, as RFC 9110 advises; the library would fail. */
 export const compression: Step = async (context, next) => {
-  if (choose(context) === undefined) context.compress = false;
+  if (chooseEncoding(context) === undefined) context.compress = false;
   await compressed(context, next);
   if (context.method === 'HEAD') describeAsGet(context);
 };
@@ -41,7 +41,7 @@ export const compression: Step = async (context, next) => {
 /** The library leaves HEAD alone; the headers are those of the GET, whose compressed length is not known. */
 function describeAsGet(context: Context): void {
   const { length } = context.response;
-  const chosen = context.get('Accept-Encoding') && choose(context);
+  const chosen = context.get('Accept-Encoding') && chooseEncoding(context);
   if (!chosen || chosen === 'identity' || context.status !== 200) return;
   if (length !== undefined && length < thresholdBytes) return;
   context.set('Content-Encoding', chosen);

@@ -2,11 +2,11 @@ import { hash } from 'node:crypto';
 import type { Context } from './request-state.ts';
 
 /**
- * Answers with a JSON text, or with 304 when the client has it already. The tag is made of the text alone: it
+ * Answers with a text, or with 304 when the client has it already. The tag is made of the text alone: it
  * is the same whatever `Data-As-Of` or the compression is, and weak, as compressed bytes are not compared.
  */
-export function sendText(context: Context, text: string): void {
-  context.type = 'application/json';
+export function sendText(context: Context, text: string, type = 'application/json'): void {
+  context.type = type;
   context.set('ETag', `W/"${hash('sha256', text, 'base64url').slice(0, 22)}"`);
   context.body = text;
   if (isHeld(context)) context.status = 304;

@@ -40,7 +40,7 @@ export function errorResponses(described: Described, codes: ErrorCode[]): Record
 export function errorResponse({ docs, headersOf }: Described, status: number, codes: ErrorCode[]): Response {
   const examples = codes.map((code) => [
     code,
-    { summary: errorCatalogue[code].message, value: exampleOf(docs, code) },
+    { summary: errorCatalogue[code].message, value: errorExample(docs, code) },
   ]);
   return {
     description: `${STATUS_CODES[status]}: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
@@ -60,10 +60,14 @@ function schemaOf(codes: ErrorCode[]): JsonSchema {
   return only && schemas.length === 1 ? only : { oneOf: schemas };
 }
 
-const exampleOf = (docs: DocsLocation, code: ErrorCode) =>
+/** Stands for the address of the API in examples where none is configured. */
+export const exampleOrigin = 'https://api.example.com';
+
+/** The envelope of a code as the document and its page show it. */
+export const errorExample = (docs: DocsLocation, code: ErrorCode) =>
   errorEnvelope(docs, new ApiError(code, code === 'invalid_query_parameter' ? badLimit : {}), {
     requestId: headers['Request-Id'].example,
-    origin: 'https://api.example.com',
+    origin: exampleOrigin,
   });
 
 const badLimit = { param: 'limit', message: '`limit` must be an integer from 1 to 100.' };

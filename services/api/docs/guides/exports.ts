@@ -1,0 +1,121 @@
+import { html, type Html } from '../html.ts';
+import { codeBlock, type Page } from '../layout.ts';
+import type { Site } from '../site.ts';
+
+/** How a copy of the data is kept complete by asking for changes alone. */
+export const exportsGuide = (site: Site): Page => ({
+  path: '/docs/guides/exports',
+  title: 'Complete incremental exports',
+  body: html`<h1>Complete incremental exports</h1>
+    <p class="lead">
+      Keep a copy of all tickets up to date by asking only for what has changed, and miss nothing. One header
+      makes it possible: <code>Data-As-Of</code>.
+    </p>
+    <h2>The recipe</h2>
+    <ol>
+      <li>
+        Walk <code>/v1/tickets?sort=updatedAt</code>,
+        <a href="${site.href('/docs/guides/paging')}">all pages</a>, and keep the <code>Data-As-Of</code> of
+        the <strong>first</strong> page.
+      </li>
+      <li>
+        Store each ticket under its <code>id</code>, replacing what is there. Fetch the threads of tickets
+        that are new or changed.
+      </li>
+      <li>
+        Once the last page is stored, store the kept <code>Data-As-Of</code>. Next time, walk with
+        <code>updatedAt[gte]</code> set to it, and go on with step 2.
+      </li>
+    </ol>
+    <p>A walk that breaks off is simply begun again from the value that was stored last.</p>
+    ${[withCurl(site), threads(site), whyComplete, limits]}`,
+});
+
+const withCurl = ({ href }: Site): Html =>
+  html`<h2>With curl</h2>
+    <p>
+      With <code>API</code> and <code>API_KEY</code>
+      <a href="${href('/docs/guides/paging')}">as for paging</a>. The first run writes every ticket to
+      <code>changes.jsonl</code>, each further run adds those that have changed; the file
+      <code>since</code> is all that is kept in between.
+    </p>
+    ${codeBlock('Exporting changes', exportScript)}
+    <p>To have the latest state of each ticket, keep the last line of each <code>id</code>:</p>
+    ${codeBlock('The latest state of each ticket', "jq --slurp --compact-output 'group_by(.id) | map(last) | .[]' changes.jsonl")}`;
+
+const threads = ({ href }: Site): Html =>
+  html`<h2>Threads</h2>
+    <p>
+      For each ticket of the export, its <code>conversations</code> name the threads. Ask for
+      <code>/v1/conversations/{id}</code> for a conversation with all its messages, or walk
+      <code>/v1/conversations/{id}/messages</code> where threads are long or the authors matter. An archived
+      conversation is not retrieved by itself (404
+      <a href="${href('/docs/errors/conversation_not_found')}"><code>conversation_not_found</code></a
+      >); its messages still are.
+    </p>`;
+
+const whyComplete = html`<h2>Why it is complete</h2>
+  <p>
+    The data behind the API arrives in several streams at once, and one may be ahead of another.
+    <code>Data-As-Of</code> is the instant up to which <em>all</em> of them have arrived: every change made up
+    to then is in the response; of later changes some may be, too.
+  </p>
+  <ul>
+    <li>
+      <strong>Nothing is left out.</strong> What a walk has not shown was changed after the
+      <code>Data-As-Of</code> of its first page. So its <code>updatedAt</code> is not before that instant, and
+      the next walk asks for it.
+    </li>
+    <li>
+      <strong>Why the first page.</strong> While you walk, a change may arrive late and take its place on a
+      page that you have already had. It was made after the first page's <code>Data-As-Of</code>, but perhaps
+      before the last page's: the last one would lose it.
+    </li>
+    <li>
+      <strong>Why not your own clock, or the greatest <code>updatedAt</code> seen.</strong> A ticket of a fast
+      stream may show a newer <code>updatedAt</code> than one that has yet to arrive in a slow stream. Only
+      <code>Data-As-Of</code> knows of the slow one.
+    </li>
+    <li>
+      <strong>Why some come twice.</strong> Bounds are inclusive, and changes made after
+      <code>Data-As-Of</code> may be shown early. Since you replace by <code>id</code>, meeting a ticket again
+      does no harm.
+    </li>
+    <li>
+      <strong>Why <code>sort=updatedAt</code>.</strong> A ticket that changes during the walk moves towards
+      the end, which is still to come. Under the default, <code>-updatedAt</code>, it would move behind you.
+    </li>
+  </ul>`;
+
+const limits = html`<h2>What it does not show</h2>
+  <p>
+    <code>updatedAt</code> is the ticket's own. When a contact, tag or topic that a ticket shows is renamed,
+    the ticket shows the new name at once, and its <code>updatedAt</code> stays. A ticket that is deleted is
+    not listed any more, so no walk mentions it. To pick up both, walk without a bound from time to time, say
+    once a night: replace what you have, and drop what is no longer listed.
+  </p>
+  <p>Channels and Q&amp;As are few: walk their lists whole.</p>
+  <h2>How often</h2>
+  <p>
+    As often as you like: a walk that finds nothing costs one request, and <code>Data-As-Of</code> usually
+    trails the present by seconds. When it stands still, data has stopped arriving; answers stay right as of
+    that instant, and the export catches up by itself.
+  </p>`;
+
+const exportScript = `
+since=$(cat since 2> /dev/null)    # absent on the first run, which exports everything
+next=
+cursor=
+while :; do
+  page=$(curl --silent --show-error --fail --retry 5 --dump-header headers --get "$API/v1/tickets" \\
+    --header "Authorization: Bearer $API_KEY" --data limit=100 --data sort=updatedAt \\
+    \${since:+--data "updatedAt[gte]=$since"} \${cursor:+--data "startingAfter=$cursor"}) || exit 1
+  if [ -z "$next" ]; then    # the first page's, and no other
+    next=$(tr -d '\\r' < headers | awk 'tolower($1) == "data-as-of:" { at = $2 } END { print at }')
+  fi
+  jq --compact-output '.data[]' <<< "$page" >> changes.jsonl
+  cursor=$(jq --raw-output '.nextCursor // empty' <<< "$page")
+  [ -n "$cursor" ] || break
+done
+echo "$next" > since
+`;

@@ -1,0 +1,35 @@
+import { errorCodes } from '../http/error-envelope.ts';
+import { createPages } from './pages.ts';
+import { createSite } from './site.ts';
+
+const settings = {
+  docs: { docsUrl: undefined, baseUrl: 'https://acme.test/support' },
+  brand: 'acme',
+  limit: { requests: 7, windowSeconds: 30 },
+};
+const pages = createPages(createSite(settings, '/docs/assets/0'));
+
+test('there is a page for every code, and one that lists them all', () => {
+  for (const code of errorCodes) {
+    expect(pages.get(`/docs/errors/${code}`)).toContain(`<h1><code>${code}</code></h1>`);
+    expect(pages.get('/docs/errors')).toContain(`href="/support/docs/errors/${code}"`);
+  }
+});
+
+test('examples show the configured address, brand and limit', () => {
+  const guide = pages.get('/docs/guides/paging');
+  expect(guide).toContain('https://acme.test/support');
+  expect(guide).toContain('acme_live_');
+  expect(guide).toMatch(/7 requests in\s+30 s/);
+  expect(pages.get('/docs/errors/invalid_cursor')).toContain(
+    'https://acme.test/support/docs/errors/invalid_cursor',
+  );
+});
+
+test('links begin with the path that the service is published under', () => {
+  for (const page of pages.values()) {
+    const addresses = [...page.matchAll(/ (?:href|src|data-document)="([^"#][^"]*)"/g)].map(([, to]) => to);
+    expect(addresses.length).toBeGreaterThan(5);
+    expect(addresses.filter((to) => !to?.startsWith('/support/'))).toEqual([]);
+  }
+});

@@ -1,0 +1,81 @@
+import { ApiError } from '../http/api-error.ts';
+import { chooseEncoding } from '../http/compression.ts';
+import { sendText } from '../http/conditional.ts';
+import { allowedMethods } from '../http/health.ts';
+import { isDocs } from '../http/public-paths.ts';
+import type { Context, Step } from '../http/request-state.ts';
+import type { DocumentSettings } from '../openapi/settings.ts';
+import { createAssets, type Assets, type Encoding } from './assets.ts';
+import { createPages } from './pages.ts';
+import { createSite } from './site.ts';
+
+/**
+ * Scripts, styles, fonts and the document come from this service alone. Nothing inline runs or applies, by
+ * hash or otherwise: the renderer sets styles through the CSSOM, which the policy does not concern. `data:` is
+ * for the icons within the renderer's stylesheet.
+ */
+const securityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const pageCacheControl = 'public, max-age=300';
+/** For assets whose address changes with their content, in seconds: a year. */
+const assetCacheControl = 'public, max-age=31536000, immutable';
+
+/** `GET /docs…`: the pages and what they load, to anyone. What is not there is 404 in the envelope. */
+export function serveDocs(settings: DocumentSettings): Step {
+  const assets = createAssets();
+  const site = createSite(settings, assets.folder);
+  const pages = createPages(site);
+  return async (context, next) => {
+    if (!isDocs(context.path)) {
+      await next();
+      return;
+    }
+    const asset = assets.at(context.path);
+    // `/docs/` is `/docs`: links are without a base, so that both work.
+    const path = context.path.replace(/\/$/, '');
+    const page = pages.get(path);
+    if (!asset && page === undefined) throw new ApiError('route_not_found');
+    context.state.route = asset ? '/docs/assets/:version/:name' : path;
+    if (context.method === 'OPTIONS') {
+      context.set('Allow', allowedMethods);
+      context.status = 204;
+      return;
+    }
+    if (context.method !== 'GET' && context.method !== 'HEAD') {
+      throw new ApiError('method_not_allowed', { headers: { Allow: allowedMethods } });
+    }
+    context.set('Content-Security-Policy', securityPolicy);
+    context.set('Referrer-Policy', 'no-referrer');
+    if (asset) return sendAsset(context, assets, asset);
+    context.set('Cache-Control', pageCacheControl);
+    context.set(
+      'Link',
+      `<${site.href(path)}>; rel="canonical", <${site.href('/openapi.json')}>; rel="service-desc"`,
+    );
+    sendText(context, page ?? '', 'text/html');
+  };
+}
+
+async function sendAsset(
+  context: Context,
+  assets: Assets,
+  { name, type, isCurrent }: NonNullable<ReturnType<Assets['at']>>,
+): Promise<void> {
+  // While replicas of two versions run, a page of one may load its assets from the other.
+  context.set('Cache-Control', isCurrent ? assetCacheControl : 'public, no-cache');
+  const encoding = (chooseEncoding(context) ?? 'identity') as Encoding;
+  const content = await assets.read(name, encoding);
+  context.type = type;
+  if (encoding !== 'identity') context.set('Content-Encoding', encoding);
+  context.body = content;
+}

@@ -1,0 +1,107 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { get as httpGet, type IncomingMessage } from 'node:http';
+import { errorCodes } from '../../services/api/http/error-envelope.ts';
+import { errorOf, startApi, startStore, type TestApi, type TestStore } from './harness.ts';
+
+let store: TestStore;
+let api: TestApi;
+beforeAll(async () => {
+  store = await startStore();
+  api = await startApi(store);
+});
+afterAll(async () => {
+  await api.close();
+  await store.close();
+});
+
+const https = { 'X-Forwarded-Proto': 'https' };
+const read = (path: string, init: RequestInit & { headers?: Record<string, string> } = {}) =>
+  fetch(api.url + path, { redirect: 'manual', ...init, headers: { ...https, ...init.headers } });
+
+/** As it is sent: `fetch` would decompress it, and ask caches on the way not to answer. */
+const raw = (path: string, headers: Record<string, string>) =>
+  new Promise<{ status: number | undefined; headers: IncomingMessage['headers']; body: Buffer }>(
+    (resolve, reject) => {
+      httpGet(api.url + path, { headers: { ...https, ...headers } }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () =>
+          resolve({ status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks) }),
+        );
+      }).on('error', reject);
+    },
+  );
+
+const pages = ['/docs', '/docs/', '/docs/guides/paging', '/docs/guides/exports', '/docs/errors'];
+
+test.each([...pages, ...errorCodes.map((code) => `/docs/errors/${code}`)])(
+  'given no key, when %s is read, then it is a page that runs nothing from elsewhere',
+  async (path) => {
+    const { status, headers } = await read(path);
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(headers.get('content-security-policy')).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+        "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    );
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(headers.get('cache-control')).toBe('public, max-age=300');
+    expect(headers.get('link')).toContain(`<${path.replace(/\/$/, '')}>; rel="canonical"`);
+    expect(headers.has('data-as-of')).toBe(false);
+  },
+);
+
+test('given an error, when its docUrl is followed, then it is the page of its code', async () => {
+  const error = errorOf(await api.get('/v1/tickets?limit=0'));
+  expect(error.docUrl.startsWith('https://127.0.0.1:')).toBe(true);
+  const page = await read(new URL(error.docUrl).pathname);
+  expect(page.status).toBe(200);
+  expect(await page.text()).toContain('<h1><code>invalid_query_parameter</code></h1>');
+});
+
+test.each([
+  '/docs/errors/no_such_code',
+  '/docs/nothing',
+  '/docs/errors/__proto__',
+  '/docs/assets/x/site.css',
+])('given a page that does not exist, when %s is read, then it is 404 in the envelope', async (path) => {
+  const reply = await read(path);
+  expect(reply.status).toBe(404);
+  expect(await reply.json()).toMatchObject({ error: { code: 'route_not_found' } });
+});
+
+test('a page that has not changed is 304, HEAD has no body, other methods are refused', async () => {
+  const etag = (await read('/docs/errors')).headers.get('etag') ?? '';
+  expect((await raw('/docs/errors', { 'If-None-Match': etag })).status).toBe(304);
+  const head = await read('/docs/errors', { method: 'HEAD' });
+  expect([head.status, head.headers.get('etag'), await head.text()]).toEqual([200, etag, '']);
+  const options = await read('/docs', { method: 'OPTIONS' });
+  expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS']);
+  const post = await read('/docs', { method: 'POST' });
+  expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+});
+
+test('plain HTTP is refused', async () => {
+  expect((await fetch(`${api.url}/docs`)).status).toBe(403);
+});
+
+test('assets are compressed as asked for, and kept by browsers until their address changes', async () => {
+  const page = await (await read('/docs')).text();
+  const [bundle = ''] = /\/docs\/assets\/[^"]*swagger-ui-bundle\.js/.exec(page) ?? [];
+  const plain = await raw(bundle, { 'Accept-Encoding': 'identity' });
+  expect(plain.headers['content-encoding']).toBeUndefined();
+  expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+  const brotli = await raw(bundle, { 'Accept-Encoding': 'gzip, deflate, br, zstd' });
+  expect(brotli.headers).toMatchObject({ 'content-encoding': 'br', vary: 'Accept-Encoding' });
+  expect(brotliDecompressSync(brotli.body).equals(plain.body)).toBe(true);
+  expect(brotli.body.length).toBeLessThan(plain.body.length / 4);
+  const gzip = await raw(bundle, { 'Accept-Encoding': 'gzip' });
+  expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
+});
+
+test('given a page of another version, when its assets are loaded, then they are there, and not kept', async () => {
+  const other = await read('/docs/assets/000000000000/site.css');
+  expect(other.status).toBe(200);
+  expect(other.headers.get('cache-control')).toBe('public, no-cache');
+});

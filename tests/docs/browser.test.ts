@@ -1,0 +1,187 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { generate } from 'selfsigned';
+import { errorCodes } from '../../services/api/http/error-envelope.ts';
+import { startApi, startStore, type TestApi, type TestStore } from '../api/harness.ts';
+import { startChromium } from '../support/chromium.ts';
+import { visitor, type Visitor } from './visit.ts';
+
+/** Pictures of the pages, for people to look at. */
+const pictures = 'artifacts/docs';
+const phone = { width: 390, height: 844 };
+const pages = [
+  '/docs',
+  '/docs/guides/paging',
+  '/docs/guides/exports',
+  '/docs/errors',
+  ...errorCodes.map((code) => `/docs/errors/${code}`),
+];
+
+/** By how much the page is wider than the screen. */
+const overflow = 'document.documentElement.scrollWidth - window.innerWidth';
+
+let store: TestStore;
+let api: TestApi;
+let browser: Browser;
+let url: string;
+// The first run on a machine fetches the browser.
+beforeAll(async () => {
+  mkdirSync(pictures, { recursive: true });
+  browser = await startChromium();
+  const pair = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 });
+  store = await startStore();
+  api = await startApi(store, { credentials: { cert: pair.cert, key: pair.private } });
+  url = `https://127.0.0.1:${api.port}`;
+}, 600_000);
+afterAll(async () => {
+  await browser?.close();
+  await api?.close();
+  await store?.close();
+});
+
+/** Lets a reader loose; whatever they do, nothing may fail or leave for another host. */
+async function given(
+  options: BrowserContextOptions,
+  work: (reader: Visitor) => Promise<void>,
+): Promise<void> {
+  const reader = await visitor(browser, url, options);
+  try {
+    await work(reader);
+    expect(reader.faults).toEqual([]);
+    expect(
+      reader.requests.filter((address) => new URL(address).origin !== url && !/^data:/.test(address)),
+    ).toEqual([]);
+    expect(reader.requests.length).toBeGreaterThan(0);
+  } finally {
+    await reader.close();
+  }
+}
+
+test('the reference lists every operation of the document, and shows each when it is opened', async () => {
+  await given({}, async ({ page, open }) => {
+    const document = (await (await page.request.get(`${url}/openapi.json`)).json()) as { paths: object };
+    const operations = Object.keys(document.paths);
+    await open('/docs');
+    const shown = await page.locator('.opblock-summary-path').allTextContents();
+    const plain = shown.map((path) => path.replace(/\u200b/g, ''));
+    expect(plain.toSorted()).toEqual(operations.toSorted());
+    for (const control of await page.locator('.opblock-summary-control').all()) {
+      await control.click();
+      await page.locator('.opblock.is-open .responses-table .response').first().waitFor();
+      await control.click();
+      await page.locator('.opblock.is-open').waitFor({ state: 'detached' });
+    }
+    expect(await page.locator('.errors-wrapper, .failed-config').count()).toBe(0);
+    expect(await page.locator('.authorize, .try-out').count()).toBe(0);
+  });
+}, 120_000);
+
+test('every page is whole: a language, a title of its own, one heading, links that lead somewhere, fit for a phone', async () => {
+  await given({}, async ({ page, open }) => {
+    const titles = new Set<string>();
+    const links = new Set<string>();
+    for (const path of pages) {
+      await open(path);
+      await page.setViewportSize(phone);
+      expect([path, await page.evaluate(overflow)]).toEqual([path, 0]);
+      expect(await page.locator('html').getAttribute('lang')).toBe('en');
+      titles.add(await page.title());
+      expect([path, await page.locator('h1').count()]).toEqual([path, 1]);
+      for (const link of await page.locator('a[href]').all()) {
+        links.add(new URL(String(await link.getAttribute('href')), page.url()).href);
+      }
+    }
+    expect(titles.size).toBe(pages.length);
+    for (const link of links) {
+      const [address = ''] = link.split('#');
+      const reply = await page.request.get(address);
+      expect([link, reply.status()]).toEqual([link, 200]);
+    }
+    const paths = [...links].map((link) => new URL(link).pathname);
+    expect(pages.filter((path) => !paths.includes(path))).toEqual([]);
+  });
+}, 240_000);
+
+test.each(['light', 'dark'] as const)(
+  'accessible by the rules of axe in the %s scheme',
+  async (colorScheme) => {
+    const axe = readFileSync(createRequire(__filename).resolve('axe-core/axe.min.js'), 'utf8');
+    await given({ colorScheme }, async ({ page, open }) => {
+      for (const path of ['/docs', '/docs/guides/exports', '/docs/errors', '/docs/errors/invalid_cursor']) {
+        await open(path);
+        await page.evaluate(axe);
+        // What the renderer draws is its makers' own.
+        const found = await page.evaluate(
+          `axe.run({ exclude: ['#reference'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html)))`,
+        );
+        expect([path, found]).toEqual([path, []]);
+      }
+    });
+  },
+  240_000,
+);
+
+test('the keyboard reaches the content, the navigation and the code, and opens operations', async () => {
+  await given({}, async ({ page, open }) => {
+    const focused = () => page.evaluate('document.activeElement.textContent.trim()');
+    await open('/docs/guides/paging');
+    await page.keyboard.press('Tab');
+    expect(await focused()).toBe('Skip to the content');
+    const skip = await page.locator('.skip').boundingBox();
+    expect(skip?.x).toBeGreaterThanOrEqual(0);
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('content');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('PRE');
+    await open('/docs');
+    const first = page.locator('.opblock-summary-control').first();
+    await first.focus();
+    await page.keyboard.press('Enter');
+    await page.locator('.opblock.is-open').first().waitFor();
+  });
+}, 120_000);
+
+test('without JavaScript all pages but the reference are the same', async () => {
+  await given({ javaScriptEnabled: false }, async ({ page }) => {
+    for (const path of ['/docs/guides/paging', '/docs/guides/exports', '/docs/errors/invalid_cursor']) {
+      await page.goto(url + path);
+      expect(await page.locator('#content').innerText()).toMatch(/Data-As-Of|nextCursor|startingAfter/);
+    }
+    await page.goto(`${url}/docs`);
+    expect(await page.locator('noscript').innerText()).toContain('needs JavaScript');
+  });
+}, 120_000);
+
+test('on a phone an operation that is open does not scroll sideways', async () => {
+  await given({ viewport: phone, isMobile: true }, async ({ page, open }) => {
+    await open('/docs');
+    await page.locator('.opblock-summary-control').first().click();
+    await page.locator('.opblock.is-open .responses-table').waitFor();
+    expect(await page.evaluate(overflow)).toBe(0);
+  });
+}, 120_000);
+
+const views = (['light', 'dark'] as const).flatMap((colorScheme) => [
+  { colorScheme, device: 'desktop', viewport: { width: 1280, height: 900 } },
+  { colorScheme, device: 'phone', viewport: phone },
+]);
+test.each(views)(
+  'pictures are kept: $device, $colorScheme',
+  async ({ colorScheme, device, viewport }) => {
+    await given({ colorScheme, viewport }, async ({ page, open }) => {
+      const shoot = (name: string) =>
+        page.screenshot({ path: `${pictures}/${name}-${device}-${colorScheme}.png` });
+      for (const path of ['/docs', '/docs/guides/exports', '/docs/errors', '/docs/errors/invalid_cursor']) {
+        await open(path);
+        await shoot(path.slice(1).replaceAll('/', '-'));
+      }
+      await open('/docs');
+      await page.locator('.opblock-summary-control').first().click();
+      await page.locator('.opblock.is-open .responses-table').waitFor();
+      await page.locator('.opblock.is-open').scrollIntoViewIfNeeded();
+      await shoot('docs-operation');
+    });
+  },
+  120_000,
+);

@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs';
+import { chromium, type Browser } from 'playwright-core';
+import { aptInstall } from '../../infra/stack/native/prerequisites.ts';
+import { step } from '../../infra/stack/native/progress.ts';
+
+const executablePath = '/usr/bin/chromium';
+
+/** The background traffic and the first-run pages of a browser that is there for one test. */
+const quiet = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** Debian's Chromium, with a profile of its own; it is installed first where it is absent. */
+export async function startChromium(): Promise<Browser> {
+  if (!existsSync(executablePath)) await install();
+  return chromium.launch({ executablePath, args: quiet });
+}
+
+async function install(): Promise<void> {
+  const say = (line: string) => process.stdout.write(`${line}\n`);
+  try {
+    await step(say, 'Debian package chromium: installing', () => aptInstall(['chromium']));
+  } catch (error) {
+    throw new Error(
+      `needs Chromium at ${executablePath}, and installing it failed: install Debian's package chromium, or run on Debian as root`,
+      { cause: error },
+    );
+  }
+}
