@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { ticketStatuses } from '../../shared/documents/ticket.ts';
 import { originForm } from '../../services/api/http/request-target.ts';
 import * as given from './given.ts';
@@ -10,7 +9,7 @@ let api: TestApi;
 beforeAll(async () => {
   store = await startStore();
   await given.store(store.database, 'conversation', [given.conversation({ id: 'conv_1' })]);
-  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
+  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' }), given.ticket({ id: 'ti_2' })]);
   api = await startApi(store);
 }, 120_000);
 
@@ -39,27 +38,90 @@ const badLimits = [
 const badDates = [
   '',
   'now',
+  '2026',
+  '2026-13-01',
   '2026-02-30',
+  '2026-01-01T',
   '2026-01-01T00:00:00',
+  '2026-01-01T24:00:01Z',
+  '2026-01-01T00:00:00+25:00',
+  '2026-01-01 00:00:00Z',
+  '2026-01-01T00:00:00Zx',
+  '+012026-01-01T00:00:00Z',
+  '01/02/2026',
   '1767225600',
   '%00',
-  '2026-01-01T00:00:00Zx',
+];
+const badStatuses = [
+  '',
+  'Open',
+  'OPEN',
+  'open ',
+  ' open',
+  'open,closed',
+  'open|closed',
+  'deleted',
+  'archived',
+  'assumed-resolved',
+  'null',
+  '*',
+  '%00',
+  '%ff',
+];
+const badSorts = [
+  '',
+  'id',
+  '-',
+  'createdAt,updatedAt',
+  'createdAt ',
+  '--createdAt',
+  '+updatedAt',
+  'UpdatedAt',
+  'createdat',
+  'created_at',
+  '-id',
+  'title',
+  '%00',
+  '%ff',
+];
+const badTypes = [
+  '',
+  'sms',
+  'Email',
+  'EMAIL',
+  'email ',
+  'email,form',
+  'widget',
+  'chat',
+  'forms',
+  'null',
+  '0',
+  '*',
+  '%00',
+  '%ff',
+];
+const badCursors = [
+  '',
+  '0',
+  'null',
+  'abc',
+  '=',
+  'W10',
+  'WzFd',
+  'e30',
+  'W251bGxd',
+  '../../etc/passwd',
+  '%00',
+  '%ff',
+  'a'.repeat(3_000),
 ];
 
 const bad: [string, string, string][] = [
   ...lists.flatMap((list) => badLimits.map((value): [string, string, string] => [list, 'limit', value])),
   ...dates.flatMap((name) => badDates.map((value): [string, string, string] => ['/v1/tickets', name, value])),
-  ...['', 'Open', 'open,closed', 'deleted', '%ff'].map((value): [string, string, string] => [
-    '/v1/tickets',
-    'status',
-    value,
-  ]),
-  ...['', 'id', '--createdAt', '+updatedAt', 'UpdatedAt'].map((value): [string, string, string] => [
-    '/v1/tickets',
-    'sort',
-    value,
-  ]),
-  ...['', 'sms', 'Email'].map((value): [string, string, string] => ['/v1/channels', 'type', value]),
+  ...badStatuses.map((value): [string, string, string] => ['/v1/tickets', 'status', value]),
+  ...badSorts.map((value): [string, string, string] => ['/v1/tickets', 'sort', value]),
+  ...badTypes.map((value): [string, string, string] => ['/v1/channels', 'type', value]),
   ...lists.flatMap((list) =>
     ['page', 'Limit', 'limit[]', '__proto__', 'constructor', 'toString', 'starting_after', ''].map(
       (name): [string, string, string] => [list, name, '1'],
@@ -132,44 +194,15 @@ test.each(['/v1/tickets/', '/v1/conversations/'])(
   },
 );
 
-const unicode = fc.string({ unit: 'binary', maxLength: 60 }).filter((text) => text.isWellFormed());
-
-test('made-up cursors are 422, whatever they hold', async () => {
-  const sortKey = fc.tuple(fc.constant(1), fc.string({ unit: 'binary' }), fc.string());
-  const encoded = fc
-    .oneof(
-      sortKey,
-      fc.json().map((text) => JSON.parse(text) as unknown),
-    )
-    .map((payload) => Buffer.from(JSON.stringify(payload)).toString('base64url'));
-  await fc.assert(
-    fc.asyncProperty(fc.constantFrom(...lists), fc.oneof(unicode, encoded), async (list, cursor) => {
-      const answer = await api.get(`${list}?startingAfter=${encodeURIComponent(cursor)}`);
-      expect([answer.status, errorOf(answer).code]).toEqual([422, 'invalid_cursor']);
-    }),
-    { numRuns: 500 },
-  );
-}, 60_000);
-
-test('made-up ids are 404 or 422, whatever they hold', async () => {
-  const id = fc.tuple(fc.constantFrom('', 'ti_', 'conv_'), unicode).map(([prefix, rest]) => prefix + rest);
-  const path = fc.constantFrom(
-    '/v1/tickets/:',
-    '/v1/conversations/:',
-    '/v1/conversations/:/messages',
-    '/v1/channels/:',
-  );
-  await fc.assert(
-    fc.asyncProperty(path, id, async (pattern, value) => {
-      // A dot alone is a step in the path, which clients resolve before they ask.
-      const answer = await api.get(
-        pattern.replace(':', () => encodeURIComponent(value).replaceAll('.', '%2E')),
-      );
-      if (answer.status !== 200) expect([404, 422]).toContain(answer.status);
-    }),
-    { numRuns: 500 },
-  );
-}, 60_000);
+test.each(lists.flatMap((list) => badCursors.map((value) => [list, value])))(
+  '%s refuses startingAfter = %j as a cursor',
+  async (list, value) => {
+    const text = value.startsWith('%') ? value : encodeURIComponent(value);
+    const answer = await api.get(`${list}?startingAfter=${text}`);
+    expect([answer.status, answer.json()]).toMatchObject([422, { error: { type: 'validation_error' } }]);
+    expect(['invalid_cursor', 'invalid_query_parameter']).toContain(errorOf(answer).code);
+  },
+);
 
 test.each([
   ['/a?b', '/a?b'],
