@@ -70,6 +70,12 @@ describe('evolve', () => {
     expect(final?.expiresAt).toBeUndefined();
   });
 
+  test('a final deletion is final in whatever order the records come', () => {
+    const records = [upsert(1, at(1)), deletion(2, at(2)), upsert(3, at(1, 1, 9_000))];
+    for (const order of orders(records))
+      expect(fold(order, { ...rules, deletionIsFinal: true })).toMatchObject({ version: 3, deletedAt: now });
+  });
+
   test('a tombstone deletes what came before it', () => {
     expect(nameOf(fold([upsert(1, at(1)), tombstone(at(2))]))).toBeNull();
   });

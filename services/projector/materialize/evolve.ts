@@ -25,7 +25,7 @@ export function evolve(current: Entity | null, change: Change | Lapse, rules: Ev
     const detail = 'orgid: the entity is known under another organization';
     return { entity: current, changed: false, rejected: { reason: 'wrong_organization', detail } };
   }
-  if (current && change.version < current.version) return { entity: current, changed: false };
+  if (current && change.version < current.version) return evolveStale(current, change, rules);
   if (current && change.version === current.version) return evolveDuplicate(current, change.position, rules);
   const { orgId, version, position } = change;
   const cut = current?.cut ? { cut: current.cut } : {};
@@ -67,6 +67,15 @@ function evolveLapse(current: Entity | null, { version, days }: Lapse, rules: Ev
   if (!current || current.deletedAt || current.version !== version)
     return { entity: current, changed: false };
   return { entity: { ...bury(current, rules), lapsed: { days } }, changed: true };
+}
+
+/**
+ * A final deletion counts whatever its version. Where partitions were added, it may stand in another one than
+ * the versions after it, and be read after them.
+ */
+function evolveStale(current: Entity, change: Change, rules: EvolveRules): Evolved {
+  const isNews = rules.deletionIsFinal && change.op === 'delete' && (!current.deletedAt || current.lapsed);
+  return isNews ? { entity: bury(current, rules), changed: true } : { entity: current, changed: false };
 }
 
 /** A duplicate counts for one thing: an earlier record of the version may stand before a tombstone. */
