@@ -81,6 +81,8 @@ export async function startProjector(deps: ProjectorDeps) {
 
 async function prepare({ config, kafka, mongo, logger, topics }: ProjectorDeps) {
   const control = controlDatabase(mongo, config.DATABASE_NAME);
+  // Left to the first operation, a connection that fails closes the driver's topology for ever.
+  await until(logger, 'the store is away', () => mongo.connect());
   const generation = await until(logger, 'the store is away', () => ensureActiveGeneration(control));
   const database = generationDatabase(mongo, config.DATABASE_NAME, generation);
   await until(logger, 'the store is away', async () => {
