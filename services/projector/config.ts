@@ -7,6 +7,15 @@ export const projectorSettings = {
   ...kafkaSettings,
   ...storeSettings,
   ...commonSettings,
+  KAFKA_SESSION_TIMEOUT_MS: z.coerce
+    .number()
+    .int()
+    .min(1_000)
+    .max(300_000)
+    .default(30_000)
+    .describe(
+      'After this long without a heartbeat a projector loses its partitions to the others, in milliseconds',
+    ),
   TOMBSTONE_DAYS: z.coerce
     .number()
     .int()

@@ -55,6 +55,7 @@ export async function startProjector(deps: ProjectorDeps) {
     topics,
     logger,
     groupId: generation === 1 ? config.CONSUMER_GROUP : `${config.CONSUMER_GROUP}_g${generation}`,
+    sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     onFatal: deps.onFatal,
     apply: async (topic, records, checkpoint) => {
       const kind = kindOfTopic(topic, config.TOPIC_PREFIX);

@@ -24,6 +24,8 @@ export const serverProperties = (dataDir: string, ports: { broker: number; contr
     'share.coordinator.state.topic.min.isr=1',
     // Consumers of a test join alone: waiting for others would cost each test 3 s.
     'group.initial.rebalance.delay.ms=0',
+    // A killed consumer is missed as soon as its test says so, not after 6 s at the least.
+    'group.min.session.timeout.ms=1000',
     'log.retention.ms=-1',
     // A killed broker may register again only when its old session has ended: 9 s unless told otherwise.
     'broker.session.timeout.ms=3000',

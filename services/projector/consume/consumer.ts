@@ -13,6 +13,8 @@ export type ConsumeDeps = AssignmentDeps & {
   groupId: string;
   generation: number;
   topics: string[];
+  /** Without a heartbeat for this long, the group gives our partitions to others. */
+  sessionTimeoutMs: number;
   /** The consumer cannot go on; the process must end with an error. */
   onFatal: (error: Error) => void;
 };
@@ -64,13 +66,13 @@ export async function consume(deps: ConsumeDeps): Promise<Consuming> {
   };
 }
 
-const createConsumer = ({ kafka, groupId }: ConsumeDeps): Consumer =>
+const createConsumer = ({ kafka, groupId, sessionTimeoutMs }: ConsumeDeps): Consumer =>
   kafka.consumer({
     groupId,
     allowAutoTopicCreation: false,
     readUncommitted: false,
-    sessionTimeout: 30_000,
-    heartbeatInterval: 3_000,
+    sessionTimeout: sessionTimeoutMs,
+    heartbeatInterval: sessionTimeoutMs / 10,
     rebalanceTimeout: 60_000,
     // A partition that is added is noticed within this time.
     metadataMaxAge: 10_000,
