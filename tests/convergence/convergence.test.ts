@@ -1,12 +1,10 @@
-import type { Db } from 'mongodb';
-import { kinds } from '../../shared/documents/document.ts';
-import { collectionOf } from '../../shared/runtime/mongo.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { encode, type Event } from '../support/events.ts';
 import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
 import { createRandom } from '../support/random.ts';
 import { fold } from './fold.ts';
 import { randomHistory } from './history.ts';
+import { readDocuments } from './read-documents.ts';
 
 /** Seeds from `SEED` upwards; a failure names its own. */
 const firstSeed = Number(process.env.SEED ?? 1);
@@ -43,7 +41,8 @@ describe('documents equal the pure fold of the log, whatever the interleaving', 
       // when all of it has been applied
       await applied(rig, () => projectors.flatMap(({ fatal }) => fatal));
       // then each document is what the fold says
-      const actual = await readDocuments(rig.database, seed);
+      const orgIds = [`org_${seed}_0`, `org_${seed}_1`];
+      const actual = await readDocuments(rig.database, { orgId: { $in: orgIds } });
       expect({ seed, documents: actual }).toEqual({ seed, documents: expectedDocuments(history) });
     },
     120_000,
@@ -68,20 +67,6 @@ async function produce({ producer, config }: Rig, history: Event[], seed: number
     }
     await producer.sendBatch({ topicMessages: [...burst].map(([topic, messages]) => ({ topic, messages })) });
   }
-}
-
-async function readDocuments(database: Db, seed: number): Promise<Record<string, unknown>> {
-  const documents: Record<string, unknown> = {};
-  for (const kind of kinds) {
-    const orgId = { $in: [`org_${seed}_0`, `org_${seed}_1`] };
-    const found = await collectionOf(database, kind)
-      .find({ orgId, deletedAt: { $exists: false } })
-      .toArray();
-    for (const { _id, version, own, joined, orgId: org } of found) {
-      documents[_id] = { kind, orgId: org, version, own, joined };
-    }
-  }
-  return documents;
 }
 
 const expectedDocuments = (history: Event[]) => Object.fromEntries(fold(history));

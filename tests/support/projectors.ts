@@ -12,12 +12,18 @@ import { startProjector } from '../../services/projector/projector.ts';
 import { createMongo } from '../../shared/runtime/mongo.ts';
 import { progressOf } from '../../shared/runtime/generation.ts';
 
-/** A bus and a store of a test's own: topics and databases under a name that nothing else has. */
-export async function createRig(partitions = 3) {
+/** Where a Kafka and a store are, as the services read it. */
+export type Servers = { KAFKA_BROKERS?: string; MONGODB_URL?: string };
+
+/**
+ * A bus and a store of a test's own: topics and databases under a name that nothing else has, on the servers of
+ * the run unless others are given.
+ */
+export async function createRig(partitions = 3, servers: Servers = process.env) {
   const name = `t${randomBytes(5).toString('hex')}`;
   const environment = {
-    KAFKA_BROKERS: process.env.KAFKA_BROKERS,
-    MONGODB_URL: process.env.MONGODB_URL,
+    KAFKA_BROKERS: servers.KAFKA_BROKERS,
+    MONGODB_URL: servers.MONGODB_URL,
     DATABASE_NAME: name,
     TOPIC_PREFIX: `${name}.`,
     CONSUMER_GROUP: name,

@@ -1,22 +1,55 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A store that a test can take away: connections to `port` reach the real one while it is listening. */
+/** What a test may do to the connections that pass the proxy. */
+export type Trouble = {
+  /** Each reply is held back for so long, in milliseconds. */
+  delayMs: number;
+  /** So many replies to writes are still to be lost: the store has written, the writer never hears of it. */
+  repliesToLose: number;
+  /** Connections that are open, and those made meanwhile, are silent for ever. */
+  silent: boolean;
+};
+
+/** A store that a test can trouble: connections to `port` reach the real one while it is listening. */
 export function createStoreProxy(mongodbUrl: string) {
   const target = new URL(mongodbUrl.replace('mongodb:', 'http:'));
   const sockets = new Set<Socket>();
+  const trouble: Trouble = { delayMs: 0, repliesToLose: 0, silent: false };
   let server: Server | null = null;
   const forward = (client: Socket) => {
     const upstream = connect(Number(target.port || 27_017), target.hostname);
-    for (const [from, to] of [
+    let isSilent = trouble.silent;
+    let hasWritten = false;
+    client.on('data', (chunk) => {
+      isSilent ||= trouble.silent;
+      if (isSilent) return;
+      hasWritten = isWrite(chunk);
+      upstream.write(chunk);
+    });
+    upstream.on('data', (chunk) => {
+      isSilent ||= trouble.silent;
+      if (isSilent) return;
+      if (hasWritten && trouble.repliesToLose > 0) {
+        trouble.repliesToLose -= 1;
+        client.destroy();
+      } else if (trouble.delayMs > 0) setTimeout(() => client.write(chunk), trouble.delayMs);
+      else client.write(chunk);
+    });
+    for (const [one, other] of [
       [client, upstream],
       [upstream, client],
     ] as const) {
-      sockets.add(from);
-      from.pipe(to);
-      from.on('error', () => to.destroy()).on('close', () => to.destroy());
+      sockets.add(one);
+      one
+        .on('error', () => other.destroy())
+        .on('close', () => {
+          sockets.delete(one);
+          other.destroy();
+        });
     }
   };
   return {
+    trouble,
     /** Listens on the port, 0 for any free one; gives the one it got. */
     listen: (port: number) =>
       new Promise<number>((resolve) => {
@@ -33,6 +66,10 @@ export function createStoreProxy(mongodbUrl: string) {
     },
   };
 }
+
+/** Whether a command that writes begins here: a BSON string by the command's name. */
+const isWrite = (chunk: Buffer): boolean =>
+  chunk.includes('\u0002update\0') || chunk.includes('\u0002insert\0');
 
 /** The address of the store behind the proxy; the driver notices its absence and return fast. */
 export const proxiedUrl = (port: number) =>

@@ -1,0 +1,53 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { randomHistory } from '../convergence/history.ts';
+import { createRig, type Rig } from '../support/projectors.ts';
+import { createRandom } from '../support/random.ts';
+import { createFleet, type Fleet } from './fleet.ts';
+import { expectConverged } from './oracle.ts';
+import { startOwnServers, type OwnServers } from './own-servers.ts';
+import { createPublisher, type Publisher } from './publisher.ts';
+
+const seed = Number(process.env.SEED ?? 1);
+
+describe('brokers that come and go', () => {
+  let servers: OwnServers;
+  let rig: Rig;
+  let fleet: Fleet;
+  let publisher: Publisher;
+
+  beforeAll(async () => {
+    servers = await startOwnServers();
+    rig = await createRig(2, servers.addresses);
+    fleet = createFleet(rig);
+    publisher = await createPublisher(rig, seed);
+  }, 120_000);
+  afterAll(async () => {
+    await fleet.stop();
+    await publisher.close();
+    await rig.close();
+    await servers.stop();
+  }, 120_000);
+
+  test('are waited for, at the start and at any time after', async () => {
+    const random = createRandom(seed);
+    const history = randomHistory(seed, 800);
+    // given brokers that are away when the projector starts
+    await publisher.publish(history.slice(0, 200));
+    await servers.control.kill('kafka', 'SIGKILL');
+    const projector = fleet.add();
+    await projector.logged('waiting: the brokers are away');
+    await servers.control.restart('kafka');
+    await projector.logged('projecting');
+    // when they are killed in the midst of its work, and come back
+    for (const from of [200, 400, 600]) {
+      const publishing = publisher.publish(history.slice(from, from + 200));
+      await delay(random.int(1_000));
+      await servers.control.kill('kafka', 'SIGKILL');
+      await delay(random.int(3_000));
+      await servers.control.restart('kafka');
+      await publishing;
+    }
+    // then it goes on by itself, and has lost nothing
+    await expectConverged(rig, seed, publisher, fleet.fatal);
+  }, 240_000);
+});

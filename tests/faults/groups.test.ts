@@ -1,0 +1,106 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { randomHistory } from '../convergence/history.ts';
+import type { Event } from '../support/events.ts';
+import { applied, createRig, type Rig } from '../support/projectors.ts';
+import { createRandom } from '../support/random.ts';
+import type { Service } from '../support/service.ts';
+import { createFleet, eventually, type Fleet } from './fleet.ts';
+import { expectCommittedHasEffect, expectConverged } from './oracle.ts';
+import { startOwnServers, type OwnServers } from './own-servers.ts';
+import { createPublisher, type Publisher } from './publisher.ts';
+
+const seed = Number(process.env.SEED ?? 1);
+
+describe('projectors of one group', () => {
+  let servers: OwnServers;
+  let rig: Rig;
+  let fleet: Fleet;
+  let publisher: Publisher;
+
+  beforeAll(async () => {
+    servers = await startOwnServers();
+  }, 120_000);
+  afterAll(() => servers.stop(), 60_000);
+  beforeEach(async () => {
+    rig = await createRig(2, servers.addresses);
+    fleet = createFleet(rig);
+    publisher = await createPublisher(rig, seed);
+  }, 60_000);
+  afterEach(async () => {
+    await fleet.stop();
+    await publisher.close();
+    await rig.close();
+  }, 60_000);
+
+  const joins = ({ log }: Service) => log.filter(({ msg }) => msg === 'joined the group').length;
+
+  test('converge while up to three of them join and leave', async () => {
+    const random = createRandom(seed);
+    const history = randomHistory(seed, 1_000);
+    const members: Service[] = [fleet.add()];
+    for (let start = 0; start < history.length; start += 100) {
+      await publisher.publish(history.slice(start, start + 100));
+      await members.at(-1)?.logged('joined the group');
+      await delay(random.int(300));
+      const leaving =
+        members.length === 3 || (members.length > 1 && random.chance(0.4)) ? members.shift() : null;
+      if (leaving) await fleet.leave(leaving);
+      else members.push(fleet.add());
+    }
+    await expectConverged(rig, seed, publisher, fleet.fatal);
+  }, 180_000);
+
+  test('converge although one of them stands still past its session and then goes on', async () => {
+    const random = createRandom(seed + 1);
+    const history = randomHistory(seed + 1, 900);
+    const [frozen, other] = [fleet.add(), fleet.add()];
+    await Promise.all([frozen.logged('joined the group'), other.logged('joined the group')]);
+    for (let round = 0; round < 3; round += 1) {
+      const from = round * 300;
+      await publisher.publish(history.slice(from, from + 200));
+      await delay(random.int(400));
+      // given one that is stopped in the midst of its work
+      frozen.child.kill('SIGSTOP');
+      await publisher.publish(history.slice(from + 200, from + 300));
+      // until the other has its partitions and has applied all there is
+      await applied(rig, fleet.fatal);
+      await expectCommittedHasEffect(rig, seed);
+      // when it wakes up, as one who is no longer a member
+      const before = joins(frozen);
+      frozen.child.kill('SIGCONT');
+      await eventually(() => joins(frozen) > before, fleet.fatal);
+    }
+    await expectConverged(rig, seed, publisher, fleet.fatal);
+  }, 180_000);
+
+  test('take up partitions that are added while they run', async () => {
+    const history = decidable(randomHistory(seed + 2, 600));
+    fleet.add();
+    fleet.add();
+    await publisher.publish(history.slice(0, 300));
+    const topicPartitions = (['tag', 'conversation', 'message'] as const).map((kind) => ({
+      topic: topicOf(kind, rig.config.TOPIC_PREFIX),
+      count: 5,
+    }));
+    await rig.admin.createPartitions({ topicPartitions });
+    // A producer that knows of them: keys move to other partitions.
+    await publisher.close();
+    publisher = await createPublisher(rig, seed + 1);
+    await publisher.publish(history.slice(300));
+    await expectConverged(rig, seed, publisher, fleet.fatal);
+  }, 120_000);
+});
+
+/**
+ * What has one answer though a key's records are spread over partitions. Whose an entity is has none: the first
+ * record to come decides. Nor has a conversation's tombstone without the `deleted` that goes before it: what was
+ * there before it is no longer known.
+ */
+function decidable(history: Event[]): Event[] {
+  const owners = new Map<string, string>();
+  for (const { id, orgId } of history) if (!owners.has(id)) owners.set(id, orgId);
+  return history.filter(
+    ({ id, kind, op, orgId }) => owners.get(id) === orgId && !(kind === 'conversation' && op === 'tombstone'),
+  );
+}

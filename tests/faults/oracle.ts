@@ -1,0 +1,85 @@
+import { kinds } from '../../shared/documents/document.ts';
+import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { deadLettersOf } from '../../services/projector/dead-letters/dead-letters.ts';
+import { fold } from '../convergence/fold.ts';
+import { readDocuments } from '../convergence/read-documents.ts';
+import type { Event } from '../support/events.ts';
+import { applied, type Rig } from '../support/projectors.ts';
+import type { Publisher } from './publisher.ts';
+import { readLog, type Logged } from './read-log.ts';
+
+/**
+ * Waits until the log is applied, then holds the store to it: each document is what the fold says, what could
+ * not be applied is a dead letter, nothing else is, and everything acknowledged was in the log.
+ */
+export async function expectConverged(
+  rig: Rig,
+  seed: number,
+  { acknowledged }: Publisher,
+  fatal: () => Error[],
+): Promise<void> {
+  await applied(rig, fatal);
+  const log = await readLog(rig);
+  const events = log.map(({ event }) => event).filter((event) => event !== null);
+  const present = new Set(events.map(name));
+  expect({ seed, missing: acknowledged.filter((event) => !present.has(name(event))) }).toEqual({
+    seed,
+    missing: [],
+  });
+  const documents = await readDocuments(rig.database);
+  expect({ seed, documents }).toEqual({ seed, documents: Object.fromEntries(fold(events)) });
+  const letters = await deadLettersOf(rig.control)
+    .find({}, { projection: { _id: 1 } })
+    .toArray();
+  const kept = letters.map(({ _id }) => _id).sort();
+  expect({ seed, kept }).toEqual({ seed, kept: refused(log).map(placeOf).sort() });
+}
+
+/** A tombstone has no version of its own. */
+const name = ({ id, op, version }: Event) => (op === 'tombstone' ? `${id} ${op}` : `${id} ${op} ${version}`);
+
+const placeOf = ({ topic, partition, offset }: Logged) => `${topic}/${partition}/${offset}`;
+
+/** The poisoned records, and those under another organization than the entity's first. */
+function refused(log: Logged[]): Logged[] {
+  const owners = new Map<string, string>();
+  return log.filter(({ event }) => {
+    if (event === null) return true;
+    if (event.op === 'tombstone') return false;
+    const owner = owners.get(event.id) ?? event.orgId;
+    owners.set(event.id, owner);
+    return owner !== event.orgId;
+  });
+}
+
+/**
+ * Nothing is acknowledged ahead of its effect: below the group's offsets, each version is stored (or a later
+ * one), and each record that is refused is a dead letter. To be called while everything is in motion.
+ */
+export async function expectCommittedHasEffect(rig: Rig, seed: number): Promise<void> {
+  const { admin, config, topics } = rig;
+  const groups = await admin.fetchOffsets({ groupId: config.CONSUMER_GROUP, topics });
+  const committed = new Map(
+    groups.flatMap(({ topic, partitions }) =>
+      partitions.map(({ partition, offset }) => [`${topic}/${partition}`, Number(offset)]),
+    ),
+  );
+  const log = (await readLog(rig)).filter(
+    ({ topic, partition, offset }) => offset < (committed.get(`${topic}/${partition}`) ?? 0),
+  );
+  const versions = new Map<string, number>();
+  for (const kind of kinds)
+    for (const { _id, version } of await collectionOf(rig.database, kind).find().toArray())
+      versions.set(_id, version);
+  const letters = await deadLettersOf(rig.control)
+    .find({}, { projection: { _id: 1 } })
+    .toArray();
+  const kept = new Set(letters.map(({ _id }) => _id));
+  const bad = new Set(refused(log));
+  const lost = log.filter((item) =>
+    bad.has(item)
+      ? !kept.has(placeOf(item))
+      : (versions.get(item.event?.id ?? '') ?? -1) < (item.event?.version ?? 0),
+  );
+  expect({ seed, lost }).toEqual({ seed, lost: [] });
+}

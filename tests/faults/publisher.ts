@@ -1,0 +1,117 @@
+import { CompressionTypes, type Producer, type ProducerRecord } from 'kafkajs';
+import { pino } from 'pino';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { createKafka } from '../../services/projector/kafka.ts';
+import type { Event } from '../support/events.ts';
+import { encode, type Produced } from '../support/events.ts';
+import type { Rig } from '../support/projectors.ts';
+import { createRandom, type Random } from '../support/random.ts';
+
+/** Marks records that no projector can apply. */
+export const poisonHeader = 'poisoned';
+/** Part of every id that only aborted transactions name. */
+export const ghost = 'ghost';
+
+const codecs = [
+  CompressionTypes.None,
+  CompressionTypes.GZIP,
+  CompressionTypes.Snappy,
+  CompressionTypes.LZ4,
+  CompressionTypes.ZSTD,
+];
+
+/** Publishes a history as unkindly as the contract allows. */
+export type Publisher = {
+  /** Resolves once every event is acknowledged, with a fifth as many poisoned records among them. */
+  publish: (events: Event[]) => Promise<void>;
+  /** Events that were acknowledged, in their order. */
+  acknowledged: Event[];
+  close: () => Promise<void>;
+};
+
+type Batch = { topic: string; messages: Produced[] };
+
+/**
+ * In every codec and both content modes; some in transactions; behind aborted ones; with poisoned records in
+ * between. The order within a key is kept. A send that fails is sent again, until it is acknowledged.
+ */
+export async function createPublisher(
+  rig: Rig,
+  seed: number,
+  { transactional = false, poisonShare = 0.2 } = {},
+): Promise<Publisher> {
+  const random = createRandom(seed + 7_000_000);
+  const kafka = createKafka(rig.config, pino({ level: 'silent' }));
+  const plain = kafka.producer({ allowAutoTopicCreation: false });
+  const transactions = kafka.producer({
+    idempotent: true,
+    maxInFlightRequests: 1,
+    transactionalId: `${rig.name}-${seed}`,
+  });
+  await plain.connect();
+  if (transactional) await transactions.connect();
+  const acknowledged: Event[] = [];
+  return {
+    acknowledged,
+    publish: async (events) => {
+      for (let rest = events; rest.length > 0;) {
+        const burst = rest.slice(0, 1 + random.int(60));
+        rest = rest.slice(burst.length);
+        const batches = encodeBurst(rig, random, burst, poisonShare);
+        const compression = random.pick(codecs);
+        if (transactional && random.chance(0.2)) await abort(transactions, rig, burst);
+        if (transactional && random.chance(0.2)) await commit(transactions, batches);
+        else for (const batch of batches) await sendUntilDone(plain, { ...batch, compression, acks: -1 });
+        acknowledged.push(...burst);
+      }
+    },
+    close: async () => {
+      await plain.disconnect();
+      if (transactional) await transactions.disconnect();
+    },
+  };
+}
+
+function encodeBurst(rig: Rig, random: Random, burst: Event[], poisonShare: number): Batch[] {
+  return [...Map.groupBy(burst, ({ kind }) => kind)].map(([kind, some]) => ({
+    topic: topicOf(kind, rig.config.TOPIC_PREFIX),
+    messages: some.flatMap((event) => {
+      const record = encode(event, random.chance(0.5) ? 'structured' : 'binary');
+      // One in five of all records is one in four of the good ones.
+      if (!random.chance(poisonShare / (1 - poisonShare))) return [record];
+      const value = random.pick(['{"specversion":"1.0"', '{}', '[]', 'null', '\u0000']);
+      return [{ key: event.id, value, headers: { [poisonHeader]: 'yes' } }, record];
+    }),
+  }));
+}
+
+async function commit(producer: Producer, batches: Batch[]): Promise<void> {
+  const transaction = await producer.transaction();
+  for (const batch of batches) await transaction.send(batch);
+  await transaction.commit();
+}
+
+/** What must never be seen: newer versions of what is there, and entities that are not. */
+async function abort(producer: Producer, rig: Rig, burst: Event[]): Promise<void> {
+  const transaction = await producer.transaction();
+  for (const event of burst.filter(({ data }) => data && JSON.stringify(data).length < 100_000).slice(0, 3)) {
+    const id = `${event.id}_${ghost}`;
+    const data = { ...event.data, id };
+    const newer = { ...event, version: event.version + 1_000_000 };
+    const messages = [encode(newer, 'structured'), encode({ ...event, id, data }, 'binary')];
+    await transaction.send({ topic: topicOf(event.kind, rig.config.TOPIC_PREFIX), messages });
+  }
+  await transaction.abort();
+}
+
+async function sendUntilDone(producer: Producer, record: ProducerRecord): Promise<void> {
+  for (;;) {
+    try {
+      await producer.send(record);
+      return;
+    } catch {
+      // The broker is away. What was written all the same comes twice, as the bus may do.
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { randomHistory } from '../convergence/history.ts';
+import { createRig, type Rig } from '../support/projectors.ts';
+import { createRandom } from '../support/random.ts';
+import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
+import { createFleet, eventually, type Fleet } from './fleet.ts';
+import { expectCommittedHasEffect, expectConverged } from './oracle.ts';
+import { startOwnServers, type OwnServers } from './own-servers.ts';
+import { createPublisher, type Publisher } from './publisher.ts';
+
+const seed = Number(process.env.SEED ?? 1);
+/** Short here; an absence of a minute differs in nothing but its length (STORE_AWAY_SECONDS=60). */
+const awayMs = Number(process.env.STORE_AWAY_SECONDS ?? 10) * 1_000;
+
+describe('a store in trouble', () => {
+  let servers: OwnServers;
+  let rig: Rig;
+  let fleet: Fleet;
+  let publisher: Publisher;
+
+  beforeAll(async () => {
+    servers = await startOwnServers();
+  }, 120_000);
+  afterAll(() => servers.stop(), 60_000);
+  beforeEach(async () => {
+    rig = await createRig(2, servers.addresses);
+    publisher = await createPublisher(rig, seed);
+  }, 60_000);
+  afterEach(async () => {
+    await fleet.stop();
+    await publisher.close();
+    await rig.close();
+  }, 60_000);
+
+  test('is waited for: absent at the start, killed, away for a while', async () => {
+    const random = createRandom(seed);
+    const history = randomHistory(seed, 800);
+    fleet = createFleet(rig);
+    await servers.control.kill('store', 'SIGKILL');
+    const projector = fleet.add();
+    await projector.logged('waiting: the store is away');
+    await servers.control.restart('store');
+    await projector.logged('joined the group');
+    for (const [from, pauseMs] of [
+      [0, 0],
+      [200, random.int(2_000)],
+      [400, awayMs],
+    ] as const) {
+      await publisher.publish(history.slice(from, from + 100));
+      await delay(random.int(500));
+      await servers.control.kill('store', 'SIGKILL');
+      await publisher.publish(history.slice(from + 100, from + 200));
+      await delay(pauseMs);
+      await servers.control.restart('store');
+    }
+    await publisher.publish(history.slice(600));
+    await expectConverged(rig, seed, publisher, fleet.fatal);
+  }, 240_000);
+
+  test('that is slow, cut off, silent, or whose replies are lost, gets all of it in the end', async () => {
+    const random = createRandom(seed);
+    const history = randomHistory(seed + 1, 1_200);
+    const { trouble, listen, cut } = createStoreProxy(rig.config.MONGODB_URL);
+    const port = await listen(0);
+    fleet = createFleet(rig, { MONGODB_URL: `${proxiedUrl(port)}&connectTimeoutMS=1000` });
+    const projector = fleet.add();
+    await projector.logged('joined the group');
+    const publishNext = async () => publisher.publish(history.splice(0, 200));
+    // given replies that come late
+    trouble.delayMs = 50;
+    await publishNext();
+    await delay(1_000);
+    trouble.delayMs = 0;
+    // and replies to writes that never come
+    trouble.repliesToLose = 20;
+    while (trouble.repliesToLose > 0) {
+      await publisher.publish(history.splice(0, 10));
+      await delay(100);
+    }
+    await expectCommittedHasEffect(rig, seed);
+    // and connections that are cut in the midst of the work
+    for (let round = 0; round < 5; round += 1) {
+      await publisher.publish(history.splice(0, 40));
+      await delay(random.int(300));
+      await cut();
+      await listen(port);
+    }
+    // and connections that say nothing any more, until the driver gives them up
+    trouble.silent = true;
+    await publishNext();
+    await eventually(() => projector.log.some(isGivenUp), fleet.fatal);
+    trouble.silent = false;
+    await publisher.publish(history);
+    await expectConverged(rig, seed, publisher, fleet.fatal);
+    await fleet.stop();
+    await cut();
+  }, 240_000);
+});
+
+const isGivenUp = ({ msg, error }: Record<string, unknown>) =>
+  String(msg).startsWith('could not apply') && /timed out/.test(JSON.stringify(error));
