@@ -17,9 +17,10 @@ const lagMax = 8;
  * A support desk that makes a change at each step, and a projector which applies changes late and out of
  * order, as partitions that lag differently do; what is complete is said by the watermark alone.
  */
-export function createProduct(store: TestStore, random: Random, ticketsMax: number) {
+export function createProduct(store: TestStore, random: Random) {
   let step = 0;
   let made = 0;
+  let tickets = 0;
   let pending: Written[] = [];
   const messages = new Map<string, number>();
   const instant = () => new Date(startMs + step).toISOString();
@@ -34,7 +35,8 @@ export function createProduct(store: TestStore, random: Random, ticketsMax: numb
   };
 
   const change = () => {
-    const number = random.int(ticketsMax);
+    // Every other one is new, and so is many a ticket's last: later ones would make up for what is left out.
+    const number = tickets === 0 || random.chance(0.5) ? tickets++ : random.int(tickets);
     const [ticketId, conversationId] = [`ti_${number}`, `conv_${number}`];
     made += 1;
     const count = (messages.get(conversationId) ?? 0) + 1;

@@ -123,11 +123,14 @@ test.each([
 });
 
 describe('a service that accepts and then keeps silent', () => {
+  const paths: (string | undefined)[] = [];
   let server: Server;
   let baseUrl: string;
 
   beforeAll(async () => {
     server = createServer((request, response) => {
+      paths.push(request.url);
+      if (request.url === '/v1/channels') response.writeHead(302, { Location: '/elsewhere' }).end();
       // Half an answer for a list, nothing at all for the rest.
       if (request.url === '/v1/tickets') response.write('{"object":"list",');
     });
@@ -148,6 +151,16 @@ describe('a service that accepts and then keeps silent', () => {
       expect(asked).toHaveLength(3);
     },
   );
+
+  test('takes the key nowhere else when it redirects', async () => {
+    const { client } = connect({ baseUrl });
+    expect(await failureOf(client.channels.list())).toMatchObject({
+      name: 'ApiError',
+      status: 302,
+      code: null,
+    });
+    expect(paths).not.toContain('/elsewhere');
+  });
 
   test('is left when the signal says so, without a further attempt', async () => {
     const controller = new AbortController();

@@ -12,6 +12,8 @@ export type ExportOptions = {
   since?: string | undefined;
   /** Fetches the threads of changed tickets too: `messages` page by page, `conversations` whole. */
   threads?: 'messages' | 'conversations' | undefined;
+  /** Tickets in a page, whose threads are fetched before the next. Default 100, the most. */
+  limit?: number | undefined;
   /** Threads that are fetched at once, each holding a page or a conversation. Default 4. */
   concurrency?: number | undefined;
   signal?: AbortSignal | undefined;
@@ -32,10 +34,10 @@ export type ChangeBatch = {
  * or at the least complete answer of that run, if a replica of the API was behind the others.
  */
 export async function* exportChanges(options: ExportOptions): AsyncGenerator<ChangeBatch, void, undefined> {
-  const { client, signal, concurrency = 4 } = options;
+  const { client, threads, limit = 100, concurrency = 4, signal } = options;
   wholeNumber('concurrency', concurrency, 1);
   const { controller, unlink } = linkedController(signal);
-  const run: Run = { client, threads: options.threads, concurrency, signal: controller.signal };
+  const run: Run = { client, threads, limit, concurrency, signal: controller.signal };
   try {
     let place: Place | null = readPlace(options.since);
     while (place) place = yield* exportPage(run, place);
@@ -48,6 +50,7 @@ export async function* exportChanges(options: ExportOptions): AsyncGenerator<Cha
 type Run = {
   client: Client;
   threads: ExportOptions['threads'];
+  limit: number;
   concurrency: number;
   signal: AbortSignal;
 };
@@ -78,10 +81,10 @@ const earlier = (known: Date | null, { dataAsOf }: Pick<Meta, 'dataAsOf'>): Date
   known && known < dataAsOf ? known : dataAsOf;
 
 /** A cursor that the service has come to refuse, as a release may have it, begins the run again. */
-async function readTickets({ client, signal }: Run, place: Place) {
+async function readTickets({ client, limit, signal }: Run, place: Place) {
   const { from, cursor } = place;
   const query = {
-    limit: 100,
+    limit,
     sort: 'updatedAt' as const,
     ...(from === null ? {} : { 'updatedAt[gte]': from }),
   };
