@@ -123,6 +123,7 @@ export const errorTexts: Record<ErrorCode, ErrorText> = {
       'The value is out of bounds or not one of those allowed, such as `limit=500`.',
       'The endpoint does not have this parameter.',
       'A parameter that may be given once was given twice.',
+      'A key was put into the address; it belongs in the header `Authorization` alone. Replace it: addresses are logged on the way.',
     ],
     remedy: 'Correct the parameter that `error.param` names. Repeating the request does not help.',
   },

@@ -2,6 +2,15 @@ import { html, type Html } from '../html.ts';
 import { codeBlock, type Page } from '../layout.ts';
 import type { Site } from '../site.ts';
 
+const clientExport = `
+import { exportChanges } from 'support-read-models-client';
+
+for await (const batch of exportChanges({ client, since: await readSince(), threads: 'messages' })) {
+  await upsertById(batch.tickets, batch.messages);
+  await writeSince(batch.since);
+}
+`;
+
 /** How a copy of the data is kept complete by asking for changes alone. */
 export const exportsGuide = (site: Site): Page => ({
   path: '/docs/guides/exports',
@@ -28,7 +37,7 @@ export const exportsGuide = (site: Site): Page => ({
       </li>
     </ol>
     <p>A walk that breaks off is simply begun again from the value that was stored last.</p>
-    ${[withCurl(site), threads(site), whyComplete, limits]}`,
+    ${[withCurl(site), withClient, threads(site), whyComplete, limits]}`,
 });
 
 const withCurl = ({ href }: Site): Html =>
@@ -42,6 +51,13 @@ const withCurl = ({ href }: Site): Html =>
     ${codeBlock('Exporting changes', exportScript)}
     <p>To have the latest state of each ticket, keep the last line of each <code>id</code>:</p>
     ${codeBlock('The latest state of each ticket', "jq --slurp --compact-output 'group_by(.id) | map(last) | .[]' changes.jsonl")}`;
+
+const withClient = html`<h2>In TypeScript</h2>
+  <p>
+    The client <code>support-read-models-client</code>, made as for paging, has the recipe as one function.
+    Store <code>batch.since</code> after the batch, and a run that is killed goes on from there.
+  </p>
+  ${codeBlock('Exporting changes in TypeScript', clientExport)}`;
 
 const threads = ({ href }: Site): Html =>
   html`<h2>Threads</h2>
@@ -90,9 +106,10 @@ const whyComplete = html`<h2>Why it is complete</h2>
 const limits = html`<h2>What it does not show</h2>
   <p>
     <code>updatedAt</code> is the ticket's own. When a contact, tag or topic that a ticket shows is renamed,
-    the ticket shows the new name at once, and its <code>updatedAt</code> stays. A ticket that is deleted is
-    not listed any more, so no walk mentions it. To pick up both, walk without a bound from time to time, say
-    once a night: replace what you have, and drop what is no longer listed.
+    the ticket shows the new name at once, and its <code>updatedAt</code> stays. A ticket that is deleted, by
+    hand or for its channel's <code>dataRetentionDays</code>, is not listed any more: no walk mentions it. To
+    pick up both, walk without a bound from time to time, say once a night: replace what you have, and drop
+    what is no longer listed.
   </p>
   <p>Channels and Q&amp;As are few: walk their lists whole.</p>
   <h2>How often</h2>

@@ -11,7 +11,7 @@ export const pagingGuide = (site: Site): Page => ({
     <p class="lead">
       Lists come in pages of 1 to 100 items. Walk them with the cursor that each page ends with.
     </p>
-    ${[thePage, aWalk(site), whatHolds(site), orders(site), rateLimit(site)]}`,
+    ${[thePage, aWalk(site), withClient(site), whatHolds(site), orders(site), rateLimit(site)]}`,
 });
 
 const thePage = html`<h2>The page</h2>
@@ -40,6 +40,14 @@ const aWalk = (site: Site): Html =>
       <code>--retry</code> waits as <code>Retry-After</code> says when the rate limit or an outage is in the
       way, and then asks for the same page again.
     </p>`;
+
+const withClient = ({ apiUrl }: Site): Html =>
+  html`<h2>A walk in TypeScript</h2>
+    <p>
+      The client <code>support-read-models-client</code> fetches the next page when the loop comes to it, and
+      waits and asks again by itself:
+    </p>
+    ${codeBlock('Walking a list in TypeScript', clientWalk(apiUrl))}`;
 
 const whatHolds = ({ href }: Site): Html =>
   html`<h2>What to rely on</h2>
@@ -102,6 +110,15 @@ while :; do
   cursor=$(jq --raw-output '.nextCursor // empty' <<< "$page")
   [ -n "$cursor" ] || break
 done
+`;
+
+const clientWalk = (apiUrl: string) => `
+import { createClient } from 'support-read-models-client';
+
+const client = createClient({ baseUrl: '${apiUrl}', apiKey: process.env.API_KEY ?? '' });
+for await (const ticket of client.tickets.all({ sort: 'createdAt', limit: 100 })) {
+  console.log(ticket.id, ticket.title);
+}
 `;
 
 function rateLimit({ href, settings }: Site): Html {

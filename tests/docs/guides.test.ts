@@ -1,0 +1,75 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generate } from 'selfsigned';
+import { aptInstall } from '../../infra/stack/native/prerequisites.ts';
+import { mustRun, run } from '../../infra/stack/native/run.ts';
+import { progressOf } from '../../shared/runtime/generation.ts';
+import { startApi, startStore, tokens, type TestApi, type TestStore } from '../api/harness.ts';
+import { store as put, ticket } from '../api/given.ts';
+
+let store: TestStore;
+let api: TestApi;
+let folder: string;
+beforeAll(async () => {
+  const present = await Promise.all(['curl', 'jq'].map((tool) => run(tool, ['--version'])));
+  if (!present.every(({ ok }) => ok)) await aptInstall(['curl', 'jq', 'ca-certificates']);
+  const pair = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 });
+  store = await startStore();
+  const completeTo = new Date('2026-02-01T00:00:00Z');
+  await progressOf(store.control).updateOne({ generation: 1 }, { $set: { completeTo } }, { upsert: true });
+  api = await startApi(store, { credentials: { cert: pair.cert, key: pair.private } });
+  folder = mkdtempSync(join(tmpdir(), 'guides-'));
+  writeFileSync(join(folder, '.curlrc'), 'insecure\n');
+  const tickets = Array.from({ length: 250 }, (_, index) => ticket({ id: `ti_${index}` }));
+  await put(store.database, 'ticket', tickets);
+}, 120_000);
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await api.close();
+  await store.close();
+});
+
+/** Runs the code that a page shows under this label, as a reader would who has set the variables. */
+async function follow(page: string, label: string): Promise<string[]> {
+  const { text } = await pageOf(page);
+  const [, shown = ''] = new RegExp(`aria-label="${label}"><code>([^]*?)</code>`).exec(text) ?? [];
+  const code = shown.replace(/&#(\d+);/g, (_, number: string) => String.fromCharCode(Number(number)));
+  const env = { API: `https://127.0.0.1:${api.port}`, API_KEY: tokens.a, CURL_HOME: folder };
+  const output = await mustRun('bash', ['-c', `( ${code}\n) > out`], { cwd: folder, env });
+  expect(output).toBe('');
+  return readFileSync(join(folder, 'out'), 'utf8').split('\n').filter(Boolean);
+}
+
+async function pageOf(path: string): Promise<{ text: string }> {
+  const text = await mustRun(
+    'curl',
+    ['-sS', '--output', join(folder, 'page'), `https://127.0.0.1:${api.port}${path}`],
+    {
+      env: { CURL_HOME: folder },
+    },
+  );
+  expect(text).toBe('');
+  return { text: readFileSync(join(folder, 'page'), 'utf8') };
+}
+
+const ids = (lines: string[]) => lines.map((line) => (JSON.parse(line) as { id: string }).id);
+
+test('the walk of the guide to paging prints every ticket once', async () => {
+  const found = ids(await follow('/docs/guides/paging', 'Walking a list'));
+  expect([found.length, new Set(found).size]).toEqual([250, 250]);
+}, 60_000);
+
+test('the export of the guide gives everything first, and then what has changed', async () => {
+  await follow('/docs/guides/exports', 'Exporting changes');
+  const changes = () => readFileSync(join(folder, 'changes.jsonl'), 'utf8').split('\n').filter(Boolean);
+  const since = () => readFileSync(join(folder, 'since'), 'utf8').trim();
+  expect(new Set(ids(changes())).size).toBe(250);
+  expect(since()).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  const later = new Date(Date.parse(since()) + 60_000).toISOString();
+  await put(store.database, 'ticket', [ticket({ id: 'ti_new', createdAt: later, updatedAt: later })]);
+  await follow('/docs/guides/exports', 'Exporting changes');
+  expect(ids(changes().slice(250))).toEqual(['ti_new']);
+  const latest = await follow('/docs/guides/exports', 'The latest state of each ticket');
+  expect(latest.length).toBe(251);
+}, 60_000);
