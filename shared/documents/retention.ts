@@ -1,4 +1,4 @@
-const dayMs = 86_400_000;
+export const dayMs = 86_400_000;
 /** The last instant that a date can hold. */
 const lastMs = 8_640_000_000_000_000;
 

@@ -5,12 +5,12 @@ import { findConversation } from '../../services/api/resources/conversations/que
 import { presentTicketItem } from '../../services/api/resources/tickets/presenter.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
+import { dayMs } from '../../shared/documents/retention.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event } from '../support/events.ts';
 import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
 
-const dayMs = 86_400_000;
 const start = new Date('2126-01-01T00:00:00Z');
 const day = (number: number) => new Date(start.getTime() + number * dayMs);
 
@@ -39,6 +39,7 @@ describe('conversation data past the retention of its channel', () => {
   const sweepAsOf = (now: Date, checkpoint = () => {}) =>
     sweep({
       database: rig.database,
+      control: rig.control,
       store: mongoStore(rig.database),
       now: () => now,
       tombstoneDays: 30,

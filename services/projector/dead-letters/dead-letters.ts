@@ -23,6 +23,8 @@ export type DeadLetter = {
   timestampMs: number;
   /** The organization that the record names, where that can be read. */
   orgId: string | null;
+  /** Entities that it is about, so that it goes when they do. */
+  subjects: string[];
   reason: Rejection['reason'];
   /** Names fields and rules, never values. */
   detail: string;
@@ -50,6 +52,7 @@ export const deadLetterTopic = (prefix: string) => `${prefix}dead-letters`;
 export async function ensureLetterIndexes(control: Db): Promise<void> {
   await deadLettersOf(control).createIndexes([
     { name: 'lastAt', key: { lastAt: -1, _id: -1 } },
+    { name: 'subjects', key: { subjects: 1 } },
     { name: 'topicLastAt', key: { topic: 1, lastAt: -1, _id: -1 } },
   ]);
 }

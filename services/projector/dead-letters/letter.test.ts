@@ -3,7 +3,7 @@ import { binary, record, structured, tagBytes } from '../events/example-records.
 import { parse } from '../events/parse.ts';
 import { letterOf, recordOf } from './letter.ts';
 
-const deps = { generation: 3, now: () => new Date('2026-02-01T00:00:00Z') };
+const deps = { prefix: 'support.', generation: 3, now: () => new Date('2026-02-01T00:00:00Z') };
 const rejection = { reason: 'bad_data', detail: 'data: must be' } as const;
 const letter = (given: BusRecord) => letterOf(deps, 'support.tags', { record: given, rejection });
 

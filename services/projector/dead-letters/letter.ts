@@ -1,12 +1,14 @@
 import { Binary } from 'mongodb';
 import { prefixedId } from '../../../shared/documents/fields.ts';
 import type { BusRecord } from '../events/change.ts';
+import { kindOfTopic } from '../events/topics.ts';
+import { subjectsOf } from './subjects.ts';
 import { readContent } from '../events/content-mode.ts';
 import type { DeadLetter, LetterHeader, Rejected } from './dead-letters.ts';
 
 /** The letter of a record that is set aside for the first time. */
 export function letterOf(
-  { generation, now }: { generation: number; now: () => Date },
+  { generation, now, prefix }: { generation: number; now: () => Date; prefix: string },
   topic: string,
   { record, rejection }: Rejected,
 ): DeadLetter {
@@ -25,6 +27,7 @@ export function letterOf(
     bytes: sizeOf(record, headers),
     timestampMs,
     orgId: orgIdOf(record),
+    subjects: subjectsOf(kindOfTopic(topic, prefix), record),
     ...rejection,
     firstAt: at,
     lastAt: at,

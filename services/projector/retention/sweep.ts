@@ -3,14 +3,17 @@ import type { Document } from '../../../shared/documents/document.ts';
 import type { ConversationDocument } from '../../../shared/documents/conversation.ts';
 import type { MessageDocument } from '../../../shared/documents/message.ts';
 import { sortKey } from '../../../shared/documents/instant.ts';
-import { keptUntil } from '../../../shared/documents/retention.ts';
+import { dayMs, keptUntil } from '../../../shared/documents/retention.ts';
 import { collectionOf } from '../../../shared/runtime/mongo.ts';
 import type { Lapse } from '../events/change.ts';
+import { eraseLetters } from '../dead-letters/erase.ts';
 import { applyChanges } from '../materialize/engine.ts';
 import type { FanOutOptions } from '../materialize/fan-out.ts';
 
 /** Conversations and messages removed at a time; bounds what a sweep holds in memory. */
 const chunkSize = 500;
+
+export type SweepOptions = FanOutOptions & { database: Db; control: Db };
 
 type Due = Pick<Document<never>, '_id' | 'orgId' | 'version' | 'lapsed'> & {
   joined?: Pick<ConversationDocument['joined'], 'channel'>;
@@ -22,7 +25,7 @@ type Due = Pick<Document<never>, '_id' | 'orgId' | 'version' | 'lapsed'> & {
  * conversation is looked at again after as many days. Any number of projectors may sweep at once: each removal
  * is a guarded write. Gives the number of conversations removed.
  */
-export async function sweep(options: FanOutOptions & { database: Db }): Promise<number> {
+export async function sweep(options: SweepOptions): Promise<number> {
   const { database, now } = options;
   const conversations = collectionOf<ConversationDocument>(database, 'conversation');
   let removed = 0;
@@ -42,6 +45,10 @@ export async function sweep(options: FanOutOptions & { database: Db }): Promise<
       living.map((one) => ({ op: 'lapse', id: one._id, version: one.version, days: daysOf(one) })),
     );
     removed += living.length;
+    await eraseLetters(
+      options.control,
+      due.map((one) => ({ id: one._id, untilMs: asOf.getTime() - daysOf(one) * dayMs })),
+    );
     for (const one of due) {
       await sweepThread(options, one, asOf);
       // Only what has lapsed: one that came back meanwhile has a term of its own.
@@ -56,10 +63,10 @@ export async function sweep(options: FanOutOptions & { database: Db }): Promise<
 
 const daysOf = ({ lapsed, joined }: Due) => lapsed?.days ?? joined?.channel?.dataRetentionDays ?? 0;
 
-async function sweepThread(options: FanOutOptions & { database: Db }, one: Due, asOf: Date): Promise<void> {
+async function sweepThread(options: SweepOptions, one: Due, asOf: Date): Promise<void> {
   const days = daysOf(one);
   // The first sort key behind those that are as old as the term.
-  const byCreated = { $lt: sortKey(new Date(asOf.getTime() - days * 86_400_000 + 1), '') };
+  const byCreated = { $lt: sortKey(new Date(asOf.getTime() - days * dayMs + 1), '') };
   for (;;) {
     options.checkpoint();
     const messages = await collectionOf<MessageDocument>(options.database, 'message')

@@ -4,7 +4,7 @@ import type { SettleOptions } from '../materialize/settle.ts';
 import type { Metrics } from '../metrics.ts';
 import { sweep } from './sweep.ts';
 
-export type SweeperDeps = SettleOptions & { database: Db; metrics: Metrics; logger: Logger };
+export type SweeperDeps = SettleOptions & { database: Db; control: Db; metrics: Metrics; logger: Logger };
 
 /**
  * Sweeps once a minute, for as long as the projector runs: what is past its retention is not served from that

@@ -1,0 +1,54 @@
+import type { Db } from 'mongodb';
+import { kinds, type Kind } from '../../../shared/documents/document.ts';
+import type { Change } from '../events/change.ts';
+import { topics } from '../events/topics.ts';
+import type { Store } from '../materialize/store.ts';
+import { deadLettersOf, type DeadLetter, type Rejected } from './dead-letters.ts';
+import { removeLetters } from './parts.ts';
+import { subjectsOf } from './subjects.ts';
+
+/** An entity that is gone, with the time of the record that removed it. */
+export type Gone = { id: string; untilMs: number };
+
+/**
+ * Removes the letters about entities that are gone, as far as they are older: a re-drive could not bring
+ * anything of them back, and they may hold personal data. Called after the deletion is durable and after
+ * letters are kept, so that whichever comes second meets the other.
+ */
+export async function eraseLetters(control: Db, gone: Gone[]): Promise<number> {
+  if (gone.length === 0) return 0;
+  const untilMs = new Map<string, number>();
+  for (const one of gone) untilMs.set(one.id, Math.max(one.untilMs, untilMs.get(one.id) ?? 0));
+  const found = await deadLettersOf(control)
+    .find({ subjects: { $in: [...untilMs.keys()] } })
+    .project<Pick<DeadLetter, '_id' | 'parts' | 'subjects' | 'timestampMs'>>({
+      parts: 1,
+      subjects: 1,
+      timestampMs: 1,
+    })
+    .toArray();
+  const due = found.filter(({ subjects, timestampMs }) =>
+    subjects.some((id) => timestampMs <= (untilMs.get(id) ?? -1)),
+  );
+  return removeLetters(control, due);
+}
+
+/** The entities that these changes delete. */
+export const deletedBy = (changes: Change[]): Gone[] =>
+  changes
+    .filter(({ op }) => op !== 'upsert')
+    .map(({ id, position }) => ({ id, untilMs: position.timestampMs }));
+
+/** Of the entities that rejected records are about, those that are stored as gone. */
+export async function goneAmong(store: Store, kind: Kind, rejected: Rejected[]): Promise<Gone[]> {
+  const ids = [...new Set(rejected.flatMap(({ record }) => subjectsOf(kind, record)))];
+  const byKind = Map.groupBy(ids, (id) => kindOf(kind, id));
+  const found = await Promise.all([...byKind].map(([of, some]) => store.read(of, some)));
+  return found.flat().flatMap(({ _id, deletedAt, at, cut }): Gone[] => {
+    const untilMs = Math.max(at?.timestampMs ?? 0, cut?.timestampMs ?? 0);
+    return deletedAt ? [{ id: _id, untilMs }] : [];
+  });
+}
+
+const kindOf = (kind: Kind, id: string): Kind =>
+  kinds.find((one) => topics[one].idPrefix !== '' && id.startsWith(topics[one].idPrefix)) ?? kind;

@@ -1,0 +1,111 @@
+import { BSON } from 'mongodb';
+import { deadLettersOf } from '../../services/projector/dead-letters/dead-letters.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { created } from '../support/entities.ts';
+import { encode, type Event, type Produced } from '../support/events.ts';
+import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
+
+/** In every personal text of the histories below, and in nothing else. */
+const personal = 'Zaphod';
+
+describe('a deletion leaves no personal data behind', () => {
+  let rig: Rig;
+  let projector: Awaited<ReturnType<typeof runProjector>>;
+
+  beforeAll(async () => {
+    rig = await createRig(1);
+    projector = await runProjector(rig);
+  }, 120_000);
+
+  afterAll(async () => {
+    await projector.stop();
+    await rig.close();
+  }, 120_000);
+
+  type Record = { kind: Event['kind']; produced: Produced };
+  const record = (event: Event): Record => ({ kind: event.kind, produced: encode(event, 'structured') });
+  /** The same with a field that is not valid, so that it is set aside. */
+  const bad = (event: Event, field: string): Record =>
+    record({ ...event, data: { ...event.data, [field]: 7 } });
+  const deletion = (kind: Event['kind'], id: string): Record =>
+    record({ kind, id, orgId: 'org_1', version: 9, op: 'deleted', time: new Date() });
+
+  const publish = async (records: Record[]) => {
+    for (const { kind, produced } of records)
+      await rig.producer.send({ topic: topicOf(kind, rig.config.TOPIC_PREFIX), messages: [produced] });
+    await applied(rig, () => projector.fatal);
+  };
+  /** Where the text stands: names of collections of both databases, letters' bytes included. */
+  const placesOf = async (text: string): Promise<string[]> => {
+    const databases = [rig.control, rig.database];
+    const collections = (await Promise.all(databases.map((one) => one.collections()))).flat();
+    const holding = collections.map(async (collection) => {
+      const documents = await collection.find().toArray();
+      const bytes = Buffer.concat(documents.map((document) => BSON.serialize(document)));
+      return bytes.includes(text) ? [collection.collectionName] : [];
+    });
+    return (await Promise.all(holding)).flat().sort();
+  };
+  const letters = () => deadLettersOf(rig.control).countDocuments();
+
+  test('of a contact, in whatever shows it, and in what was set aside about it', async () => {
+    const email = { email: `${personal}@example.com`, verified: true };
+    const contact = created('contact', 'con_z', { name: personal, email });
+    const message = created('message', 'msg_c', { author: { type: 'contact', id: 'con_z' } });
+    const history = [
+      record(created('channel', 'chan_1')),
+      record(created('ticket', 'ti_c', { requesterId: 'con_z' })),
+      record(created('conversation', 'conv_c', { contactId: 'con_z' })),
+      record(message),
+      record(contact),
+      bad({ ...contact, version: 2 }, 'email'),
+    ];
+    await publish(history);
+    expect(await placesOf(personal)).toEqual([
+      'contacts',
+      'conversations',
+      'dead_letters',
+      'messages',
+      'tickets',
+    ]);
+    // when it is deleted
+    await publish([deletion('contact', 'con_z')]);
+    expect(await placesOf(personal)).toEqual([]);
+    // then neither does a replay of what the log still holds bring it back
+    await publish([...history, deletion('contact', 'con_z')]);
+    expect([await placesOf(personal), await letters()]).toEqual([[], 0]);
+  }, 60_000);
+
+  test('of a conversation: its messages, their previews, and what was set aside of either', async () => {
+    const conversation = created('conversation', 'conv_z', { title: personal });
+    const message = created('message', 'msg_z', { conversationId: 'conv_z', content: personal });
+    const late = created('message', 'msg_late', { conversationId: 'conv_z', content: personal });
+    const other = created('message', 'msg_other', { conversationId: 'conv_c', content: 'kept' });
+    const history = [
+      record(created('channel', 'chan_1')),
+      record(conversation),
+      record(message),
+      bad({ ...conversation, version: 2 }, 'status'),
+      bad({ ...message, version: 2 }, 'type'),
+      bad({ ...other, version: 2 }, 'type'),
+    ];
+    await publish(history);
+    expect(await placesOf(personal)).toEqual(['conversations', 'dead_letters', 'messages']);
+    expect(await letters()).toBe(3);
+    await publish([deletion('conversation', 'conv_z')]);
+    expect(await placesOf(personal)).toEqual([]);
+    // and what arrives for it later is not kept either, valid or not
+    await publish([...history, deletion('conversation', 'conv_z'), record(late)]);
+    expect(await placesOf(personal)).toEqual([]);
+    // while the letters of others stay
+    expect(await placesOf('kept')).toEqual(['dead_letters']);
+  }, 60_000);
+
+  test('but a record of the time after it is kept, for the entity may have come back', async () => {
+    const contact = created('contact', 'con_back', { name: 'first' });
+    await publish([record(contact), deletion('contact', 'con_back')]);
+    const before = await letters();
+    await publish([bad({ ...contact, version: 10 }, 'email')]);
+    expect(await letters()).toBe(before + 1);
+  }, 60_000);
+});
