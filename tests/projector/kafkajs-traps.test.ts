@@ -1,0 +1,158 @@
+import { Kafka, logLevel, PartitionAssigners, type PartitionAssigner } from 'kafkajs';
+import { pino } from 'pino';
+import { ensureActiveGeneration, progressOf } from '../../shared/runtime/generation.ts';
+import { consume, type Consuming } from '../../services/projector/consume/consumer.ts';
+import type { Applied } from '../../services/projector/apply.ts';
+import type { BusRecord } from '../../services/projector/events/change.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { createKafka } from '../../services/projector/kafka.ts';
+import { created } from '../support/entities.ts';
+import { encode } from '../support/events.ts';
+import { applied, createRig, type Rig } from '../support/projectors.ts';
+import { startService } from '../support/service.ts';
+
+/**
+ * What bites in kafkajs 2.2, each sprung and survived. Here: an error of a handler that ends or stalls the
+ * consumer, a consumer that dies while the process lives on, no prefetch, heartbeats that stop during work,
+ * records delivered after `stop`, partitions that never commit. Elsewhere: an offset that the log no longer has
+ * (log-gap.test.ts); codecs and control records, which reach no handler (records.test.ts, codecs.test.ts);
+ * a session that ended behind the projector's back (faults/groups.test.ts); a consumer that has to start anew
+ * (faults/brokers.test.ts).
+ */
+describe("kafkajs's traps", () => {
+  let rig: Rig;
+  let consuming: Consuming | null = null;
+  const fatal: Error[] = [];
+  const joins: number[] = [];
+  /** Values that were applied, by topic. */
+  const seen = new Map<string, string[]>();
+
+  beforeEach(async () => {
+    rig = await createRig(1);
+    fatal.length = joins.length = 0;
+    seen.clear();
+  }, 60_000);
+  afterEach(async () => {
+    await consuming?.stop(async () => undefined);
+    consuming = null;
+    await rig.close();
+  }, 60_000);
+
+  const tags = () => topicOf('tag', rig.config.TOPIC_PREFIX);
+  const contacts = () => topicOf('contact', rig.config.TOPIC_PREFIX);
+  const publish = (topic: string, ...values: string[]) =>
+    rig.producer.send({ topic, messages: values.map((value) => ({ key: value, value })) });
+  const note = (topic: string, records: BusRecord[]): Applied => {
+    seen.set(topic, [...(seen.get(topic) ?? []), ...records.map(({ value }) => String(value))]);
+    return { events: records.length, rejected: 0, times: [] };
+  };
+  const start = async (apply: (topic: string, records: BusRecord[]) => Promise<Applied>) => {
+    const write = (line: string) => void (line.includes('joined the group') && joins.push(1));
+    const logger = pino({ level: 'info' }, { write });
+    consuming = await consume({
+      kafka: createKafka(rig.config, pino({ level: 'silent' })),
+      admin: rig.admin,
+      control: rig.control,
+      groupId: rig.config.CONSUMER_GROUP,
+      generation: await ensureActiveGeneration(rig.control),
+      topics: [tags(), contacts()],
+      sessionTimeoutMs: 6_000,
+      logger,
+      apply,
+      onApplied: () => undefined,
+      onFatal: (error) => fatal.push(error),
+    });
+  };
+  const until = async (condition: () => boolean) => {
+    while (!condition()) await new Promise((resolve) => setTimeout(resolve, 50));
+  };
+
+  test.each([TypeError, SyntaxError, Error])(
+    'an error of the handler (%p) neither ends the consumer nor skips the record',
+    async (Thrown) => {
+      let failures = 2;
+      await start(async (topic, records) => {
+        if ((failures -= 1) >= 0) throw new Thrown('a fault of the code');
+        return note(topic, records);
+      });
+      await publish(tags(), 'a', 'b');
+      await until(() => seen.get(tags())?.length === 2);
+      await publish(tags(), 'c');
+      await until(() => seen.get(tags())?.length === 3);
+      expect(seen.get(tags())).toEqual(['a', 'b', 'c']);
+      expect(fatal).toEqual([]);
+    },
+    60_000,
+  );
+
+  test('work that fails or takes long on one partition holds up no other, nor the heartbeats', async () => {
+    let release = () => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await start(async (topic, records) => {
+      if (topic === tags()) await released;
+      return note(topic, records);
+    });
+    // given a step that outlasts the session
+    await publish(tags(), 'slow');
+    await publish(contacts(), '0');
+    await until(() => seen.get(contacts())?.length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 9_000));
+    // then another partition goes on
+    await publish(contacts(), '1', '2');
+    await until(() => seen.get(contacts())?.length === 3);
+    release();
+    await until(() => seen.get(tags())?.length === 1);
+    // and the membership was never lost
+    expect({ fatal, joins: joins.length }).toEqual({ fatal: [], joins: 1 });
+  }, 60_000);
+
+  test('nothing is applied after the consumer was stopped', async () => {
+    await start(async (topic, records) => note(topic, records));
+    await publish(tags(), 'before');
+    await until(() => seen.get(tags())?.length === 1);
+    const stopping = consuming?.stop(async () => undefined);
+    await publish(tags(), 'after');
+    await stopping;
+    expect(seen.get(tags())).toEqual(['before']);
+    consuming = null;
+  }, 60_000);
+
+  test('a consumer that cannot go on ends the process with an error', async () => {
+    // given a group whose members divide the partitions in another way
+    const other: PartitionAssigner = (config) => ({
+      ...PartitionAssigners.roundRobin(config),
+      name: 'other',
+      protocol: ({ topics }) => ({
+        ...PartitionAssigners.roundRobin(config).protocol({ topics }),
+        name: 'other',
+      }),
+    });
+    const kafka = new Kafka({ brokers: rig.config.KAFKA_BROKERS, logLevel: logLevel.NOTHING });
+    const member = kafka.consumer({ groupId: rig.config.CONSUMER_GROUP, partitionAssigners: [other] });
+    const joined = new Promise((resolve) => member.on(member.events.GROUP_JOIN, resolve));
+    await member.connect();
+    await member.subscribe({ topics: [tags()] });
+    await member.run({ eachMessage: async () => undefined });
+    await joined;
+    // when a projector is refused by the group, which no repetition changes
+    const projector = startService('projector', { ...rig.environment, LOG_LEVEL: 'info' });
+    // then it ends, and does not idle
+    expect(await projector.exited).toBe(1);
+    expect(projector.log.some(({ msg }) => msg === 'the projector cannot go on')).toBe(true);
+    await member.disconnect();
+  }, 90_000);
+
+  test('partitions without records, which never commit, count as complete', async () => {
+    const projector = startService('projector', rig.environment);
+    await rig.producer.send({ topic: tags(), messages: [encode(created('tag', 'tag_1'), 'binary')] });
+    await applied(rig);
+    const incomplete = { $or: [{ completeTo: { $lt: new Date(Date.now() - 60_000) } }, { end: { $ne: 0 } }] };
+    for (;;) {
+      const empty = await progressOf(rig.control).countDocuments({ topic: { $ne: tags() } });
+      const open = await progressOf(rig.control).countDocuments({ topic: { $ne: tags() }, ...incomplete });
+      if (empty === rig.topics.length - 1 && open === 0) break;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    expect(await projector.stop()).toBe(0);
+  }, 60_000);
+});
