@@ -12,6 +12,7 @@ import { startFlusher, type Flusher } from './consume/flush.ts';
 import { ensureControlIndexes } from './control.ts';
 import { deadLetterTopic } from './dead-letters/dead-letters.ts';
 import { kindOfTopic } from './events/topics.ts';
+import { createLiveness } from './liveness.ts';
 import type { Metrics } from './metrics.ts';
 import { startSweeper } from './retention/sweeper.ts';
 import { mongoStore } from './materialize/mongo-store.ts';
@@ -26,9 +27,6 @@ export type ProjectorDeps = {
   now: () => Date;
   onFatal: (error: Error) => void;
 };
-
-/** After this long without a recorded flush the process counts as stuck, in milliseconds. */
-const stuckAfterMs = 300_000;
 
 /**
  * Runs a projector on the active generation, as one of any number in its group. Waits for the store, the
@@ -66,12 +64,10 @@ export async function startProjector(deps: ProjectorDeps) {
   });
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
   const sweeper = startSweeper({ ...applyDeps, ...deps, database });
-  flusher = startFlusher({ ...deps, control, admin, generation, allowanceMs }, consuming);
+  const liveness = createLiveness(now().getTime());
+  flusher = startFlusher({ ...deps, liveness, control, admin, generation, allowanceMs }, consuming);
   return {
-    live: () => {
-      const silentMs = now().getTime() - flusher.lastFlushMs();
-      return silentMs > stuckAfterMs ? `no progress recorded for ${Math.round(silentMs / 1_000)} s` : null;
-    },
+    live: () => liveness.verdict(now().getTime()),
     stop: async () => {
       await Promise.all([flusher.stop(), sweeper.stop()]);
       await consuming.stop(() => flusher.flush());

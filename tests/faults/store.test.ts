@@ -35,10 +35,14 @@ describe('a store in trouble', () => {
   test('is waited for: absent at the start, killed, away for a while', async () => {
     const random = createRandom(seed);
     const history = randomHistory(seed, 800);
-    fleet = createFleet(rig);
+    fleet = createFleet(rig, { ADMIN_PORT: '0' });
     await servers.control.kill('store', 'SIGKILL');
     const projector = fleet.add();
     await projector.logged('waiting: the store is away');
+    // then it is alive, and not ready
+    const { port } = await projector.logged('admin server listening');
+    const probe = async (path: string) => (await fetch(`http://127.0.0.1:${Number(port)}${path}`)).status;
+    expect([await probe('/livez'), await probe('/readyz')]).toEqual([200, 503]);
     await servers.control.restart('store');
     await projector.logged('joined the group');
     for (const [from, pauseMs] of [
@@ -51,6 +55,7 @@ describe('a store in trouble', () => {
       await servers.control.kill('store', 'SIGKILL');
       await publisher.publish(history.slice(from + 100, from + 200));
       await delay(pauseMs);
+      expect(await probe('/livez')).toBe(200);
       await servers.control.restart('store');
     }
     await publisher.publish(history.slice(600));

@@ -22,6 +22,8 @@ export type ConsumeDeps = AssignmentDeps & {
 export type Consuming = {
   /** How far each partition of ours has been applied. */
   snapshot: () => Snapshot[];
+  /** How often it has fetched. */
+  fetches: () => number;
   /** Commits offsets up to the snapshot, which must have been recorded before. */
   commit: (snapshot: Snapshot[]) => Promise<void>;
   /** Finishes the steps under way, lets `beforeLeaving` commit, leaves the group. */
@@ -39,6 +41,8 @@ export async function consume(deps: ConsumeDeps): Promise<Consuming> {
   const assignment = createAssignment(deps);
   const consumer = createConsumer(deps);
   let stopping = false;
+  let fetches = 0;
+  consumer.on(consumer.events.FETCH, () => void (fetches += 1));
   listen(deps, consumer, assignment, () => stopping);
   await consumer.connect();
   await consumer.subscribe({ topics: deps.topics, fromBeginning: true });
@@ -56,6 +60,7 @@ export async function consume(deps: ConsumeDeps): Promise<Consuming> {
   });
   return {
     snapshot: () => snapshot(assignment),
+    fetches: () => fetches,
     commit: (recorded) => commitRecorded(consumer, assignment, recorded),
     stop: async (beforeLeaving) => {
       stopping = true;
@@ -150,8 +155,8 @@ const busRecord = (partition: number, message: Message): BusRecord => ({
 });
 
 const snapshot = ({ all }: Assignment): Snapshot[] =>
-  all().flatMap(({ topic, partition, position, appliedToMs }) =>
-    position === null ? [] : [{ topic, partition, position, appliedToMs }],
+  all().flatMap(({ topic, partition, position, appliedToMs, touches, isWorking }) =>
+    position === null ? [] : [{ topic, partition, position, appliedToMs, touches, isWorking: isWorking() }],
   );
 
 async function commitRecorded(

@@ -2,9 +2,11 @@ import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { watermark } from '../../../shared/runtime/generation.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import type { Liveness, Watched } from '../liveness.ts';
 import type { Metrics } from '../metrics.ts';
+import { isAway } from './away.ts';
 import type { Consuming } from './consumer.ts';
-import { announcePartitions, endOffsets, recordProgress } from './progress.ts';
+import { announcePartitions, endOffsets, recordProgress, type Snapshot } from './progress.ts';
 
 export type FlushDeps = {
   control: Db;
@@ -13,6 +15,7 @@ export type FlushDeps = {
   topics: string[];
   allowanceMs: number;
   metrics: Metrics;
+  liveness: Liveness;
   logger: Logger;
   now: () => Date;
 };
@@ -21,8 +24,6 @@ export type Flusher = {
   /** Records progress and commits, once. */
   flush: () => Promise<void>;
   stop: () => Promise<void>;
-  /** When the last flush succeeded, in milliseconds. */
-  lastFlushMs: () => number;
   /** The watermark as of the last flush. */
   watermarkMs: () => number;
 };
@@ -33,7 +34,6 @@ export type Flusher = {
  */
 export function startFlusher(deps: FlushDeps, consuming: Consuming, intervalMs = 1_000): Flusher {
   const known = new Set<string>();
-  let lastFlushMs = deps.now().getTime();
   let watermarkMs = 0;
   let stopped = false;
 
@@ -53,13 +53,14 @@ export function startFlusher(deps: FlushDeps, consuming: Consuming, intervalMs =
     }
     watermarkMs = (await watermark(deps.control, deps.generation))?.getTime() ?? 0;
     deps.metrics.staleness.set((deps.now().getTime() - watermarkMs) / 1_000);
-    lastFlushMs = deps.now().getTime();
+    deps.liveness.observe(deps.now().getTime(), consuming.fetches(), watched(snapshot, ends));
   };
 
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
   const tick = () => {
     running = flush().catch((error: unknown) => {
+      if (isAway(error)) deps.liveness.observeAway(deps.now().getTime());
       deps.logger.warn({ error }, 'progress could not be recorded; trying again');
     });
     void running.then(() => {
@@ -69,7 +70,6 @@ export function startFlusher(deps: FlushDeps, consuming: Consuming, intervalMs =
   timer = setTimeout(tick, 0);
   return {
     flush,
-    lastFlushMs: () => lastFlushMs,
     watermarkMs: () => watermarkMs,
     stop: async () => {
       stopped = true;
@@ -78,3 +78,9 @@ export function startFlusher(deps: FlushDeps, consuming: Consuming, intervalMs =
     },
   };
 }
+
+const watched = (snapshot: Snapshot[], ends: Map<string, { end: number }>): Watched[] =>
+  snapshot.map(({ topic, partition, position, touches, isWorking }) => {
+    const key = `${topic}/${partition}`;
+    return { key, position, end: ends.get(key)?.end ?? 0, touches, isWorking };
+  });

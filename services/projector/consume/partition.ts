@@ -1,6 +1,7 @@
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Applied } from '../apply.ts';
 import type { BusRecord } from '../events/change.ts';
+import { isAway } from './away.ts';
 import { pieces, takeStep, type Fetched } from './steps.ts';
 
 /** Thrown where work is broken off because the partition is no longer ours. */
@@ -20,6 +21,10 @@ export type Partition = {
   expected: number | null;
   /** The time of the latest event applied, in milliseconds; null before the first. */
   appliedToMs: number | null;
+  /** Counts the checkpoints that its steps have passed, and their attempts that met a store or brokers away. */
+  touches: number;
+  /** Records of it are queued or being applied. */
+  isWorking: () => boolean;
   queuedBytes: () => number;
   push: (fetched: Fetched) => void;
   /** Lets the worker start: the partition's position has been checked. */
@@ -52,7 +57,7 @@ export function createPartition(deps: PartitionDeps): Partition {
     while (!state.stopping && queue.length > 0) {
       const step = takeStep(queue);
       if (step.records.length > 0) {
-        const applied = await applyUntilDone(deps, state, step.records);
+        const applied = await applyUntilDone(deps, self, state, step.records);
         self.appliedToMs = applied.times.reduce((a, b) => Math.max(a, b), self.appliedToMs ?? 0);
         self.position = step.nextOffset;
         deps.onApplied(self, applied);
@@ -78,6 +83,8 @@ export function createPartition(deps: PartitionDeps): Partition {
     firstFetched: null,
     expected: null,
     appliedToMs: null,
+    touches: 0,
+    isWorking: () => work !== null || queue.length > 0,
     queuedBytes: () => queue.reduce((sum, { bytes }) => sum + bytes, 0),
     push: (fetched) => {
       if (state.stopping) return;
@@ -101,17 +108,27 @@ export function createPartition(deps: PartitionDeps): Partition {
 }
 
 /** Nothing is ever skipped: a step that fails is tried until it is done, or is no longer ours to do. */
-async function applyUntilDone(deps: PartitionDeps, state: State, records: BusRecord[]): Promise<Applied> {
+async function applyUntilDone(
+  deps: PartitionDeps,
+  self: Partition,
+  state: State,
+  records: BusRecord[],
+): Promise<Applied> {
   const { topic, partition, logger, retryDelayMs } = deps;
-  const checkpoint = () => {
+  const throwIfBroken = () => {
     if (state.broken) throw new Revoked(`${topic}/${partition} is no longer assigned`);
+  };
+  const checkpoint = () => {
+    throwIfBroken();
+    self.touches += 1;
   };
   for (let attempt = 1; ; attempt += 1) {
     try {
-      checkpoint();
+      throwIfBroken();
       return await deps.apply(records, checkpoint);
     } catch (error) {
       if (error instanceof Revoked || state.stopping) throw new Revoked(`${topic}/${partition} is given up`);
+      if (isAway(error)) self.touches += 1;
       logger.error({ error, topic, partition, attempt }, 'could not apply; nothing is skipped, trying again');
       await new Promise((resolve) => setTimeout(resolve, Math.min(retryDelayMs * attempt, 10_000)));
     }

@@ -3,7 +3,15 @@ import type { Db } from 'mongodb';
 import { progressOf, watermark } from '../../../shared/runtime/generation.ts';
 
 /** How far a partition was applied at one moment: what is recorded is what is then committed. */
-export type Snapshot = { topic: string; partition: number; position: number; appliedToMs: number | null };
+export type Snapshot = {
+  topic: string;
+  partition: number;
+  position: number;
+  appliedToMs: number | null;
+  /** See `Watched` in liveness.ts. */
+  touches: number;
+  isWorking: boolean;
+};
 
 const idOf = (generation: number, topic: string, partition: number) => `${generation}/${topic}/${partition}`;
 
