@@ -16,6 +16,12 @@ export const projectorSettings = {
     .describe(
       'After this long without a heartbeat a projector loses its partitions to the others, in milliseconds',
     ),
+  QUEUED_MEGABYTES_MAX: z.coerce
+    .number()
+    .min(8)
+    .max(1_024)
+    .default(64)
+    .describe('Records fetched and not yet applied, in megabytes; fetching pauses above it'),
   TOMBSTONE_DAYS: z.coerce
     .number()
     .int()

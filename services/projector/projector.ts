@@ -53,6 +53,7 @@ export async function startProjector(deps: ProjectorDeps) {
     topics,
     logger,
     groupId: generation === 1 ? config.CONSUMER_GROUP : `${config.CONSUMER_GROUP}_g${generation}`,
+    queuedBytesMax: config.QUEUED_MEGABYTES_MAX * 1024 * 1024,
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     onFatal: deps.onFatal,
     apply: async (topic, records, checkpoint) => {

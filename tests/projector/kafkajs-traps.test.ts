@@ -56,6 +56,7 @@ describe("kafkajs's traps", () => {
       groupId: rig.config.CONSUMER_GROUP,
       generation: await ensureActiveGeneration(rig.control),
       topics: [tags(), contacts()],
+      queuedBytesMax: 1_000_000,
       sessionTimeoutMs: 6_000,
       logger,
       apply,

@@ -4,9 +4,8 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createPartition, type Partition } from './partition.ts';
 import type { Fetched } from './steps.ts';
 
-/** Bytes that one partition, and all of them, may have queued before fetching pauses. */
-const queuedBytesPerPartitionMax = 8 * 1024 * 1024;
-const queuedBytesMax = 64 * 1024 * 1024;
+/** Of all that may be queued, the share of one partition. */
+const partitionShare = 1 / 8;
 
 /** The partitions that the group has given this process, with what holds their queues within bounds. */
 export type Assignment = {
@@ -21,12 +20,16 @@ export type Assignment = {
 };
 
 export type AssignmentDeps = {
+  /** Bytes that all partitions may hold, queued or being applied, before fetching pauses. */
+  queuedBytesMax: number;
   apply: (topic: string, records: BusRecord[], checkpoint: () => void) => Promise<Applied>;
   onApplied: (partition: Partition, applied: Applied) => void;
   logger: Logger;
 };
 
 export function createAssignment(deps: AssignmentDeps): Assignment {
+  const { queuedBytesMax } = deps;
+  const queuedBytesPerPartitionMax = queuedBytesMax * partitionShare;
   const assigned = new Map<string, Partition>();
   const paused = new Map<string, () => void>();
   const committed = new Map<string, number>();

@@ -25,6 +25,7 @@ export type Partition = {
   touches: number;
   /** Records of it are queued or being applied. */
   isWorking: () => boolean;
+  /** What is queued or being applied. */
   queuedBytes: () => number;
   push: (fetched: Fetched) => void;
   /** Lets the worker start: the partition's position has been checked. */
@@ -52,12 +53,15 @@ export function createPartition(deps: PartitionDeps): Partition {
   const queue: Fetched[] = [];
   const state: State = { started: false, stopping: false, broken: false };
   let work: Promise<void> | null = null;
+  let bytesInHand = 0;
 
   const run = async () => {
     while (!state.stopping && queue.length > 0) {
       const step = takeStep(queue);
       if (step.records.length > 0) {
+        bytesInHand = step.bytes;
         const applied = await applyUntilDone(deps, self, state, step.records);
+        bytesInHand = 0;
         self.appliedToMs = applied.times.reduce((a, b) => Math.max(a, b), self.appliedToMs ?? 0);
         self.position = step.nextOffset;
         deps.onApplied(self, applied);
@@ -85,7 +89,7 @@ export function createPartition(deps: PartitionDeps): Partition {
     appliedToMs: null,
     touches: 0,
     isWorking: () => work !== null || queue.length > 0,
-    queuedBytes: () => queue.reduce((sum, { bytes }) => sum + bytes, 0),
+    queuedBytes: () => queue.reduce((sum, { bytes }) => sum + bytes, bytesInHand),
     push: (fetched) => {
       if (state.stopping) return;
       queue.push(...pieces(fetched));

@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs';
+import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { created } from '../support/entities.ts';
+import { encode, type Event } from '../support/events.ts';
+import { applied, createRig, type Rig } from '../support/projectors.ts';
+import type { Service } from '../support/service.ts';
+import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
+import { createFleet, eventually, type Fleet } from './fleet.ts';
+
+/** `FAN_OUT=200000 npm run test:faults -- tests/faults/backpressure` prints what the largest one does. */
+const dependents = Number(process.env.FAN_OUT ?? 10_000);
+/** What a projector may hold at most, whatever comes: about 270 are measured, 130 of them for nothing. */
+const residentMegabytesMax = 380;
+
+describe('load bounds nothing but speed', () => {
+  let rig: Rig;
+  let fleet: Fleet;
+
+  beforeEach(async () => {
+    rig = await createRig(2);
+  }, 60_000);
+  afterEach(async () => {
+    await fleet.stop();
+    await rig.close();
+  }, 60_000);
+
+  const publish = async (events: Event[], atOnce = 1_000) => {
+    for (let start = 0; start < events.length; start += atOnce) {
+      const some = Map.groupBy(events.slice(start, start + atOnce), ({ kind }) => kind);
+      for (const [kind, ofKind] of some) {
+        const messages = ofKind.map((event) => encode(event, 'binary'));
+        await rig.producer.send({ topic: topicOf(kind, rig.config.TOPIC_PREFIX), messages });
+      }
+    }
+  };
+
+  test('200 records of 900 KB before a slow store take bounded memory', async () => {
+    const { trouble, listen, cut } = createStoreProxy(rig.config.MONGODB_URL);
+    trouble.delayMs = 50;
+    const port = await listen(0);
+    const content = 'x'.repeat(900_000);
+    for (let index = 0; index < 200; index += 1)
+      await publish([created('message', `msg_${index}`, { content })]);
+    fleet = createFleet(rig, { MONGODB_URL: proxiedUrl(port), QUEUED_MEGABYTES_MAX: '32' });
+    const projector = fleet.add();
+    await applied(rig, fleet.fatal);
+    expect(await collectionOf(rig.database, 'message').countDocuments()).toBe(200);
+    expectBounded(projector);
+    await fleet.stop();
+    await cut();
+  }, 180_000);
+
+  test(`a fan-out to ${dependents} documents holds up no other partition, and goes on after a kill`, async () => {
+    const messages = collectionOf(rig.database, 'message');
+    const renamed = { orgId: 'org_1', 'joined.author.name': 'Countess' };
+    const thread = Array.from({ length: dependents }, (_, index) => created('message', `msg_${index}`));
+    await publish([created('contact', 'con_1'), ...thread]);
+    fleet = createFleet(rig);
+    const first = fleet.add();
+    await applied(rig, fleet.fatal);
+    // given a rename under way
+    await publish([created('contact', 'con_1', { name: 'Countess' }, 2)]);
+    await eventually(async () => (await messages.findOne(renamed)) !== null, fleet.fatal);
+    // then events of other partitions come through meanwhile
+    const delays: number[] = [];
+    for (let version = 1; version <= 5; version += 1) {
+      const publishedAt = performance.now();
+      await publish([created('tag', 'tag_1', {}, version)]);
+      const tags = collectionOf(rig.database, 'tag');
+      await eventually(async () => (await tags.findOne({ _id: 'tag_1' }))?.version === version, fleet.fatal);
+      delays.push(Math.round(performance.now() - publishedAt));
+      if (version === 1) expect(await messages.countDocuments(renamed)).toBeLessThan(dependents);
+    }
+    // when it is killed in the midst of it
+    expectBounded(first);
+    await fleet.kill(first);
+    const done = await messages.find(renamed, { projection: { revision: 1 } }).toArray();
+    expect(done.length).toBeGreaterThan(0);
+    if (process.env.FAN_OUT)
+      process.stdout.write(
+        `tags came through in ${delays.join(', ')} ms; ${done.length} done before the kill\n`,
+      );
+    const second = fleet.add();
+    await applied(rig, fleet.fatal);
+    // then the rest is done, and what was done is not written again
+    expect(await messages.countDocuments(renamed)).toBe(dependents);
+    const before = new Map(done.map(({ _id, revision }) => [_id, revision]));
+    const after = await messages.find(renamed, { projection: { revision: 1 } }).toArray();
+    const rewritten = after.filter(({ _id, revision }) => (before.get(_id) ?? revision) !== revision);
+    expect(rewritten).toEqual([]);
+    expectBounded(second);
+  }, 1_800_000);
+});
+
+/** The most that the process has ever held, as the kernel counts it. */
+function expectBounded({ child }: Service): void {
+  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+  const peak = Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1_024;
+  if (process.env.FAN_OUT) process.stdout.write(`${Math.round(peak)} MB resident at the most\n`);
+  expect(peak).toBeLessThan(residentMegabytesMax);
+}
