@@ -26,6 +26,14 @@ describe('a sliding window', () => {
     ]);
   });
 
+  it('never says that one has to wait longer than a window', () => {
+    const { clock, take } = given(1, 60);
+    for (let request = 0; request < 1_000; request += 1) {
+      clock.nowMs += 60_000.1;
+      expect(take()).toEqual({ admitted: true, remaining: 0, resetMs: 60_000 });
+    }
+  });
+
   it('gives requests back one by one, as they age out', () => {
     const { clock, take } = given(2, 10);
     take();

@@ -30,7 +30,8 @@ export function createMemoryWindows({
   const usage = (admitted: boolean, instants: number[], atMs: number): Usage => ({
     admitted,
     remaining: requests - instants.length,
-    resetMs: (instants[0] ?? atMs - windowMs) + windowMs - atMs,
+    // The age is taken first: adding the window to a large instant would round, and promise more than a window.
+    resetMs: instants[0] === undefined ? 0 : windowMs - (atMs - instants[0]),
   });
 
   return {
