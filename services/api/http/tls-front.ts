@@ -28,7 +28,8 @@ export function acceptTls(
   const tls = createTlsServer({
     ...credentials,
     handshakeTimeout: handshakeTimeoutMs,
-    ALPNProtocols: ['h2', 'http/1.1'],
+    // Clients that offer names and find none of theirs here are refused by TLS, those of HTTP/1.0 included.
+    ALPNProtocols: ['h2', 'http/1.1', 'http/1.0'],
   });
   tls.on('secureConnection', (socket: TLSSocket) => {
     if (socket.alpnProtocol === 'h2') acceptHttp2(socket);
