@@ -99,6 +99,8 @@ describe('over HTTP/2', () => {
       [{ ':path': '/v1/tickets/%zz' }, 400, 'malformed_request'],
       [{ ':path': '/nothing' }, 404, 'route_not_found'],
       [{ ':method': 'DELETE' }, 405, 'method_not_allowed'],
+      [{ ':method': 'BREW' }, 405, 'method_not_allowed'],
+      [{ ':method': 'BREW', ':path': '/nothing' }, 404, 'route_not_found'],
       [{ ':path': `/v1/channels/${'x'.repeat(9_000)}` }, 414, 'uri_too_long'],
     ] as const) {
       const answer = await get(headers);
@@ -126,6 +128,17 @@ describe('over HTTP/2', () => {
     await eventually(async () => aborted() > before);
     expect((await get()).headers[':status']).toBe(200);
   });
+});
+
+it.each(['http/1.0', 'http/1.1', 'h2'])('agrees with a client that speaks %s alone', async (protocol) => {
+  const agreed = await new Promise((resolve, reject) => {
+    const options = { port: child.port, host: '127.0.0.1', rejectUnauthorized: false };
+    const socket = connectTls({ ...options, ALPNProtocols: [protocol] }, () => {
+      resolve(socket.alpnProtocol);
+      socket.destroy();
+    }).on('error', reject);
+  });
+  expect(agreed).toBe(protocol);
 });
 
 describe('a certificate that is replaced', () => {

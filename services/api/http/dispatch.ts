@@ -20,6 +20,8 @@ export function dispatch({ routes }: { routes: Route[] }): Step {
   return async (context, next) => {
     rejectBadEncoding(context.path);
     await matchers(context as Parameters<typeof matchers>[0], async () => {
+      // Over HTTP/2 a method may be any word; the router knows those of HTTP/1.1 alone.
+      if (!context.state.route && router.match(context.path, 'GET').route) throw notAllowed();
       if (!context.state.route) throw new ApiError('route_not_found');
       await next();
     });
@@ -43,12 +45,12 @@ async function answer(context: Context, route: Route, params: Record<string, str
     context.status = 204;
     return;
   }
-  if (context.method !== route.method && context.method !== 'HEAD') {
-    throw new ApiError('method_not_allowed', { headers: { Allow: allowedMethods } });
-  }
+  if (context.method !== route.method && context.method !== 'HEAD') throw notAllowed();
   const scope = { orgId: caller.orgId, database: view.database, path: context.path };
   await send(context, await route.respond(scope, { params, search: context.querystring }));
 }
+
+const notAllowed = () => new ApiError('method_not_allowed', { headers: { Allow: allowedMethods } });
 
 /** Characters up to which a reply in pieces is put together, for its length and its tag to be known. */
 const wholeLengthMax = 262_144;
