@@ -95,6 +95,17 @@ it('charges nothing for a 304, which the headers show, yet refuses a key that is
   expect((await ask()).status).toBe(429);
 });
 
+it.each(['gzip', 'br'])('describes to HEAD what GET answers in %s, errors too', async (encoding) => {
+  const headers = { 'Accept-Encoding': encoding };
+  const described = ['content-encoding', 'content-length', 'content-type', 'etag', 'vary'];
+  for (const path of ['/v1/tickets', '/v1/nothing', `/v1/tickets?${'x'.repeat(2_000)}=1`]) {
+    const [get, head] = [await api.get(path, { headers }), await api.get(path, { headers, method: 'HEAD' })];
+    expect([head.status, head.text]).toEqual([get.status, '']);
+    for (const name of described)
+      expect([name, head.headers.get(name)]).toEqual([name, get.headers.get(name)]);
+  }
+});
+
 it('compresses what is long enough, and decompressed it is the same', async () => {
   const plain = await api.get('/v1/tickets', { headers: { 'Accept-Encoding': 'identity' } });
   expect(plain.headers.get('content-encoding')).toBeNull();

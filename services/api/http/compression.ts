@@ -42,7 +42,7 @@ export const compression: Step = async (context, next) => {
 function describeAsGet(context: Context): void {
   const { length } = context.response;
   const chosen = context.get('Accept-Encoding') && chooseEncoding(context);
-  if (!chosen || chosen === 'identity' || context.status !== 200) return;
+  if (!chosen || chosen === 'identity' || !context.body) return;
   if (length !== undefined && length < thresholdBytes) return;
   context.set('Content-Encoding', chosen);
   context.remove('Content-Length');
