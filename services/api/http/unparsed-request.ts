@@ -48,6 +48,7 @@ export function answerUnparsed(
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     `Request-Id: ${requestId}`,
+    `Date: ${new Date().toUTCString()}`,
     'Cache-Control: private, no-cache',
     'X-Content-Type-Options: nosniff',
     ...(code === 'method_not_allowed' ? [`Allow: ${allowedMethods}`] : []),
