@@ -133,13 +133,23 @@ describe('behind a proxy', () => {
   const via = (path: string, headers: Record<string, string> = https) =>
     ask(child, path, { secure: false, headers });
 
-  it('requires a host of HTTP/1.1', async () => {
+  it.each([
+    ['none', ''],
+    ['two', 'Host: a\r\nhost: b\r\n'],
+    ['one that is none', 'Host: "><script>\r\n'],
+    ['one with a path', 'Host: a/b\r\n'],
+  ])('requires one host of HTTP/1.1, and refuses %s', async (_, hosts) => {
     const text = await send(
       child,
-      'GET /v1/tickets HTTP/1.1\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n\r\n',
+      `GET /v1/tickets HTTP/1.1\r\n${hosts}X-Forwarded-Proto: https\r\nConnection: close\r\n\r\n`,
     );
     expect(text).toMatch(/^HTTP\/1.1 400 /);
     expect(codeOf(text.split('\r\n\r\n')[1] ?? '')).toBe('malformed_request');
+  });
+
+  it.each(['', 'a', 'a_b.example:80', '[::1]:8080', '127.0.0.1'])('takes the host "%s"', async (host) => {
+    const text = await send(child, `GET /health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    expect(text).toMatch(/^HTTP\/1.1 200 /);
   });
 
   it('believes the value that the proxy itself has added', async () => {
