@@ -17,7 +17,7 @@ export function readQuery<Q extends z.ZodObject>(schema: Q, search: string): z.o
     }
     const all = given.getAll(name);
     if (all.some((value) => keyShape.test(value))) {
-      throw invalid(name, `\`${name}\` looks like an API key; send keys in the header Authorization alone`);
+      throw invalid(name, `\`${name}\` looks like an API key; send keys in the header Authorization alone.`);
     }
     return [name, all.length === 1 ? all[0] : all] as const;
   });
