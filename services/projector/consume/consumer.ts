@@ -139,7 +139,7 @@ function take(deps: ConsumeDeps, assignment: Assignment, payload: EachBatchPaylo
   const gap = fetchGap(partition, Number((batch as unknown as { fetchedOffset: string }).fetchedOffset));
   if (gap) return deps.onFatal(gap);
   const records = batch.messages.map((message) => busRecord(batch.partition, message));
-  const bytes = records.reduce((sum, { value }) => sum + (value?.length ?? 0) + 200, 0);
+  const bytes = records.reduce((sum, record) => sum + bytesHeld(record), 0);
   partition.expected = Number(batch.lastOffset()) + 1;
   payload.resolveOffset(batch.messages.at(-1)?.offset ?? batch.lastOffset());
   assignment.queue(partition, { records, nextOffset: partition.expected, bytes }, () => payload.pause());
@@ -153,6 +153,10 @@ const busRecord = (partition: number, message: Message): BusRecord => ({
   headers: message.headers ?? {},
   position: { partition, offset: Number(message.offset), timestampMs: Number(message.timestamp) },
 });
+
+/** About what a record takes in memory: each of its parts is an object of its own, which small values hide. */
+const bytesHeld = ({ value, headers }: BusRecord): number =>
+  (value?.length ?? 0) + 400 + 200 * Object.keys(headers).length;
 
 const snapshot = ({ all }: Assignment): Snapshot[] =>
   all().flatMap(({ topic, partition, position, appliedToMs, touches, isWorking }) =>
