@@ -12,6 +12,9 @@ import { tiedToParent } from '../infra/stack/tied-to-parent.ts';
 const words = process.argv.slice(2);
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
+/** Faults of real servers take ten minutes of their own: `npm run test:faults`. */
+const everythingElse = ['--testPathIgnorePatterns', '/node_modules/', '/tests/faults/'];
+
 let stack: Stack | undefined;
 let running: ReturnType<typeof spawn> | undefined;
 let interrupted = false;
@@ -57,7 +60,8 @@ async function main(): Promise<number> {
     // kafkajs sets timers in the past, of which Node 24 warns in every process.
     const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --disable-warning=TimeoutNegativeWarning`;
     const environment = { ...process.env, KAFKA_BROKERS, MONGODB_URL, NODE_OPTIONS };
-    return await run('jest', ['--runInBand', ...words], environment);
+    const chosen = words.length > 0 ? words : everythingElse;
+    return await run('jest', ['--runInBand', ...chosen], environment);
   } finally {
     await stack?.stop();
     await rm(dataDir, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 import type { Kind } from '../../shared/documents/document.ts';
 import type { Rejected } from './dead-letters/dead-letters.ts';
-import { deletedBy, eraseLetters, goneAmong } from './dead-letters/erase.ts';
+import { eraseLetters, goneAmong } from './dead-letters/erase.ts';
 import { keepDeadLetters, type KeepDeps } from './dead-letters/keep.ts';
 import type { BusRecord, Change, Lapse } from './events/change.ts';
 import { parse } from './events/parse.ts';
@@ -26,7 +26,7 @@ export async function applyRecords(
 ): Promise<Applied> {
   const { changes, rejected } = await applyParsed(deps, kind, records, checkpoint);
   await keepDeadLetters(deps, topicOf(kind, deps.prefix), rejected);
-  await eraseLetters(deps.control, [...deletedBy(changes), ...(await goneAmong(deps.store, kind, rejected))]);
+  await eraseLetters(deps.control, await goneAmong(deps.store, kind, { changes, rejected }));
   return {
     events: changes.length,
     rejected: rejected.length,

@@ -14,6 +14,8 @@ export type Logged = {
   offset: number;
   timestampMs: number;
   event: Event | null;
+  /** Key and value, to find ids in. */
+  text: string;
 };
 
 let readings = 0;
@@ -56,7 +58,8 @@ function logged(
   const poisoned = message.headers?.[poisonHeader] !== undefined;
   const timestampMs = Number(message.timestamp);
   const event = poisoned ? null : decode(kind, message, timestampMs);
-  return { topic, partition, offset: Number(message.offset), timestampMs, event };
+  const text = `${String(message.key)} ${String(message.value)}`;
+  return { topic, partition, offset: Number(message.offset), timestampMs, event, text };
 }
 
 /** The plainest reading of either content mode, apart from the projector's. */

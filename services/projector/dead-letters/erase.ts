@@ -33,15 +33,17 @@ export async function eraseLetters(control: Db, gone: Gone[]): Promise<number> {
   return removeLetters(control, due);
 }
 
-/** The entities that these changes delete. */
-export const deletedBy = (changes: Change[]): Gone[] =>
-  changes
-    .filter(({ op }) => op !== 'upsert')
-    .map(({ id, position }) => ({ id, untilMs: position.timestampMs }));
-
-/** Of the entities that rejected records are about, those that are stored as gone. */
-export async function goneAmong(store: Store, kind: Kind, rejected: Rejected[]): Promise<Gone[]> {
-  const ids = [...new Set(rejected.flatMap(({ record }) => subjectsOf(kind, record)))];
+/**
+ * Of the entities that changes delete or rejected records are about, those that are stored as gone: a deletion
+ * that came too late has no effect, here either.
+ */
+export async function goneAmong(
+  store: Store,
+  kind: Kind,
+  { changes, rejected }: { changes: Change[]; rejected: Rejected[] },
+): Promise<Gone[]> {
+  const deleted = changes.filter(({ op }) => op !== 'upsert').map(({ id }) => id);
+  const ids = [...new Set([...deleted, ...rejected.flatMap(({ record }) => subjectsOf(kind, record))])];
   const byKind = Map.groupBy(ids, (id) => kindOf(kind, id));
   const found = await Promise.all([...byKind].map(([of, some]) => store.read(of, some)));
   return found.flat().flatMap(({ _id, deletedAt, at, cut }): Gone[] => {
