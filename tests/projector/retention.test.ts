@@ -6,6 +6,7 @@ import { presentTicketItem } from '../../services/api/resources/tickets/presente
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import { dayMs } from '../../shared/documents/retention.ts';
+import { sweepApplied } from '../../services/projector/retention/sweeper.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event } from '../support/events.ts';
@@ -42,6 +43,7 @@ describe('conversation data past the retention of its channel', () => {
       control: rig.control,
       store: mongoStore(rig.database),
       now: () => now,
+      asOf: now,
       tombstoneDays: 30,
       checkpoint,
     });
@@ -159,6 +161,18 @@ describe('conversation data past the retention of its channel', () => {
     await sweepAsOf(day(60));
     // then nothing is left
     expect(await everything()).not.toMatch(/(title|content) of e/);
+  }, 60_000);
+
+  test('is kept while the log is not applied up to its term, for an update in it may prolong it', async () => {
+    const { conversation, ...events } = given('g');
+    await publish([conversation, ...Object.values(events)]);
+    // when a projector comes back after the term, with the log applied up to today only
+    const options = { database: rig.database, control: rig.control, store: mongoStore(rig.database) };
+    const late = { now: () => day(60), tombstoneDays: 30, checkpoint: () => {}, generation: 1 };
+    expect(await sweepApplied({ ...options, ...late })).toBe(0);
+    // then the update that was made in time finds all of the thread
+    await publish([again(conversation, 2, { updatedAt: day(29).toISOString() })]);
+    expect([await isServed('g', day(58)), await messages('g')]).toEqual([true, ['msg_g_1', 'msg_g_2']]);
   }, 60_000);
 
   test('is kept indefinitely where the term lies beyond all dates', async () => {

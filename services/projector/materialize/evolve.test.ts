@@ -85,6 +85,21 @@ describe('evolve', () => {
     expect(nameOf(fold(records))).toBe('v2');
   });
 
+  test('a tombstone makes what has lapsed before deleted for good', () => {
+    const final = { ...rules, deletionIsFinal: true };
+    const lapsed = evolve(
+      fold([upsert(1, at(1))], final),
+      { op: 'lapse', id: 'x', version: 1, days: 9 },
+      final,
+    );
+    expect(lapsed.entity?.lapsed).toEqual({ days: 9 });
+    const { entity } = evolve(lapsed.entity, tombstone(at(2)), final);
+    expect([entity?.deletedAt, entity?.lapsed]).toEqual([now, undefined]);
+    expect(nameOf(evolve(entity, upsert(2, at(3)), final).entity)).toBeNull();
+    // while one from before the lapsed version leaves it as it is
+    expect(evolve(lapsed.entity, tombstone(at(0)), final).entity?.lapsed).toEqual({ days: 9 });
+  });
+
   test('across partitions a tombstone is ordered by time, whichever comes first', () => {
     const before = upsert(1, at(70, 0, 1_000));
     const cut = tombstone(at(5, 1, 2_000));

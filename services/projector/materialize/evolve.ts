@@ -58,7 +58,8 @@ function evolveTombstone(current: Entity | null, position: Position, rules: Evol
   const known: Entity = current ?? { orgId: null, version: 0, at: null };
   if (known.cut && !isAfter(position, known.cut)) return { entity: known, changed: false };
   const next = { ...known, cut: position };
-  if (known.deletedAt || (known.at && !isAfter(position, known.at))) return { entity: next, changed: true };
+  const isGone = known.deletedAt !== undefined && !known.lapsed;
+  if (isGone || (known.at && !isAfter(position, known.at))) return { entity: next, changed: true };
   return { entity: bury(next, rules), changed: true };
 }
 

@@ -13,7 +13,12 @@ import type { FanOutOptions } from '../materialize/fan-out.ts';
 /** Conversations and messages removed at a time; bounds what a sweep holds in memory. */
 const chunkSize = 500;
 
-export type SweepOptions = FanOutOptions & { database: Db; control: Db };
+export type SweepOptions = FanOutOptions & {
+  database: Db;
+  control: Db;
+  /** Up to this instant all that was published has been applied. */
+  asOf: Date;
+};
 
 type Due = Pick<Document<never>, '_id' | 'orgId' | 'version' | 'lapsed'> & {
   joined?: Pick<ConversationDocument['joined'], 'channel'>;
@@ -24,13 +29,15 @@ type Due = Pick<Document<never>, '_id' | 'orgId' | 'version' | 'lapsed'> & {
  * younger stays until it is as old itself, since the update of its conversation may be on its way; so a lapsed
  * conversation is looked at again after as many days. Any number of projectors may sweep at once: each removal
  * is a guarded write. Gives the number of conversations removed.
+ *
+ * `asOf` must not lie ahead of the log: the update that prolongs a conversation may be published and not yet
+ * applied, and what is removed in between does not come back with it.
  */
 export async function sweep(options: SweepOptions): Promise<number> {
-  const { database, now } = options;
+  const { database, asOf } = options;
   const conversations = collectionOf<ConversationDocument>(database, 'conversation');
   let removed = 0;
   for (;;) {
-    const asOf = now();
     const due = await conversations
       .find({ keptUntil: { $lte: asOf } })
       .project<Due>({ orgId: 1, version: 1, lapsed: 1, 'joined.channel': 1 })

@@ -1,14 +1,31 @@
 import type { Db } from 'mongodb';
+import { watermark } from '../../../shared/runtime/generation.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import type { FanOutOptions } from '../materialize/fan-out.ts';
 import type { SettleOptions } from '../materialize/settle.ts';
 import type { Metrics } from '../metrics.ts';
 import { sweep } from './sweep.ts';
 
-export type SweeperDeps = SettleOptions & { database: Db; control: Db; metrics: Metrics; logger: Logger };
+export type SweeperDeps = SettleOptions & {
+  database: Db;
+  control: Db;
+  generation: number;
+  metrics: Metrics;
+  logger: Logger;
+};
+
+/** Removes what was past its retention at the watermark; nothing before there is one. */
+export async function sweepApplied(
+  options: FanOutOptions & Pick<SweeperDeps, 'database' | 'control' | 'generation'>,
+): Promise<number> {
+  const asOf = await watermark(options.control, options.generation);
+  return asOf ? sweep({ ...options, asOf }) : 0;
+}
 
 /**
  * Sweeps once a minute, for as long as the projector runs: what is past its retention is not served from that
- * instant on, and is removed within minutes of it.
+ * instant on, and is removed within minutes of it; while the projector catches up, not before the log is
+ * applied up to it.
  */
 export function startSweeper(deps: SweeperDeps, intervalMs = 60_000): { stop: () => Promise<void> } {
   let stopped = false;
@@ -18,7 +35,7 @@ export function startSweeper(deps: SweeperDeps, intervalMs = 60_000): { stop: ()
     if (stopped) throw new Error('the projector stops');
   };
   const tick = () => {
-    running = sweep({ ...deps, checkpoint })
+    running = sweepApplied({ ...deps, checkpoint })
       .then((removed) => {
         deps.metrics.lapsed.inc(removed);
         if (removed > 0) deps.logger.info({ removed }, 'removed conversations past their retention');
