@@ -108,4 +108,19 @@ describe('a deletion leaves no personal data behind', () => {
     await publish([bad({ ...contact, version: 10 }, 'email')]);
     expect(await letters()).toBe(before + 1);
   }, 60_000);
+
+  test('but a deletion that does not delete takes no letter along, and is kept itself where refused', async () => {
+    // given an entity that was created again, and a later record of it that was set aside
+    const contact = created('contact', 'con_lives', { name: 'first' });
+    const gone = deletion('contact', 'con_lives');
+    await publish([record(contact), gone, record({ ...contact, version: 10 })]);
+    const before = await letters();
+    await publish([bad({ ...contact, version: 11 }, 'email')]);
+    // when the deletion comes again, and another is refused
+    const time = new Date();
+    const foreign = { kind: 'contact', id: 'con_lives', orgId: 'org_2', op: 'deleted', time } as const;
+    await publish([gone, record({ ...foreign, version: 12 })]);
+    // then both letters are there
+    expect(await letters()).toBe(before + 2);
+  }, 60_000);
 });

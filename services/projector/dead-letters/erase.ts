@@ -1,13 +1,14 @@
 import type { Db } from 'mongodb';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
-import type { Change } from '../events/change.ts';
+import type { Change, Upsert } from '../events/change.ts';
 import { topics } from '../events/topics.ts';
-import type { Store } from '../materialize/store.ts';
+import type { Store, StoredDocument } from '../materialize/store.ts';
+import { projections } from '../projections/projections.ts';
 import { deadLettersOf, type DeadLetter, type Rejected } from './dead-letters.ts';
 import { removeLetters } from './parts.ts';
 import { subjectsOf } from './subjects.ts';
 
-/** An entity that is gone, with the time of the record that removed it. */
+/** An entity that is gone, with the time of the record that removed it; `Infinity`: it never comes back. */
 export type Gone = { id: string; untilMs: number };
 
 /**
@@ -35,21 +36,34 @@ export async function eraseLetters(control: Db, gone: Gone[]): Promise<number> {
 
 /**
  * Of the entities that changes delete or rejected records are about, those that are stored as gone: a deletion
- * that came too late has no effect, here either.
+ * that came too late has no effect, here either. One that came again counts up to its repetition.
  */
 export async function goneAmong(
   store: Store,
   kind: Kind,
   { changes, rejected }: { changes: Change[]; rejected: Rejected[] },
 ): Promise<Gone[]> {
-  const deleted = changes.filter(({ op }) => op !== 'upsert').map(({ id }) => id);
-  const ids = [...new Set([...deleted, ...rejected.flatMap(({ record }) => subjectsOf(kind, record))])];
+  const deletions = Map.groupBy(
+    changes.filter((change) => change.op !== 'upsert'),
+    ({ id }) => id,
+  );
+  const ids = new Set([...deletions.keys(), ...rejected.flatMap(({ record }) => subjectsOf(kind, record))]);
   const byKind = Map.groupBy(ids, (id) => kindOf(kind, id));
-  const found = await Promise.all([...byKind].map(([of, some]) => store.read(of, some)));
-  return found.flat().flatMap(({ _id, deletedAt, at, cut }): Gone[] => {
-    const untilMs = Math.max(at?.timestampMs ?? 0, cut?.timestampMs ?? 0);
-    return deletedAt ? [{ id: _id, untilMs }] : [];
-  });
+  const found = await Promise.all(
+    [...byKind].map(async ([of, some]) => {
+      const gone = (await store.read(of, some)).filter(({ deletedAt }) => deletedAt);
+      return gone.map((one) => ({ id: one._id, untilMs: untilMsOf(of, one, deletions.get(one._id) ?? []) }));
+    }),
+  );
+  return found.flat();
+}
+
+/** Of what never comes back no record has an effect, whatever its time. */
+function untilMsOf(kind: Kind, stored: StoredDocument, deletions: Exclude<Change, Upsert>[]): number {
+  if (projections[kind].deletionIsFinal && !stored.lapsed) return Infinity;
+  const accepted = deletions.filter((one) => one.op === 'tombstone' || one.orgId === stored.orgId);
+  const positions = [stored.at, stored.cut, ...accepted.map(({ position }) => position)];
+  return Math.max(...positions.map((position) => position?.timestampMs ?? 0));
 }
 
 const kindOf = (kind: Kind, id: string): Kind =>
