@@ -87,7 +87,7 @@ export const mutations: Mutation[] = [
   {
     name: 'a stale version is applied',
     file: evolve,
-    find: 'if (current && change.version < current.version) return { entity: current, changed: false };',
+    find: 'if (current && change.version < current.version) return evolveStale(current, change, rules);',
     replace: '',
   },
   {
