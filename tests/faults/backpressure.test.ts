@@ -10,7 +10,7 @@ import { createFleet, eventually, type Fleet } from './fleet.ts';
 
 /** `FAN_OUT=200000 npm run test:faults -- tests/faults/backpressure` prints what the largest one does. */
 const dependents = Number(process.env.FAN_OUT ?? 10_000);
-/** What a projector may hold at most, whatever comes: about 270 are measured, 130 of them for nothing. */
+/** What a projector may hold at most, whatever comes: about 270 were measured. */
 const residentMegabytesMax = 380;
 
 describe('load bounds nothing but speed', () => {

@@ -61,13 +61,18 @@ describe('a conversation', () => {
 
 describe('a message', () => {
   it('leaves inline files out, and says when it was sent only inside a conversation', () => {
-    const stored = given.message({ id: 'msg_1', sentAt: '2026-01-01T12:00:05.5Z' });
+    const stored = given.message({ id: 'msg_1', role: 'human', sentAt: '2026-01-01T12:00:05.5Z' });
     expect(presentMessageItem(stored)).not.toHaveProperty('sentAt');
     expect(presentMessageItem(stored).attachments).toEqual([{ id: 'att_1', filename: 'photo.png' }]);
     expect(presentEmbeddedMessage(stored.own)).toMatchObject({
       sentAt: '2026-01-01T12:00:05Z',
       attachments: [{ id: 'att_1', filename: 'photo.png' }],
     });
+  });
+
+  it('that is inbound has no delivery time, whatever the bus says', () => {
+    const { own } = given.message({ id: 'msg_1', role: 'user', sentAt: '2026-01-01T12:00:05Z' });
+    expect(presentEmbeddedMessage(own).sentAt).toBeNull();
   });
 
   it.each([

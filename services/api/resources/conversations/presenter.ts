@@ -47,6 +47,7 @@ export const presentEmbeddedMessage = (
   role: own.role,
   content: own.content,
   createdAt: toSeconds(own.createdAt),
-  sentAt: toSecondsOrNull(own.sentAt),
+  // Only what goes out is delivered, whatever the bus says of a contact's message.
+  sentAt: own.role === 'user' ? null : toSecondsOrNull(own.sentAt),
   attachments: presentAttachments(own.attachments),
 });
