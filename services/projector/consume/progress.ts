@@ -82,11 +82,19 @@ export async function recordProgress(
   asOf: Date,
 ): Promise<void> {
   const operations = partitions.map(({ topic, partition, position, appliedToMs }) => {
-    const end = ends.get(`${topic}/${partition}`)?.end ?? position;
-    const completeToMs = position >= end ? asOf.getTime() : Math.min(appliedToMs ?? 0, asOf.getTime());
+    // One that came after the ends were read may have any number of records.
+    const end = ends.get(`${topic}/${partition}`)?.end;
+    const isCaughtUp = end !== undefined && position >= end;
+    const completeToMs = isCaughtUp ? asOf.getTime() : Math.min(appliedToMs ?? 0, asOf.getTime());
     const completeTo = new Date(Math.max(0, completeToMs - deps.allowanceMs));
     const update = {
-      $set: { generation: deps.generation, topic, partition, end: Math.max(end, position), updatedAt: asOf },
+      $set: {
+        generation: deps.generation,
+        topic,
+        partition,
+        end: Math.max(end ?? 0, position),
+        updatedAt: asOf,
+      },
       $max: { position, completeTo },
     };
     return { updateOne: { filter: { _id: idOf(deps.generation, topic, partition) }, update, upsert: true } };
