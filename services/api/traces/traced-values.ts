@@ -31,16 +31,22 @@ const idShape = /^(?!.*_(live|test)_)[a-z]{1,16}_[A-Za-z0-9_-]{1,128}$/;
 
 /**
  * The parameters of a query string less what could identify a person: a value is kept where the parameter is
- * one of those above and the route would accept it.
+ * one of those above and the route would accept it. `isAccepted` says that it did, so that they are not
+ * checked twice.
  */
-export function tracedParameters(shape: Shape, search: string): RequestTrace['parameters'] {
+export function tracedParameters(
+  shape: Shape,
+  search: string,
+  isAccepted: boolean,
+): RequestTrace['parameters'] {
   if (search === '') return [];
   const given = new URLSearchParams(search);
   const names = new Set([...given.keys()].map((name) => tracedName(shape, name)));
   return [...names].slice(0, parametersMax).map((name) => {
     const schema = keptParameters.has(name) ? shape[name] : undefined;
     const values = [...new Set(given.getAll(name))];
-    const isKept = schema !== undefined && values.every((value) => schema.safeParse(value).success);
+    const isValid = (value: string) => isAccepted || schema?.safeParse(value).success;
+    const isKept = schema !== undefined && values.every(isValid);
     return { name, values: isKept ? values : null };
   });
 }

@@ -14,6 +14,10 @@ export type Trace = (request: EndedRequest) => void;
 
 const dayMs = 86_400_000;
 
+/** Whether the route has read the query and found it valid: of a method that it does not serve it reads none. */
+const isAccepted = ({ method, status }: Pick<EndedRequest, 'method' | 'status'>) =>
+  (method === 'GET' || method === 'HEAD') && (status === 200 || status === 304);
+
 /** Makes the trace of each request that ends, and hands it on. */
 export function createTracer(
   { routes, add }: { routes: Route[]; add: (trace: RequestTrace) => void },
@@ -25,7 +29,7 @@ export function createTracer(
       _id: requestId,
       ...request,
       pathId: tracedId(pathId),
-      parameters: tracedParameters(shapes.get(request.route ?? '') ?? {}, search),
+      parameters: tracedParameters(shapes.get(request.route ?? '') ?? {}, search, isAccepted(request)),
       durationMs: Math.round(request.durationMs * 10) / 10,
       keyId: caller?.keyId ?? null,
       orgId: caller?.orgId ?? null,
