@@ -1,7 +1,7 @@
 import { ApiError } from '../http/api-error.ts';
 import { chooseEncoding } from '../http/compression.ts';
 import { sendText } from '../http/conditional.ts';
-import { allowedMethods } from '../http/health.ts';
+import { asksForResource } from '../http/methods.ts';
 import { isDocs } from '../http/public-paths.ts';
 import type { Context, Step } from '../http/request-state.ts';
 import type { DocumentSettings } from '../openapi/settings.ts';
@@ -46,14 +46,7 @@ export function serveDocs(settings: DocumentSettings): Step {
     const page = pages.get(path);
     if (!asset && page === undefined) throw new ApiError('route_not_found');
     context.state.route = asset ? '/docs/assets/:version/:name' : path;
-    if (context.method === 'OPTIONS') {
-      context.set('Allow', allowedMethods);
-      context.status = 204;
-      return;
-    }
-    if (context.method !== 'GET' && context.method !== 'HEAD') {
-      throw new ApiError('method_not_allowed', { headers: { Allow: allowedMethods } });
-    }
+    if (!asksForResource(context)) return;
     context.set('Content-Security-Policy', securityPolicy);
     context.set('Referrer-Policy', 'no-referrer');
     if (asset) return sendAsset(context, assets, asset);

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import { ApiError } from './api-error.ts';
 import { sendText } from './conditional.ts';
-import { allowedMethods } from './health.ts';
+import { asksForResource, methodNotAllowed } from './methods.ts';
 import type { Context, RequestState, Step } from './request-state.ts';
 import type { Reply, Route } from './route.ts';
 
@@ -21,7 +21,7 @@ export function dispatch({ routes }: { routes: Route[] }): Step {
     rejectBadEncoding(context.path);
     await matchers(context as Parameters<typeof matchers>[0], async () => {
       // Over HTTP/2 a method may be any word; the router knows those of HTTP/1.1 alone.
-      if (!context.state.route && router.match(context.path, 'GET').route) throw notAllowed();
+      if (!context.state.route && router.match(context.path, 'GET').route) throw methodNotAllowed();
       if (!context.state.route) throw new ApiError('route_not_found');
       await next();
     });
@@ -40,17 +40,10 @@ function rejectBadEncoding(path: string): void {
 async function answer(context: Context, route: Route, params: Record<string, string>): Promise<void> {
   const { caller, view } = context.state;
   if (!caller || !view) throw new Error('a route was reached without authentication');
-  if (context.method === 'OPTIONS') {
-    context.set('Allow', allowedMethods);
-    context.status = 204;
-    return;
-  }
-  if (context.method !== route.method && context.method !== 'HEAD') throw notAllowed();
+  if (!asksForResource(context)) return;
   const scope = { orgId: caller.orgId, database: view.database, path: context.path };
   await send(context, await route.respond(scope, { params, search: context.querystring }));
 }
-
-const notAllowed = () => new ApiError('method_not_allowed', { headers: { Allow: allowedMethods } });
 
 /** Characters up to which a reply in pieces is put together, for its length and its tag to be known. */
 const wholeLengthMax = 262_144;

@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { ApiError } from './api-error.ts';
+import { asksForResource } from './methods.ts';
 import type { Step } from './request-state.ts';
-
-export const allowedMethods = 'GET, HEAD, OPTIONS';
 
 export const healthSchema = z
   .strictObject({ status: z.literal('ok').describe('Always `ok`.') })
@@ -12,14 +10,7 @@ export const healthSchema = z
 export const health: Step = (context, next) => {
   if (context.path !== '/health') return next();
   context.state.route = '/health';
-  if (context.method === 'OPTIONS') {
-    context.set('Allow', allowedMethods);
-    context.status = 204;
-    return undefined;
-  }
-  if (context.method !== 'GET' && context.method !== 'HEAD') {
-    throw new ApiError('method_not_allowed', { headers: { Allow: allowedMethods } });
-  }
+  if (!asksForResource(context)) return undefined;
   context.body = { status: 'ok' };
   return undefined;
 };

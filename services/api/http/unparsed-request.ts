@@ -5,7 +5,7 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { ApiError } from './api-error.ts';
 import { errorEnvelope, type DocsLocation } from './error-envelope.ts';
 import type { ErrorCode } from './error-catalogue.ts';
-import { allowedMethods } from './health.ts';
+import { allowedMethods } from './methods.ts';
 import { originOf } from './origin.ts';
 import type { Trace } from '../traces/tracer.ts';
 import { newRequestId } from './request-id.ts';

@@ -1,6 +1,5 @@
-import { ApiError } from '../http/api-error.ts';
 import { sendText } from '../http/conditional.ts';
-import { allowedMethods } from '../http/health.ts';
+import { asksForResource } from '../http/methods.ts';
 import type { Step } from '../http/request-state.ts';
 import type { OpenApiDocument } from './openapi.ts';
 import { documentCacheControl } from './public-operations.ts';
@@ -13,14 +12,7 @@ export function serveDocument({ document }: { document: OpenApiDocument }): Step
   return (context, next) => {
     if (context.path !== path) return next();
     context.state.route = path;
-    if (context.method === 'OPTIONS') {
-      context.set('Allow', allowedMethods);
-      context.status = 204;
-      return undefined;
-    }
-    if (context.method !== 'GET' && context.method !== 'HEAD') {
-      throw new ApiError('method_not_allowed', { headers: { Allow: allowedMethods } });
-    }
+    if (!asksForResource(context)) return undefined;
     context.set('Cache-Control', documentCacheControl);
     sendText(context, body);
     return undefined;
