@@ -11,8 +11,12 @@ import type { Store } from './materialize/store.ts';
 export type ApplyParsedDeps = { store: Store; tombstoneDays: number; now: () => Date };
 export type ApplyDeps = ApplyParsedDeps & KeepDeps;
 
-/** What came of a run of records of one partition. `times` are the events' own, in milliseconds. */
-export type Applied = { events: number; rejected: number; times: number[] };
+/**
+ * What came of a run of records of one partition. `times` are the events' own, in milliseconds; `appliedToMs` is
+ * the latest of them, each no later than its record was published: a wrong time must not promise what comes
+ * after it. Null where no record was an event.
+ */
+export type Applied = { events: number; rejected: number; times: number[]; appliedToMs: number | null };
 
 /**
  * Applies a run of records of one topic. When it returns, each of them has had its effect or is kept as a
@@ -31,6 +35,9 @@ export async function applyRecords(
     events: changes.length,
     rejected: rejected.length,
     times: changes.map(({ time }) => time.getTime()),
+    appliedToMs: changes
+      .map(({ time, position }) => Math.min(time.getTime(), position.timestampMs))
+      .reduce<number | null>((latest, one) => Math.max(latest ?? one, one), null),
   };
 }
 

@@ -19,8 +19,12 @@ export type Progress = {
   updatedAt: Date;
 };
 
+/** A generation's watermark, by its number. */
+export type Watermark = { _id: number; completeTo: Date };
+
 export const generationsOf = (control: Db): Collection<ActiveGeneration> => control.collection('generations');
 export const progressOf = (control: Db): Collection<Progress> => control.collection('progress');
+export const watermarksOf = (control: Db): Collection<Watermark> => control.collection('watermarks');
 
 /** The active generation, or null before a projector has first started. */
 export async function activeGeneration(control: Db): Promise<number | null> {
@@ -39,16 +43,30 @@ export async function ensureActiveGeneration(control: Db): Promise<number> {
 }
 
 /**
- * The instant up to which a generation holds everything: the least `completeTo` of its partitions. Null while
- * nothing has been recorded. It does not move backwards, since no partition's does and a new partition starts
- * at the watermark of its discovery.
+ * The watermark of a generation: the instant up to which it holds everything that the product published. Null
+ * before it was first raised. It never moves backwards.
  */
 export async function watermark(control: Db, generation: number): Promise<Date | null> {
+  return (await watermarksOf(control).findOne({ _id: generation }))?.completeTo ?? null;
+}
+
+/**
+ * Raises a generation's watermark to the least `completeTo` of its partitions, where that is later; gives what it
+ * is then. Kept apart from them, as a partition that was just made known may start further back: it holds
+ * nothing older than what was promised before it was there.
+ */
+export async function raiseWatermark(control: Db, generation: number): Promise<Date> {
   const [least] = await progressOf(control)
     .find({ generation })
     .sort({ completeTo: 1 })
     .limit(1)
     .project<{ completeTo: Date }>({ completeTo: 1 })
     .toArray();
-  return least?.completeTo ?? null;
+  const completeTo = least?.completeTo ?? new Date(0);
+  const raised = await watermarksOf(control).findOneAndUpdate(
+    { _id: generation },
+    { $max: { completeTo } },
+    { upsert: true, returnDocument: 'after' },
+  );
+  return raised?.completeTo ?? completeTo;
 }

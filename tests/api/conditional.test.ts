@@ -1,4 +1,3 @@
-import { progressOf } from '../../shared/runtime/generation.ts';
 import * as given from './given.ts';
 import { startApi, startStore, tokens, type TestApi, type TestStore } from './harness.ts';
 
@@ -75,8 +74,7 @@ it('has another tag for what has changed, for another query, and not for a later
   const before = await tagOf('/v1/tickets');
   expect(await tagOf('/v1/tickets?status=closed')).not.toBe(before);
   const completeTo = new Date('2026-03-01T00:00:00.000Z');
-  const progress = { generation: 1, topic: 'tickets', partition: 0, position: 1, end: 1, completeTo };
-  await progressOf(control).insertOne({ _id: '1/tickets/0', ...progress, updatedAt: completeTo });
+  await given.dataAsOf(control, completeTo);
   clock.nowMs += 2_000;
   const later = await api.get('/v1/tickets', { headers: { 'If-None-Match': before } });
   expect([later.status, later.headers.get('data-as-of')]).toEqual([304, completeTo.toISOString()]);

@@ -1,4 +1,3 @@
-import { progressOf } from '../../shared/runtime/generation.ts';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
 import { createRegistry } from '../../services/api/resources/registry.ts';
 import * as given from './given.ts';
@@ -38,16 +37,7 @@ beforeAll(async () => {
     given.channel({ id: 'chan_b' }, { orgId: 'org_b' }),
   ]);
   await given.store(database, 'qa', [given.qa({ id: 'qa_1' }), given.qa({ id: 'qa_b' }, { orgId: 'org_b' })]);
-  await progressOf(control).insertOne({
-    _id: '1/tickets/0',
-    generation: 1,
-    topic: 'tickets',
-    partition: 0,
-    position: 1,
-    end: 1,
-    completeTo,
-    updatedAt: completeTo,
-  });
+  await given.dataAsOf(control, completeTo);
   api = await startApi(store);
 }, 120_000);
 

@@ -6,6 +6,7 @@ import type { MessageJoined } from '../../shared/documents/message.ts';
 import { resources, states, type Own } from '../../shared/documents/resources.ts';
 import type { TicketJoined } from '../../shared/documents/ticket.ts';
 import type { ChannelJoined } from '../../shared/documents/channel.ts';
+import { watermarksOf } from '../../shared/runtime/generation.ts';
 
 type Joined = {
   ticket: TicketJoined;
@@ -209,6 +210,11 @@ export const apiKey = (token: string, fields: Fields, options: Options<'apiKey'>
     },
     options,
   );
+
+/** What readers of generation 1 are told as `Data-As-Of`. */
+export async function dataAsOf(control: Db, completeTo: Date): Promise<void> {
+  await watermarksOf(control).updateOne({ _id: 1 }, { $set: { completeTo } }, { upsert: true });
+}
 
 type Stored = { _id: string };
 

@@ -41,9 +41,7 @@ describe('the client and the API', () => {
     await given.store(store.database, 'message', messages);
     await given.store(store.database, 'channel', [given.channel({ id: 'chan_1' })]);
     await given.store(store.database, 'qa', [given.qa({ id: 'qa_1' }), given.qa({ id: 'qa_2' })]);
-    await store.control
-      .collection('progress')
-      .insertOne({ generation: 1, completeTo: new Date('2026-03-01T12:00:00.123Z') });
+    await given.dataAsOf(store.control, new Date('2026-03-01T12:00:00.123Z'));
     api = await startApi(store, { limit: { requests: 1_000, windowSeconds: 60 } });
   }, 120_000);
 

@@ -88,14 +88,7 @@ test.each([
 const byId = (left: { id: string }, right: { id: string }) => (left.id < right.id ? -1 : 1);
 
 describe('a run', () => {
-  const progress = (completeTo: string) =>
-    store.control
-      .collection<{ _id: string }>('progress')
-      .updateOne(
-        { _id: '1/all/0' },
-        { $set: { generation: 1, completeTo: new Date(completeTo) } },
-        { upsert: true },
-      );
+  const progress = (completeTo: string) => given.dataAsOf(store.control, new Date(completeTo));
   const batchesOf = (options: Omit<ExportOptions, 'client'> = {}) =>
     takeAll(exportChanges({ client: connect({ baseUrl: api.url }).client, ...options }));
   const tickets = (count: number) =>

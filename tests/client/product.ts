@@ -1,7 +1,6 @@
 import type { Document } from 'mongodb';
 import type { Kind } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
-import { progressOf } from '../../shared/runtime/generation.ts';
 import * as given from '../api/given.ts';
 import type { TestStore } from '../api/harness.ts';
 import type { Random } from '../support/random.ts';
@@ -67,11 +66,7 @@ export function createProduct(store: TestStore, random: Random) {
     }
     const complete = Math.min(step, ...pending.map(({ at }) => at - 1));
     const completeTo = new Date(startMs + complete);
-    await progressOf(store.control).updateOne(
-      { _id: '1/all/0' },
-      { $set: { generation: 1, completeTo } },
-      { upsert: true },
-    );
+    await given.dataAsOf(store.control, completeTo);
   };
 
   return {

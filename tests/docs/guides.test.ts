@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import { aptInstall } from '../../infra/stack/native/prerequisites.ts';
 import { mustRun, run } from '../../infra/stack/native/run.ts';
-import { progressOf } from '../../shared/runtime/generation.ts';
 import { startApi, startStore, tokens, type TestApi, type TestStore } from '../api/harness.ts';
-import { store as put, ticket } from '../api/given.ts';
+import { dataAsOf, store as put, ticket } from '../api/given.ts';
 
 let store: TestStore;
 let api: TestApi;
@@ -16,8 +15,7 @@ beforeAll(async () => {
   if (!present.every(({ ok }) => ok)) await aptInstall(['curl', 'jq', 'ca-certificates']);
   const pair = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 });
   store = await startStore();
-  const completeTo = new Date('2026-02-01T00:00:00Z');
-  await progressOf(store.control).updateOne({ generation: 1 }, { $set: { completeTo } }, { upsert: true });
+  await dataAsOf(store.control, new Date('2026-02-01T00:00:00Z'));
   api = await startApi(store, { credentials: { cert: pair.cert, key: pair.private } });
   folder = mkdtempSync(join(tmpdir(), 'guides-'));
   writeFileSync(join(folder, '.curlrc'), 'insecure\n');

@@ -1,4 +1,4 @@
-import type { KafkaMessage } from 'kafkajs';
+import type { EachBatchPayload, KafkaMessage } from 'kafkajs';
 import { pino } from 'pino';
 import { kindOfTopic } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka.ts';
@@ -34,16 +34,17 @@ export async function readLog(rig: Rig): Promise<Logged[]> {
   await consumer.connect();
   await consumer.subscribe({ topics, fromBeginning: true });
   await new Promise<void>((resolve, reject) => {
-    // Emitted for batches of control records too, which reach no handler.
+    // Emitted for batches of control records too, whether they reach the handler or not.
     consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
       const key = `${payload.topic}/${payload.partition}`;
       if (Number(payload.lastOffset) + 1 >= (open.get(key) ?? 0)) open.delete(key);
       if (open.size === 0) resolve();
     });
     consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error));
-    const eachMessage = async (item: { topic: string; partition: number; message: KafkaMessage }) =>
-      void log.push(logged(config.TOPIC_PREFIX, item));
-    consumer.run({ autoCommit: false, eachMessage }).catch(reject);
+    const eachBatch = async ({ batch: { topic, partition, messages } }: EachBatchPayload) => {
+      for (const message of messages) log.push(logged(config.TOPIC_PREFIX, { topic, partition, message }));
+    };
+    consumer.run({ autoCommit: false, eachBatch }).catch(reject);
   });
   await consumer.disconnect();
   return log.sort((a, b) => a.timestampMs - b.timestampMs || a.offset - b.offset);

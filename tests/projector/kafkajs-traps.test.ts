@@ -44,7 +44,7 @@ describe("kafkajs's traps", () => {
     rig.producer.send({ topic, messages: values.map((value) => ({ key: value, value })) });
   const note = (topic: string, records: BusRecord[]): Applied => {
     seen.set(topic, [...(seen.get(topic) ?? []), ...records.map(({ value }) => String(value))]);
-    return { events: records.length, rejected: 0, times: [] };
+    return { events: records.length, rejected: 0, times: [], appliedToMs: null };
   };
   const start = async (apply: (topic: string, records: BusRecord[]) => Promise<Applied>) => {
     const write = (line: string) => void (line.includes('joined the group') && joins.push(1));

@@ -45,6 +45,7 @@ export async function createRig(partitions = 3, servers: Servers = process.env) 
     environment,
     config,
     topics,
+    kafka,
     admin,
     producer,
     mongo,
@@ -85,11 +86,12 @@ export async function runProjector(
 ) {
   const mongo = createMongo(config.MONGODB_URL, 'test');
   const fatal: Error[] = [];
+  const metrics = createMetrics();
   const projector = await startProjector({
     config,
     kafka: through(createKafka(config, logger)),
     mongo,
-    metrics: createMetrics(),
+    metrics,
     logger,
     topics,
     now,
@@ -97,6 +99,7 @@ export async function runProjector(
   });
   return {
     fatal,
+    metrics,
     stop: async () => {
       await projector.stop();
       await mongo.close();

@@ -4,8 +4,8 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createPartition, type Partition } from './partition.ts';
 import type { Fetched } from './steps.ts';
 
-/** Of all that may be queued, the share of one partition. */
-const partitionShare = 1 / 8;
+/** So much of all that may be queued one partition takes at most, however few there are. */
+const partitionShareMax = 1 / 8;
 
 /** The partitions that the group has given this process, with what holds their queues within bounds. */
 export type Assignment = {
@@ -16,32 +16,34 @@ export type Assignment = {
   /** Takes over a new assignment; work on what was assigned before is broken off. */
   replace: (memberAssignment: Record<string, number[]>) => Partition[];
   /** Queues what was fetched; `pause` stops fetching the partition until there is room again. */
-  queue: (partition: Partition, fetched: Fetched, pause?: () => () => void) => void;
+  queue: (partition: Partition, fetched: Fetched, pause: () => () => void) => void;
 };
 
 export type AssignmentDeps = {
-  /** Bytes that all partitions may hold, queued or being applied, before fetching pauses. */
+  /**
+   * Bytes that all partitions together may hold, queued or being applied. Each has an equal share, above which it
+   * is not fetched, so that none waits for another; what one fetch brings may come on top.
+   */
   queuedBytesMax: number;
   apply: (topic: string, records: BusRecord[], checkpoint: () => void) => Promise<Applied>;
   onApplied: (partition: Partition, applied: Applied) => void;
   logger: Logger;
 };
 
+export const keyOf = ({ topic, partition }: { topic: string; partition: number }) => `${topic}/${partition}`;
+
 export function createAssignment(deps: AssignmentDeps): Assignment {
   const { queuedBytesMax } = deps;
-  const queuedBytesPerPartitionMax = queuedBytesMax * partitionShare;
   const assigned = new Map<string, Partition>();
   const paused = new Map<string, () => void>();
   const committed = new Map<string, number>();
-  const queuedBytes = () => [...assigned.values()].reduce((sum, item) => sum + item.queuedBytes(), 0);
-
-  const relieve = () => {
-    if (queuedBytes() > queuedBytesMax / 2) return;
-    for (const [key, resume] of paused) {
-      if ((assigned.get(key)?.queuedBytes() ?? 0) > queuedBytesPerPartitionMax / 2) continue;
-      paused.delete(key);
-      resume();
-    }
+  const share = () => queuedBytesMax * Math.min(partitionShareMax, 1 / assigned.size);
+  const relieve = (partition: Partition) => {
+    const key = keyOf(partition);
+    const resume = paused.get(key);
+    if (!resume || assigned.get(key) !== partition || partition.queuedBytes() > share() / 2) return;
+    paused.delete(key);
+    resume();
   };
   const add = (topic: string, partition: number, after: Promise<void> | undefined) => {
     const created = createPartition({
@@ -55,7 +57,7 @@ export function createAssignment(deps: AssignmentDeps): Assignment {
       },
       onApplied: (self, applied) => {
         deps.onApplied(self, applied);
-        relieve();
+        relieve(self);
       },
     });
     assigned.set(`${topic}/${partition}`, created);
@@ -70,7 +72,6 @@ export function createAssignment(deps: AssignmentDeps): Assignment {
       const ended = new Map([...assigned].map(([key, partition]) => [key, partition.stop(0)]));
       assigned.clear();
       committed.clear();
-      for (const resume of paused.values()) resume();
       paused.clear();
       for (const [topic, partitions] of Object.entries(memberAssignment)) {
         for (const partition of partitions) add(topic, partition, ended.get(`${topic}/${partition}`));
@@ -79,10 +80,7 @@ export function createAssignment(deps: AssignmentDeps): Assignment {
     },
     queue: (partition, fetched, pause) => {
       partition.push(fetched);
-      if (!pause) return;
-      if (partition.queuedBytes() > queuedBytesPerPartitionMax || queuedBytes() > queuedBytesMax) {
-        paused.set(`${partition.topic}/${partition.partition}`, pause());
-      }
+      if (partition.queuedBytes() > share()) paused.set(keyOf(partition), pause());
     },
   };
 }

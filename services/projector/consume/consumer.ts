@@ -1,10 +1,11 @@
-import type { Admin, Consumer, EachBatchPayload, Kafka } from 'kafkajs';
+import type { Admin, Consumer, Kafka } from 'kafkajs';
 import type { Db } from 'mongodb';
-import type { BusRecord } from '../events/change.ts';
-import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
-import type { Partition } from './partition.ts';
+import { createAssignment, keyOf, type Assignment, type AssignmentDeps } from './assignment.ts';
+import { beginWhenPlaced } from './begin.ts';
+import { createGapWatch } from './place.ts';
 import type { Snapshot } from './progress.ts';
-import { fetchGap, LogGap, place } from './place.ts';
+import { take } from './take.ts';
+import { handOverEveryBatch } from './whole-batches.ts';
 
 export type ConsumeDeps = AssignmentDeps & {
   kafka: Kafka;
@@ -24,6 +25,8 @@ export type Consuming = {
   snapshot: () => Snapshot[];
   /** How often it has fetched. */
   fetches: () => number;
+  /** Ends the process where records were deleted before they were fetched; to be called once a second. */
+  watchGaps: (ends: Map<string, { low: number; end: number }>) => void;
   /** Commits offsets up to the snapshot, which must have been recorded before. */
   commit: (snapshot: Snapshot[]) => Promise<void>;
   /** Finishes the steps under way, lets `beforeLeaving` commit, leaves the group. */
@@ -35,9 +38,11 @@ const shutdownGraceMs = 15_000;
 
 /**
  * Consumes the topics in the group: batches go to a bounded queue a partition at once, so that a slow
- * partition holds up no other and heartbeats go on; offsets are committed apart, after the effect.
+ * partition holds up no other and heartbeats go on; offsets are committed apart, after the effect. Where to read
+ * on from is decided here and not by kafkajs: a partition is fetched once its place is found and sought.
  */
 export async function consume(deps: ConsumeDeps): Promise<Consuming> {
+  handOverEveryBatch();
   const assignment = createAssignment(deps);
   const consumer = createConsumer(deps);
   let stopping = false;
@@ -52,20 +57,28 @@ export async function consume(deps: ConsumeDeps): Promise<Consuming> {
     // kafkajs never retries a TypeError of a handler and stalls on any other error: none may leave here.
     eachBatch: async (payload) => {
       try {
-        if (!stopping) take(deps, assignment, payload);
+        if (!stopping) take(deps, consumer, assignment, payload);
       } catch (error) {
         deps.onFatal(error as Error);
       }
     },
   });
+  const findGap = createGapWatch();
   return {
     snapshot: () => snapshot(assignment),
     fetches: () => fetches,
+    watchGaps: (ends) => {
+      const gap = findGap(assignment.all(), ends);
+      if (gap && !stopping) deps.onFatal(gap);
+    },
     commit: (recorded) => commitRecorded(consumer, assignment, recorded),
     stop: async (beforeLeaving) => {
       stopping = true;
       await Promise.all(assignment.all().map((partition) => partition.stop(shutdownGraceMs)));
-      await beforeLeaving();
+      // Without it the group takes up further back, and applies again what it need not.
+      await beforeLeaving().catch((error: unknown) =>
+        deps.logger.warn({ error }, 'progress could not be recorded before leaving the group'),
+      );
       await consumer.disconnect();
     },
   };
@@ -82,7 +95,9 @@ const createConsumer = ({ kafka, groupId, sessionTimeoutMs }: ConsumeDeps): Cons
     // A partition that is added is noticed within this time.
     metadataMaxAge: 10_000,
     maxWaitTimeInMs: 250,
-    maxBytesPerPartition: 1024 * 1024,
+    // More than a broker takes in one batch by default: kafkajs gets nowhere where a batch that compaction has
+    // emptied leaves no room for the one behind it.
+    maxBytesPerPartition: 2 * 1024 * 1024,
     maxBytes: 16 * 1024 * 1024,
   });
 
@@ -92,17 +107,13 @@ function listen(
   assignment: Assignment,
   isStopping: () => boolean,
 ): void {
-  consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
-    const partitions = assignment.replace(payload.memberAssignment);
+  consumer.on(consumer.events.GROUP_JOIN, ({ payload: { memberAssignment } }) => {
+    const partitions = assignment.replace(memberAssignment);
+    consumer.pause(Object.entries(memberAssignment).map(([topic, some]) => ({ topic, partitions: some })));
     deps.logger.info({ partitions: partitions.length }, 'joined the group');
-    void placeUntilDone(deps, partitions, assignment, isStopping);
-  });
-  // A batch of which nothing is left but control records or aborted ones never reaches the handler.
-  consumer.on(consumer.events.START_BATCH_PROCESS, ({ payload }) => {
-    const partition = assignment.get(`${payload.topic}/${payload.partition}`);
-    if (payload.batchSize > 0 || !partition) return;
-    partition.expected = Number(payload.lastOffset) + 1;
-    assignment.queue(partition, { records: [], nextOffset: partition.expected, bytes: 0 });
+    const isOurs = () =>
+      !isStopping() && partitions[0] && assignment.get(keyOf(partitions[0])) === partitions[0];
+    void beginWhenPlaced(deps, consumer, assignment, partitions, () => Boolean(isOurs()));
   });
   consumer.on(consumer.events.CRASH, ({ payload }) => {
     if (payload.restart || isStopping()) {
@@ -112,51 +123,6 @@ function listen(
     }
   });
 }
-
-/** Tries until the group's place is known, or the partitions have been reassigned, or the process stops. */
-async function placeUntilDone(
-  deps: ConsumeDeps,
-  partitions: Partition[],
-  assignment: Assignment,
-  isStopping: () => boolean,
-): Promise<void> {
-  while (!isStopping() && partitions[0] && assignment.all().includes(partitions[0])) {
-    try {
-      return await place(deps, partitions, assignment.committed);
-    } catch (error) {
-      if (error instanceof LogGap) return deps.onFatal(error);
-      deps.logger.warn({ error }, 'the offsets of the group could not be read; trying again');
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
-    }
-  }
-}
-
-function take(deps: ConsumeDeps, assignment: Assignment, payload: EachBatchPayload): void {
-  const { batch } = payload;
-  const partition = assignment.get(`${batch.topic}/${batch.partition}`);
-  if (!partition || payload.isStale() || !payload.isRunning()) return;
-  // `fetchedOffset` is on the batch, but not in kafkajs's types.
-  const gap = fetchGap(partition, Number((batch as unknown as { fetchedOffset: string }).fetchedOffset));
-  if (gap) return deps.onFatal(gap);
-  const records = batch.messages.map((message) => busRecord(batch.partition, message));
-  const bytes = records.reduce((sum, record) => sum + bytesHeld(record), 0);
-  partition.expected = Number(batch.lastOffset()) + 1;
-  payload.resolveOffset(batch.messages.at(-1)?.offset ?? batch.lastOffset());
-  assignment.queue(partition, { records, nextOffset: partition.expected, bytes }, () => payload.pause());
-}
-
-type Message = EachBatchPayload['batch']['messages'][number];
-
-const busRecord = (partition: number, message: Message): BusRecord => ({
-  key: message.key,
-  value: message.value,
-  headers: message.headers ?? {},
-  position: { partition, offset: Number(message.offset), timestampMs: Number(message.timestamp) },
-});
-
-/** About what a record takes in memory: each of its parts is an object of its own, which small values hide. */
-const bytesHeld = ({ value, headers }: BusRecord): number =>
-  (value?.length ?? 0) + 400 + 200 * Object.keys(headers).length;
 
 const snapshot = ({ all }: Assignment): Snapshot[] =>
   all().flatMap(({ topic, partition, position, appliedToMs, touches, isWorking }) =>
@@ -170,12 +136,12 @@ async function commitRecorded(
 ): Promise<void> {
   const { committed, get } = assignment;
   const due = recorded.filter(({ topic, partition, position }) => {
-    const key = `${topic}/${partition}`;
+    const key = keyOf({ topic, partition });
     return get(key) !== undefined && position > (committed.get(key) ?? -1);
   });
   if (due.length === 0) return;
   await consumer.commitOffsets(
     due.map(({ topic, partition, position }) => ({ topic, partition, offset: String(position) })),
   );
-  for (const { topic, partition, position } of due) committed.set(`${topic}/${partition}`, position);
+  for (const item of due) committed.set(keyOf(item), item.position);
 }

@@ -1,6 +1,6 @@
 import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
-import { watermark } from '../../../shared/runtime/generation.ts';
+import { raiseWatermark } from '../../../shared/runtime/generation.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Liveness, Watched } from '../liveness.ts';
 import type { Metrics } from '../metrics.ts';
@@ -40,6 +40,7 @@ export function startFlusher(deps: FlushDeps, consuming: Consuming, intervalMs =
   const flush = async () => {
     const asOf = deps.now();
     const ends = await endOffsets(deps.admin, deps.topics);
+    consuming.watchGaps(ends);
     const fresh = [...ends.keys()].filter((key) => !known.has(key));
     if (fresh.length > 0) await announcePartitions(deps.control, deps.generation, fresh, asOf);
     for (const key of fresh) known.add(key);
@@ -51,7 +52,7 @@ export function startFlusher(deps: FlushDeps, consuming: Consuming, intervalMs =
       const lag = Math.max(0, (ends.get(`${topic}/${partition}`)?.end ?? 0) - position);
       deps.metrics.lag.set({ topic, partition }, lag);
     }
-    watermarkMs = (await watermark(deps.control, deps.generation))?.getTime() ?? 0;
+    watermarkMs = (await raiseWatermark(deps.control, deps.generation)).getTime();
     deps.metrics.staleness.set((deps.now().getTime() - watermarkMs) / 1_000);
     deps.liveness.observe(deps.now().getTime(), consuming.fetches(), watched(snapshot, ends));
   };

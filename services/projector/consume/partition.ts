@@ -15,11 +15,9 @@ export type Partition = {
   partition: number;
   /** Offset of the next record to apply; null until it is known. */
   position: number | null;
-  /** Offset that was fetched from first; null before. */
-  firstFetched: number | null;
-  /** Offset of the next record to fetch; null until it is known. */
+  /** Offset of the next record to fetch; null until the partition's place is known. */
   expected: number | null;
-  /** The time of the latest event applied, in milliseconds; null before the first. */
+  /** The latest `appliedToMs` of its steps; null before the first. */
   appliedToMs: number | null;
   /** Counts the checkpoints that its steps have passed, and their attempts that met a store or brokers away. */
   touches: number;
@@ -28,7 +26,7 @@ export type Partition = {
   /** What is queued or being applied. */
   queuedBytes: () => number;
   push: (fetched: Fetched) => void;
-  /** Lets the worker start: the partition's position has been checked. */
+  /** Sets the offset to read from, which has been checked. Nothing is fetched before. */
   start: (position: number) => void;
   /**
    * Ends the work; resolves when nothing runs any more. The step under way is given `graceMs` to finish, then
@@ -47,11 +45,11 @@ export type PartitionDeps = {
   retryDelayMs: number;
 };
 
-type State = { started: boolean; stopping: boolean; broken: boolean };
+type State = { stopping: boolean; broken: boolean };
 
 export function createPartition(deps: PartitionDeps): Partition {
   const queue: Fetched[] = [];
-  const state: State = { started: false, stopping: false, broken: false };
+  const state: State = { stopping: false, broken: false };
   let work: Promise<void> | null = null;
   let bytesInHand = 0;
 
@@ -62,7 +60,7 @@ export function createPartition(deps: PartitionDeps): Partition {
         bytesInHand = step.bytes;
         const applied = await applyUntilDone(deps, self, state, step.records);
         bytesInHand = 0;
-        self.appliedToMs = applied.times.reduce((a, b) => Math.max(a, b), self.appliedToMs ?? 0);
+        self.appliedToMs = later(self.appliedToMs, applied.appliedToMs);
         self.position = step.nextOffset;
         deps.onApplied(self, applied);
       }
@@ -70,7 +68,7 @@ export function createPartition(deps: PartitionDeps): Partition {
     }
   };
   const wake = () => {
-    if (!state.started || state.stopping || work || queue.length === 0) return;
+    if (state.stopping || work || queue.length === 0) return;
     work = run().catch((error: unknown) => {
       if (!(error instanceof Revoked)) throw error;
     });
@@ -84,7 +82,6 @@ export function createPartition(deps: PartitionDeps): Partition {
     topic: deps.topic,
     partition: deps.partition,
     position: null,
-    firstFetched: null,
     expected: null,
     appliedToMs: null,
     touches: 0,
@@ -96,9 +93,7 @@ export function createPartition(deps: PartitionDeps): Partition {
       wake();
     },
     start: (position) => {
-      self.position = position;
-      state.started = true;
-      wake();
+      self.position = self.expected = position;
     },
     stop: async (graceMs) => {
       state.stopping = true;
@@ -110,6 +105,8 @@ export function createPartition(deps: PartitionDeps): Partition {
   };
   return self;
 }
+
+const later = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.max(a, b));
 
 /** Nothing is ever skipped: a step that fails is tried until it is done, or is no longer ours to do. */
 async function applyUntilDone(

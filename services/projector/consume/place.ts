@@ -8,6 +8,12 @@ export class LogGap extends Error {
   override name = 'LogGap';
 }
 
+/**
+ * As many times in a row a gap is found, a second apart, before it is taken for one: a broker that has just
+ * become a partition's leader may know of fewer records for a moment than were already read.
+ */
+export const gapSightings = 5;
+
 const logGap = (key: string, from: number, to: number) =>
   new LogGap(
     `${key}: the records from offset ${from} to ${to} are gone from the log (retention or deletion) and ` +
@@ -15,7 +21,7 @@ const logGap = (key: string, from: number, to: number) =>
       'an empty database (DATABASE_NAME) with a new CONSUMER_GROUP',
   );
 
-/** The group acknowledged what this read model never applied: a reset by kafkajs (see below), or another database. */
+/** The group acknowledged what this read model never applied: it has filled another database. */
 const notApplied = (key: string, from: number, to: number) =>
   new LogGap(
     `${key}: the group has committed offset ${to}, but this read model has applied the log up to ${from} only. ` +
@@ -29,50 +35,65 @@ const shorterLog = (key: string, applied: number, end: number) =>
       'and created again. Rebuild the read model into an empty database (DATABASE_NAME) with a new CONSUMER_GROUP',
   );
 
-/**
- * kafkajs answers an offset that the log no longer has by starting over at the log's beginning, and commits
- * that. What lies between would be lost without a word, so a fetch from anywhere but the expected offset is a
- * gap.
- */
-export function fetchGap(partition: Partition, fetchedOffset: number): Error | null {
-  const { topic, expected } = partition;
-  partition.firstFetched ??= fetchedOffset;
-  if (expected === null || fetchedOffset === expected) return null;
-  return logGap(`${topic}/${partition.partition}`, expected, fetchedOffset);
-}
+/** Where to read a partition on from. */
+export type Place = { partition: Partition; start: number };
 
 /**
- * Finds where the group stands on each partition, and lets the workers start from there. Rejects where the
- * committed offset is no longer in the log, or is ahead of what was recorded as applied.
+ * Finds where the group stands on each partition. Rejects with a `LogGap` where what comes next is no longer in
+ * the log, or where the committed offset is ahead of what was recorded as applied.
  */
-export async function place(
+export async function findPlaces(
   deps: { admin: Admin; control: Db; groupId: string; generation: number },
   partitions: Partition[],
-  committed: Map<string, number>,
-): Promise<void> {
+): Promise<Place[]> {
   const topics = [...new Set(partitions.map(({ topic }) => topic))];
-  if (topics.length === 0) return;
+  if (topics.length === 0) return [];
   // Records are applied, then recorded, then committed; read the other way round, none can seem ahead.
   const groups = await deps.admin.fetchOffsets({ groupId: deps.groupId, topics });
   const recorded = await recordedPositions(deps.control, deps.generation);
   const ends = await endOffsets(deps.admin, topics);
-  for (const item of partitions) {
-    const key = `${item.topic}/${item.partition}`;
-    const group = groups.find(({ topic }) => topic === item.topic);
-    const offset = Number(
-      group?.partitions.find(({ partition }) => partition === item.partition)?.offset ?? -1,
-    );
-    const { low, end } = ends.get(key) ?? { low: 0, end: 0 };
+  const offsets = new Map(
+    groups.flatMap(({ topic, partitions: some }) =>
+      some.map(({ partition, offset }) => [`${topic}/${partition}`, Number(offset)]),
+    ),
+  );
+  return partitions.map((partition) => {
+    const key = `${partition.topic}/${partition.partition}`;
+    const found = ends.get(key);
+    if (!found) throw new Error(`the ends of ${key} are not known yet`);
+    const { low, end } = found;
     const applied = recorded.get(key) ?? 0;
+    // Below 0 where the group has none, or where kafkajs has reset it.
+    const offset = offsets.get(key) ?? -1;
     if (applied > end) throw shorterLog(key, applied, end);
     if (offset > applied) throw notApplied(key, applied, offset);
-    // Without a committed offset (-1; -2 where kafkajs has reset it) the log is read from its beginning, which
-    // for a group that has applied nothing yet is wherever the log begins.
-    const start = Math.max(offset, low);
-    const first = Math.max(low, item.firstFetched ?? 0);
-    if ((offset >= 0 || applied > 0) && first > applied) throw logGap(key, applied, first);
-    committed.set(key, start);
-    item.expected ??= start;
-    item.start(start);
-  }
+    // A group that has applied nothing yet begins wherever the log begins.
+    if ((offset >= 0 || applied > 0) && low > applied) throw logGap(key, applied, low);
+    return { partition, start: Math.max(offset, low) };
+  });
+}
+
+/**
+ * Watches for records that are deleted before they were fetched, or a topic that is made anew: kafkajs would
+ * start over at the log's beginning without a word. To be called once a second with the log's ends; gives the
+ * gap that has been there for so many calls.
+ */
+export function createGapWatch() {
+  let suspects = new Map<Partition, { expected: number; sightings: number }>();
+  return (partitions: Partition[], ends: Map<string, { low: number; end: number }>): LogGap | null => {
+    const seen: typeof suspects = new Map();
+    for (const item of partitions) {
+      const { topic, partition, expected } = item;
+      const key = `${topic}/${partition}`;
+      const found = ends.get(key);
+      if (expected === null || !found || (found.low <= expected && expected <= found.end)) continue;
+      const before = suspects.get(item);
+      const sightings = before?.expected === expected ? before.sightings + 1 : 1;
+      if (sightings >= gapSightings)
+        return found.low > expected ? logGap(key, expected, found.low) : shorterLog(key, expected, found.end);
+      seen.set(item, { expected, sightings });
+    }
+    suspects = seen;
+    return null;
+  };
 }

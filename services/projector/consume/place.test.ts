@@ -1,0 +1,49 @@
+import { pino } from 'pino';
+import { createPartition } from './partition.ts';
+import { createGapWatch, gapSightings } from './place.ts';
+
+function given(expected: number) {
+  const partition = createPartition({
+    topic: 't',
+    partition: 0,
+    apply: async () => ({ events: 0, rejected: 0, times: [], appliedToMs: null }),
+    onApplied: () => undefined,
+    logger: pino({ level: 'silent' }),
+    retryDelayMs: 1,
+  });
+  partition.start(expected);
+  const watch = createGapWatch();
+  return {
+    partition,
+    look: (low: number, end: number) => watch([partition], new Map([['t/0', { low, end }]])),
+  };
+}
+
+/** What the last of so many looks at the same ends finds. */
+const last = (look: () => Error | null, times: number) =>
+  Array.from({ length: times }, look).at(-1)?.message ?? null;
+
+describe('the watch for gaps', () => {
+  it.each([
+    ['the log begins behind it', 6, 9, /the records from offset 5 to 6 are gone/],
+    ['the log ends before it', 0, 4, /applied the log up to 5, but it ends at 4/],
+  ])('finds that %s, once it stays so', (_, low, end, message) => {
+    const { look } = given(5);
+    expect(last(() => look(low, end), gapSightings - 1)).toBeNull();
+    expect(last(() => look(low, end), 1)).toMatch(message);
+  });
+
+  it('finds none where the next record is the first, or still to come', () => {
+    const { look } = given(5);
+    expect(last(() => look(5, 5), gapSightings * 2)).toBeNull();
+  });
+
+  it('forgets what was so for a moment, or while records came', () => {
+    const { partition, look } = given(5);
+    expect(last(() => look(0, 4), gapSightings - 1)).toBeNull();
+    expect(look(0, 5)).toBeNull();
+    expect(last(() => look(0, 4), gapSightings - 1)).toBeNull();
+    partition.expected = 6;
+    expect(look(0, 4)).toBeNull();
+  });
+});

@@ -1,0 +1,133 @@
+import { progressOf, raiseWatermark, watermark } from '../../shared/runtime/generation.ts';
+import { applyRecords } from '../../services/projector/apply.ts';
+import {
+  announcePartitions,
+  recordProgress,
+  type Snapshot,
+} from '../../services/projector/consume/progress.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
+import { created } from '../support/entities.ts';
+import { encode } from '../support/events.ts';
+import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
+
+const generation = 1;
+const allowanceMs = 1_000;
+
+describe('the watermark', () => {
+  let rig: Rig;
+  beforeEach(async () => {
+    rig = await createRig(1);
+  }, 60_000);
+  afterEach(() => rig.close(), 60_000);
+
+  const at = (partition: number, position: number, appliedToMs: number | null = null): Snapshot => ({
+    topic: 't',
+    partition,
+    position,
+    appliedToMs,
+    touches: 0,
+    isWorking: false,
+  });
+  /** One projector's turn: it finds the log's ends at an instant, and records where its partitions stand. */
+  const record = async (atMs: number, ends: number[], snapshot: Snapshot[]) => {
+    const byKey = new Map(ends.map((end, partition) => [`t/${partition}`, { low: 0, end }]));
+    await announcePartitions(rig.control, generation, [...byKey.keys()], new Date(atMs));
+    await recordProgress({ control: rig.control, generation, allowanceMs }, snapshot, byKey, new Date(atMs));
+    return (await raiseWatermark(rig.control, generation)).getTime();
+  };
+
+  test('is now, less the allowance, where nothing is left to apply, however long nothing comes', async () => {
+    expect(await record(50_000, [3, 0], [at(0, 3, 7_000), at(1, 0)])).toBe(49_000);
+    expect(await record(60_000, [3, 0], [at(0, 3, 7_000), at(1, 0)])).toBe(59_000);
+  });
+
+  test('is as old as the last event of the partition that is furthest behind, while catching up', async () => {
+    expect(await record(50_000, [9, 9], [at(0, 3, 7_000), at(1, 9, 8_000)])).toBe(6_000);
+    expect(await record(51_000, [9, 9], [at(0, 4, 20_000), at(1, 9, 8_000)])).toBe(19_000);
+    // A partition of which nothing was applied yet, or whose end is not known, promises nothing.
+    expect(await record(52_000, [9, 9, 9], [at(0, 9), at(1, 9), at(2, 0)])).toBe(19_000);
+    await recordProgress(
+      { control: rig.control, generation, allowanceMs },
+      [at(7, 7)],
+      new Map(),
+      new Date(53_000),
+    );
+    expect(await progressOf(rig.control).findOne({ partition: 7 })).toMatchObject({
+      position: 7,
+      end: 7,
+      completeTo: new Date(0),
+    });
+  });
+
+  test('never moves backwards: not for a new owner that knows less, nor for an older event', async () => {
+    expect(await record(50_000, [9], [at(0, 9, 40_000)])).toBe(49_000);
+    expect(await record(51_000, [12], [at(0, 9)])).toBe(49_000);
+    expect(await record(52_000, [12], [at(0, 10, 3_000)])).toBe(49_000);
+    expect((await watermark(rig.control, generation))?.getTime()).toBe(49_000);
+    expect(await record(53_000, [12], [at(0, 12, 3_000)])).toBe(52_000);
+  });
+
+  test('stays where it is from the moment a partition is added until that one is applied', async () => {
+    expect(await record(50_000, [9], [at(0, 9)])).toBe(49_000);
+    expect(await record(60_000, [9, 4], [at(0, 9)])).toBe(49_000);
+    expect(await record(61_000, [9, 4], [at(0, 9), at(1, 2, 50_500)])).toBe(49_500);
+    expect(await record(62_000, [9, 4], [at(0, 9), at(1, 4, 50_600)])).toBe(61_000);
+  });
+
+  test('does not step back for a projector that makes a partition known after others went on', async () => {
+    // given one that is about to say where a new partition starts
+    expect(await record(50_000, [9], [at(0, 9)])).toBe(49_000);
+    const late = { _id: '1/t/1', generation, topic: 't', partition: 1, position: 0, end: 0 };
+    // when another one, that had not seen it, raises the watermark just before
+    expect(await record(55_000, [9], [at(0, 9)])).toBe(54_000);
+    await progressOf(rig.control).insertOne({ ...late, completeTo: new Date(49_000), updatedAt: new Date() });
+    // then what was promised stays so
+    expect(await record(56_000, [9], [at(0, 9)])).toBe(54_000);
+  });
+
+  test('believes no event that says to be of later than its record was published', async () => {
+    const recordsAt = [10_000, 20_000].map((timestampMs, offset) => {
+      const event = created('tag', `tag_${offset}`);
+      const time = offset === 0 ? new Date('2099-01-01T00:00:00Z') : new Date(5_000);
+      const { key, value, headers } = encode({ ...event, time }, 'structured');
+      const position = { partition: 0, offset, timestampMs };
+      return {
+        key: Buffer.from(key ?? ''),
+        value: value && Buffer.from(value),
+        headers: headers ?? {},
+        position,
+      };
+    });
+    const { control, config, producer } = rig;
+    const deps = { store: mongoStore(rig.database), control, producer, generation, tombstoneDays: 1 };
+    const result = await applyRecords(
+      { ...deps, prefix: config.TOPIC_PREFIX, now: () => new Date() },
+      'tag',
+      recordsAt as never,
+      () => undefined,
+    );
+    expect(result).toMatchObject({ events: 2, rejected: 0, appliedToMs: 10_000 });
+  });
+
+  test('an event of before what it promised is applied, and counted', async () => {
+    const projector = await runProjector(rig);
+    const topic = topicOf('tag', rig.config.TOPIC_PREFIX);
+    const late = async () => (await projector.metrics.late.get()).values.map(({ value }) => value);
+    const publish = async (id: string, time: Date) => {
+      await rig.producer.send({ topic, messages: [encode({ ...created('tag', id), time }, 'binary')] });
+      await applied(rig, () => projector.fatal);
+    };
+    // given a watermark
+    const startedAt = new Date();
+    const isPromised = async () => ((await watermark(rig.control, generation)) ?? 0) >= startedAt;
+    while (!(await isPromised())) await new Promise((resolve) => setTimeout(resolve, 100));
+    // when a producer publishes in time, and another later than the allowance
+    await publish('tag_1', new Date());
+    expect(await late()).toEqual([0]);
+    await publish('tag_2', new Date(startedAt.getTime() - 1));
+    expect(await late()).toEqual([1]);
+    expect(await rig.database.collection('tags').countDocuments()).toBe(2);
+    await projector.stop();
+  }, 60_000);
+});
