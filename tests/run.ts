@@ -12,7 +12,7 @@ import { tiedToParent } from '../infra/stack/tied-to-parent.ts';
 const words = process.argv.slice(2);
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
-/** Faults of real servers take ten minutes of their own: `npm run test:faults`. */
+/** Faults of real servers take minutes of their own: `npm run test:faults`. */
 const everythingElse = ['--testPathIgnorePatterns', '/node_modules/', '/tests/faults/'];
 
 let stack: Stack | undefined;

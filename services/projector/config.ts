@@ -21,7 +21,9 @@ export const projectorSettings = {
     .min(8)
     .max(1_024)
     .default(64)
-    .describe('Records fetched and not yet applied, in megabytes; fetching pauses above it'),
+    .describe(
+      'Records fetched and not yet applied, in megabytes; a partition pauses above its equal share of it',
+    ),
   TOMBSTONE_DAYS: z.coerce
     .number()
     .int()
