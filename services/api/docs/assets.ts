@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
-
-export type Encoding = 'br' | 'gzip' | 'identity';
+import { keepEncoded, type Encoding } from '../http/encoded.ts';
 
 export type Assets = {
   /** The folder that pages name; it is another one when an asset changes. */
@@ -40,7 +37,7 @@ export function createAssets(): Assets {
   const hash = createHash('sha256').update(version);
   for (const [name, { file }] of files) if (!name.startsWith('swagger-ui')) hash.update(readFileSync(file));
   const folder = `/docs/assets/${hash.digest('hex').slice(0, 12)}`;
-  const kept = new Map<string, Promise<Buffer>>();
+  const contents = new Map([...files].map(([name, { file }]) => [name, keepEncoded(() => readFile(file))]));
   return {
     folder,
     at: (path) => {
@@ -49,26 +46,9 @@ export function createAssets(): Assets {
       return found ? { name, type: found.type, isCurrent: parent === folder } : null;
     },
     read: (name, encoding) => {
-      const key = `${name} ${encoding}`;
-      const reading = kept.get(key) ?? load(name, encoding);
-      kept.set(key, reading);
-      // A file that could not be read is tried again by the next request.
-      reading.catch(() => kept.delete(key));
-      return reading;
+      const content = contents.get(name);
+      if (!content) throw new Error(`there is no asset ${name}`);
+      return content(encoding);
     },
   };
-}
-
-async function load(name: string, encoding: Encoding): Promise<Buffer> {
-  const found = files.get(name);
-  if (!found) throw new Error(`there is no asset ${name}`);
-  const content = await readFile(found.file);
-  switch (encoding) {
-    case 'br':
-      return promisify(brotliCompress)(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } });
-    case 'gzip':
-      return promisify(gzip)(content, { level: 9 });
-    case 'identity':
-      return content;
-  }
 }

@@ -1,11 +1,12 @@
 import { ApiError } from '../http/api-error.ts';
 import { chooseEncoding } from '../http/compression.ts';
-import { sendText } from '../http/conditional.ts';
+import type { Encoding } from '../http/encoded.ts';
+import { fixedText } from '../http/fixed-text.ts';
 import { asksForResource } from '../http/methods.ts';
 import { isDocs } from '../http/public-paths.ts';
 import type { Context, Step } from '../http/request-state.ts';
 import type { DocumentSettings } from '../openapi/settings.ts';
-import { createAssets, type Assets, type Encoding } from './assets.ts';
+import { createAssets, type Assets } from './assets.ts';
 import { createPages } from './pages.ts';
 import { createSite } from './site.ts';
 
@@ -34,7 +35,7 @@ const assetCacheControl = 'public, max-age=31536000, immutable';
 export function serveDocs(settings: DocumentSettings): Step {
   const assets = createAssets();
   const site = createSite(settings, assets.folder);
-  const pages = createPages(site);
+  const pages = new Map([...createPages(site)].map(([path, html]) => [path, fixedText(html, 'text/html')]));
   return async (context, next) => {
     if (!isDocs(context.path)) {
       await next();
@@ -44,7 +45,7 @@ export function serveDocs(settings: DocumentSettings): Step {
     // `/docs/` is `/docs`: links are without a base, so that both work.
     const path = context.path.replace(/\/$/, '');
     const page = pages.get(path);
-    if (!asset && page === undefined) throw new ApiError('route_not_found');
+    if (!asset && !page) throw new ApiError('route_not_found');
     context.state.route = asset ? '/docs/assets/:version/:name' : path;
     if (!asksForResource(context)) return;
     context.set('Content-Security-Policy', securityPolicy);
@@ -55,7 +56,7 @@ export function serveDocs(settings: DocumentSettings): Step {
       'Link',
       `<${site.href(path)}>; rel="canonical", <${site.href('/openapi.json')}>; rel="service-desc"`,
     );
-    sendText(context, page ?? '', 'text/html');
+    await page?.(context);
   };
 }
 
