@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { DocsLocation } from './error-envelope.ts';
 import { createHttp2 } from './http2.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import { originForm } from './request-target.ts';
 import { answerUnparsed, codeOfParserError } from './unparsed-request.ts';
 import { acceptTls, type Credentials } from './tls-front.ts';
@@ -36,11 +37,11 @@ export async function startServer(
   { host, port, credentials }: { host: string; port: number; credentials: Credentials | null },
 ): Promise<WebServer> {
   let isStopping = false;
-  const serve: Listener = (request, response) => {
+  const serve = oneAtATime((request, response) => {
     request.url = originForm(request.url ?? '/');
     if (isStopping || hasBody(request)) response.shouldKeepAlive = false;
     return listener(request, response);
-  };
+  });
   const server = createServer(
     {
       headersTimeout: headersTimeoutMs,
