@@ -4,6 +4,7 @@ import type { Callers } from './auth/api-keys.ts';
 import { authenticate } from './auth/authenticate.ts';
 import type { FailureGuard } from './auth/failure-guard.ts';
 import { serveDocs } from './docs/serve.ts';
+import { admission } from './http/admission.ts';
 import { compression } from './http/compression.ts';
 import { dispatch } from './http/dispatch.ts';
 import type { DocsLocation } from './http/error-envelope.ts';
@@ -32,6 +33,8 @@ export type AppDeps = {
   callers: Callers;
   failures: FailureGuard;
   limit: RateLimit;
+  /** Requests with a valid key that may be under way at once. */
+  requestsMax: number;
   windows: Windows;
   docs: DocsLocation;
   trustedProxies: AddressRange[];
@@ -59,6 +62,7 @@ export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<Req
   app.use(serveDocs(deps));
   app.use(authenticate(deps));
   app.use(rateLimit(deps));
+  app.use(admission({ ...deps, ...metrics }));
   app.use(dispatch(deps));
   // What is left by now is a body that broke off: the client has gone, or the store failed half-way.
   app.on('error', (error: Error & { code?: string }) => {

@@ -45,6 +45,24 @@ export const apiSettings = {
     .describe(
       'Addresses or CIDR ranges, separated by commas, whose `X-Forwarded-Proto` and `X-Forwarded-For` are believed',
     ),
+  API_CONNECTIONS_MAX: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(5_000)
+    .describe(
+      'Connections open at once, about 80 KB each, and HTTP/2 streams on all of them; further ones are closed unanswered',
+    ),
+  API_REQUESTS_MAX: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(500)
+    .describe(
+      'Requests with a valid key under way at once, until their answers are taken; further ones are 503 `service_unavailable`',
+    ),
   API_BASE_URL: webAddress
     .optional()
     .describe("Public address of the API, for links in errors; default: the request's own origin"),

@@ -58,6 +58,7 @@ const app = createApp({
   callers: createCallers({ nowMs }),
   failures: createFailureGuard({ limit: { ...limit, requests: config.AUTH_FAILURE_LIMIT }, nowMs }),
   limit,
+  requestsMax: config.API_REQUESTS_MAX,
   windows,
   docs,
   trustedProxies: config.API_TRUSTED_PROXIES,
@@ -67,8 +68,13 @@ const app = createApp({
   logger,
 });
 const web = await startServer(
-  { listener: app.callback(), logger, docs, trace },
-  { host: config.API_HOST, port: config.API_PORT, credentials: certificate?.pair ?? null },
+  { listener: app.callback(), logger, docs, trace, ...metrics },
+  {
+    host: config.API_HOST,
+    port: config.API_PORT,
+    credentials: certificate?.pair ?? null,
+    connectionsMax: config.API_CONNECTIONS_MAX,
+  },
 );
 const watch =
   certificate && watchCertificate({ logger, use: web.useCertificate }, certificate.files, certificate.pair);

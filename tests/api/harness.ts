@@ -106,6 +106,7 @@ export async function startApi(
       nowMs,
     }),
     limit,
+    requestsMax: 500,
     windows: createMemoryWindows({ limit, nowMs }),
     docs,
     trustedProxies: options.trustedProxies ?? loopback,
@@ -115,8 +116,8 @@ export async function startApi(
     logger,
   });
   const web = await startServer(
-    { listener: app.callback(), logger, docs, trace },
-    { host: '127.0.0.1', port: 0, credentials: options.credentials ?? null },
+    { listener: app.callback(), logger, docs, trace, ...metrics },
+    { host: '127.0.0.1', port: 0, credentials: options.credentials ?? null, connectionsMax: 5_000 },
   );
   const url = `http://127.0.0.1:${web.address.port}`;
   const close = async () => {

@@ -24,7 +24,7 @@ export const errorResponses =
       await next();
     } catch (thrown) {
       const error = toApiError(thrown);
-      if (error.code === 'service_unavailable') storeErrors.inc();
+      if (isStoreAway(thrown)) storeErrors.inc();
       if (error.status >= 500) context.state.failure = error.cause ?? thrown;
       context.state.errorCode = error.code;
       context.status = error.status;

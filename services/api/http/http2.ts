@@ -1,10 +1,12 @@
 import {
+  constants,
   createServer,
   type Http2ServerRequest,
   type Http2ServerResponse,
   type ServerHttp2Session,
 } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import type { Counter } from 'prom-client';
 
 export type Http2Listener = (request: Http2ServerRequest, response: Http2ServerResponse) => unknown;
 
@@ -24,22 +26,50 @@ const concurrentStreamsMax = 100;
  */
 export function createHttp2(
   serve: Http2Listener,
-  { headersLengthMax, silenceTimeoutMs }: { headersLengthMax: number; silenceTimeoutMs: number },
+  {
+    headersLengthMax,
+    headersTimeoutMs,
+    silenceTimeoutMs,
+    streamsMax,
+    connectionsRefused,
+  }: {
+    headersLengthMax: number;
+    headersTimeoutMs: number;
+    silenceTimeoutMs: number;
+    /** Of all connections together; beyond it a stream is refused, which tells clients to try it again. */
+    streamsMax: number;
+    connectionsRefused: Counter;
+  },
 ): Http2 {
   const sessions = new Set<ServerHttp2Session>();
   const server = createServer({
     settings: { maxConcurrentStreams: concurrentStreamsMax, maxHeaderListSize: headersLengthMax },
     maxSendHeaderBlockLength: headersLengthMax,
   });
-  server.on('request', serve);
-  server.on('connect', serve);
-  server.on('checkExpectation', serve);
+  let streams = 0;
+  const admit: Http2Listener = (request, response) => {
+    const { stream } = request;
+    if (streams >= streamsMax) {
+      connectionsRefused.inc();
+      stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      return undefined;
+    }
+    streams += 1;
+    stream.once('close', () => (streams -= 1));
+    // Other frames keep a connection alive, so a stream that is not read has a time of its own.
+    stream.setTimeout(silenceTimeoutMs, () => stream.close(constants.NGHTTP2_CANCEL));
+    return serve(request, response);
+  };
+  for (const event of ['request', 'connect', 'checkExpectation'] as const) server.on(event, admit);
   // A broken connection or a client that violates the protocol has nobody to answer to.
   server.on('sessionError', () => undefined);
   server.on('session', (session) => {
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
     session.setTimeout(silenceTimeoutMs, () => session.destroy());
+    const late = setTimeout(() => session.destroy(), headersTimeoutMs);
+    session.once('remoteSettings', () => clearTimeout(late));
+    session.once('close', () => clearTimeout(late));
   });
   return {
     accept: (socket) => void server.emit('connection', socket),

@@ -27,6 +27,16 @@ export function createMetrics() {
       help: 'Requests refused because the store could not be read',
       registers,
     }),
+    requestsRefused: new Counter({
+      name: 'api_requests_refused_total',
+      help: 'Requests answered with 503, as `API_REQUESTS_MAX` were under way',
+      registers,
+    }),
+    connectionsRefused: new Counter({
+      name: 'api_connections_refused_total',
+      help: 'Connections closed at once and HTTP/2 streams refused, as `API_CONNECTIONS_MAX` were open',
+      registers,
+    }),
     tracesWritten: new Counter({
       name: 'api_request_traces_written_total',
       help: 'Request traces stored',

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Counter } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { DocsLocation } from './error-envelope.ts';
 import { createHttp2 } from './http2.ts';
@@ -31,10 +32,26 @@ const silenceTimeoutMs = 120_000;
 /** Beyond it 431. Twice the longest target (414), so that each gets its own answer. */
 const headersLengthMax = 32_768;
 
+type Deps = {
+  listener: Listener;
+  connectionsRefused: Counter;
+  logger: Logger;
+  docs: DocsLocation;
+  trace: Trace | null;
+};
+
+type Options = {
+  host: string;
+  port: number;
+  credentials: Credentials | null;
+  /** Further connections are closed as they come. */
+  connectionsMax: number;
+};
+
 /** Serves `listener` over plain HTTP, or with credentials over TLS and plain HTTP on one port. */
 export async function startServer(
-  { listener, ...unparsed }: { listener: Listener; logger: Logger; docs: DocsLocation; trace: Trace | null },
-  { host, port, credentials }: { host: string; port: number; credentials: Credentials | null },
+  { listener, connectionsRefused, ...unparsed }: Deps,
+  { host, port, credentials, connectionsMax }: Options,
 ): Promise<WebServer> {
   let isStopping = false;
   const serve = oneAtATime((request, response) => {
@@ -55,6 +72,10 @@ export async function startServer(
     serve,
   );
   server.setTimeout(silenceTimeoutMs);
+  // Node would leave out those beyond 2,000 without a word; their length bounds them already.
+  server.maxHeadersCount = 0;
+  server.maxConnections = connectionsMax;
+  server.on('drop', () => connectionsRefused.inc());
   server.on('checkExpectation', serve);
   server.on('clientError', (error, socket) => answerUnparsed(unparsed, codeOfParserError(error), socket));
   server.on('connect', (_, socket) => answerUnparsed(unparsed, 'method_not_allowed', socket));
@@ -64,7 +85,7 @@ export async function startServer(
       // Koa takes either kind; its types know the older one only.
       return listener(request as unknown as IncomingMessage, response as unknown as ServerResponse);
     },
-    { headersLengthMax, silenceTimeoutMs },
+    { headersLengthMax, headersTimeoutMs, silenceTimeoutMs, streamsMax: connectionsMax, connectionsRefused },
   );
   const tls = credentials && acceptTls(server, credentials, http2.accept);
   server.listen(port, host);
