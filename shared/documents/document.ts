@@ -76,5 +76,5 @@ export const tombstoneIndex: IndexDescription = {
   expireAfterSeconds: 0,
 };
 
-/** Finds the documents that embed an entity. */
-export const refsIndex: IndexDescription = { name: 'refs', key: { orgId: 1, refs: 1 } };
+/** Finds the documents that embed an entity, in the order of their ids. */
+export const refsIndex: IndexDescription = { name: 'dependents', key: { orgId: 1, refs: 1, _id: 1 } };

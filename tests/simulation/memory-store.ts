@@ -6,8 +6,8 @@ export type Data = Map<Kind, Map<string, StoredDocument>>;
 
 export const emptyData = (): Data => new Map(kinds.map((kind) => [kind, new Map<string, StoredDocument>()]));
 
-/** Dependents handed out at a time: few, so that much can happen between two chunks. */
-const chunkSize = 2;
+/** Dependents handed out at a time: one, so that a fan-out notes how far it has come at every step. */
+const pageSize = 1;
 
 /**
  * The engine's store in memory. `pause` is awaited before each step, within a bulk write before each of its
@@ -60,25 +60,27 @@ export function memoryStore(
       if (writes.length > 0) await pause(`acknowledge ${kind}`);
       return lost;
     },
-    dependents: async function* (kind, orgIds, by) {
-      await pause(`dependents in ${kind}`);
+    dependents: async (kind, orgIds, by, after) => {
+      await pause(`dependents in ${kind} after '${after}'`);
       const found = [...of(kind).values()].filter(
         (one) =>
+          one._id > after &&
           orgIds.includes(one.orgId ?? '') &&
           ('refs' in by
             ? by.refs.some((ref) => one.refs?.includes(ref))
             : by.ids.includes(parentOf(one, by.parent) ?? '')),
       );
-      for (let start = 0; start < found.length; start += chunkSize) {
-        if (start > 0) await pause(`more dependents in ${kind}`);
-        yield found.slice(start, start + chunkSize).map(({ _id }) => _id);
-      }
+      const ids = found.map(({ _id }) => _id).sort();
+      const page = ids.slice(0, pageSize);
+      return { ids: page, next: page.length < pageSize ? null : (page.at(-1) ?? null) };
     },
     markFanned: async (kind, marks) => {
       if (marks.length > 0) await pause(`mark ${kind} as shown`);
-      for (const { id, revision, fanned } of marks) {
+      for (const { id, revision, fanned, reached } of marks) {
         const document = of(kind).get(id);
-        if (document && document.revision === revision) document.fanned = { ...fanned };
+        if (!document || document.revision !== revision) continue;
+        const { reached: _reached, ...rest } = document;
+        of(kind).set(id, { ...rest, fanned: { ...fanned }, ...(reached && { reached: { ...reached } }) });
       }
     },
   };

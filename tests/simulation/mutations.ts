@@ -3,6 +3,7 @@ export type Mutation = { name: string; file: string; find: string; replace: stri
 
 const settle = 'services/projector/materialize/settle.ts';
 const fanOut = 'services/projector/materialize/fan-out.ts';
+const dependents = 'services/projector/materialize/dependents.ts';
 const engine = 'services/projector/materialize/engine.ts';
 const evolve = 'services/projector/materialize/evolve.ts';
 const memoryStore = 'tests/simulation/memory-store.ts';
@@ -67,22 +68,36 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'the parent that a child has left is not told',
-    file: fanOut,
+    file: dependents,
     find: "      if (edge.type === 'first') plan.first = { name, parent: edge.parent };\n      plan.refs.add(`${kind}:${entity._id}`);",
     replace: "      if (edge.type === 'first') plan.first = { name, parent: edge.parent };",
   },
   {
     name: 'the parent that a child names is not told',
-    file: fanOut,
+    file: dependents,
     find: "if (entity.own) plan.parents.add((entity.own as Record<string, string>)[edge.parent] ?? '');",
     replace: '',
   },
   {
     name: 'what dependents have been shown is noted before they are told',
     file: fanOut,
-    find: '  const byDependent = new Map<Kind, Plan>();',
+    find: '  const told = new Set<Kind>();',
     replace:
-      '  await noteShown(options.store, kind, entities);\n  const byDependent = new Map<Kind, Plan>();',
+      '  await note(options.store, kind, entities, dependentKinds(kind));\n  const told = new Set<Kind>();',
+  },
+  {
+    name: 'how far dependents have been told is noted before they are',
+    file: fanOut,
+    find: `    await settleAll(options, from, rest);
+    if (next !== null) await onPage({ kind: from, after: next });`,
+    replace: `    if (next !== null) await onPage({ kind: from, after: next });
+    await settleAll(options, from, rest);`,
+  },
+  {
+    name: 'how far dependents have been told outlives the state that they were told',
+    file: settle,
+    find: '...(fanned && { fanned }) };',
+    replace: '...(fanned && { fanned }), ...(current?.reached && { reached: current.reached }) };',
   },
   {
     name: 'a stale version is applied',

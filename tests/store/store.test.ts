@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { MongoClient } from 'mongodb';
-import { chunkSize, mongoStore } from '../../services/projector/materialize/mongo-store.ts';
+import { mongoStore, pageSize } from '../../services/projector/materialize/mongo-store.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import { ensureIndexes } from '../../shared/runtime/indexes.ts';
 import { emptyData, memoryStore } from '../simulation/memory-store.ts';
@@ -21,10 +21,15 @@ const message = (id: string, conversationId: string, second: number): StoredDocu
 
 const put = (document: StoredDocument) => ({ op: 'put' as const, document, guard: null });
 
-const all = async (chunks: AsyncIterable<string[]>) => {
-  const ids: string[] = [];
-  for await (const chunk of chunks) ids.push(...chunk);
-  return ids.sort();
+/** Every page of dependents, from a place on. */
+const all = async (store: Store, orgIds: string[], by: Parameters<Store['dependents']>[2], after = '') => {
+  const found: string[] = [];
+  for (let place: string | null = after; place !== null;) {
+    const { ids, next } = await store.dependents('message', orgIds, by, place);
+    found.push(...ids);
+    place = next;
+  }
+  return found;
 };
 
 /** What the engine relies on, of the real store and of the one that the simulation runs on. */
@@ -151,29 +156,38 @@ describe.each(['the real store', "the simulation's store"])('%s', (name) => {
   }, 60_000);
 
   it('finds dependents by what they refer to and by their parent, however many, within the organization', async () => {
-    const many = Array.from({ length: chunkSize + 3 }, (_, index) => ({
+    const more = name === 'the real store' ? pageSize + 3 : 150;
+    const many = Array.from({ length: more }, (_, index) => ({
       ...message(`h${index}`, 'conv_h', 1),
       refs: ['contact:con_h'],
     }));
     await given([...many, { ...message('h', 'conv_h', 1), refs: ['contact:con_h'], orgId: 'org_2' }]);
     const ids = many.map(({ _id }) => _id).sort();
-    expect(
-      await all(store.dependents('message', ['org_1'], { refs: ['contact:con_h', 'contact:x'] })),
-    ).toEqual(ids);
-    const byParent = { parent: 'conversationId', ids: ['conv_h'] };
-    expect(await all(store.dependents('message', ['org_1'], byParent))).toEqual(ids);
-    expect(await all(store.dependents('message', ['org_3'], byParent))).toEqual([]);
-  });
+    const byRefs = { refs: ['contact:con_h', 'contact:x'] };
+    const byParent = { parent: 'conversationId', ids: ['conv_h', 'conv_x'] };
+    expect(await all(store, ['org_1', 'org_3'], byRefs)).toEqual(ids);
+    expect(await all(store, ['org_1'], byParent)).toEqual(ids);
+    expect(await all(store, ['org_3'], byParent)).toEqual([]);
+    // from a place on, what lies behind it, what came there meanwhile too
+    await given([{ ...message('h98x', 'conv_h', 1), refs: ['contact:con_h'] }]);
+    expect(await all(store, ['org_1'], byRefs, 'h98')).toEqual(
+      [...ids, 'h98x'].filter((id) => id > 'h98').sort(),
+    );
+  }, 60_000);
 
-  it('notes what dependents have been shown, on that revision alone', async () => {
+  it('notes what dependents have been shown and how far they have been told, on that revision alone', async () => {
     await given([message('i1', 'conv_i', 1), message('i2', 'conv_i', 1)]);
     const fanned = { 'conversation:opening': 'x' };
+    const reached = { kind: 'conversation' as const, after: 'conv_7' };
     await store.markFanned('message', [
-      { id: 'i1', revision: 1, fanned },
-      { id: 'i2', revision: 2, fanned },
+      { id: 'i1', revision: 1, fanned: {}, reached },
+      { id: 'i2', revision: 2, fanned, reached },
       { id: 'i3', revision: 1, fanned },
     ]);
-    expect((await read('i1'))?.fanned).toEqual(fanned);
+    expect(await read('i1')).toMatchObject({ fanned: {}, reached });
+    await store.markFanned('message', [{ id: 'i1', revision: 1, fanned }]);
+    expect(await read('i1')).toMatchObject({ fanned });
+    expect(await read('i1')).not.toHaveProperty('reached');
     expect(await read('i2')).not.toHaveProperty('fanned');
     expect(await read('i3')).toBeUndefined();
   });

@@ -1,10 +1,7 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import type { Change, Lapse, Rejection } from '../events/change.ts';
-import { fanOut, type FanOutOptions } from './fan-out.ts';
+import { fanOut, settleChunk, type FanOutOptions } from './fan-out.ts';
 import { settle } from './settle.ts';
-
-/** How many entities are settled at a time; bounds what a batch holds in memory. */
-const settleChunk = 500;
 
 /**
  * Applies changes of one kind, in the order of their log, and brings every document that they concern up to

@@ -1,124 +1,97 @@
 import type { Kind } from '../../../shared/documents/document.ts';
-import { faces, untold, type Incoming } from './faces.ts';
+import { dependentKinds, parentsConcerned, planOf, type Plan } from './dependents.ts';
+import { faces, untold } from './faces.ts';
 import { settle, type SettleOptions } from './settle.ts';
-import type { Store, StoredDocument } from './store.ts';
+import type { Place, Store, StoredDocument } from './store.ts';
 
 export type FanOutOptions = SettleOptions & {
   /** Called between chunks; throws when the work is no longer ours. */
   checkpoint: () => void;
 };
 
+/** How many documents are settled at a time; bounds what a batch or a fan-out holds in memory. */
+export const settleChunk = 500;
+
 /**
  * Brings up to date every document that shows one of these entities, or should: those that refer to it (also
- * a parent that it has left), and the parent that its own state names. Works in chunks of bounded size. What
- * dependents have been shown is noted at the end, so a crash before repeats the whole, and a repetition of a
- * finished one costs nothing.
+ * a parent that it has left), and the parent that its own state names. Reads a page of ids at a time and
+ * settles it in chunks. What dependents have been shown is noted at the end, so a repetition of a finished
+ * fan-out costs nothing; how far it has come is noted after each page, so that it goes on there after a crash.
+ *
+ * What lies before that place is not looked for again, and none is lost by it. The entity was written before
+ * the first page was read, so whatever was there has been settled with it since. What came to refer to it
+ * later, behind the place, is new or names something new, and finds the entity as it is by its own last look.
+ * The place belongs to the state that was written: a write of another state leaves it out, and it is noted on
+ * that revision alone.
  */
 export async function fanOut(options: FanOutOptions, kind: Kind, entities: StoredDocument[]): Promise<void> {
-  const byDependent = new Map<Kind, Plan>();
-  for (const entity of entities) {
-    for (const edge of untold(kind, entity.fanned, entity.own)) {
-      const plan = byDependent.get(edge.from) ?? {
-        refs: new Set(),
-        parents: new Set(),
-        lost: new Map(),
-        orgIds: new Set(),
-      };
-      byDependent.set(edge.from, plan);
-      addTo(plan, edge, kind, entity);
+  const told = new Set<Kind>();
+  for (const from of dependentKinds(kind)) {
+    const open = entities.filter(({ fanned, own }) =>
+      untold(kind, fanned, own).some((edge) => edge.from === from),
+    );
+    for (const [after, some] of Map.groupBy(open, (entity) => placeIn(entity, from))) {
+      const plan = planOf(kind, from, some);
+      const parents = await parentsConcerned(options.store, from, plan, some);
+      await settleAll(options, from, parents);
+      await tell(options, from, plan, { seen: new Set(parents), after }, (reached) =>
+        note(options.store, kind, some, told, reached),
+      );
     }
+    told.add(from);
   }
-  for (const [from, plan] of byDependent) {
-    const parents = await parentsConcerned(options.store, from, plan, entities);
-    const seen = new Set(parents);
-    for (let start = 0; start < parents.length; start += parentChunk) {
-      options.checkpoint();
-      await settle(options, from, parents.slice(start, start + parentChunk));
-    }
-    for await (const ids of found(options.store, from, plan)) {
-      options.checkpoint();
-      const rest = ids.filter((id) => !seen.has(id));
-      if (rest.length > 0) await settle(options, from, rest);
-    }
-  }
-  await noteShown(options.store, kind, entities);
+  await note(options.store, kind, entities, told);
 }
 
-const parentChunk = 500;
+const placeIn = ({ reached }: StoredDocument, from: Kind): string =>
+  reached?.kind === from ? reached.after : '';
 
-/** Where to look for the dependents of one kind. */
-type Plan = {
-  orgIds: Set<string>;
-  /** As documents name what they refer to. */
-  refs: Set<string>;
-  /** Documents that the entities' own states name as parent. */
-  parents: Set<string>;
-  /** Set where those parents show the first of their children only. */
-  first?: { name: string; parent: string };
-  /** Deleted owners, by the field that names them. */
-  lost: Map<string, string[]>;
-};
-
-function addTo(plan: Plan, { edge, name }: Incoming, kind: Kind, entity: StoredDocument): void {
-  if (entity.orgId) plan.orgIds.add(entity.orgId);
-  switch (edge.type) {
-    case 'owner':
-      if (entity.deletedAt && !entity.lapsed)
-        plan.lost.set(edge.parent, [...(plan.lost.get(edge.parent) ?? []), entity._id]);
-      return;
-    case 'children':
-    case 'first':
-      if (entity.own) plan.parents.add((entity.own as Record<string, string>)[edge.parent] ?? '');
-      if (edge.type === 'first') plan.first = { name, parent: edge.parent };
-      plan.refs.add(`${kind}:${entity._id}`);
-      return;
-    case 'refer':
-    case 'through':
-      plan.refs.add(`${kind}:${entity._id}`);
+async function settleAll(options: FanOutOptions, kind: Kind, ids: string[]): Promise<void> {
+  for (let start = 0; start < ids.length; start += settleChunk) {
+    options.checkpoint();
+    await settle(options, kind, ids.slice(start, start + settleChunk));
   }
 }
 
-async function* found(store: Store, from: Kind, { orgIds, refs, lost }: Plan): AsyncIterable<string[]> {
-  const orgs = [...orgIds];
-  if (orgs.length === 0) return;
-  if (refs.size > 0) yield* store.dependents(from, orgs, { refs: [...refs] });
-  for (const [parent, ids] of lost) yield* store.dependents(from, orgs, { parent, ids });
-}
-
-/**
- * Of the parents named, those that these children can concern. A document that shows the first of its
- * children only is not touched by one that comes after the first it shows.
- */
-async function parentsConcerned(
-  store: Store,
+/** Settles the documents that refer to the entities, from a place on; then those whose owner is deleted. */
+async function tell(
+  options: FanOutOptions,
   from: Kind,
-  plan: Plan,
-  entities: StoredDocument[],
-): Promise<string[]> {
-  const { parents, first } = plan;
-  if (!first || parents.size === 0) return [...parents];
-  const earliest = new Map<string, string>();
-  for (const { own, byCreated } of entities) {
-    const parent = (own as Record<string, string> | undefined)?.[first.parent];
-    if (!parent || !byCreated) continue;
-    const known = earliest.get(parent);
-    if (known === undefined || byCreated < known) earliest.set(parent, byCreated);
+  { orgIds, refs, lost }: Plan,
+  start: { seen: Set<string>; after: string },
+  onPage: (reached: Place) => Promise<void>,
+): Promise<void> {
+  if (orgIds.size === 0) return;
+  let after: string | null = refs.size > 0 ? start.after : null;
+  while (after !== null) {
+    const { ids, next } = await options.store.dependents(from, [...orgIds], { refs: [...refs] }, after);
+    const rest = ids.filter((id) => !start.seen.has(id));
+    await settleAll(options, from, rest);
+    if (next !== null) await onPage({ kind: from, after: next });
+    after = next;
   }
-  const documents = await store.read(from, [...parents]);
-  return documents
-    .filter(({ _id, joined }) => {
-      const shown = (joined as Record<string, { byCreated: string } | null> | undefined)?.[first.name];
-      return !shown || (earliest.get(_id) ?? '') <= shown.byCreated;
-    })
-    .map(({ _id }) => _id);
+  for (const [parent, owners] of lost) {
+    for (let place: string | null = ''; place !== null;) {
+      const { ids, next } = await options.store.dependents(from, [...orgIds], { parent, ids: owners }, place);
+      await settleAll(options, from, ids);
+      place = next;
+    }
+  }
 }
 
-async function noteShown(store: Store, kind: Kind, entities: StoredDocument[]): Promise<void> {
-  const marks = entities.flatMap(({ _id, revision, own, fanned }) => {
-    const shown = faces(kind, own);
-    const edges = Object.keys(shown);
-    if (edges.length === 0 || edges.every((edge) => fanned?.[edge] === shown[edge])) return [];
-    return [{ id: _id, revision, fanned: shown }];
+/** Notes what the dependents of the kinds told have been shown, and how far those of the next one have been. */
+async function note(
+  store: Store,
+  kind: Kind,
+  entities: StoredDocument[],
+  told: Set<Kind>,
+  reached?: Place,
+): Promise<void> {
+  const marks = entities.flatMap(({ _id, revision, own, fanned = {} }) => {
+    const shown = Object.entries(faces(kind, own)).filter(([edge]) => told.has(edge.split(':')[0] as Kind));
+    if (!reached && shown.every(([edge, hash]) => fanned[edge] === hash)) return [];
+    const mark = { id: _id, revision, fanned: { ...fanned, ...Object.fromEntries(shown) } };
+    return [{ ...mark, ...(reached && { reached }) }];
   });
   await store.markFanned(kind, marks);
 }

@@ -6,12 +6,13 @@ import {
   type Filter,
 } from 'mongodb';
 import type { Kind } from '../../../shared/documents/document.ts';
+import { resources } from '../../../shared/documents/resources.ts';
 import { collectionOf } from '../../../shared/runtime/mongo.ts';
 import { projections } from '../projections/projections.ts';
 import type { Store, StoredDocument, Write } from './store.ts';
 
-/** How many dependents are brought up to date at a time; bounds what a fan-out holds in memory. */
-export const chunkSize = 500;
+/** How many ids of dependents are read at a time, of 768 bytes at most; bounds what a fan-out holds of them. */
+export const pageSize = 10_000;
 
 const duplicateKey = 11_000;
 
@@ -44,13 +45,18 @@ export function mongoStore(database: Db): Store {
       return new Map(firsts.filter((entry): entry is [string, StoredDocument] => entry[1] !== undefined));
     },
     write: async (kind, writes) => writeGuarded(of(kind), writes),
-    dependents: (kind, orgIds, by) => {
-      const named = 'refs' in by ? { refs: { $in: by.refs } } : { [`own.${by.parent}`]: { $in: by.ids } };
-      return chunks(of(kind), { orgId: { $in: orgIds }, ...named });
+    dependents: async (kind, orgIds, by, after) => {
+      const [field, values] = 'refs' in by ? ['refs', by.refs] : [`own.${by.parent}`, by.ids];
+      return readPage(of(kind), kind, orgIds, { field, values, after });
     },
     markFanned: async (kind, marks) => {
-      const operations = marks.map(({ id, revision, fanned }) => ({
-        updateOne: { filter: { _id: id, revision }, update: { $set: { fanned } } },
+      const operations = marks.map(({ id, revision, fanned, reached }) => ({
+        updateOne: {
+          filter: { _id: id, revision },
+          update: reached
+            ? { $set: { fanned, reached } }
+            : { $set: { fanned }, $unset: { reached: '' as const } },
+        },
       }));
       if (operations.length > 0) await of(kind).bulkWrite(operations, { ordered: false });
     },
@@ -95,16 +101,28 @@ async function seekFirsts(
   return firsts;
 }
 
-async function* chunks(collection: Collection<StoredDocument>, filter: Filter<StoredDocument>) {
-  const cursor = collection.find(filter, { projection: { _id: 1 }, batchSize: chunkSize });
-  let chunk: string[] = [];
-  for await (const { _id } of cursor) {
-    chunk.push(_id);
-    if (chunk.length < chunkSize) continue;
-    yield chunk;
-    chunk = [];
-  }
-  if (chunk.length > 0) yield chunk;
+/**
+ * One query a page, so that nothing is lost with a cursor of the server, and what is written meanwhile is not
+ * met again. The index is named: that of the ids alone would give the order too, by reading the collection.
+ */
+async function readPage(
+  collection: Collection<StoredDocument>,
+  kind: Kind,
+  orgIds: string[],
+  { field, values, after }: { field: string; values: string[]; after: string },
+): Promise<{ ids: string[]; next: string | null }> {
+  const hint = resources[kind].indexes.find(({ key }) => field in key)?.name ?? field;
+  const found = await collection
+    .find(
+      { orgId: { $in: orgIds }, [field]: { $in: values }, _id: { $gt: after } } as Filter<StoredDocument>,
+      {
+        ...{ projection: { _id: 1 }, sort: { _id: 1 }, hint },
+        ...{ limit: pageSize, batchSize: pageSize + 1 },
+      },
+    )
+    .toArray();
+  const ids = found.map(({ _id }) => _id);
+  return { ids, next: ids.length < pageSize ? null : (ids.at(-1) ?? null) };
 }
 
 /**

@@ -1,11 +1,18 @@
 import type { Document, Kind } from '../../../shared/documents/document.ts';
 
-/** A document as the engine handles it; `fanned` tells per edge what its dependents have been shown. */
+/** How far a fan-out has come: to which kind of documents, and up to which id of them. */
+export type Place = { kind: Kind; after: string };
+
+/**
+ * A document as the engine handles it; `fanned` tells per edge what its dependents have been shown, `reached`
+ * how far a fan-out that goes on has come.
+ */
 export type StoredDocument = Omit<Document<unknown, unknown>, 'own' | 'joined' | 'refs'> & {
   own?: unknown;
   joined?: unknown;
   refs?: string[];
   fanned?: Record<string, string>;
+  reached?: Place;
 };
 
 /** What others may know of an entity: that it is there, whose it is, its own state. */
@@ -22,6 +29,9 @@ export type Write =
   | { op: 'put'; document: StoredDocument; guard: Guard | null }
   | { op: 'join'; document: StoredDocument; guard: Guard };
 
+/** What an entity's dependents have been shown, and how far a fan-out that goes on has come. */
+export type Mark = { id: string; revision: number; fanned: Record<string, string>; reached?: Place };
+
 /**
  * The store as the engine needs it. Every read sees every acknowledged write; every acknowledged write is
  * durable. A failure rejects, and nothing is known of the writes then under way.
@@ -36,15 +46,16 @@ export type Store = {
   firsts: (kind: Kind, parent: string, orgId: string, ids: string[]) => Promise<Map<string, Referred>>;
   /** Applies the writes in any order; gives the ids whose guard failed. */
   write: (kind: Kind, writes: Write[]) => Promise<Set<string>>;
-  /** Ids of documents that refer to one of `refs`, or name one of `parents` under `parent`, in chunks. */
+  /**
+   * A page of the ids behind `after` of documents that refer to one of `refs`, or name one of `ids` under
+   * `parent`; in an order of the ids that stays. `next` is the place to go on from, null at the end.
+   */
   dependents: (
     kind: Kind,
     orgIds: string[],
     by: { refs: string[] } | { parent: string; ids: string[] },
-  ) => AsyncIterable<string[]>;
+    after: string,
+  ) => Promise<{ ids: string[]; next: string | null }>;
   /** Notes what dependents have been shown, where the document is still at that revision. */
-  markFanned: (
-    kind: Kind,
-    marks: { id: string; revision: number; fanned: Record<string, string> }[],
-  ) => Promise<void>;
+  markFanned: (kind: Kind, marks: Mark[]) => Promise<void>;
 };
