@@ -35,7 +35,7 @@ export const projectorSettings = {
     .min(0)
     .default(5)
     .describe(
-      'How late after its `time` the product may publish an event; `Data-As-Of` stays behind by as much',
+      'How late after its `time` the product may publish an event, or commit its transaction; `Data-As-Of` stays behind by as much',
     ),
 };
 

@@ -6,7 +6,6 @@ const partition = (changes: Partial<Watched> = {}): Watched => ({
   position: 10,
   end: 20,
   touches: 0,
-  isWorking: true,
   ...changes,
 });
 
@@ -23,46 +22,39 @@ const alive = Array.from({ length: 20 }, () => null);
 describe('a projector is alive', () => {
   test('while it catches up, however far behind', () => {
     const verdicts = watch((liveness, minute) =>
-      liveness.observe(at(minute), 0, [partition({ position: minute, end: 1_000_000 + minute })]),
+      liveness.observe(at(minute), [partition({ position: minute, end: 1_000_000 + minute })]),
     );
     expect(verdicts).toEqual(alive);
   });
 
   test('in a long fan-out, which moves a step but not the position', () => {
     const verdicts = watch((liveness, minute) =>
-      liveness.observe(at(minute), 0, [partition({ touches: minute })]),
+      liveness.observe(at(minute), [partition({ touches: minute })]),
     );
     expect(verdicts).toEqual(alive);
   });
 
   test('while the store or the brokers are away, and for a while after', () => {
     const verdicts = watch((liveness, minute) =>
-      minute < 16 ? liveness.observeAway(at(minute)) : liveness.observe(at(minute), 0, [partition()]),
+      minute < 16 ? liveness.observeAway(at(minute)) : liveness.observe(at(minute), [partition()]),
     );
     expect(verdicts).toEqual(alive);
   });
 
   test('with no partition assigned, and with nothing to do', () => {
-    expect(watch((liveness, minute) => liveness.observe(at(minute), 0, []))).toEqual(alive);
-    const idle = [partition({ position: 20, isWorking: false })];
-    expect(watch((liveness, minute) => liveness.observe(at(minute), 0, idle))).toEqual(alive);
-  });
-
-  test('while it fetches, but an open transaction withholds the records', () => {
-    const verdicts = watch((liveness, minute) =>
-      liveness.observe(at(minute), minute, [partition({ isWorking: false })]),
-    );
-    expect(verdicts).toEqual(alive);
+    expect(watch((liveness, minute) => liveness.observe(at(minute), []))).toEqual(alive);
+    const idle = [partition({ position: 20 })];
+    expect(watch((liveness, minute) => liveness.observe(at(minute), idle))).toEqual(alive);
   });
 
   test('again when its partition is given to another, or moves on', () => {
     const liveness = createLiveness(0);
-    liveness.observe(0, 0, [partition()]);
-    liveness.observe(at(6), 0, [partition()]);
+    liveness.observe(0, [partition()]);
+    liveness.observe(at(6), [partition()]);
     expect(liveness.verdict(at(6))).not.toBeNull();
-    liveness.observe(at(7), 0, [partition({ position: 11 })]);
+    liveness.observe(at(7), [partition({ position: 11 })]);
     expect(liveness.verdict(at(7))).toBeNull();
-    liveness.observe(at(13), 0, []);
+    liveness.observe(at(13), []);
     expect(liveness.verdict(at(13))).toBeNull();
   });
 });
@@ -70,21 +62,21 @@ describe('a projector is alive', () => {
 describe('a projector is stuck', () => {
   test('when a step does not move, though others do', () => {
     const verdicts = watch((liveness, minute) =>
-      liveness.observe(at(minute), minute, [partition(), partition({ key: 'tags/1', position: minute })]),
+      liveness.observe(at(minute), [partition(), partition({ key: 'tags/1', position: minute })]),
     );
     expect(verdicts.slice(0, 6)).toEqual(alive.slice(0, 6));
     expect(verdicts[6]).toBe('tags/0 has records, but has not moved for 360 s');
   });
 
-  test('when there are records and nothing is fetched', () => {
+  test('when there are records and none of them comes', () => {
     const verdicts = watch((liveness, minute) =>
-      liveness.observe(at(minute), 7, [partition({ isWorking: false, end: 20 + minute })]),
+      liveness.observe(at(minute), [partition({ end: 20 + minute })]),
     );
     expect(verdicts[6]).toBe('tags/0 has records, but has not moved for 360 s');
   });
 
   test('when progress is neither recorded nor refused any more', () => {
-    const verdicts = watch((liveness, minute) => minute === 0 && liveness.observe(0, 0, []));
+    const verdicts = watch((liveness, minute) => minute === 0 && liveness.observe(0, []));
     expect(verdicts.slice(0, 16)).toEqual(alive.slice(0, 16));
     expect(verdicts[16]).toBe('progress has been neither recorded nor refused for 960 s');
   });

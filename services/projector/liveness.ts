@@ -2,16 +2,15 @@
 export type Watched = {
   key: string;
   position: number;
+  /** Of what can be read: records of an open transaction lie beyond it. */
   end: number;
   /** Counts what a step does between its start and its end: chunks of a fan-out, waits for what is away. */
   touches: number;
-  /** Records of it are queued or being applied. */
-  isWorking: boolean;
 };
 
 export type Liveness = {
   /** The store and the brokers answered, and this is how it stands. */
-  observe: (nowMs: number, fetches: number, partitions: Watched[]) => void;
+  observe: (nowMs: number, partitions: Watched[]) => void;
   /** The store or the brokers are away: nothing can be done, and a restart would not help. */
   observeAway: (nowMs: number) => void;
   /** Null while it lives; else why a restart is due, in one line. */
@@ -29,21 +28,20 @@ const silentAfterMs = 900_000;
 
 /**
  * Tells a process that is stuck from one that is busy, waits, or has nothing to do. A partition is stuck when
- * there are records for it and neither its position moves, nor a step of it, nor, where nothing of it is in
- * hand, the fetching: an open transaction withholds records for as long as it lasts.
+ * there are records for it and neither its position moves nor a step of it.
  */
 export function createLiveness(startMs: number): Liveness {
   let lastObservedMs = startMs;
   const moved = new Map<string, { mark: string; atMs: number }>();
 
   return {
-    observe: (nowMs, fetches, partitions) => {
+    observe: (nowMs, partitions) => {
       lastObservedMs = nowMs;
       const behind = partitions.filter(({ position, end }) => position < end);
       const keys = new Set(behind.map(({ key }) => key));
       for (const key of moved.keys()) if (!keys.has(key)) moved.delete(key);
-      for (const { key, position, touches, isWorking } of behind) {
-        const mark = `${position}/${isWorking ? `step ${touches}` : `fetch ${fetches}`}`;
+      for (const { key, position, touches } of behind) {
+        const mark = `${position}/${touches}`;
         if (moved.get(key)?.mark !== mark) moved.set(key, { mark, atMs: nowMs });
       }
     },

@@ -27,7 +27,6 @@ describe('the watermark', () => {
     position,
     appliedToMs,
     touches: 0,
-    isWorking: false,
   });
   /** One projector's turn: it finds the log's ends at an instant, and records where its partitions stand. */
   const record = async (atMs: number, ends: number[], snapshot: Snapshot[]) => {

@@ -100,6 +100,7 @@ export async function runProjector(
   return {
     fatal,
     metrics,
+    live: projector.live,
     stop: async () => {
       await projector.stop();
       await mongo.close();

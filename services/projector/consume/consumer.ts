@@ -23,8 +23,8 @@ export type ConsumeDeps = AssignmentDeps & {
 export type Consuming = {
   /** How far each partition of ours has been applied. */
   snapshot: () => Snapshot[];
-  /** How often it has fetched. */
-  fetches: () => number;
+  /** Partitions of ours whose place has not been found yet, as `<topic>/<partition>`. */
+  unplaced: () => string[];
   /** Ends the process where records were deleted before they were fetched; to be called once a second. */
   watchGaps: (ends: Map<string, { low: number; end: number }>) => void;
   /** Commits offsets up to the snapshot, which must have been recorded before. */
@@ -46,8 +46,6 @@ export async function consume(deps: ConsumeDeps): Promise<Consuming> {
   const assignment = createAssignment(deps);
   const consumer = createConsumer(deps);
   let stopping = false;
-  let fetches = 0;
-  consumer.on(consumer.events.FETCH, () => void (fetches += 1));
   listen(deps, consumer, assignment, () => stopping);
   await consumer.connect();
   await consumer.subscribe({ topics: deps.topics, fromBeginning: true });
@@ -66,7 +64,7 @@ export async function consume(deps: ConsumeDeps): Promise<Consuming> {
   const findGap = createGapWatch();
   return {
     snapshot: () => snapshot(assignment),
-    fetches: () => fetches,
+    unplaced: () => assignment.all().flatMap((item) => (item.position === null ? [keyOf(item)] : [])),
     watchGaps: (ends) => {
       const gap = findGap(assignment.all(), ends);
       if (gap && !stopping) deps.onFatal(gap);
@@ -125,8 +123,8 @@ function listen(
 }
 
 const snapshot = ({ all }: Assignment): Snapshot[] =>
-  all().flatMap(({ topic, partition, position, appliedToMs, touches, isWorking }) =>
-    position === null ? [] : [{ topic, partition, position, appliedToMs, touches, isWorking: isWorking() }],
+  all().flatMap(({ topic, partition, position, appliedToMs, touches }) =>
+    position === null ? [] : [{ topic, partition, position, appliedToMs, touches }],
   );
 
 async function commitRecorded(

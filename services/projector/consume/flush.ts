@@ -54,7 +54,8 @@ export function startFlusher(deps: FlushDeps, consuming: Consuming, intervalMs =
     }
     watermarkMs = (await raiseWatermark(deps.control, deps.generation)).getTime();
     deps.metrics.staleness.set((deps.now().getTime() - watermarkMs) / 1_000);
-    deps.liveness.observe(deps.now().getTime(), consuming.fetches(), watched(snapshot, ends));
+    const seen = [...watched(snapshot, ends), ...consuming.unplaced().map(unplaced)];
+    deps.liveness.observe(deps.now().getTime(), seen);
   };
 
   let timer: NodeJS.Timeout | undefined;
@@ -80,8 +81,11 @@ export function startFlusher(deps: FlushDeps, consuming: Consuming, intervalMs =
   };
 }
 
+/** To find the place of a partition is work to be done. */
+const unplaced = (key: string): Watched => ({ key, position: -1, end: 0, touches: 0 });
+
 const watched = (snapshot: Snapshot[], ends: Map<string, { end: number }>): Watched[] =>
-  snapshot.map(({ topic, partition, position, touches, isWorking }) => {
+  snapshot.map(({ topic, partition, position, touches }) => {
     const key = `${topic}/${partition}`;
-    return { key, position, end: ends.get(key)?.end ?? 0, touches, isWorking };
+    return { key, position, end: ends.get(key)?.end ?? 0, touches };
   });

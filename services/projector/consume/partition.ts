@@ -21,8 +21,6 @@ export type Partition = {
   appliedToMs: number | null;
   /** Counts the checkpoints that its steps have passed, and their attempts that met a store or brokers away. */
   touches: number;
-  /** Records of it are queued or being applied. */
-  isWorking: () => boolean;
   /** What is queued or being applied. */
   queuedBytes: () => number;
   push: (fetched: Fetched) => void;
@@ -85,7 +83,6 @@ export function createPartition(deps: PartitionDeps): Partition {
     expected: null,
     appliedToMs: null,
     touches: 0,
-    isWorking: () => work !== null || queue.length > 0,
     queuedBytes: () => queue.reduce((sum, { bytes }) => sum + bytes, bytesInHand),
     push: (fetched) => {
       if (state.stopping) return;

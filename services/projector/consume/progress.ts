@@ -10,12 +10,14 @@ export type Snapshot = {
   appliedToMs: number | null;
   /** See `Watched` in liveness.ts. */
   touches: number;
-  isWorking: boolean;
 };
 
 const idOf = (generation: number, topic: string, partition: number) => `${generation}/${topic}/${partition}`;
 
-/** The end of each partition of the topics, by `<topic>/<partition>`. */
+/**
+ * The ends of each partition of the topics, by `<topic>/<partition>`: of what a reader of committed records is
+ * given, so that those of an open transaction count from its commit on.
+ */
 export async function endOffsets(
   admin: Admin,
   topics: string[],

@@ -1,0 +1,105 @@
+import type { Admin, ConsumerRunConfig, Kafka } from 'kafkajs';
+import { progressOf } from '../../shared/runtime/generation.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { created } from '../support/entities.ts';
+import { encode } from '../support/events.ts';
+import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
+
+/** Work that has not moved for so long is stuck; less than the loop that observes it may be silent. */
+const longMs = 400_000;
+
+describe('/livez, on a real bus and a real store', () => {
+  let rig: Rig;
+  let aheadMs: number;
+  beforeEach(async () => {
+    rig = await createRig(1);
+    aheadMs = 0;
+  }, 60_000);
+  afterEach(() => rig.close(), 60_000);
+
+  const now = () => new Date(Date.now() + aheadMs);
+  const topic = () => topicOf('tag', rig.config.TOPIC_PREFIX);
+  const messages = [encode(created('tag', 'tag_1'), 'structured')];
+  /** Resolves when progress has been recorded at a time that was read after this was called. */
+  const observed = async () => {
+    const since = now();
+    while (!(await progressOf(rig.control).findOne({ updatedAt: { $gt: since } })))
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    // What is recorded is observed a moment later, in the turn after at the latest.
+    const next = now();
+    while (!(await progressOf(rig.control).findOne({ updatedAt: { $gt: next } })))
+      await new Promise((resolve) => setTimeout(resolve, 100));
+  };
+  const long = async () => {
+    await observed();
+    aheadMs += longMs;
+    await observed();
+  };
+
+  test('fails where a record waits and the consumer hangs', async () => {
+    let release = () => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const through = (kafka: Kafka) => {
+      const consumer: Kafka['consumer'] = (options) => {
+        const made = kafka.consumer(options);
+        const run = async ({ eachBatch, ...rest }: ConsumerRunConfig = {}) =>
+          made.run({
+            ...rest,
+            eachBatch: async (payload) => {
+              await released;
+              await eachBatch?.(payload);
+            },
+          });
+        return { ...made, run };
+      };
+      return Object.assign(Object.create(kafka) as Kafka, { consumer });
+    };
+    const projector = await runProjector(rig, { now, through });
+    await long();
+    expect(projector.live()).toBeNull();
+    await rig.producer.send({ topic: topic(), messages });
+    await long();
+    expect(projector.live()).toMatch(/tags\/0 has records, but has not moved for \d+ s/);
+    // and no longer once it goes on
+    release();
+    await applied(rig);
+    await observed();
+    expect(projector.live()).toBeNull();
+    await projector.stop();
+  }, 60_000);
+
+  test('fails where the place of a partition cannot be found by a fault of the code', async () => {
+    const through = (kafka: Kafka) => {
+      const admin: Kafka['admin'] = (options) => {
+        const fetchOffsets: Admin['fetchOffsets'] = () =>
+          Promise.reject(new TypeError('a fault of the code'));
+        return { ...kafka.admin(options), fetchOffsets };
+      };
+      return Object.assign(Object.create(kafka) as Kafka, { admin });
+    };
+    const other = await runProjector(rig, { now });
+    const projector = await runProjector(rig, { now, through });
+    await long();
+    expect(projector.live()).toMatch(/has records, but has not moved for \d+ s/);
+    expect(other.live()).toBeNull();
+    await Promise.all([projector.stop(), other.stop()]);
+  }, 60_000);
+
+  test('does not fail while an open transaction withholds the records', async () => {
+    const projector = await runProjector(rig, { now });
+    const producer = rig.kafka.producer({
+      idempotent: true,
+      maxInFlightRequests: 1,
+      transactionalId: rig.name,
+    });
+    await producer.connect();
+    const transaction = await producer.transaction();
+    await transaction.send({ topic: topic(), messages });
+    await long();
+    expect(projector.live()).toBeNull();
+    await transaction.commit();
+    await producer.disconnect();
+    await applied(rig);
+    await projector.stop();
+  }, 60_000);
+});
