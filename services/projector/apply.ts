@@ -30,7 +30,7 @@ export async function applyRecords(
 ): Promise<Applied> {
   const { changes, rejected } = await applyParsed(deps, kind, records, checkpoint);
   await keepDeadLetters(deps, topicOf(kind, deps.prefix), rejected);
-  await eraseLetters(deps.control, await goneAmong(deps.store, kind, { changes, rejected }));
+  await eraseLetters(deps, await goneAmong(deps.store, kind, { changes, rejected }));
   return {
     events: changes.length,
     rejected: rejected.length,

@@ -170,6 +170,18 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
     });
   }, 60_000);
 
+  test('a re-driven deletion takes the letters about its entity along', async () => {
+    const contact = created('contact', 'con_leaves');
+    const bad = { ...contact, version: 2, data: { ...contact.data, email: 'jane@example.com' } };
+    await publish('contact', [encode(contact, 'structured'), encode(bad, 'structured')]);
+    await settled();
+    const deletion = await setAside({ ...contact, version: 3, op: 'deleted' }, 61);
+    const about = () => deadLettersOf(rig.control).countDocuments({ subjects: 'con_leaves' });
+    expect(await about()).toBe(2);
+    expect(await cli('redrive', deletion)).toMatchObject({ code: 0 });
+    expect(await about()).toBe(0);
+  }, 60_000);
+
   test('a purge removes what is selected, and only when it is told to', async () => {
     await setAside(created('tag', 'tag_1'), 51);
     await setAside(created('tag', 'tag_2'), 52);

@@ -44,20 +44,35 @@ function expectKept(seed: number, log: Logged[], kept: Set<string>): void {
 }
 
 /**
- * Whether the letter of such a record may have gone with what it is about: an entity that the log deletes
- * later, or a conversation, whose deletion is final whenever it comes, or a message of one.
+ * Whether the letter of such a record may have gone with what it is about: a conversation, whose deletion is
+ * final whenever it comes, or a message of one; else an entity that the log deletes.
  */
-function isErasable(log: Logged[], { text, timestampMs }: Logged): boolean {
-  const names = (id: string) => new RegExp(`\\b${id}\\b`).test(text);
+function isErasable(log: Logged[], item: Logged): boolean {
+  const names = (id: string) => new RegExp(`\\b${id}\\b`).test(item.text);
   const deletions = log.filter(({ event }) => event?.op === 'deleted' || event?.op === 'tombstone');
   const dead = new Set(deletions.flatMap(({ event }) => (event?.kind === 'conversation' ? [event.id] : [])));
   const goesWith = ({ event }: Logged) =>
     dead.has(String(event?.data?.conversationId)) && names(event?.id ?? '');
-  return (
-    [...dead].some(names) ||
-    log.some(goesWith) ||
-    deletions.some((later) => later.timestampMs >= timestampMs && names(later.event?.id ?? ''))
+  return [...dead].some(names) || log.some(goesWith) || isOutlived(log, deletions, item, names);
+}
+
+/**
+ * Whether a deletion leaves the record without effect: one behind it where the record cannot be read or the
+ * deletion names no version; else any, once the entity has come to that version.
+ */
+function isOutlived(
+  log: Logged[],
+  deletions: Logged[],
+  { event: own, timestampMs }: Logged,
+  names: (id: string) => boolean,
+): boolean {
+  const isBehind = (later: Logged) => later.timestampMs >= timestampMs;
+  if (!own) return deletions.some((later) => isBehind(later) && names(later.event?.id ?? ''));
+  const deletionsOf = deletions.filter(({ event }) => event?.id === own.id);
+  const isPast = log.some(
+    ({ event }) => event?.id === own.id && event.orgId !== own.orgId && event.version >= own.version,
   );
+  return deletionsOf.some((one) => isPast || (one.event?.op === 'tombstone' && isBehind(one)));
 }
 
 /** A tombstone has no version of its own. */

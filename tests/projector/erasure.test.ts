@@ -109,6 +109,37 @@ describe('a deletion leaves no personal data behind', () => {
     expect(await letters()).toBe(before + 1);
   }, 60_000);
 
+  test('but a deletion that comes again takes along what it was later than, not what came after it', async () => {
+    // given a deletion, and behind it two refused records: of a later version and of one before
+    const contact = created('contact', 'con_again', { name: 'first' });
+    const gone = record({ ...contact, version: 3, op: 'deleted' });
+    await publish([record(contact), gone]);
+    const before = await letters();
+    await publish([
+      bad({ ...contact, version: 5 }, 'email'),
+      bad({ ...contact, data: { ...contact.data, name: personal }, version: 2 }, 'email'),
+    ]);
+    // then the one before is not even kept, however often the deletion comes
+    await publish([gone]);
+    expect([await letters(), await placesOf(personal)]).toEqual([before + 1, []]);
+    // until the entity is past the later version too
+    await publish([record({ ...contact, version: 6, op: 'deleted' })]);
+    expect(await letters()).toBe(before);
+  }, 60_000);
+
+  test("by a tombstone that names no version, too, and not by that of another topic's entity", async () => {
+    const tag = created('tag', 'both', { name: personal });
+    const channel = created('channel', 'both');
+    await publish([record(tag), bad({ ...tag, version: 2 }, 'id'), bad(channel, 'name')]);
+    const before = await letters();
+    await publish([record({ ...tag, op: 'tombstone' })]);
+    expect(await placesOf(personal)).toEqual([]);
+    expect(await letters()).toBe(before - 1);
+    // and what is published behind the tombstone is kept
+    await publish([bad({ ...tag, version: 2 }, 'id')]);
+    expect(await letters()).toBe(before);
+  }, 60_000);
+
   test('but a deletion that does not delete takes no letter along, and is kept itself where refused', async () => {
     // given an entity that was created again, and a later record of it that was set aside
     const contact = created('contact', 'con_lives', { name: 'first' });

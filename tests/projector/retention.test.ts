@@ -41,6 +41,7 @@ describe('conversation data past the retention of its channel', () => {
     sweep({
       database: rig.database,
       control: rig.control,
+      prefix: rig.config.TOPIC_PREFIX,
       store: mongoStore(rig.database),
       now: () => now,
       asOf: now,
@@ -169,7 +170,8 @@ describe('conversation data past the retention of its channel', () => {
     // when a projector comes back after the term, with the log applied up to today only
     const options = { database: rig.database, control: rig.control, store: mongoStore(rig.database) };
     const late = { now: () => day(60), tombstoneDays: 30, checkpoint: () => {}, generation: 1 };
-    expect(await sweepApplied({ ...options, ...late })).toBe(0);
+    const prefix = rig.config.TOPIC_PREFIX;
+    expect(await sweepApplied({ ...options, ...late, prefix })).toBe(0);
     // then the update that was made in time finds all of the thread
     await publish([again(conversation, 2, { updatedAt: day(29).toISOString() })]);
     expect([await isServed('g', day(58)), await messages('g')]).toEqual([true, ['msg_g_1', 'msg_g_2']]);

@@ -23,6 +23,8 @@ export type DeadLetter = {
   timestampMs: number;
   /** The organization that the record names, where that can be read. */
   orgId: string | null;
+  /** The version that the record gives to an entity, where both can be read. */
+  versioned: { id: string; version: number } | null;
   /** Entities that it is about, so that it goes when they do. */
   subjects: string[];
   reason: Rejection['reason'];

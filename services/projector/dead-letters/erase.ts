@@ -1,42 +1,53 @@
 import type { Db } from 'mongodb';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import type { Change, Upsert } from '../events/change.ts';
-import { topics } from '../events/topics.ts';
+import { topicOf, topics } from '../events/topics.ts';
+import { isAfter } from '../materialize/evolve.ts';
 import type { Store, StoredDocument } from '../materialize/store.ts';
 import { projections } from '../projections/projections.ts';
 import { deadLettersOf, type DeadLetter, type Rejected } from './dead-letters.ts';
 import { removeLetters } from './parts.ts';
 import { subjectsOf } from './subjects.ts';
 
-/** An entity that is gone, with the time of the record that removed it; `Infinity`: it never comes back. */
-export type Gone = { id: string; untilMs: number };
+/** What of a letter tells whether it goes. */
+type Weighed = Pick<
+  DeadLetter,
+  '_id' | 'topic' | 'parts' | 'subjects' | 'versioned' | 'partition' | 'offset' | 'timestampMs'
+>;
+
+/** An entity that is gone, and which of the letters about it go with it. */
+export type Gone = { kind: Kind; id: string; takes: (letter: Weighed) => boolean };
 
 /**
- * Removes the letters about entities that are gone, as far as they are older: a re-drive could not bring
- * anything of them back, and they may hold personal data. Called after the deletion is durable and after
- * letters are kept, so that whichever comes second meets the other.
+ * Removes the letters that entities which are gone take along: a re-drive could not bring anything of them
+ * back, and they may hold personal data. Called after the deletion is durable and after letters are kept, so
+ * that whichever comes second meets the other.
  */
-export async function eraseLetters(control: Db, gone: Gone[]): Promise<number> {
+export async function eraseLetters(
+  { control, prefix }: { control: Db; prefix: string },
+  gone: Gone[],
+): Promise<number> {
   if (gone.length === 0) return 0;
-  const untilMs = new Map<string, number>();
-  for (const one of gone) untilMs.set(one.id, Math.max(one.untilMs, untilMs.get(one.id) ?? 0));
+  const byId = Map.groupBy(gone, ({ id }) => id);
   const found = await deadLettersOf(control)
-    .find({ subjects: { $in: [...untilMs.keys()] } })
-    .project<Pick<DeadLetter, '_id' | 'parts' | 'subjects' | 'timestampMs'>>({
-      parts: 1,
-      subjects: 1,
-      timestampMs: 1,
+    .find({ subjects: { $in: [...byId.keys()] } })
+    .project<Weighed>({
+      ...{ topic: 1, parts: 1, subjects: 1, versioned: 1 },
+      ...{ partition: 1, offset: 1, timestampMs: 1 },
     })
     .toArray();
-  const due = found.filter(({ subjects, timestampMs }) =>
-    subjects.some((id) => timestampMs <= (untilMs.get(id) ?? -1)),
+  // An id that is free in form may be another entity's on another topic.
+  const isAbout = (letter: Weighed, { kind }: Gone) =>
+    topics[kind].idPrefix !== '' || letter.topic === topicOf(kind, prefix);
+  const due = found.filter((letter) =>
+    letter.subjects.some((id) => byId.get(id)?.some((one) => isAbout(letter, one) && one.takes(letter))),
   );
   return removeLetters(control, due);
 }
 
 /**
  * Of the entities that changes delete or rejected records are about, those that are stored as gone: a deletion
- * that came too late has no effect, here either. One that came again counts up to its repetition.
+ * that came too late has no effect, here either.
  */
 export async function goneAmong(
   store: Store,
@@ -52,18 +63,33 @@ export async function goneAmong(
   const found = await Promise.all(
     [...byKind].map(async ([of, some]) => {
       const gone = (await store.read(of, some)).filter(({ deletedAt }) => deletedAt);
-      return gone.map((one) => ({ id: one._id, untilMs: untilMsOf(of, one, deletions.get(one._id) ?? []) }));
+      return gone.map((one) => goneAs(of, one, deletions.get(one._id) ?? []));
     }),
   );
   return found.flat();
 }
 
-/** Of what never comes back no record has an effect, whatever its time. */
-function untilMsOf(kind: Kind, stored: StoredDocument, deletions: Exclude<Change, Upsert>[]): number {
-  if (projections[kind].deletionIsFinal && !stored.lapsed) return Infinity;
-  const accepted = deletions.filter((one) => one.op === 'tombstone' || one.orgId === stored.orgId);
-  const positions = [stored.at, stored.cut, ...accepted.map(({ position }) => position)];
-  return Math.max(...positions.map((position) => position?.timestampMs ?? 0));
+/**
+ * A letter goes where its record has no effect any more: of what never comes back, each; of an entity that may
+ * come back, what names a version that is past, or stands before its tombstone. Where no version can be read,
+ * time has to tell, and a deletion that comes again counts up to then, since what it repeats may have come
+ * again before it. What has lapsed is left to the sweep, which goes by age.
+ */
+function goneAs(kind: Kind, stored: StoredDocument, deletions: Exclude<Change, Upsert>[]): Gone {
+  const { _id: id, version, at, cut, lapsed, orgId } = stored;
+  if (projections[kind].deletionIsFinal && !lapsed) return { kind, id, takes: () => true };
+  const accepted = deletions.filter((one) => one.op === 'tombstone' || one.orgId === orgId);
+  const positions = [at, cut, ...accepted.map(({ position }) => position)];
+  const untilMs = Math.max(...positions.map((position) => position?.timestampMs ?? 0));
+  return {
+    kind,
+    id,
+    takes: (letter) => {
+      const { versioned, timestampMs } = letter;
+      if (versioned?.id !== id) return !lapsed && timestampMs <= untilMs;
+      return versioned.version <= version || (cut !== undefined && isAfter(cut, letter));
+    },
+  };
 }
 
 const kindOf = (kind: Kind, id: string): Kind =>

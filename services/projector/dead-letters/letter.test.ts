@@ -18,6 +18,7 @@ test('a letter says where its record stood, whose it is and when it was set asid
   expect(letter(structured({ orgid: 'org_7' }))).toMatchObject({
     _id: 'support.tags/2/7',
     orgId: 'org_7',
+    versioned: { id: 'tag_1', version: 3 },
     ...rejection,
     count: 1,
     generation: 3,
@@ -28,11 +29,11 @@ test('a letter says where its record stood, whose it is and when it was set asid
 });
 
 test.each<[string, BusRecord]>([
-  ['without an organization', structured({ orgid: 4 })],
+  ['without an organization and a version', structured({ orgid: 4, entityversion: 2 ** 53 })],
   ['that is not JSON', record(Buffer.from('{"orgid":"org_1"'))],
   ['that is a tombstone', record(null)],
 ])('a letter of a record %s names none', (_, given) => {
-  expect(letter(given).orgId).toBeNull();
+  expect(letter(given)).toMatchObject({ orgId: null, versioned: null });
 });
 
 test.each<[string, BusRecord]>([

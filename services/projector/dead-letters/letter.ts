@@ -1,9 +1,10 @@
 import { Binary } from 'mongodb';
 import { prefixedId } from '../../../shared/documents/fields.ts';
 import type { BusRecord } from '../events/change.ts';
+import { readContent } from '../events/content-mode.ts';
+import { entityVersion } from '../events/envelope.ts';
 import { kindOfTopic } from '../events/topics.ts';
 import { subjectsOf } from './subjects.ts';
-import { readContent } from '../events/content-mode.ts';
 import type { DeadLetter, LetterHeader, Rejected } from './dead-letters.ts';
 
 /** The letter of a record that is set aside for the first time. */
@@ -26,7 +27,7 @@ export function letterOf(
     parts: 0,
     bytes: sizeOf(record, headers),
     timestampMs,
-    orgId: orgIdOf(record),
+    ...named(record),
     subjects: subjectsOf(kindOfTopic(topic, prefix), record),
     ...rejection,
     firstAt: at,
@@ -74,8 +75,14 @@ const sizeOf = ({ key, value }: BusRecord, headers: LetterHeader[]): number =>
 
 const orgIdRule = prefixedId('org_');
 
-function orgIdOf(record: BusRecord): string | null {
+/** Whose the record is and which version of what, as far as its attributes tell. */
+function named(record: BusRecord): Pick<DeadLetter, 'orgId' | 'versioned'> {
   const content = readContent(record);
-  if (content === 'tombstone' || 'rejected' in content) return null;
-  return orgIdRule.safeParse(content.attributes.orgid).data ?? null;
+  if (content === 'tombstone' || 'rejected' in content) return { orgId: null, versioned: null };
+  const { orgid, subject, entityversion } = content.attributes;
+  const version = entityVersion.safeParse(entityversion).data;
+  return {
+    orgId: orgIdRule.safeParse(orgid).data ?? null,
+    versioned: typeof subject === 'string' && version !== undefined ? { id: subject, version } : null,
+  };
 }

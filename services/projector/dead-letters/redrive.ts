@@ -8,6 +8,7 @@ import { kindOfTopic } from '../events/topics.ts';
 import { evolve, type Entity } from '../materialize/evolve.ts';
 import { projections } from '../projections/projections.ts';
 import { deadLettersOf, type DeadLetter } from './dead-letters.ts';
+import { eraseLetters, goneAmong } from './erase.ts';
 import { setAsideAgain } from './keep.ts';
 import { recordOf } from './letter.ts';
 import { readParts, removeLetters } from './parts.ts';
@@ -80,7 +81,7 @@ async function apply(
   expected: Map<BusRecord, Redriven>,
 ): Promise<void> {
   const records = opened.map(({ record }) => record);
-  const { rejected } = await applyParsed(deps, kind, records, () => undefined);
+  const { changes, rejected } = await applyParsed(deps, kind, records, () => undefined);
   const rejections = new Map(rejected.map(({ record, rejection }) => [record, rejection]));
   if ((await activeGeneration(deps.control)) !== deps.generation) {
     throw new Error('another generation has become the active one meanwhile; run it again for that one');
@@ -93,6 +94,7 @@ async function apply(
     deps.control,
     opened.filter(({ record }) => !rejections.has(record)).map(({ letter }) => letter),
   );
+  await eraseLetters(deps, await goneAmong(deps.store, kind, { changes, rejected }));
   for (const { letter, record } of opened) {
     const rejection = rejections.get(record);
     if (rejection) expected.set(record, { id: letter._id, outcome: 'refused', ...rejection });

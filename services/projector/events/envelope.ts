@@ -19,7 +19,8 @@ export function verbOf(kind: Kind, type: string): Verb | null {
   return null;
 }
 
-const entityVersion = z.unknown().transform((value, context) => {
+/** The rule for the version of an entity, as zod checks it; gives a number. */
+export const entityVersion = z.unknown().transform((value, context) => {
   const digits = typeof value === 'string' && /^[0-9]+$/.test(value);
   const version = digits ? Number(value) : value;
   if (Number.isSafeInteger(version) && Number(version) >= 1) return Number(version);

@@ -16,6 +16,7 @@ const chunkSize = 500;
 export type SweepOptions = FanOutOptions & {
   database: Db;
   control: Db;
+  prefix: string;
   /** Up to this instant all that was published has been applied. */
   asOf: Date;
 };
@@ -53,8 +54,12 @@ export async function sweep(options: SweepOptions): Promise<number> {
     );
     removed += living.length;
     await eraseLetters(
-      options.control,
-      due.map((one) => ({ id: one._id, untilMs: asOf.getTime() - daysOf(one) * dayMs })),
+      options,
+      due.map((one) => ({
+        kind: 'conversation',
+        id: one._id,
+        takes: ({ timestampMs }) => timestampMs <= asOf.getTime() - daysOf(one) * dayMs,
+      })),
     );
     for (const one of due) {
       await sweepThread(options, one, asOf);

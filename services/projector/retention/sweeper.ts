@@ -9,6 +9,7 @@ import { sweep } from './sweep.ts';
 export type SweeperDeps = SettleOptions & {
   database: Db;
   control: Db;
+  prefix: string;
   generation: number;
   metrics: Metrics;
   logger: Logger;
@@ -16,7 +17,7 @@ export type SweeperDeps = SettleOptions & {
 
 /** Removes what was past its retention at the watermark; nothing before there is one. */
 export async function sweepApplied(
-  options: FanOutOptions & Pick<SweeperDeps, 'database' | 'control' | 'generation'>,
+  options: FanOutOptions & Pick<SweeperDeps, 'database' | 'control' | 'prefix' | 'generation'>,
 ): Promise<number> {
   const asOf = await watermark(options.control, options.generation);
   return asOf ? sweep({ ...options, asOf }) : 0;
