@@ -1,5 +1,6 @@
 import type { Admin, ITopicConfig } from 'kafkajs';
 import { kinds } from '../../shared/documents/document.ts';
+import { dayMs } from '../../shared/documents/retention.ts';
 import { deadLetterTopic } from '../projector/dead-letters/dead-letters.ts';
 import { topicOf } from '../projector/events/topics.ts';
 
@@ -27,7 +28,7 @@ export async function createTopics(admin: Admin, prefix: string, partitions: num
       numPartitions: partitions,
       configEntries: [
         { name: 'cleanup.policy', value: 'delete' },
-        { name: 'retention.ms', value: String(copiesKeptDays * 86_400_000) },
+        { name: 'retention.ms', value: String(copiesKeptDays * dayMs) },
       ],
     },
   ];

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { dayMs } from '../../../shared/documents/retention.ts';
 import type { RequestTrace } from '../../../shared/runtime/request-traces.ts';
 import type { Caller } from '../auth/api-keys.ts';
 import type { Route } from '../http/route.ts';
@@ -11,8 +12,6 @@ export type EndedRequest = Pick<
 > & { requestId: string; pathId: string | undefined; search: string; caller: Caller | null };
 
 export type Trace = (request: EndedRequest) => void;
-
-const dayMs = 86_400_000;
 
 /** Whether the route has read the query and found it valid: of a method that it does not serve it reads none. */
 const isAccepted = ({ method, status }: Pick<EndedRequest, 'method' | 'status'>) =>

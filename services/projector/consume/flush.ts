@@ -4,6 +4,7 @@ import { raiseWatermark } from '../../../shared/runtime/generation.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Liveness, Watched } from '../liveness.ts';
 import type { Metrics } from '../metrics.ts';
+import { repeat } from '../repeat.ts';
 import { isAway } from './away.ts';
 import type { Consuming } from './consumer.ts';
 import { announcePartitions, endOffsets, recordProgress, type Snapshot } from './progress.ts';
@@ -35,7 +36,6 @@ export type Flusher = {
 export function startFlusher(deps: FlushDeps, consuming: Consuming, intervalMs = 1_000): Flusher {
   const known = new Set<string>();
   let watermarkMs = 0;
-  let stopped = false;
 
   const flush = async () => {
     const asOf = deps.now();
@@ -58,27 +58,14 @@ export function startFlusher(deps: FlushDeps, consuming: Consuming, intervalMs =
     deps.liveness.observe(deps.now().getTime(), seen);
   };
 
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> = Promise.resolve();
-  const tick = () => {
-    running = flush().catch((error: unknown) => {
+  const { stop } = repeat(flush, {
+    intervalMs,
+    onError: (error) => {
       if (isAway(error)) deps.liveness.observeAway(deps.now().getTime());
       deps.logger.warn({ error }, 'progress could not be recorded; trying again');
-    });
-    void running.then(() => {
-      if (!stopped) timer = setTimeout(tick, intervalMs);
-    });
-  };
-  timer = setTimeout(tick, 0);
-  return {
-    flush,
-    watermarkMs: () => watermarkMs,
-    stop: async () => {
-      stopped = true;
-      clearTimeout(timer);
-      await running;
     },
-  };
+  });
+  return { flush, watermarkMs: () => watermarkMs, stop };
 }
 
 /** To find the place of a partition is work to be done. */

@@ -1,4 +1,5 @@
 import type { Envelope, Position } from '../../../shared/documents/document.ts';
+import { dayMs } from '../../../shared/documents/retention.ts';
 import type { Change, Lapse, Rejection } from '../events/change.ts';
 
 /** An entity as stored, or as it is about to be: its envelope, and its own state while it lives. */
@@ -49,7 +50,7 @@ const life = (entity: Entity | null) =>
  */
 export function bury(entity: Entity, rules: EvolveRules): Entity {
   const { orgId, version, at, cut } = entity;
-  const expiresAt = new Date(rules.now.getTime() + rules.tombstoneDays * 86_400_000);
+  const expiresAt = new Date(rules.now.getTime() + rules.tombstoneDays * dayMs);
   const fresh = { deletedAt: rules.now, ...(rules.deletionIsFinal ? {} : { expiresAt }) };
   return { orgId, version, at, ...(cut ? { cut } : {}), ...fresh, ...life(entity) };
 }

@@ -4,6 +4,7 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { FanOutOptions } from '../materialize/fan-out.ts';
 import type { SettleOptions } from '../materialize/settle.ts';
 import type { Metrics } from '../metrics.ts';
+import { repeat, type Repeating } from '../repeat.ts';
 import { sweep } from './sweep.ts';
 
 export type SweeperDeps = SettleOptions & {
@@ -28,32 +29,26 @@ export async function sweepApplied(
  * instant on, and is removed within minutes of it; while the projector catches up, not before the log is
  * applied up to it.
  */
-export function startSweeper(deps: SweeperDeps, intervalMs = 60_000): { stop: () => Promise<void> } {
+export function startSweeper(deps: SweeperDeps, intervalMs = 60_000): Repeating {
   let stopped = false;
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> = Promise.resolve();
   const checkpoint = () => {
     if (stopped) throw new Error('the projector stops');
   };
-  const tick = () => {
-    running = sweepApplied({ ...deps, checkpoint })
-      .then((removed) => {
-        deps.metrics.lapsed.inc(removed);
-        if (removed > 0) deps.logger.info({ removed }, 'removed conversations past their retention');
-      })
-      .catch((error: unknown) => {
-        if (!stopped) deps.logger.warn({ error }, 'the sweep failed; trying again in a minute');
-      })
-      .finally(() => {
-        if (!stopped) timer = setTimeout(tick, intervalMs);
-      });
+  const turn = async () => {
+    const removed = await sweepApplied({ ...deps, checkpoint });
+    deps.metrics.lapsed.inc(removed);
+    if (removed > 0) deps.logger.info({ removed }, 'removed conversations past their retention');
   };
-  tick();
+  const sweeping = repeat(turn, {
+    intervalMs,
+    onError: (error) => {
+      if (!stopped) deps.logger.warn({ error }, 'the sweep failed; trying again in a minute');
+    },
+  });
   return {
-    stop: async () => {
+    stop: () => {
       stopped = true;
-      clearTimeout(timer);
-      await running;
+      return sweeping.stop();
     },
   };
 }

@@ -1,0 +1,28 @@
+export type Repeating = { stop: () => Promise<void> };
+
+/**
+ * Runs `turn` again and again, `intervalMs` after the end of the one before, whatever became of that; a failure
+ * goes to `onError`. `stop` starts no further turn, and resolves when the one under way has ended.
+ */
+export function repeat(
+  turn: () => Promise<void>,
+  { intervalMs, onError }: { intervalMs: number; onError: (error: unknown) => void },
+): Repeating {
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
+  const next = () => {
+    running = turn().catch(onError);
+    void running.then(() => {
+      if (!stopped) timer = setTimeout(next, intervalMs);
+    });
+  };
+  next();
+  return {
+    stop: async () => {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}
