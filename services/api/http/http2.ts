@@ -72,7 +72,11 @@ export function createHttp2(
     session.once('close', () => clearTimeout(late));
   });
   return {
-    accept: (socket) => void server.emit('connection', socket),
+    accept: (socket) => {
+      // Sockets of an HTTP/1.1 server stay half open, and a session that is not read would outlive its client.
+      socket.allowHalfOpen = false;
+      server.emit('connection', socket);
+    },
     stop: () => {
       for (const session of sessions) session.close();
     },
