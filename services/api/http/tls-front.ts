@@ -52,10 +52,13 @@ function peek(socket: Socket, then: (first: number | undefined) => void): void {
   const drop = () => socket.destroy();
   socket.on('error', drop);
   socket.setTimeout(firstByteTimeoutMs, drop);
+  // A socket of this server stays half open; whoever leaves without a word is not waited for.
+  socket.once('end', drop);
   socket.once('data', (chunk: Buffer) => {
     socket.pause();
     socket.setTimeout(0, drop);
     socket.removeListener('timeout', drop);
+    socket.removeListener('end', drop);
     socket.unshift(chunk);
     then(chunk[0]);
     // Only a socket that Node's HTTP took over is still read here; TLS has taken the handle itself.
