@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ask, codeOf, eventually, writeCertificate } from './ask.ts';
+import { startChild, type Child } from './child.ts';
+import * as given from './given.ts';
+import { mongoUrl, startStore, type TestStore } from './harness.ts';
+import { askUnread, expectAnswering, host, metricOf, open, openUnread, untilClosed } from './wire.ts';
+
+let store: TestStore;
+let folder: string;
+let settings: Record<string, string>;
+let child: Child;
+const running: Child[] = [];
+
+const start = async (more: Record<string, string> = {}) => {
+  const started = await startChild({ ...settings, ...more });
+  running.push(started);
+  await eventually(async () => (await ask(started, '/v1/tickets')).status === 200);
+  return started;
+};
+
+beforeAll(async () => {
+  store = await startStore();
+  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
+  folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
+  settings = {
+    ...(await writeCertificate(folder)),
+    MONGODB_URL: mongoUrl(),
+    DATABASE_NAME: store.name,
+    API_TRUSTED_PROXIES: host,
+    RATE_LIMIT_REQUESTS: '0',
+    ADMIN_PORT: '0',
+  };
+  child = await start();
+}, 120_000);
+
+afterAll(async () => {
+  for (const each of running) await each.stop();
+  await store.close();
+  rmSync(folder, { recursive: true });
+}, 60_000);
+
+describe('many clients that do nothing', () => {
+  it('a thousand of them leave the others served, and cost no more than 150 KB each', async () => {
+    const before = child.residentBytes();
+    const idle = await Promise.all(Array.from({ length: 1_000 }, (_, index) => open(child, index % 2 === 0)));
+    await expectAnswering(child);
+    expect(idle.filter(({ destroyed }) => destroyed)).toEqual([]);
+    expect(child.residentBytes() - before).toBeLessThan(1_000 * 150_000);
+    for (const socket of idle) socket.destroy();
+  }, 60_000);
+
+  it('beyond the connections configured are closed unanswered, until others go', async () => {
+    const small = await start({ API_CONNECTIONS_MAX: '20' });
+    // given that connections of each kind have come and gone, which are not counted any more
+    for (let round = 0; round < 30; round += 1) {
+      for (const protocol of ['http/1.1', 'h2', null]) {
+        await open(small, protocol !== null, protocol ?? '').then(
+          (socket) => socket.destroy(),
+          () => undefined,
+        );
+      }
+    }
+    await eventually(async () => {
+      const refusedBefore = await metricOf(small, 'api_connections_refused_total');
+      await expectAnswering(small).catch(() => undefined);
+      return (await metricOf(small, 'api_connections_refused_total')) === refusedBefore;
+    });
+    const idle = await Promise.all(Array.from({ length: 20 }, () => open(small, false)));
+    const refused = await metricOf(small, 'api_connections_refused_total');
+    expect(await untilClosed(await open(small, false))).toBe('');
+    expect(await metricOf(small, 'api_connections_refused_total')).toBe(refused + 1);
+    for (const socket of idle) socket.destroy();
+    await eventually(() =>
+      expectAnswering(small).then(
+        () => true,
+        () => false,
+      ),
+    );
+  }, 60_000);
+
+  it('have streams of HTTP/2 counted as connections', async () => {
+    const small = await start({ API_CONNECTIONS_MAX: '20' });
+    const session = await openUnread(small);
+    const streams = Array.from({ length: 25 }, () => askUnread(session, '/health'));
+    const codes: number[] = [];
+    for (const stream of streams) stream.on('close', () => codes.push(stream.rstCode));
+    await eventually(async () => codes.length >= 5);
+    await expectAnswering(small);
+    const refusedStream = 7;
+    expect(codes).toEqual(Array.from({ length: 5 }, () => refusedStream));
+    session.destroy();
+  }, 30_000);
+
+  it('hold no more requests than configured: further ones are 503, and health is answered', async () => {
+    const small = await start({ API_REQUESTS_MAX: '5' });
+    const session = await openUnread(small);
+    const streams = Array.from({ length: 5 }, () => askUnread(session, '/v1/tickets'));
+    await Promise.all(streams.map((stream) => new Promise((resolve) => stream.once('response', resolve))));
+    const refused = await ask(small, '/v1/tickets');
+    expect([refused.status, codeOf(refused.text)]).toEqual([503, 'service_unavailable']);
+    expect(refused.headers['retry-after']).toBe('1');
+    expect((await ask(small, '/health')).status).toBe(200);
+    expect(await metricOf(small, 'api_requests_refused_total')).toBe(1);
+    expect(await metricOf(small, 'api_store_errors_total')).toBe(0);
+    session.destroy();
+    await eventually(async () => (await ask(small, '/v1/tickets')).status === 200);
+  }, 30_000);
+});
