@@ -26,7 +26,7 @@ export function memoryStore(
       return present(ids.map((id) => of(kind).get(id))).map((document) => {
         const copy = structuredClone(document);
         const { bulky } = projections[kind];
-        if (bulky && copy.own) delete (copy.own as Record<string, unknown>)[bulky];
+        if (bulky && copy.own) delete (copy.own as Record<string, unknown>)[bulky.field];
         return copy;
       });
     },
@@ -46,7 +46,7 @@ export function memoryStore(
       const kin = [...of(kind).values()].filter((one) => one.orgId === orgId && one.byCreated !== undefined);
       for (const one of kin.sort((a, b) => ((a.byCreated ?? '') < (b.byCreated ?? '') ? -1 : 1))) {
         const id = parentOf(one, parent) ?? '';
-        if (ids.includes(id) && !firsts.has(id)) firsts.set(id, referred(one));
+        if (ids.includes(id) && !firsts.has(id)) firsts.set(id, cut(kind, referred(one)));
       }
       return firsts;
     },
@@ -95,6 +95,14 @@ const referred = ({ _id, orgId, deletedAt, lapsed, own }: StoredDocument): Refer
     ...(lapsed && { lapsed }),
     ...(own !== undefined && { own }),
   });
+
+function cut(kind: Kind, document: Referred): Referred {
+  const { bulky } = projections[kind];
+  const own = document.own as Record<string, unknown>;
+  const whole = bulky && own[bulky.field];
+  if (!bulky || typeof whole !== 'string') return document;
+  return { ...document, own: { ...own, [bulky.field]: [...whole].slice(0, bulky.headMax).join('') } };
+}
 
 const applies = (stored: StoredDocument | undefined, { guard }: Write): boolean =>
   guard === null

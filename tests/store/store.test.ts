@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { MongoClient } from 'mongodb';
 import { mongoStore, pageSize } from '../../services/projector/materialize/mongo-store.ts';
+import { previewReadMax } from '../../services/projector/projections/preview.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import { ensureIndexes } from '../../shared/runtime/indexes.ts';
 import { emptyData, memoryStore } from '../simulation/memory-store.ts';
@@ -141,6 +142,21 @@ describe.each(['the real store', "the simulation's store"])('%s', (name) => {
       ['conv_f', 'f2'],
       ['conv_g', 'f3'],
     ]);
+  });
+
+  it('gives of a first child no more of its bulky field than may be shown', async () => {
+    const content = '😀'.repeat(300_000);
+    const [long, none] = [message('g1', 'conv_long', 1), message('g2', 'conv_none', 1)];
+    await given([
+      { ...long, own: { ...(long.own as object), content } },
+      { ...none, own: { ...(none.own as object), content: null } },
+    ]);
+    const firsts = await store.firsts('message', 'conversationId', 'org_1', ['conv_long', 'conv_none']);
+    expect(firsts.get('conv_long')?.own).toEqual({
+      ...{ id: 'g1', conversationId: 'conv_long' },
+      content: '😀'.repeat(previewReadMax),
+    });
+    expect(firsts.get('conv_none')?.own).toEqual({ id: 'g2', conversationId: 'conv_none', content: null });
   });
 
   it('finds the first children of many parents, some with long threads', async () => {

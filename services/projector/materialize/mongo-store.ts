@@ -21,8 +21,8 @@ export function mongoStore(database: Db): Store {
   const of = (kind: Kind) => collectionOf<StoredDocument>(database, kind);
   return {
     read: async (kind, ids) => {
-      const bulky = projections[kind].bulky;
-      const projection = bulky ? { [`own.${bulky}`]: 0 } : {};
+      const { bulky } = projections[kind];
+      const projection = bulky ? { [`own.${bulky.field}`]: 0 } : {};
       return of(kind)
         .find({ _id: { $in: ids } }, { projection, batchSize: ids.length + 1 })
         .toArray();
@@ -38,7 +38,10 @@ export function mongoStore(database: Db): Store {
     firsts: async (kind, parent, orgId, ids) => {
       const firstIds = await seekFirsts(of(kind), `own.${parent}`, orgId, ids);
       const found = await of(kind)
-        .find({ _id: { $in: [...firstIds.values()] } }, { projection: referred, batchSize: ids.length + 1 })
+        .aggregate<StoredDocument>(
+          [{ $match: { _id: { $in: [...firstIds.values()] } } }, { $project: referred }, ...cutBulky(kind)],
+          { batchSize: ids.length + 1 },
+        )
         .toArray();
       const byId = new Map(found.map((document) => [document._id, document]));
       const firsts = [...firstIds].map(([id, firstId]) => [id, byId.get(firstId)] as const);
@@ -64,6 +67,15 @@ export function mongoStore(database: Db): Store {
 }
 
 const referred = { orgId: 1, deletedAt: 1, lapsed: 1, own: 1 };
+
+/** Leaves of the bulky field what may be shown of it: threads may open with mails of a megabyte each. */
+function cutBulky(kind: Kind): object[] {
+  const { bulky } = projections[kind];
+  if (!bulky) return [];
+  const path = `$own.${bulky.field}`;
+  const head = { $substrCP: [path, 0, bulky.headMax] };
+  return [{ $set: { [path.slice(1)]: { $cond: [{ $eq: [{ $type: path }, 'string'] }, head, path] } } }];
+}
 
 /** Parents looked for in one index range, and the keys read of it at a time. */
 const seekParents = 100;

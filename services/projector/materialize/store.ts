@@ -42,7 +42,10 @@ export type Store = {
   refer: (kind: Kind, ids: string[]) => Promise<Referred[]>;
   /** Living entities of a kind that name one of `ids` under `parent`. */
   children: (kind: Kind, parent: string, orgIds: string[], ids: string[]) => Promise<Referred[]>;
-  /** The earliest of those, by `byCreated`, for each parent of one organization that has any. */
+  /**
+   * The earliest of those, by `byCreated`, for each parent of one organization that has any; with the head of
+   * its bulky field alone.
+   */
   firsts: (kind: Kind, parent: string, orgId: string, ids: string[]) => Promise<Map<string, Referred>>;
   /** Applies the writes in any order; gives the ids whose guard failed. */
   write: (kind: Kind, writes: Write[]) => Promise<Set<string>>;

@@ -79,8 +79,11 @@ export type Projection = {
   keptUntil: (own: never, joined: never) => Date | null;
   /** Deleted once, an entity never comes back. */
   deletionIsFinal: boolean;
-  /** A field of `own` that can be large and that no edge of this document reads. */
-  bulky?: string;
+  /**
+   * A field of `own` that can be large and that no edge of this document reads. Documents that show this one
+   * as their first child are given no more than its first `headMax` characters (code points).
+   */
+  bulky?: { field: string; headMax: number };
 };
 
 type Resolved<E extends Record<string, Typed<unknown>>> = {
@@ -96,7 +99,7 @@ export function define<K extends Kind, E extends Record<string, Typed<unknown>>,
     isPending?: (joined: J) => boolean;
     keptUntil?: (own: Own[K], joined: J) => Date | null;
     deletionIsFinal?: boolean;
-    bulky?: keyof Own[K] & string;
+    bulky?: { field: keyof Own[K] & string; headMax: number };
   },
 ): Projection {
   const { refers, document, bulky, deletionIsFinal = false } = projection;

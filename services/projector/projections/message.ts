@@ -1,6 +1,7 @@
 import type { Own } from '../../../shared/documents/resources.ts';
 import type { MessageJoined } from '../../../shared/documents/message.ts';
 import { belongsTo, define, one } from './define.ts';
+import { previewReadMax } from './preview.ts';
 
 type Author = NonNullable<MessageJoined['author']>;
 type AuthorType = NonNullable<Own['message']['author']>['type'];
@@ -9,7 +10,7 @@ const authorOf = (type: AuthorType) => (own: Own['message']) =>
   own.author?.type === type ? own.author.id : null;
 
 export const message = define('message', {
-  bulky: 'content',
+  bulky: { field: 'content', headMax: previewReadMax },
   refers: {
     conversation: belongsTo('conversation', 'conversationId'),
     contact: one<'contact', 'message', Author>('contact', authorOf('contact'), ({ name, email }) => ({

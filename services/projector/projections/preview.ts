@@ -1,6 +1,12 @@
 /** How many characters (code points) of the opening message a conversation shows. */
 export const previewLengthMax = 200;
 
+/** How many UTF-16 units behind the cut are read to find the end of the grapheme there. */
+const lookAhead = 64;
+
+/** No preview depends on what stands behind so many code points. */
+export const previewReadMax = 2 * previewLengthMax + lookAhead;
+
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
@@ -13,7 +19,7 @@ export function preview(content: string): string {
   const head = [...content.slice(0, 2 * previewLengthMax + 2)];
   if (head.length <= previewLengthMax) return content;
   const window = head.slice(0, previewLengthMax).join('');
-  const boundary = graphemes.segment(content.slice(0, window.length + 64)).containing(window.length);
+  const boundary = graphemes.segment(content.slice(0, window.length + lookAhead)).containing(window.length);
   const cut = boundary && boundary.index > 0 ? boundary.index : window.length;
   return `${content.slice(0, cut)}…`;
 }
