@@ -8,6 +8,8 @@ export const emptyData = (): Data => new Map(kinds.map((kind) => [kind, new Map<
 
 /** Dependents handed out at a time: one, so that a fan-out notes how far it has come at every step. */
 const pageSize = 1;
+/** Documents that one read gives, at most. */
+const readAtOnce = 2;
 
 /**
  * The engine's store in memory. `pause` is awaited before each step, within a bulk write before each of its
@@ -20,15 +22,22 @@ export function memoryStore(
   const of = (kind: Kind) => data.get(kind) ?? new Map<string, StoredDocument>();
   const parentOf = (document: StoredDocument, parent: string) =>
     (document.own as Record<string, string> | undefined)?.[parent];
+  const read = async (kind: Kind, ids: string[]) => {
+    await pause(`read ${kind} ${ids.join()}`);
+    return present(ids.map((id) => of(kind).get(id))).map((document) => {
+      const copy = structuredClone(document);
+      const { bulky } = projections[kind];
+      if (bulky && copy.own) delete (copy.own as Record<string, unknown>)[bulky.field];
+      return copy;
+    });
+  };
   return {
-    read: async (kind, ids) => {
-      await pause(`read ${kind} ${ids.join()}`);
-      return present(ids.map((id) => of(kind).get(id))).map((document) => {
-        const copy = structuredClone(document);
-        const { bulky } = projections[kind];
-        if (bulky && copy.own) delete (copy.own as Record<string, unknown>)[bulky.field];
-        return copy;
-      });
+    read,
+    readSome: async (kind, ids) => {
+      const found = (await read(kind, ids)).slice(0, readAtOnce);
+      const isThere = (id: string) => of(kind).has(id);
+      const rest = ids.filter((id) => isThere(id) && !found.some(({ _id }) => _id === id));
+      return { documents: found, rest };
     },
     refer: async (kind, ids) => {
       await pause(`refer to ${kind} ${ids.join()}`);

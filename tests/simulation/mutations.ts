@@ -13,8 +13,8 @@ export const mutations: Mutation[] = [
   {
     name: 'the last look is left out',
     file: settle,
-    find: 'open = [...lost, ...(await lastLook(options.store, kind, written, drafts))];',
-    replace: 'open = [...lost];',
+    find: 'open = [...rest, ...lost, ...(await lastLook(options.store, kind, written, drafts))];',
+    replace: 'open = [...rest, ...lost];',
   },
   {
     name: 'the last look comes before the write',
@@ -23,7 +23,7 @@ export const mutations: Mutation[] = [
     replace: `const early = await lastLook(options.store, kind, writes, drafts);
     const lost = await options.store.write(kind, writes);
     if (early) {
-      open = [...new Set([...lost, ...early])];
+      open = [...new Set([...rest, ...lost, ...early])];
       for (const { document } of writes) if (!lost.has(document._id)) settled.documents.set(document._id, document);
       continue;
     }`,
@@ -108,7 +108,7 @@ export const mutations: Mutation[] = [
   {
     name: 'a lost race is not run again',
     file: settle,
-    find: 'open = [...lost, ...(await',
-    replace: 'open = [...(await',
+    find: 'open = [...rest, ...lost, ...(await',
+    replace: 'open = [...rest, ...(await',
   },
 ];

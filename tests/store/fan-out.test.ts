@@ -48,9 +48,9 @@ describe('a fan-out', () => {
     const looked: string[] = [];
     const watched: Store = {
       ...store,
-      read: (kind, some) => {
+      readSome: (kind, some) => {
         if (kind === 'message') looked.push(...some);
-        return store.read(kind, some);
+        return store.readSome(kind, some);
       },
     };
     const checkpoint = () => {

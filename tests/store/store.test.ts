@@ -69,6 +69,29 @@ describe.each(['the real store', "the simulation's store"])('%s', (name) => {
     ]);
   });
 
+  it('reads in parts what is large together, and each of it', async () => {
+    const ids = Array.from({ length: 30 }, (_, index) => `l${index}`);
+    const title = 'x'.repeat(900_000);
+    const conversation = (id: string) => ({
+      ...message(id, 'conv_l', 1),
+      own: { id, ticketId: 'ti_1', title },
+    });
+    await store.write(
+      'conversation',
+      ids.map((id) => put(conversation(id))),
+    );
+    const found: string[] = [];
+    const sizes: number[] = [];
+    for (let open = [...ids, 'l30']; open.length > 0;) {
+      const { documents, rest } = await store.readSome('conversation', open);
+      sizes.push(documents.length);
+      found.push(...documents.map(({ _id }) => _id));
+      open = rest;
+    }
+    expect(Math.max(...sizes) * title.length).toBeLessThan(17 * 1024 * 1024);
+    expect(found.sort()).toEqual(ids.sort());
+  }, 60_000);
+
   it('refuses a new document whose id is taken, and applies the rest of the bulk', async () => {
     await given([message('b1', 'conv_b', 1)]);
     expect(await given([{ ...message('b1', 'conv_x', 1), version: 9 }, message('b2', 'conv_b', 2)])).toEqual(

@@ -20,12 +20,15 @@ const duplicateKey = 11_000;
 export function mongoStore(database: Db): Store {
   const of = (kind: Kind) => collectionOf<StoredDocument>(database, kind);
   return {
-    read: async (kind, ids) => {
-      const { bulky } = projections[kind];
-      const projection = bulky ? { [`own.${bulky.field}`]: 0 } : {};
-      return of(kind)
-        .find({ _id: { $in: ids } }, { projection, batchSize: ids.length + 1 })
-        .toArray();
+    read: async (kind, ids) => findWhole(of(kind), kind, ids).toArray(),
+    readSome: async (kind, ids) => {
+      await using cursor = findWhole(of(kind), kind, ids);
+      // One reply of the server, of 16 MB at most.
+      await cursor.hasNext();
+      const documents = cursor.readBufferedDocuments();
+      if (!cursor.id || cursor.id.isZero()) return { documents, rest: [] };
+      const found = new Set(documents.map(({ _id }) => _id));
+      return { documents, rest: ids.filter((id) => !found.has(id)) };
     },
     refer: async (kind, ids) =>
       of(kind)
@@ -64,6 +67,12 @@ export function mongoStore(database: Db): Store {
       if (operations.length > 0) await of(kind).bulkWrite(operations, { ordered: false });
     },
   };
+}
+
+function findWhole(collection: Collection<StoredDocument>, kind: Kind, ids: string[]) {
+  const { bulky } = projections[kind];
+  const projection = bulky ? { [`own.${bulky.field}`]: 0 } : {};
+  return collection.find({ _id: { $in: ids } }, { projection, batchSize: ids.length + 1 });
 }
 
 const referred = { orgId: 1, deletedAt: 1, lapsed: 1, own: 1 };

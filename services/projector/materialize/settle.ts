@@ -10,7 +10,7 @@ import type { Store, StoredDocument, Write } from './store.ts';
 
 export type SettleOptions = { store: Store; now: () => Date; tombstoneDays: number };
 
-/** What came of the documents: as they now stand, and the changes that the rules refused. */
+/** What came of the changes: their documents as they now stand, and the changes that the rules refused. */
 export type Settled = {
   documents: Map<string, StoredDocument>;
   rejections: { change: Change | Lapse; rejection: Rejection }[];
@@ -33,22 +33,26 @@ export async function settle(
   let open = ids;
   while (open.length > 0) {
     const rejections: Settled['rejections'] = [];
-    const drafts = await draft(options, kind, open, changes, rejections);
+    const { drafts, rest } = await draft(options, kind, open, changes, rejections);
     const joins = await joinAll(options.store, kind, drafts);
     const writes = drafts
       .map((item) => toWrite(options, kind, item, joins.get(item.id)))
       .filter((write) => write !== null);
     const lost = await options.store.write(kind, writes);
-    for (const { current } of drafts) if (current) settled.documents.set(current._id, current);
-    for (const { document } of writes)
-      if (!lost.has(document._id)) settled.documents.set(document._id, document);
+    const written = writes.filter(({ document }) => !lost.has(document._id));
+    const standing = [
+      ...drafts.flatMap(({ current }) => current ?? []),
+      ...written.map((one) => one.document),
+    ];
+    // Of a fan-out's documents nothing more is asked, and they may be large.
+    for (const document of standing)
+      if (changes.has(document._id)) settled.documents.set(document._id, document);
     // A change is refused by what is stored, which only gains: the refusal of the last round stands.
     settled.rejections = [
       ...settled.rejections.filter(({ change }) => !open.includes(change.id)),
       ...rejections,
     ];
-    const written = writes.filter(({ document }) => !lost.has(document._id));
-    open = [...lost, ...(await lastLook(options.store, kind, written, drafts))];
+    open = [...rest, ...lost, ...(await lastLook(options.store, kind, written, drafts))];
   }
   return settled;
 }
@@ -59,15 +63,18 @@ async function draft(
   ids: string[],
   changes: Map<string, (Change | Lapse)[]>,
   rejections: Settled['rejections'],
-): Promise<Draft[]> {
+): Promise<{ drafts: Draft[]; rest: string[] }> {
   const rules: EvolveRules = {
     deletionIsFinal: projections[kind].deletionIsFinal,
     now: now(),
     tombstoneDays,
   };
-  const stored = new Map((await store.read(kind, ids)).map((document) => [document._id, document]));
+  const { documents, rest } = await store.readSome(kind, ids);
+  const stored = new Map(documents.map((document) => [document._id, document]));
+  const later = new Set(rest);
   const drafts: Draft[] = [];
   for (const id of ids) {
+    if (later.has(id)) continue;
     const current = stored.get(id);
     let entity: Entity | null = current ?? null;
     let changed = false;
@@ -79,7 +86,7 @@ async function draft(
     }
     if (entity) drafts.push({ id, current, entity, changed });
   }
-  return drafts;
+  return { drafts, rest };
 }
 
 const isLiving = ({ entity }: Draft) =>

@@ -39,6 +39,8 @@ export type Mark = { id: string; revision: number; fanned: Record<string, string
 export type Store = {
   /** Documents by id, without their bulky field; ids that are not there are left out. */
   read: (kind: Kind, ids: string[]) => Promise<StoredDocument[]>;
+  /** The same, as far as bounded memory goes; `rest` has still to be read. At least one is read, if any is there. */
+  readSome: (kind: Kind, ids: string[]) => Promise<{ documents: StoredDocument[]; rest: string[] }>;
   refer: (kind: Kind, ids: string[]) => Promise<Referred[]>;
   /** Living entities of a kind that name one of `ids` under `parent`. */
   children: (kind: Kind, parent: string, orgIds: string[], ids: string[]) => Promise<Referred[]>;
