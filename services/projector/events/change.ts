@@ -46,6 +46,7 @@ export const rejectionReasons = [
   'key_mismatch',
   'bad_data',
   'wrong_organization',
+  'too_large',
 ] as const;
 
 /** Why a record was set aside; `detail` names fields and rules, never values. */

@@ -1,10 +1,11 @@
-import type { Kind, Position } from '../../../shared/documents/document.ts';
+import type { Kind } from '../../../shared/documents/document.ts';
 import { states } from '../../../shared/documents/resources.ts';
 import { decodeText } from './bytes.ts';
 import type { BusRecord, Change, Rejection } from './change.ts';
 import { readContent, type RawEvent } from './content-mode.ts';
 import { attributes, verbOf, type Attributes, type Verb } from './envelope.ts';
 import { describeFaults } from './faults.ts';
+import { sizeFault } from './own-size.ts';
 import { idOf } from './topics.ts';
 
 /** What a record means, or why it is set aside. */
@@ -32,7 +33,7 @@ function tombstone(kind: Kind, key: string, { position }: BusRecord): Parsed {
   return { change: { op: 'tombstone', id: id.data, time, position } };
 }
 
-function event(kind: Kind, key: string, { position }: BusRecord, raw: RawEvent): Parsed {
+function event(kind: Kind, key: string, record: BusRecord, raw: RawEvent): Parsed {
   const { type } = raw.attributes;
   const verb = typeof type === 'string' ? verbOf(kind, type) : null;
   if (!verb) {
@@ -42,7 +43,7 @@ function event(kind: Kind, key: string, { position }: BusRecord, raw: RawEvent):
   const envelope = attributes[kind].safeParse(raw.attributes);
   if (!envelope.success) return rejected('bad_envelope', describeFaults(envelope.error));
   if (envelope.data.subject !== key) return rejected('key_mismatch', 'subject: must equal the record key');
-  return change(kind, verb, envelope.data, raw, position);
+  return change(kind, verb, envelope.data, raw, record);
 }
 
 function change(
@@ -50,7 +51,7 @@ function change(
   verb: Verb,
   { subject: id, orgid: orgId, entityversion: version, time }: Attributes,
   raw: RawEvent,
-  position: Position,
+  { position, value }: BusRecord,
 ): Parsed {
   const known = { id, orgId, version, time: time ?? new Date(position.timestampMs), position };
   if (verb === 'deleted') return { change: { op: 'delete', ...known } };
@@ -59,5 +60,7 @@ function change(
   const own = states[kind].safeParse(data.value);
   if (!own.success) return rejected('bad_data', describeFaults(own.error, 'data'));
   if (own.data.id !== id) return rejected('key_mismatch', 'data.id: must equal the subject');
+  const oversize = sizeFault(value?.length ?? 0, own.data);
+  if (oversize) return rejected('too_large', oversize);
   return { change: { op: 'upsert', ...known, own: own.data } };
 }
