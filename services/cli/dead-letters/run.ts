@@ -47,7 +47,8 @@ function progress(done: number, total: number): void {
 
 async function confirm(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question(question);
+  // Ctrl-C and Ctrl-D reject the question: whoever breaks it off has not said yes.
+  const answer = await terminal.question(question).catch(() => '');
   terminal.close();
   return /^y(es)?$/i.test(answer.trim());
 }

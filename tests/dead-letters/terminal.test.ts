@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process';
+import { ensureActiveGeneration } from '../../shared/runtime/generation.ts';
+import { deadLettersOf } from '../../services/projector/dead-letters/dead-letters.ts';
+import { keepDeadLetters } from '../../services/projector/dead-letters/keep.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { tiedToParent } from '../../infra/stack/tied-to-parent.ts';
+import { createRig, type Rig } from '../support/projectors.ts';
+
+/** What keys send on a terminal. */
+const enter = '\r';
+const ctrlC = '\x03';
+const ctrlD = '\x04';
+
+describe('on a terminal', () => {
+  let rig: Rig;
+
+  beforeAll(async () => {
+    rig = await createRig(1);
+    await ensureActiveGeneration(rig.control);
+  }, 120_000);
+
+  afterAll(() => rig.close(), 60_000);
+
+  beforeEach(async () => {
+    const { control, producer, config } = rig;
+    const deps = { control, producer, prefix: config.TOPIC_PREFIX, generation: 1, now: () => new Date() };
+    const rejected = [1, 2].map((offset) => ({
+      record: {
+        key: Buffer.from('tag_1'),
+        value: Buffer.from('{'),
+        headers: {},
+        position: { partition: 0, offset, timestampMs: 1_700_000_000_000 },
+      },
+      rejection: { reason: 'not_json', detail: 'value: must be JSON' } as const,
+    }));
+    await keepDeadLetters(deps, topicOf('tag', config.TOPIC_PREFIX), rejected);
+  }, 60_000);
+
+  const letters = () => deadLettersOf(rig.control).countDocuments();
+
+  /** Runs the verb on a terminal of its own, pressing keys once it asks; gives all that stood there. */
+  const onTerminal = (words: string, keys = '') =>
+    new Promise<{ code: number | null; screen: string }>((resolve, reject) => {
+      const cli = `${process.execPath} services/cli/main.ts dead-letters ${words}`;
+      const [file = '', ...args] = [...tiedToParent(), 'script', '-qefc', cli, '/dev/null'];
+      const env = { PATH: process.env.PATH, TERM: 'dumb', SHELL: '/bin/sh', ...rig.environment };
+      const child = spawn(file, args, { env, stdio: ['pipe', 'pipe', 'inherit'] });
+      let screen = '';
+      let asked = false;
+      child.stdout.on('data', (chunk: Buffer) => {
+        screen += chunk.toString();
+        if (asked || !screen.includes('[y/N]')) return;
+        asked = true;
+        child.stdin.write(keys);
+      });
+      child.once('error', reject);
+      child.once('close', (code) => resolve({ code, screen }));
+    });
+
+  test.each([
+    ['y', `y${enter}`],
+    ['Yes', `Yes${enter}`],
+  ])(
+    'a purge asks with the number of letters, and deletes them on %s',
+    async (_, keys) => {
+      const { code, screen } = await onTerminal('purge --all', keys);
+      expect(screen).toContain('Delete 2 dead letters for good? They cannot be re-driven afterwards. [y/N] ');
+      expect(screen).toContain('2 dead letters deleted');
+      expect([code, await letters()]).toEqual([0, 0]);
+    },
+    60_000,
+  );
+
+  test.each([
+    ['no', `n${enter}`],
+    ['nothing', enter],
+    ['what only begins with yes', `yesterday${enter}`],
+    ['Ctrl-C', ctrlC],
+    ['Ctrl-D', ctrlD],
+  ])(
+    'a purge deletes nothing on %s, and exits 1',
+    async (_, keys) => {
+      const { code, screen } = await onTerminal('purge --all', keys);
+      expect(screen).toContain('nothing was deleted');
+      expect([code, await letters()]).toEqual([1, 2]);
+    },
+    60_000,
+  );
+
+  test('a purge does not ask where it is told --yes', async () => {
+    const { code, screen } = await onTerminal('purge --all --yes');
+    expect(screen).not.toContain('[y/N]');
+    expect([code, await letters()]).toEqual([0, 0]);
+  }, 60_000);
+
+  test('a re-drive does not ask, and says how far it is', async () => {
+    const { code, screen } = await onTerminal('redrive --all');
+    expect(screen).not.toContain('[y/N]');
+    expect(screen).toContain('2 of 2');
+    expect([code, await letters()]).toEqual([1, 2]);
+  }, 60_000);
+});
