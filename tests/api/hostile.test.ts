@@ -89,6 +89,7 @@ describe('more than a client may send', () => {
   it.each([
     ['a target of 1 MB', requestText(`/v1/tickets/${'x'.repeat(1_000_000)}`), lost('431')],
     ['a header of 1 MB', requestText('/v1/tickets', `X: ${'x'.repeat(1_000_000)}\r\n`), lost('431')],
+    ['5,000 headers', requestText('/v1/tickets', 'a:\r\n'.repeat(5_000)), ['431']],
     ['4,000 parameters', requestText(`/v1/tickets?${'a&'.repeat(4_000)}`), ['422']],
     ['an id of 7 KB', requestText(`/v1/tickets/ti_${'x'.repeat(7_000)}`), ['404', '422']],
     ['a cursor of 7 KB', requestText(`/v1/tickets?startingAfter=${'A'.repeat(7_000)}`), ['422']],
@@ -109,13 +110,6 @@ describe('more than a client may send', () => {
     socket.write(bytes);
     expect(statuses).toContain(statusOf(await answered));
     await expectAnswering(child);
-  });
-
-  it('none of many headers is left out', async () => {
-    const socket = await open(child, false);
-    const answered = untilClosed(socket);
-    socket.write(requestText('/v1/tickets', 'a:\r\n'.repeat(5_000)));
-    expect(statusOf(await answered)).toBe('200');
   });
 
   it('a body of 100 MB is not held', async () => {

@@ -72,8 +72,6 @@ export async function startServer(
     serve,
   );
   server.setTimeout(silenceTimeoutMs);
-  // Node would leave out those beyond 2,000 without a word; their length bounds them already.
-  server.maxHeadersCount = 0;
   server.maxConnections = connectionsMax;
   server.on('drop', () => connectionsRefused.inc());
   server.on('checkExpectation', serve);
