@@ -62,11 +62,22 @@ export async function goneAmong(
   const byKind = Map.groupBy(ids, (id) => kindOf(kind, id));
   const found = await Promise.all(
     [...byKind].map(async ([of, some]) => {
-      const gone = (await store.read(of, some)).filter(({ deletedAt }) => deletedAt);
+      const gone = await readGone(store, of, some);
       return gone.map((one) => goneAs(of, one, deletions.get(one._id) ?? []));
     }),
   );
   return found.flat();
+}
+
+/** The living are read too, and may be large: some at a time. */
+async function readGone(store: Store, kind: Kind, ids: string[]): Promise<StoredDocument[]> {
+  const gone: StoredDocument[] = [];
+  for (let open = ids; open.length > 0;) {
+    const { documents, rest } = await store.readSome(kind, open);
+    gone.push(...documents.filter(({ deletedAt }) => deletedAt));
+    open = rest;
+  }
+  return gone;
 }
 
 /**
