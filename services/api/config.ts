@@ -61,7 +61,7 @@ export const apiSettings = {
     .max(1_000_000)
     .default(500)
     .describe(
-      'Requests with a valid key under way at once, until their answers are taken; further ones are 503 `service_unavailable`',
+      'Requests with a valid key under way at once, until their answers are taken, a quarter of them for one organization; further ones are 503 `service_unavailable`',
     ),
   API_BASE_URL: webAddress
     .optional()

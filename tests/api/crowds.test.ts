@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import type { ClientHttp2Session } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ask, codeOf, eventually, writeCertificate } from './ask.ts';
 import { startChild, type Child } from './child.ts';
 import * as given from './given.ts';
-import { mongoUrl, startStore, type TestStore } from './harness.ts';
+import { mongoUrl, startStore, tokens, type TestStore } from './harness.ts';
 import { askUnread, expectAnswering, host, metricOf, open, openUnread, untilClosed } from './wire.ts';
 
 let store: TestStore;
@@ -93,18 +94,36 @@ describe('many clients that do nothing', () => {
     session.destroy();
   }, 30_000);
 
-  it('hold no more requests than configured: further ones are 503, and health is answered', async () => {
-    const small = await start({ API_REQUESTS_MAX: '5' });
-    const session = await openUnread(small);
-    const streams = Array.from({ length: 5 }, () => askUnread(session, '/v1/tickets'));
+  /** Has as many answers made for this key, and leaves them unread. */
+  const hold = async (session: ClientHttp2Session, count: number) => {
+    const streams = Array.from({ length: count }, () => askUnread(session, '/v1/tickets'));
     await Promise.all(streams.map((stream) => new Promise((resolve) => stream.once('response', resolve))));
-    const refused = await ask(small, '/v1/tickets');
-    expect([refused.status, codeOf(refused.text)]).toEqual([503, 'service_unavailable']);
-    expect(refused.headers['retry-after']).toBe('1');
-    expect((await ask(small, '/health')).status).toBe(200);
+  };
+  const other = { headers: { Authorization: `Bearer ${tokens.b}` } };
+  const expectRefused = ({ status, text, headers }: Awaited<ReturnType<typeof ask>>) => {
+    expect([status, codeOf(text)]).toEqual([503, 'service_unavailable']);
+    expect(headers['retry-after']).toBe('1');
+  };
+
+  it('hold no more requests of one organization than its share: others are served', async () => {
+    const small = await start({ API_REQUESTS_MAX: '8' });
+    const session = await openUnread(small);
+    await hold(session, 2);
+    expectRefused(await ask(small, '/v1/tickets'));
+    expect((await ask(small, '/v1/tickets', other)).status).toBe(200);
     expect(await metricOf(small, 'api_requests_refused_total')).toBe(1);
     expect(await metricOf(small, 'api_store_errors_total')).toBe(0);
     session.destroy();
     await eventually(async () => (await ask(small, '/v1/tickets')).status === 200);
+  }, 30_000);
+
+  it('hold no more requests than configured altogether, and health is answered', async () => {
+    const small = await start({ API_REQUESTS_MAX: '1' });
+    const session = await openUnread(small);
+    await hold(session, 1);
+    expectRefused(await ask(small, '/v1/tickets', other));
+    expect((await ask(small, '/health')).status).toBe(200);
+    session.destroy();
+    await eventually(async () => (await ask(small, '/v1/tickets', other)).status === 200);
   }, 30_000);
 });

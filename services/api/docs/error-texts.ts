@@ -166,10 +166,11 @@ export const errorTexts: Record<ErrorCode, ErrorText> = {
     remedy: 'Try again after a pause, a few times at most. If it stays, tell support the `Request-Id`.',
   },
   service_unavailable: {
-    meaning: 'The store behind the API cannot be reached, or does not answer in time. Nothing is lost.',
+    meaning: 'The store behind the API does not answer, or too many requests are under way. Nothing is lost.',
     causes: [
       'A restart, an update or an outage of the store.',
       'More load than the store can take at the moment.',
+      'Many requests of your organization at once whose answers are not read.',
     ],
     remedy:
       'Wait for as many seconds as `Retry-After` says and send the request again; a walk goes on from the same cursor.',

@@ -5,11 +5,14 @@ import { ApiError } from './api-error.ts';
 import type { Step } from './request-state.ts';
 
 const retryAfterSeconds = 1;
+/** Of all requests under way, the share that one organization may have. */
+const organizationShare = 1 / 4;
 
 /**
  * Bounds the requests of all clients that are being read and answered, with what each of them holds: a page, or
  * a cursor of the store. One is under way until its client has taken the answer; beyond the bound it is 503.
- * It stands behind the key and its rate limit, so that those who have no key cannot use it up.
+ * It stands behind the key and its rate limit, so that those who have no key cannot use it up, and no
+ * organization can use it up for the others.
  */
 export function admission({
   requestsMax,
@@ -18,20 +21,30 @@ export function admission({
   requestsMax: number;
   requestsRefused: Counter;
 }): Step {
+  const ownMax = Math.max(1, Math.floor(requestsMax * organizationShare));
+  const own = new Map<string, number>();
   let underWay = 0;
+  const count = (orgId: string, by: 1 | -1) => {
+    underWay += by;
+    const left = (own.get(orgId) ?? 0) + by;
+    if (left > 0) own.set(orgId, left);
+    else own.delete(orgId);
+  };
   return (context, next) => {
-    if (underWay >= requestsMax) {
+    const { orgId = '' } = context.state.caller ?? {};
+    if (underWay >= requestsMax || (own.get(orgId) ?? 0) >= ownMax) {
       requestsRefused.inc();
       throw new ApiError('service_unavailable', {
-        message: 'More requests are under way than can be served at once; try again shortly.',
+        message:
+          'More requests are under way than are served at once; take the answers, and try again shortly.',
         headers: { 'Retry-After': String(retryAfterSeconds) },
       });
     }
     const response = context.res as ServerResponse | Http2ServerResponse;
     // The client has left meanwhile, and its end has been announced already.
     if ('stream' in response ? response.stream.destroyed : response.closed) return undefined;
-    underWay += 1;
-    response.once('close', () => (underWay -= 1));
+    count(orgId, 1);
+    response.once('close', () => count(orgId, -1));
     return next();
   };
 }

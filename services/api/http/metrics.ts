@@ -29,7 +29,7 @@ export function createMetrics() {
     }),
     requestsRefused: new Counter({
       name: 'api_requests_refused_total',
-      help: 'Requests answered with 503, as `API_REQUESTS_MAX` were under way',
+      help: 'Requests answered with 503, as `API_REQUESTS_MAX`, or the share of their organization, were under way',
       registers,
     }),
     connectionsRefused: new Counter({
