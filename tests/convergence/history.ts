@@ -90,7 +90,8 @@ type Choices = { random: Random; some: (of: Kind) => string };
 function stateOf({ random, some }: Choices, kind: Kind, id: string, time: Date): Record<string, unknown> {
   const several = (of: Kind) => Array.from({ length: random.int(4) }, () => some(of));
   const maybe = <T>(value: T): T | null => (random.chance(0.7) ? value : null);
-  const name = `${kind} ${random.int(1_000)}`;
+  // Few names, so that some come back: what was shown meanwhile must not.
+  const name = `${kind} ${random.int(3)}`;
   const createdAt = new Date(Date.UTC(2026, 0, 1) + random.int(50) * 1_000).toISOString();
   const common = { id, createdAt, updatedAt: time.toISOString() };
   switch (kind) {

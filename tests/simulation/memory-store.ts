@@ -122,6 +122,7 @@ function written(stored: StoredDocument | undefined, { op, document }: Write): S
   const given = structuredClone(document);
   if (op === 'put' || !stored) return given;
   const { joined, refs = [], at, cut, pending, keptUntil, revision } = given;
+  if (op === 'fence') return { ...stored, revision };
   const { pending: _pending, keptUntil: _keptUntil, ...rest } = stored;
   const flags = { ...(pending && { pending }), ...(keptUntil && { keptUntil }) };
   return { ...rest, joined, refs, at, revision, ...(cut && { cut }), ...flags };

@@ -12,7 +12,7 @@ import { projections } from '../projections/projections.ts';
 import type { Store, StoredDocument, Write } from './store.ts';
 
 /** How many ids of dependents are read at a time, of 768 bytes at most; bounds what a fan-out holds of them. */
-export const pageSize = 10_000;
+export const pageSize = 2_000;
 
 const duplicateKey = 11_000;
 
@@ -171,6 +171,7 @@ function operation({ op, document, guard }: Write): AnyBulkWriteOperation<Stored
     return { replaceOne: { filter, replacement, upsert: true } };
   }
   const { joined, refs = [], at, cut, pending, keptUntil, revision } = document;
+  if (op === 'fence') return { updateOne: { filter, update: { $set: { revision } }, upsert: true } };
   const flags = { ...(pending && { pending }), ...(keptUntil && { keptUntil }) };
   const absent = {
     ...(pending ? {} : { pending: '' as const }),

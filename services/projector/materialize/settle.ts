@@ -36,7 +36,7 @@ export async function settle(
     const { drafts, rest } = await draft(options, kind, open, changes, rejections);
     const joins = await joinAll(options.store, kind, drafts);
     const writes = drafts
-      .map((item) => toWrite(options, kind, item, joins.get(item.id)))
+      .map((item) => toWrite(options, kind, item, joins.get(item.id), !changes.has(item.id)))
       .filter((write) => write !== null);
     const lost = await options.store.write(kind, writes);
     const written = writes.filter(({ document }) => !lost.has(document._id));
@@ -99,8 +99,18 @@ const joinAll = async (store: Store, kind: Kind, drafts: Draft[]): Promise<Map<s
   return targets.length > 0 ? resolve(store, kind, targets) : new Map<string, Joined>();
 };
 
-/** The write that a draft needs; null where the stored document already says all of it. */
-function toWrite(options: SettleOptions, kind: Kind, item: Draft, join: Joined | undefined): Write | null {
+/**
+ * The write that a draft needs; null where the stored document already says all of it. One that is visited for
+ * what it refers to is fenced even then: a write that was built on an older state of that may be under way, by
+ * a worker which does not live to look again, and must not come after the visit that would have mended it.
+ */
+function toWrite(
+  options: SettleOptions,
+  kind: Kind,
+  item: Draft,
+  join: Joined | undefined,
+  isVisit: boolean,
+): Write | null {
   const { id, current, changed } = item;
   const revision = (current?.revision ?? 0) + 1;
   const guard = current ? { revision: current.revision, orgId: current.orgId } : null;
@@ -115,7 +125,7 @@ function toWrite(options: SettleOptions, kind: Kind, item: Draft, join: Joined |
   if (current && guard && entity.own === current.own) {
     // The own state stays as stored, so it is not written again: what was read lacks its bulky field.
     const same = isDeepStrictEqual(current.joined, joined) && isDeepStrictEqual(current.refs, refs);
-    if (!changed && same) return null;
+    if (!changed && same) return isVisit ? { op: 'fence', document: { ...current, revision }, guard } : null;
     const { pending: _pending, keptUntil: _keptUntil, ...rest } = current;
     const { at, cut } = entity;
     const document = { ...rest, at, ...(cut && { cut }), joined, refs, ...derived, revision };
@@ -162,7 +172,7 @@ function buried(
 /**
  * Reads the references of what was just written once more. A document that is new, or refers to something
  * new, may have been missed by the fan-out of a change that came between the first read and the write; one
- * whose references were there before cannot, since that fan-out finds it.
+ * whose references were there before cannot, since that fan-out finds it, and writes it whatever it finds.
  */
 async function lastLook(store: Store, kind: Kind, writes: Write[], drafts: Draft[]): Promise<string[]> {
   const before = new Map(drafts.map(({ id, current }) => [id, current?.refs]));

@@ -23,11 +23,12 @@ export type Guard = { revision: number; orgId: string | null };
 
 /**
  * A guarded write: it applies only to what it was built on (null: nothing stored). `put` is the whole
- * document; `join` sets what was joined (and `at`, `cut`) and leaves the own state as it is.
+ * document; `join` sets what was joined (and `at`, `cut`) and leaves the own state as it is; `fence` sets the
+ * revision alone, so that no other write built on what was there applies any more.
  */
 export type Write =
   | { op: 'put'; document: StoredDocument; guard: Guard | null }
-  | { op: 'join'; document: StoredDocument; guard: Guard };
+  | { op: 'join' | 'fence'; document: StoredDocument; guard: Guard };
 
 /** What an entity's dependents have been shown, and how far a fan-out that goes on has come. */
 export type Mark = { id: string; revision: number; fanned: Record<string, string>; reached?: Place };
