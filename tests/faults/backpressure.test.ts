@@ -9,7 +9,7 @@ import type { Service } from '../support/service.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { createFleet, eventually, type Fleet } from './fleet.ts';
 
-/** `FAN_OUT=200000 npm run test:faults -- tests/faults/backpressure` prints what the largest one does. */
+/** `FAN_OUT=200000 npm test -- tests/faults/backpressure` prints what the largest one does. */
 const dependents = Number(process.env.FAN_OUT ?? 10_000);
 /** The heap that a projector is given, in megabytes: one that needed more would end. */
 const heap = { NODE_OPTIONS: '--max-old-space-size=128' };
