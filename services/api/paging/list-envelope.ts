@@ -8,8 +8,13 @@ export const listSchema = <T extends z.ZodType>(id: string, item: T) =>
   z
     .strictObject({
       object: z.literal('list').describe('Always `list`.'),
-      data: z.array(item).max(pageSizeMax).describe('The items of the page, in the order of the list.'),
-      hasMore: z.boolean().describe('Whether more pages follow.'),
+      data: z
+        .array(item)
+        .max(pageSizeMax)
+        .describe(
+          'The items of the page, in the order of the list; fewer than `limit` where they are large.',
+        ),
+      hasMore: z.boolean().describe('Whether more pages follow, however many items there are on this one.'),
       nextCursor: z
         .string()
         .nullable()

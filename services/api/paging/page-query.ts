@@ -25,10 +25,17 @@ export const pageCursor = <T extends Document>(
 ) =>
   database
     .collection(resources[kind].collection)
-    .find(filter, { sort, hint, limit: limit + 1, maxTimeMS: readTimeoutMs, signal: readDeadline() })
+    .find(filter, {
+      ...{ sort, hint, limit: limit + 1, batchSize: limit + 2 },
+      ...{ maxTimeMS: readTimeoutMs, signal: readDeadline() },
+    })
     .project<T>(projection);
 
+/** Reads one reply of the store, which is 16 MB at most: a page of so large items ends there, and others follow. */
 export async function readPage<T extends Document>(database: Db, query: PageQuery): Promise<Page<T>> {
-  const found = await pageCursor<T>(database, query).toArray();
-  return { items: found.slice(0, query.limit), hasMore: found.length > query.limit };
+  await using cursor = pageCursor<T>(database, query);
+  await cursor.hasNext();
+  const found = cursor.readBufferedDocuments();
+  const isCut = cursor.id !== undefined && !cursor.id.isZero();
+  return { items: found.slice(0, query.limit), hasMore: isCut || found.length > query.limit };
 }

@@ -252,9 +252,9 @@ export interface components {
         };
         /** @description One page of a list. */
         ChannelList: {
-            /** @description The items of the page, in the order of the list. */
+            /** @description The items of the page, in the order of the list; fewer than `limit` where they are large. */
             data: components["schemas"]["ChannelItem"][];
-            /** @description Whether more pages follow. */
+            /** @description Whether more pages follow, however many items there are on this one. */
             hasMore: boolean;
             /** @description Opaque cursor to pass as `startingAfter` for the next page; null on the last page. */
             nextCursor: string | null;
@@ -1081,9 +1081,9 @@ export interface components {
         };
         /** @description One page of a list. */
         MessageList: {
-            /** @description The items of the page, in the order of the list. */
+            /** @description The items of the page, in the order of the list; fewer than `limit` where they are large. */
             data: components["schemas"]["Message"][];
-            /** @description Whether more pages follow. */
+            /** @description Whether more pages follow, however many items there are on this one. */
             hasMore: boolean;
             /** @description Opaque cursor to pass as `startingAfter` for the next page; null on the last page. */
             nextCursor: string | null;
@@ -1175,9 +1175,9 @@ export interface components {
         };
         /** @description One page of a list. */
         QaList: {
-            /** @description The items of the page, in the order of the list. */
+            /** @description The items of the page, in the order of the list; fewer than `limit` where they are large. */
             data: components["schemas"]["Qa"][];
-            /** @description Whether more pages follow. */
+            /** @description Whether more pages follow, however many items there are on this one. */
             hasMore: boolean;
             /** @description Opaque cursor to pass as `startingAfter` for the next page; null on the last page. */
             nextCursor: string | null;
@@ -1384,9 +1384,9 @@ export interface components {
         };
         /** @description One page of a list. */
         TicketList: {
-            /** @description The items of the page, in the order of the list. */
+            /** @description The items of the page, in the order of the list; fewer than `limit` where they are large. */
             data: components["schemas"]["TicketItem"][];
-            /** @description Whether more pages follow. */
+            /** @description Whether more pages follow, however many items there are on this one. */
             hasMore: boolean;
             /** @description Opaque cursor to pass as `startingAfter` for the next page; null on the last page. */
             nextCursor: string | null;

@@ -20,8 +20,11 @@ const thePage = html`<h2>The page</h2>
     ['Field', 'Meaning'],
     [
       row('object', 'Always `list`.'),
-      row('data', 'The items of the page, at most `limit`: 20 unless told, 100 at most.'),
-      row('hasMore', 'Whether pages follow.'),
+      row(
+        'data',
+        'The items of the page, at most `limit`: 20 unless told, 100 at most; fewer where they are large.',
+      ),
+      row('hasMore', 'Whether pages follow; this alone tells, not the number of items.'),
       row('nextCursor', 'Where the next page begins; `null` on the last one.'),
       row('url', 'The path of the list.'),
     ],

@@ -1,0 +1,39 @@
+import * as given from './given.ts';
+import { startApi, startStore, type TestApi, type TestStore } from './harness.ts';
+
+const count = 40;
+const content = 'x'.repeat(900_000);
+const ids = Array.from({ length: count }, (_, index) => `msg_${String(index).padStart(3, '0')}`);
+
+let store: TestStore;
+let api: TestApi;
+
+beforeAll(async () => {
+  store = await startStore();
+  await given.store(store.database, 'conversation', [given.conversation({ id: 'conv_1' })]);
+  for (const id of ids) await given.store(store.database, 'message', [given.message({ id, content })]);
+  api = await startApi(store);
+}, 120_000);
+
+afterAll(async () => {
+  await api.close();
+  await store.close();
+});
+
+type List = { data: { id: string }[]; hasMore: boolean; nextCursor: string | null };
+
+it('a page of large items ends early, and the walk goes on to each of them', async () => {
+  const pages: List[] = [];
+  let after = '';
+  do {
+    const answer = await api.get(`/v1/conversations/conv_1/messages?limit=100${after}`);
+    expect(answer.status).toBe(200);
+    expect(answer.text.length).toBeLessThan(17 * 1024 * 1024);
+    const page = answer.json() as List;
+    pages.push(page);
+    after = `&startingAfter=${page.nextCursor}`;
+  } while (pages.at(-1)?.hasMore);
+  expect(pages.length).toBeGreaterThan(2);
+  expect(pages.at(-1)?.nextCursor).toBeNull();
+  expect(pages.flatMap(({ data }) => data.map(({ id }) => id))).toEqual(ids);
+}, 60_000);
