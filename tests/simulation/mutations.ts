@@ -44,20 +44,16 @@ export const mutations: Mutation[] = [
   {
     name: 'dependents are told before the entity is written',
     file: engine,
-    find: `const { documents, rejections } = await settle(
-      options,
-      kind,
-      ids.slice(start, start + settleChunk),
-      byId,
-    );
+    find: `const { documents, rejections } = await settle(options, kind, some, byId);
     refused.push(...rejections);
-    await fanOut(options, kind, [...documents.values()]);`,
+    const passed = some.flatMap((id) => passedStates(byId.get(id) ?? [], documents.get(id)));
+    await fanOut(options, kind, [...documents.values()], passed);`,
     replace: `const before = ids.map((id) => {
       const orgId = byId.get(id)?.find((one) => one.op !== 'tombstone')?.orgId ?? null;
       return { _id: id, orgId, own: byId.get(id)?.findLast((one) => one.op === 'upsert')?.own };
     });
-    await fanOut(options, kind, before as never);
-    const { rejections } = await settle(options, kind, ids.slice(start, start + settleChunk), byId);
+    await fanOut(options, kind, before as never, []);
+    const { rejections } = await settle(options, kind, some, byId);
     refused.push(...rejections);`,
   },
   {

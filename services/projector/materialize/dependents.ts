@@ -47,11 +47,27 @@ function addTo(plan: Plan, { edge, name }: Incoming, kind: Kind, entity: StoredD
 }
 
 /**
+ * The parents that states which have passed name. A worker that lost its partition may have seen such a state
+ * while it stood, and have a write under way on the parent: nothing in the store leads there any more.
+ */
+export function formerParents(kind: Kind, from: Kind, passed: object[]): string[] {
+  const fields = incomingEdges(kind).flatMap((one) =>
+    one.from === from && (one.edge.type === 'children' || one.edge.type === 'first') ? [one.edge.parent] : [],
+  );
+  return [
+    ...new Set(passed.flatMap((own) => fields.map((field) => (own as Record<string, string>)[field] ?? ''))),
+  ];
+}
+
+/**
  * Of the parents named, those that these children can concern. A document that shows the first of its
- * children only is not touched by one that comes after the first it shows.
+ * children only is not touched by one that comes after the first it shows, while that stands as it is shown:
+ * whoever removes it then looks for the next one after this, and finds these; one who removed it before may
+ * not have, and may die before the last look.
  */
 export async function parentsConcerned(
   store: Store,
+  kind: Kind,
   from: Kind,
   { parents, first }: Plan,
   entities: StoredDocument[],
@@ -64,11 +80,22 @@ export async function parentsConcerned(
     const known = earliest.get(parent);
     if (known === undefined || byCreated < known) earliest.set(parent, byCreated);
   }
-  const documents = await store.read(from, [...parents]);
-  return documents
-    .filter(({ _id, joined }) => {
-      const shown = (joined as Record<string, { byCreated: string } | null> | undefined)?.[first.name];
-      return !shown || (earliest.get(_id) ?? '') <= shown.byCreated;
-    })
+  const seen = (await store.read(from, [...parents])).map(({ _id, orgId, joined }) => {
+    const shown = (joined as Record<string, First | null> | undefined)?.[first.name];
+    const isLater = shown && (earliest.get(_id) ?? '') > shown.byCreated;
+    return { _id, orgId, before: isLater ? shown : null };
+  });
+  const shownIds = new Set(seen.flatMap(({ before }) => before?.id ?? []));
+  const children = shownIds.size > 0 ? await store.read(kind, [...shownIds]) : [];
+  const standing = new Map(children.map((child) => [child._id, child]));
+  const stands = (parent: string, orgId: string | null, { id, byCreated }: First) => {
+    const found = standing.get(id);
+    const names = (found?.own as Record<string, string> | undefined)?.[first.parent];
+    return names === parent && found?.orgId === orgId && found.byCreated === byCreated;
+  };
+  return seen
+    .filter(({ _id, orgId, before }) => !before || !stands(_id, orgId, before))
     .map(({ _id }) => _id);
 }
+
+type First = { id: string; byCreated: string };

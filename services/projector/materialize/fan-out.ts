@@ -1,5 +1,5 @@
 import type { Kind } from '../../../shared/documents/document.ts';
-import { dependentKinds, parentsConcerned, planOf, type Plan } from './dependents.ts';
+import { dependentKinds, formerParents, parentsConcerned, planOf, type Plan } from './dependents.ts';
 import { faces, untold } from './faces.ts';
 import { settle, type SettleOptions } from './settle.ts';
 import type { Place, Store, StoredDocument } from './store.ts';
@@ -14,9 +14,10 @@ export const settleChunk = 500;
 
 /**
  * Brings up to date every document that shows one of these entities, or should: those that refer to it (also
- * a parent that it has left), and the parent that its own state names. Reads a page of ids at a time and
- * settles it in chunks. What dependents have been shown is noted at the end, so a repetition of a finished
- * fan-out costs nothing; how far it has come is noted after each page, so that it goes on there after a crash.
+ * a parent that it has left), and the parent that its own state names, or one of the states that have passed.
+ * Reads a page of ids at a time and settles it in chunks. What dependents have been shown is noted at the end,
+ * so a repetition of a finished fan-out costs nothing; how far it has come is noted after each page, so that
+ * it goes on there after a crash.
  *
  * What lies before that place is not looked for again, and none is lost by it. The entity was written before
  * the first page was read, so whatever was there has been settled with it since. What came to refer to it
@@ -24,17 +25,25 @@ export const settleChunk = 500;
  * The place belongs to the state that was written: a write of another state leaves it out, and it is noted on
  * that revision alone.
  */
-export async function fanOut(options: FanOutOptions, kind: Kind, entities: StoredDocument[]): Promise<void> {
+export async function fanOut(
+  options: FanOutOptions,
+  kind: Kind,
+  entities: StoredDocument[],
+  passed: object[],
+): Promise<void> {
   const told = new Set<Kind>();
   for (const from of dependentKinds(kind)) {
     const open = entities.filter(({ fanned, own }) =>
       untold(kind, fanned, own).some((edge) => edge.from === from),
     );
+    const former = formerParents(kind, from, passed);
+    await settleAll(options, from, former);
     for (const [after, some] of Map.groupBy(open, (entity) => placeIn(entity, from))) {
       const plan = planOf(kind, from, some);
-      const parents = await parentsConcerned(options.store, from, plan, some);
+      for (const parent of former) plan.parents.delete(parent);
+      const parents = await parentsConcerned(options.store, kind, from, plan, some);
       await settleAll(options, from, parents);
-      await tell(options, from, plan, { seen: new Set(parents), after }, (reached) =>
+      await tell(options, from, plan, { seen: new Set([...former, ...parents]), after }, (reached) =>
         note(options.store, kind, some, told, reached),
       );
     }
