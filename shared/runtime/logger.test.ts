@@ -1,4 +1,4 @@
-import { scrubbed } from './logger.ts';
+import { loggedError, scrubbed } from './logger.ts';
 
 describe('a log line', () => {
   it.each([
@@ -14,5 +14,31 @@ describe('a log line', () => {
     ],
   ])('%s is written as %s', (line, expected) => {
     expect(scrubbed(line)).toBe(expected);
+  });
+});
+
+describe('an error in a log line', () => {
+  test('shows none of the documents that a refused bulk write carried, and all the codes', () => {
+    const op = { u: { $set: { joined: { requester: { name: 'Tariq Hansen' } } } } };
+    const writeErrors = [11_000, 40, 11_000].map((code) => ({ code, op }));
+    const error = Object.assign(new Error('duplicate key'), {
+      code: 11_000,
+      writeErrors,
+      errorResponse: { writeErrors },
+    });
+    expect(JSON.stringify(loggedError(error))).not.toContain('Tariq');
+    expect(loggedError(error)).toMatchObject({
+      type: 'Error',
+      message: 'duplicate key',
+      code: 11_000,
+      refused: { 11000: 2, 40: 1 },
+    });
+  });
+
+  test('names each of several attempts to connect', () => {
+    const error = new AggregateError([new Error('connect ECONNREFUSED ::1'), new Error('timed out')]);
+    expect(loggedError(error)).toMatchObject({
+      errors: [{ message: 'connect ECONNREFUSED ::1' }, { message: 'timed out' }],
+    });
   });
 });

@@ -10,6 +10,26 @@ const secrets =
 export const scrubbed = (line: string): string => line.replace(secrets, '[redacted]');
 
 /**
+ * What a log line says of an error. Its other fields are left out: a driver puts what it was sent into them,
+ * which are whole documents of customers. Of a bulk write that failed in parts, how many failed with which code.
+ */
+export function loggedError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { type, message, stack } = stdSerializers.err(error);
+  const { code, writeErrors = [] } = error as { code?: unknown; writeErrors?: unknown };
+  const refused: Record<string, number> = {};
+  for (const one of [writeErrors].flat() as { code: number }[]) {
+    refused[one.code] = (refused[one.code] ?? 0) + 1;
+  }
+  return {
+    ...{ type, message, stack },
+    ...(typeof code === 'number' || typeof code === 'string' ? { code } : {}),
+    ...(Object.keys(refused).length > 0 ? { refused } : {}),
+    ...(error instanceof AggregateError ? { errors: error.errors.map(loggedError) } : {}),
+  };
+}
+
+/**
  * A JSON logger on stdout. Messages name ids and positions, never contents; what could carry a secret or
  * personal data by accident is censored by path.
  */
@@ -19,7 +39,7 @@ export const createLogger = (service: string, level: string): Logger =>
     base: { service },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label) => ({ level: label }) },
-    serializers: { error: stdSerializers.err },
+    serializers: { error: loggedError },
     hooks: { streamWrite: scrubbed },
     redact: {
       paths: [
