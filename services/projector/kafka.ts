@@ -1,4 +1,4 @@
-import { Kafka, logLevel, type KafkaConfig, type SASLOptions } from 'kafkajs';
+import { Kafka, logLevel, type KafkaConfig, type LogEntry, type SASLOptions } from 'kafkajs';
 import type { z } from 'zod';
 import type { kafkaSettings } from '../../shared/runtime/settings.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
@@ -23,12 +23,25 @@ export function createKafka(settings: KafkaSettings, logger: Logger): Kafka {
     logLevel: logLevel.WARN,
     logCreator: () => (entry) => {
       const { message, timestamp, logger: _kafkajs, ...fields } = entry.log;
-      const level =
-        entry.level === logLevel.ERROR ? 'error' : entry.level === logLevel.WARN ? 'warn' : 'debug';
-      logger[level]({ kafka: entry.namespace, ...fields }, message);
+      logger[levelOf(entry)]({ kafka: entry.namespace, ...fields }, message);
     },
   };
   return new Kafka(config);
+}
+
+/**
+ * What brokers answer while a group finds its members, at each start, stop or loss of a projector: to every
+ * heartbeat and commit of a partition's, a line each. The client's own lines say that it joins again.
+ */
+const groupAnswers = [
+  'The group is rebalancing, so a rejoin is needed',
+  'The group coordinator is not available',
+  "The coordinator is loading and hence can't process requests for this group",
+];
+
+export function levelOf({ namespace, level, log }: LogEntry): 'error' | 'warn' | 'debug' {
+  if (namespace === 'Connection' && groupAnswers.includes(String(log.error))) return 'debug';
+  return level === logLevel.ERROR ? 'error' : level === logLevel.WARN ? 'warn' : 'debug';
 }
 
 function saslOptions(settings: KafkaSettings): SASLOptions | null {
