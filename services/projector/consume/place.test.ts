@@ -25,7 +25,7 @@ const last = (look: () => Error | null, times: number) =>
 
 describe('the watch for gaps', () => {
   it.each([
-    ['the log begins behind it', 6, 9, /the records from offset 5 to 6 are gone/],
+    ['the log begins behind it', 6, 9, /the records from offset 5 to 5 are gone/],
     ['the log ends before it', 0, 4, /applied the log up to 5, but it ends at 4/],
   ])('finds that %s, once it stays so', (_, low, end, message) => {
     const { look } = given(5);

@@ -14,9 +14,10 @@ export class LogGap extends Error {
  */
 export const gapSightings = 5;
 
-const logGap = (key: string, from: number, to: number) =>
+/** `low` is the first record that is still there. */
+const logGap = (key: string, from: number, low: number) =>
   new LogGap(
-    `${key}: the records from offset ${from} to ${to} are gone from the log (retention or deletion) and ` +
+    `${key}: the records from offset ${from} to ${low - 1} are gone from the log (retention or deletion) and ` +
       'were not applied. Documents may be out of date: restore the records, or rebuild the read model into ' +
       'an empty database (DATABASE_NAME) with a new CONSUMER_GROUP',
   );
