@@ -199,6 +199,8 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
     expect(await deadLettersOf(rig.control).countDocuments()).toBe(all - 2);
     expect((await cli('purge', '--all', '--yes')).text).toContain(`${all - 2} dead letters deleted`);
     expect((await cli('list')).text).toBe('no dead letters');
+    const gone = await cli('purge', `${topic('tag')}/7/52`, '--yes');
+    expect(gone).toMatchObject({ code: 1, text: '0 dead letters deleted; 1 of the ids given is not there' });
   }, 60_000);
 
   test('wrong words are answered with what is wrong, and what is not there with exit code 1', async () => {

@@ -23,7 +23,12 @@ export async function purgeLetters(
   let purged = 0;
   for await (const stubs of selected(deps, selection)) purged += await removeLetters(deps.control, stubs);
   const topic = deadLetterTopic(deps.prefix);
-  const text = `${purged} dead letters deleted; copies on ${topic} stay until the topic's retention ends them\n`;
-  const isShort = 'ids' in selection && purged < selection.ids.length;
-  return { text: json ? asJson({ purged }) : text, exitCode: isShort ? 1 : 0 };
+  const missing = 'ids' in selection ? selection.ids.length - purged : 0;
+  const text = [
+    `${purged} dead letter${purged === 1 ? '' : 's'} deleted`,
+    purged > 0 ? `; copies on ${topic} stay until the topic's retention ends them` : '',
+    missing > 0 ? `; ${missing} of the ids given ${missing === 1 ? 'is' : 'are'} not there` : '',
+    '\n',
+  ].join('');
+  return { text: json ? asJson({ purged }) : text, exitCode: missing > 0 ? 1 : 0 };
 }
