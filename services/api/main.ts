@@ -2,7 +2,7 @@ import { startAdminServer } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { activeGeneration, watermark } from '../../shared/runtime/generation.ts';
 import { missingIndexes } from '../../shared/runtime/indexes.ts';
-import { onShutdown, type Closer } from '../../shared/runtime/lifecycle.ts';
+import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/runtime/mongo.ts';
 import { createApp } from './app.ts';
@@ -67,14 +67,17 @@ const app = createApp({
   trace,
   logger,
 });
-const web = await startServer(
-  { listener: app.callback(), logger, docs, trace, ...metrics },
-  {
-    host: config.API_HOST,
-    port: config.API_PORT,
-    credentials: certificate?.pair ?? null,
-    connectionsMax: config.API_CONNECTIONS_MAX,
-  },
+const web = await startedOrExit(
+  logger,
+  startServer(
+    { listener: app.callback(), logger, docs, trace, ...metrics },
+    {
+      host: config.API_HOST,
+      port: config.API_PORT,
+      credentials: certificate?.pair ?? null,
+      connectionsMax: config.API_CONNECTIONS_MAX,
+    },
+  ),
 );
 const watch =
   certificate && watchCertificate({ logger, use: web.useCertificate }, certificate.files, certificate.pair);
@@ -100,7 +103,7 @@ if (config.ADMIN_PORT !== undefined) {
     ready: readiness.reason,
     metrics: metrics.registry,
   };
-  const admin = await startAdminServer(options);
+  const admin = await startedOrExit(logger, startAdminServer(options));
   logger.info({ port: admin.port }, 'admin listening');
 }
 

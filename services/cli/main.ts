@@ -59,7 +59,7 @@ async function withBus<T>(use: (bus: Bus) => Promise<T>): Promise<T> {
   const config = busConfig();
   const admin = createKafka(config, createLogger('cli', config.LOG_LEVEL)).admin();
   try {
-    await admin.connect();
+    await reached('Kafka (KAFKA_BROKERS)', admin.connect());
     return await use({ admin, config });
   } finally {
     await admin.disconnect().catch(() => undefined);
@@ -70,9 +70,23 @@ async function withStore<T>(use: (mongo: MongoClient, name: string) => Promise<T
   const config = configOrExit(storeConfig(process.env));
   const mongo = createMongo(config.MONGODB_URL, 'cli');
   try {
+    await reached('the store (MONGODB_URL)', mongo.connect());
     return await use(mongo, config.DATABASE_NAME);
   } finally {
     await mongo.close().catch(() => undefined);
+  }
+}
+
+async function reached(server: string, connecting: Promise<unknown>): Promise<void> {
+  try {
+    await connecting;
+  } catch (error) {
+    throw new Error(
+      `${server} cannot be reached: ${error instanceof Error ? error.message : String(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

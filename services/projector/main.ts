@@ -1,7 +1,7 @@
 import { kinds } from '../../shared/documents/document.ts';
 import { startAdminServer } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
-import { onShutdown, type Closer } from '../../shared/runtime/lifecycle.ts';
+import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { createMongo } from '../../shared/runtime/mongo.ts';
 import { projectorConfig } from './config.ts';
@@ -22,7 +22,8 @@ let live: () => string | null = () => null;
 let ready: () => string | null = () => 'starting';
 if (config.ADMIN_PORT !== undefined) {
   const probes = { live: () => live(), ready: () => ready() };
-  const { port } = await startAdminServer({ port: config.ADMIN_PORT, ...probes, metrics: metrics.registry });
+  const options = { port: config.ADMIN_PORT, ...probes, metrics: metrics.registry };
+  const { port } = await startedOrExit(logger, startAdminServer(options));
   logger.info({ port }, 'admin server listening');
 }
 

@@ -18,7 +18,7 @@ export function readConfig<S extends z.ZodRawShape>(
   for (const name of Object.keys(settings)) {
     if (environment[name]) given[name] = environment[name];
   }
-  const parsed = z.object(settings).safeParse(given);
+  const parsed = z.object(settings).safeParse(given, { error: wording });
   const faults = parsed.success
     ? []
     : parsed.error.issues.map(({ path, message }) => {
@@ -27,6 +27,15 @@ export function readConfig<S extends z.ZodRawShape>(
       });
   faults.push(...check(given));
   return parsed.success && faults.length === 0 ? { config: parsed.data } : { faults };
+}
+
+/** The rule that a value breaks, where its schema does not word it itself. */
+function wording(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'too_small') return `must be ${issue.minimum} or more`;
+  if (issue.code === 'too_big') return `must be ${issue.maximum} or less`;
+  if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`;
+  if (issue.code !== 'invalid_type') return undefined;
+  return issue.expected === 'int' ? 'must be a whole number' : `must be a ${issue.expected}`;
 }
 
 /** The rule that holds wherever Kafka is configured. */

@@ -2,6 +2,16 @@ import type { Logger } from './logger.ts';
 
 export type Closer = { name: string; close: () => Promise<unknown> };
 
+/** For a `main`: what `starting` gives, or its error in the log and exit code 1, as for a port that is taken. */
+export async function startedOrExit<T>(logger: Logger, starting: Promise<T>): Promise<T> {
+  try {
+    return await starting;
+  } catch (error) {
+    logger.fatal({ error }, 'the service could not start');
+    return process.exit(1);
+  }
+}
+
 /**
  * Stops a service once, on SIGTERM or SIGINT or when told to: the closers run in order, under one deadline.
  * The process exits with `code`, or with 1 when the deadline passes first.

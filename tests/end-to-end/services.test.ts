@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import type { Status } from '../../services/cli/status/read.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { documentFor } from '../../services/api/openapi/document-for.ts';
@@ -168,11 +170,21 @@ describe('a bad configuration', () => {
   test.each([
     [
       'projector',
-      { KAFKA_SASL_MECHANISM: 'plain', MONGODB_URL: 'http://x', LOG_LEVEL: 'loud' },
+      {
+        KAFKA_SASL_MECHANISM: 'plain',
+        MONGODB_URL: 'http://x',
+        LOG_LEVEL: 'loud',
+        QUEUED_MEGABYTES_MAX: '1',
+        TOMBSTONE_DAYS: '1.5',
+        ADMIN_PORT: 'x',
+      },
       [
         'KAFKA_BROKERS is not set',
         'MONGODB_URL: must start with mongodb:// or mongodb+srv://',
-        'LOG_LEVEL:',
+        'LOG_LEVEL: must be one of trace, debug, info, warn, error, fatal, silent',
+        'QUEUED_MEGABYTES_MAX: must be 8 or more',
+        'TOMBSTONE_DAYS: must be a whole number',
+        'ADMIN_PORT: must be a number',
         'KAFKA_SASL_USERNAME is not set',
         'KAFKA_SASL_PASSWORD is not set',
       ],
@@ -180,7 +192,12 @@ describe('a bad configuration', () => {
     [
       'api',
       { API_PORT: '70000', API_TLS_CERT: '/nowhere', API_TRUSTED_PROXIES: 'all' },
-      ['MONGODB_URL is not set', 'API_PORT:', 'API_TLS_KEY is not set', 'API_TRUSTED_PROXIES:'],
+      [
+        'MONGODB_URL is not set',
+        'API_PORT: must be 65535 or less',
+        'API_TLS_KEY is not set',
+        'API_TRUSTED_PROXIES:',
+      ],
     ],
     ['cli', {}, ['KAFKA_BROKERS is not set', 'MONGODB_URL is not set']],
   ] as const)(
@@ -193,3 +210,33 @@ describe('a bad configuration', () => {
     60_000,
   );
 });
+
+test('a port that is taken is named in the log, and ends each service with 1', async () => {
+  const holder = createServer().listen(0);
+  await once(holder, 'listening');
+  const { port } = holder.address() as AddressInfo;
+  const taken = [
+    ['projector', { KAFKA_BROKERS: 'localhost:1', ADMIN_PORT: String(port) }],
+    ['api', { API_PORT: String(port) }],
+    ['api', { API_PORT: '0', ADMIN_PORT: String(port) }],
+  ] as const;
+  for (const [name, environment] of taken) {
+    const service = startService(name, { MONGODB_URL: 'mongodb://localhost:1', ...environment });
+    expect(await service.exited).toBe(1);
+    expect(service.log.at(-1)).toMatchObject({
+      level: 'fatal',
+      error: { code: 'EADDRINUSE', message: expect.stringContaining(String(port)) as string },
+    });
+    expect(service.stderr()).toBe('');
+  }
+  holder.close();
+}, 60_000);
+
+test('the operator is told which server cannot be reached', async () => {
+  const environment = { KAFKA_BROKERS: 'localhost:1', MONGODB_URL: 'mongodb://localhost:1' };
+  const service = startService('cli', environment, ['dead-letters', 'list']);
+  expect(await service.exited).toBe(1);
+  expect(service.stderr()).toMatch(
+    /^dead-letters list failed: the store \(MONGODB_URL\) cannot be reached: /,
+  );
+}, 60_000);
