@@ -162,6 +162,7 @@ describe('conversation data past the retention of its channel', () => {
     await sweepAsOf(day(60));
     // then nothing is left
     expect(await everything()).not.toMatch(/(title|content) of e/);
+    expect(await shownByTicket('e', day(0))).toEqual([]);
   }, 60_000);
 
   test('is kept while the log is not applied up to its term, for an update in it may prolong it', async () => {

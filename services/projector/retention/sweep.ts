@@ -46,13 +46,13 @@ export async function sweep(options: SweepOptions): Promise<number> {
       .limit(chunkSize)
       .toArray();
     if (due.length === 0) return removed;
-    const living = due.filter(({ lapsed }) => !lapsed);
+    // Those that have lapsed, too: a sweep may have died before it had told the ticket.
     await applyChanges(
       options,
       'conversation',
-      living.map((one) => ({ op: 'lapse', id: one._id, version: one.version, days: daysOf(one) })),
+      due.map((one) => ({ op: 'lapse', id: one._id, version: one.version, days: daysOf(one) })),
     );
-    removed += living.length;
+    removed += due.filter(({ lapsed }) => !lapsed).length;
     await eraseLetters(
       options,
       due.map((one) => ({
