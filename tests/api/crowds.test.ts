@@ -1,46 +1,21 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import type { ClientHttp2Session } from 'node:http2';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { ask, codeOf, eventually, writeCertificate } from './ask.ts';
-import { startChild, type Child } from './child.ts';
+import { ask, codeOf, eventually } from './ask.ts';
+import { type Child } from './child.ts';
+import { openChildren, type Children } from './children.ts';
 import * as given from './given.ts';
-import { mongoUrl, startStore, tokens, type TestStore } from './harness.ts';
-import { askUnread, expectAnswering, host, metricOf, open, openUnread, untilClosed } from './wire.ts';
+import { tokens } from './harness.ts';
+import { askUnread, expectAnswering, metricOf, open, openUnread, untilClosed } from './wire.ts';
 
-let store: TestStore;
-let folder: string;
-let settings: Record<string, string>;
+let children: Children;
 let child: Child;
-const running: Child[] = [];
-
-const start = async (more: Record<string, string> = {}) => {
-  const started = await startChild({ ...settings, ...more });
-  running.push(started);
-  await eventually(async () => (await ask(started, '/v1/tickets')).status === 200);
-  return started;
-};
 
 beforeAll(async () => {
-  store = await startStore();
-  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
-  folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
-  settings = {
-    ...(await writeCertificate(folder)),
-    MONGODB_URL: mongoUrl(),
-    DATABASE_NAME: store.name,
-    API_TRUSTED_PROXIES: host,
-    RATE_LIMIT_REQUESTS: '0',
-    ADMIN_PORT: '0',
-  };
-  child = await start();
+  children = await openChildren();
+  await given.store(children.store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
+  child = await children.startServing();
 }, 120_000);
 
-afterAll(async () => {
-  for (const each of running) await each.stop();
-  await store.close();
-  rmSync(folder, { recursive: true });
-}, 60_000);
+afterAll(() => children.close(), 60_000);
 
 describe('many clients that do nothing', () => {
   it('a thousand of them leave the others served, and cost no more than 150 KB each', async () => {
@@ -53,7 +28,7 @@ describe('many clients that do nothing', () => {
   }, 60_000);
 
   it('beyond the connections configured are closed unanswered, until others go', async () => {
-    const small = await start({ API_CONNECTIONS_MAX: '20' });
+    const small = await children.startServing({ API_CONNECTIONS_MAX: '20' });
     // given that connections of each kind have come and gone, which are not counted any more
     for (let round = 0; round < 30; round += 1) {
       for (const protocol of ['http/1.1', 'h2', null]) {
@@ -82,7 +57,7 @@ describe('many clients that do nothing', () => {
   }, 60_000);
 
   it('have streams of HTTP/2 counted as connections', async () => {
-    const small = await start({ API_CONNECTIONS_MAX: '20' });
+    const small = await children.startServing({ API_CONNECTIONS_MAX: '20' });
     const session = await openUnread(small);
     const streams = Array.from({ length: 25 }, () => askUnread(session, '/health'));
     const codes: number[] = [];
@@ -106,7 +81,7 @@ describe('many clients that do nothing', () => {
   };
 
   it('hold no more requests of one organization than its share: others are served', async () => {
-    const small = await start({ API_REQUESTS_MAX: '8' });
+    const small = await children.startServing({ API_REQUESTS_MAX: '8' });
     const session = await openUnread(small);
     await hold(session, 2);
     expectRefused(await ask(small, '/v1/tickets'));
@@ -118,7 +93,7 @@ describe('many clients that do nothing', () => {
   }, 30_000);
 
   it('hold no more requests than configured altogether, and health is answered', async () => {
-    const small = await start({ API_REQUESTS_MAX: '1' });
+    const small = await children.startServing({ API_REQUESTS_MAX: '1' });
     const session = await openUnread(small);
     await hold(session, 1);
     expectRefused(await ask(small, '/v1/tickets', other));

@@ -1,46 +1,20 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Socket } from 'node:net';
-import { ask, eventually, writeCertificate } from './ask.ts';
-import { startChild, type Child } from './child.ts';
+import { eventually } from './ask.ts';
+import { type Child } from './child.ts';
+import { openChildren, type Children } from './children.ts';
 import * as given from './given.ts';
-import { mongoUrl, startStore, type TestStore } from './harness.ts';
-import { expectAnswering, host, open, peakMegabytes, requestText, untilClosed } from './wire.ts';
+import { expectAnswering, open, peakMegabytes, requestText, untilClosed } from './wire.ts';
 
-let store: TestStore;
-let folder: string;
-let settings: Record<string, string>;
+let children: Children;
 let child: Child;
-const running: Child[] = [];
-
-const start = async (more: Record<string, string> = {}) => {
-  const started = await startChild({ ...settings, ...more });
-  running.push(started);
-  await eventually(async () => (await ask(started, '/v1/tickets')).status === 200);
-  return started;
-};
 
 beforeAll(async () => {
-  store = await startStore();
-  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
-  folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
-  settings = {
-    ...(await writeCertificate(folder)),
-    MONGODB_URL: mongoUrl(),
-    DATABASE_NAME: store.name,
-    API_TRUSTED_PROXIES: host,
-    RATE_LIMIT_REQUESTS: '0',
-    ADMIN_PORT: '0',
-  };
-  child = await start();
+  children = await openChildren();
+  await given.store(children.store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
+  child = await children.startServing();
 }, 120_000);
 
-afterAll(async () => {
-  for (const each of running) await each.stop();
-  await store.close();
-  rmSync(folder, { recursive: true });
-}, 60_000);
+afterAll(() => children.close(), 60_000);
 
 const statusOf = (answer: string) => /^HTTP\/1.1 (\d+)/.exec(answer)?.[1] ?? 'none';
 

@@ -1,36 +1,21 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
-import { ask, codeOf, eventually, writeCertificate } from './ask.ts';
-import { runToExit, startChild, type Child } from './child.ts';
+import { ask, codeOf, eventually } from './ask.ts';
+import { runToExit, type Child } from './child.ts';
+import { openChildren, type Children } from './children.ts';
 import * as given from './given.ts';
-import { mongoUrl, startStore, tokens, type TestStore } from './harness.ts';
+import { mongoUrl, tokens } from './harness.ts';
 
-let store: TestStore;
-let folder: string;
-let tls: Record<string, string>;
-const running: Child[] = [];
-
-const start = async (settings: Record<string, string>) => {
-  const child = await startChild({ MONGODB_URL: mongoUrl(), DATABASE_NAME: store.name, ...settings });
-  running.push(child);
-  return child;
-};
+let children: Children;
 
 beforeAll(async () => {
-  store = await startStore();
-  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
-  folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
-  tls = await writeCertificate(folder);
+  children = await openChildren();
+  await given.store(children.store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
 }, 120_000);
 
-afterAll(async () => {
-  for (const child of running) await child.stop();
-  await store.close();
-  rmSync(folder, { recursive: true });
-}, 60_000);
+afterAll(() => children.close(), 60_000);
 
 /** Writes bytes to the port and gives all that comes back until the connection is closed. */
 const send = (child: Child, bytes: string) =>
@@ -67,9 +52,13 @@ describe('configuration', () => {
   });
 
   it('exits with 2 when the certificate is none', async () => {
-    const cert = join(folder, 'none.pem');
+    const cert = join(children.folder, 'none.pem');
     writeFileSync(cert, 'none');
-    const { code, errors } = await runToExit({ ...tls, MONGODB_URL: mongoUrl(), API_TLS_CERT: cert });
+    const { code, errors } = await runToExit({
+      ...children.tls,
+      MONGODB_URL: mongoUrl(),
+      API_TLS_CERT: cert,
+    });
     expect([code, errors]).toEqual([2, expect.stringContaining('API_TLS_CERT')]);
   });
 });
@@ -77,7 +66,7 @@ describe('configuration', () => {
 describe('with a certificate', () => {
   let child: Child;
   beforeAll(async () => {
-    child = await start({ ...tls, DOCS_URL: 'https://docs.example.com/' });
+    child = await children.start({ ...children.tls, DOCS_URL: 'https://docs.example.com/' });
   }, 30_000);
 
   it('serves HTTPS, and answers plain HTTP on the same port with https_required', async () => {
@@ -123,7 +112,7 @@ describe('with a certificate', () => {
 describe('behind a proxy', () => {
   let child: Child;
   beforeAll(async () => {
-    child = await start({
+    child = await children.start({
       API_TRUSTED_PROXIES: '10.0.0.0/8,127.0.0.1',
       RATE_LIMIT_REQUESTS: '3',
       RATE_LIMIT_WINDOW_SECONDS: '3600',

@@ -1,35 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { ask, codeOf, eventually, writeCertificate } from './ask.ts';
-import { startChild, type Child } from './child.ts';
+import { ask, codeOf, eventually } from './ask.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
+import { openChildren, type Children } from './children.ts';
 import * as given from './given.ts';
-import { mongoUrl, startStore, type TestStore } from './harness.ts';
+import { mongoUrl, startStore } from './harness.ts';
 
-let store: TestStore;
-let folder: string;
-let tls: Record<string, string>;
-const running: Child[] = [];
-
-const start = async (settings: Record<string, string>) => {
-  const child = await startChild({ MONGODB_URL: mongoUrl(), DATABASE_NAME: store.name, ...settings });
-  running.push(child);
-  return child;
-};
+let children: Children;
 
 beforeAll(async () => {
-  store = await startStore();
-  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
-  folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
-  tls = await writeCertificate(folder);
+  children = await openChildren();
+  await given.store(children.store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
 }, 120_000);
 
-afterAll(async () => {
-  for (const child of running) await child.stop();
-  await store.close();
-  rmSync(folder, { recursive: true });
-}, 60_000);
+afterAll(() => children.close(), 60_000);
 
 describe('a store that comes and goes', () => {
   const { listen, cut } = createStoreProxy(mongoUrl());
@@ -37,7 +19,7 @@ describe('a store that comes and goes', () => {
   it('is 503 with Retry-After while away, and served again without a restart', async () => {
     const port = await listen(0);
     await cut();
-    const child = await start({ ...tls, MONGODB_URL: proxiedUrl(port), ADMIN_PORT: '0' });
+    const child = await children.start({ ...children.tls, MONGODB_URL: proxiedUrl(port), ADMIN_PORT: '0' });
     const unavailable = async () => {
       const { status, headers, text } = await ask(child, '/v1/tickets');
       return status === 503 && headers['retry-after'] === '5' && codeOf(text) === 'service_unavailable';
@@ -57,14 +39,13 @@ describe('a store that comes and goes', () => {
     await listen(port);
     await eventually(async () => (await ask(child, '/v1/tickets/ti_1')).status === 200);
     expect(await child.stop()).toBe(0);
-    running.splice(running.indexOf(child), 1);
     await cut();
   }, 60_000);
 
   it('is not served before its indexes are there, and says which are missing', async () => {
     const other = await startStore();
     await other.database.collection('tickets').dropIndex('updated');
-    const child = await start({ ...tls, DATABASE_NAME: other.name });
+    const child = await children.start({ ...children.tls, DATABASE_NAME: other.name });
     await eventually(async () =>
       child.lines.some(({ reason }) => String(reason).includes('tickets.updated')),
     );

@@ -1,12 +1,9 @@
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { ask, eventually, writeCertificate } from './ask.ts';
-import { startChild, type Child } from './child.ts';
+import { type Child } from './child.ts';
+import { openChildren, type Children } from './children.ts';
 import * as given from './given.ts';
-import { mongoUrl, startStore, tokens, type TestStore } from './harness.ts';
+import { tokens } from './harness.ts';
 import { askUnread, expectAnswering, host, open, openUnread, peakMegabytes } from './wire.ts';
 
 const size = 20_000;
@@ -22,34 +19,22 @@ const residentMegabytesMax = 700;
 const idOf = (index: number) => `ti_${String(index).padStart(6, '0')}`;
 const secondOf = (index: number) => new Date(Date.parse(given.at) + index * 1_000).toISOString();
 
-let store: TestStore;
-let folder: string;
+let children: Children;
 let child: Child;
 
 beforeAll(async () => {
-  store = await startStore();
+  children = await openChildren();
   const tickets = Array.from({ length: size }, (_, index) =>
     given.ticket({ id: idOf(index), createdAt: secondOf(index), updatedAt: secondOf(index) }),
   );
-  await given.store(store.database, 'ticket', tickets);
-  folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
-  child = await startChild({
-    ...(await writeCertificate(folder)),
-    MONGODB_URL: mongoUrl(),
-    DATABASE_NAME: store.name,
-    API_TRUSTED_PROXIES: host,
-    RATE_LIMIT_REQUESTS: '0',
-    // All of these clients are of one organization, which has a quarter.
-    API_REQUESTS_MAX: '2000',
-  });
-  await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
+  await given.store(children.store.database, 'ticket', tickets);
+  // All of these clients are of one organization, which has a quarter.
+  child = await children.startServing({ API_REQUESTS_MAX: '2000' });
 }, 120_000);
 
 afterAll(async () => {
   process.stdout.write(`${Math.round(peakMegabytes(child))} MB resident at the most\n`);
-  await child.stop();
-  await store.close();
-  rmSync(folder, { recursive: true });
+  await children.close();
 }, 60_000);
 
 type Page = { data: { id: string }[]; nextCursor: string | null };
