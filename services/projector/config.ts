@@ -22,7 +22,7 @@ export const projectorSettings = {
     .max(1_024)
     .default(64)
     .describe(
-      'Records fetched and not yet applied, in megabytes; a partition pauses above its equal share of it',
+      'Records fetched and not yet applied, in megabytes, 8 to 1,024; a partition pauses above its equal share of it',
     ),
   TOMBSTONE_DAYS: z.coerce
     .number()
