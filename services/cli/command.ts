@@ -19,7 +19,10 @@ export const usage = `Usage: npm run cli -- <verb> [options]
                                    dead letters; the watermark.
   trace <Request-Id> [--json]      What is kept of one request to the API: route, parameters, status, duration,
                                    key, organization, replica. Needs the store only.
-${deadLettersUsage}`;
+${deadLettersUsage}
+  topics create and status read KAFKA_BROKERS and MONGODB_URL from the environment, the others MONGODB_URL alone.
+  Exit codes: 0 done; 1 not done, or not all of it; 2 wrong words or a bad configuration.
+`;
 
 /** Reads the words behind \`npm run cli --\`. */
 export function parseCommand(words: string[]): Command {

@@ -23,7 +23,7 @@ export function renderTrace(trace: RequestTrace): string {
     ['request', trace._id],
     ['time', trace.at.toISOString()],
     ['method', trace.method ?? 'none: the request could not be read'],
-    ['route', trace.route ?? 'none matched'],
+    ['route', trace.route ?? 'none found, or refused before one was looked for'],
     ['id', trace.pathId],
     ...parameters.map((text, index): [string, string] => [index === 0 ? 'parameters' : '', text]),
     ['status', `${trace.status}${trace.aborted ? ', the connection was gone before its end' : ''}`],
