@@ -57,7 +57,9 @@ const busConfig = () => configOrExit(cliConfig(process.env));
 
 async function withBus<T>(use: (bus: Bus) => Promise<T>): Promise<T> {
   const config = busConfig();
-  const admin = createKafka(config, createLogger('cli', config.LOG_LEVEL)).admin();
+  // What fails is said once, at the end; the client's own lines on the way to it are for who asks for them.
+  const level = process.env.LOG_LEVEL ? config.LOG_LEVEL : 'silent';
+  const admin = createKafka(config, createLogger('cli', level)).admin();
   try {
     await reached('Kafka (KAFKA_BROKERS)', admin.connect());
     return await use({ admin, config });

@@ -52,7 +52,7 @@ export async function startProjector(deps: ProjectorDeps) {
     generation,
     topics,
     logger,
-    groupId: generation === 1 ? config.CONSUMER_GROUP : `${config.CONSUMER_GROUP}_g${generation}`,
+    groupId: groupOf(config, generation),
     queuedBytesMax: config.QUEUED_MEGABYTES_MAX * 1024 * 1024,
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     onFatal: deps.onFatal,
@@ -96,8 +96,15 @@ async function prepare({ config, kafka, mongo, logger, topics }: ProjectorDeps) 
   await until(logger, 'topics are missing; create them with: npm run cli -- topics create', () =>
     requireTopics(admin, [...topics, deadLetterTopic(config.TOPIC_PREFIX)]),
   );
+  // A broker that has just started loads its groups first, and a consumer would fail on that.
+  await until(logger, 'the brokers are not ready for groups', () =>
+    admin.fetchOffsets({ groupId: groupOf(config, generation), topics }),
+  );
   return { control, generation, database, admin, producer };
 }
+
+const groupOf = ({ CONSUMER_GROUP }: ProjectorDeps['config'], generation: number) =>
+  generation === 1 ? CONSUMER_GROUP : `${CONSUMER_GROUP}_g${generation}`;
 
 function count(
   deps: ProjectorDeps,

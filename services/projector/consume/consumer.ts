@@ -115,7 +115,7 @@ function listen(
   });
   consumer.on(consumer.events.CRASH, ({ payload }) => {
     if (payload.restart || isStopping()) {
-      deps.logger.error({ error: payload.error }, 'the consumer failed and restarts');
+      deps.logger.warn({ error: payload.error }, 'the consumer failed and restarts');
     } else {
       deps.onFatal(payload.error);
     }

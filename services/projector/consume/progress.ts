@@ -45,7 +45,8 @@ export async function announcePartitions(
 ): Promise<void> {
   const completeTo = (await watermark(control, generation)) ?? new Date(0);
   await progressOf(control).bulkWrite(
-    keys.map((key) => {
+    // In one order, as several projectors make the same ones known at once.
+    keys.toSorted().map((key) => {
       const [topic = '', partition = '0'] = [
         key.slice(0, key.lastIndexOf('/')),
         key.slice(key.lastIndexOf('/') + 1),

@@ -14,7 +14,11 @@ import type { Store, StoredDocument, Write } from './store.ts';
 /** How many ids of dependents are read at a time, of 768 bytes at most; bounds what a fan-out holds of them. */
 export const pageSize = 2_000;
 
-const duplicateKey = 11_000;
+/**
+ * What a store answers for a write that lost: an id that is taken (E11000), a conflict with another write
+ * (WriteConflict), or, where PostgreSQL is behind it, a deadlock (40P01) or a serialization failure (40001).
+ */
+const lostCodes = [11_000, 112, 16_908_292, 16_777_220];
 
 /** The engine's store in one generation's database. */
 export function mongoStore(database: Db): Store {
@@ -56,7 +60,8 @@ export function mongoStore(database: Db): Store {
       return readPage(of(kind), kind, orgIds, { field, values, after });
     },
     markFanned: async (kind, marks) => {
-      const operations = marks.map(({ id, revision, fanned, reached }) => ({
+      const inOrder = marks.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      const operations = inOrder.map(({ id, revision, fanned, reached }) => ({
         updateOne: {
           filter: { _id: id, revision },
           update: reached
@@ -148,17 +153,20 @@ async function readPage(
 
 /**
  * One unordered bulk write. Each operation is an upsert filtered by the revision it was built on: where the
- * revision has moved on, the upsert runs into the unique `_id`, which names the loser.
+ * revision has moved on, the upsert runs into the unique `_id`, which names the loser. One that the store has
+ * broken off for another write is as good as lost: whether it applied is seen when its document is read again.
  */
-async function writeGuarded(collection: Collection<StoredDocument>, writes: Write[]): Promise<Set<string>> {
-  if (writes.length === 0) return new Set();
+async function writeGuarded(collection: Collection<StoredDocument>, given: Write[]): Promise<Set<string>> {
+  if (given.length === 0) return new Set();
+  // Two bulks over the same documents in one order wait for each other; in two orders they may deadlock.
+  const writes = given.toSorted((a, b) => (a.document._id < b.document._id ? -1 : 1));
   try {
     await collection.bulkWrite(writes.map(operation), { ordered: false });
     return new Set();
   } catch (error) {
     if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError()) throw error;
     const failed = [error.writeErrors].flat();
-    if (failed.length === 0 || failed.some(({ code }) => code !== duplicateKey)) throw error;
+    if (failed.length === 0 || failed.some(({ code }) => !lostCodes.includes(Number(code)))) throw error;
     return new Set(failed.map(({ index }) => writes[index]?.document._id ?? ''));
   }
 }

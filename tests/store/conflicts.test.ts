@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+import { MongoClient, type Db } from 'mongodb';
+import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
+import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
+import { ensureIndexes } from '../../shared/runtime/indexes.ts';
+
+const ids = Array.from({ length: 500 }, (_, index) => `tag_${String(index).padStart(3, '0')}`);
+const rounds = 5;
+
+const tag = (id: string, revision: number, by: string): StoredDocument => ({
+  ...{ _id: id, orgId: 'org_1', version: 1, revision, at: null },
+  ...{ own: { id, name: by }, joined: {}, refs: [] },
+});
+
+describe('writers of the same documents at once', () => {
+  let mongo: MongoClient;
+  let database: Db;
+  let store: Store;
+
+  beforeAll(async () => {
+    mongo = new MongoClient(process.env.MONGODB_URL ?? '');
+    database = mongo.db(`t${randomBytes(5).toString('hex')}_g1`);
+    await ensureIndexes(database);
+    store = mongoStore(database);
+    await store.write(
+      'tag',
+      ids.map((id) => ({ op: 'put', document: tag(id, 0, 'nobody'), guard: null })),
+    );
+  }, 120_000);
+  afterAll(async () => {
+    await database.dropDatabase();
+    await mongo.close();
+  }, 60_000);
+
+  it('are each told which they lost, in whatever order they come', async () => {
+    const writers = ['a', 'b', 'c', 'd'];
+    for (let round = 0; round < rounds; round += 1) {
+      // given four that write all of them, in two orders, in which PostgreSQL would break them up
+      const lost = await Promise.all(
+        writers.map((by, index) => {
+          const writes = ids.map((id) => ({
+            op: 'put' as const,
+            document: tag(id, round + 1, by),
+            guard: { revision: round, orgId: 'org_1' },
+          }));
+          return store.write('tag', index % 2 === 0 ? writes : writes.reverse());
+        }),
+      );
+      // then each document is one writer's at most, and nobody else thinks that it is theirs
+      const found = await store.read('tag', ids);
+      for (const { _id, own, revision } of found) {
+        const winners = writers.filter((_, index) => !lost[index]?.has(_id));
+        expect(winners.length).toBeLessThanOrEqual(1);
+        if (winners.length === 1) expect([revision, own]).toMatchObject([round + 1, { name: winners[0] }]);
+      }
+      // and what none has got is written by the next who comes
+      await store.write(
+        'tag',
+        found
+          .filter(({ revision }) => revision === round)
+          .map(({ _id }) => ({
+            ...{ op: 'put' as const, document: tag(_id, round + 1, 'next') },
+            guard: { revision: round, orgId: 'org_1' },
+          })),
+      );
+    }
+  }, 120_000);
+});
