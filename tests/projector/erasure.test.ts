@@ -1,5 +1,6 @@
 import { BSON } from 'mongodb';
 import { deadLettersOf } from '../../services/projector/dead-letters/dead-letters.ts';
+import { keepDeadLetters } from '../../services/projector/dead-letters/keep.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event, type Produced } from '../support/events.ts';
@@ -99,6 +100,30 @@ describe('a deletion leaves no personal data behind', () => {
     expect(await placesOf(personal)).toEqual([]);
     // while the letters of others stay
     expect(await placesOf('kept')).toEqual(['dead_letters']);
+  }, 60_000);
+
+  test('of a contact: what a worker that has lost its partition sets aside after it', async () => {
+    // given a contact that is deleted
+    const contact = created('contact', 'con_late', { name: personal });
+    await publish([record(contact), deletion('contact', 'con_late')]);
+    // and a refused record of before, and one of somebody else, kept by one that dies before it looks
+    const { control, producer, config } = rig;
+    const keep = (event: Event, offset: number) => {
+      const { key, value, headers } = encode({ ...event, data: { ...event.data, email: 7 } }, 'structured');
+      const position = { partition: 7, offset, timestampMs: Date.now() };
+      const late = { key: Buffer.from(key), value: Buffer.from(value ?? ''), headers, position };
+      const rejection = { reason: 'bad_data' as const, detail: 'data.email: must be an object' };
+      const deps = { control, producer, prefix: config.TOPIC_PREFIX, generation: 1, now: () => new Date() };
+      return keepDeadLetters(deps, topicOf('contact', config.TOPIC_PREFIX), [{ record: late, rejection }]);
+    };
+    await keep(contact, 1);
+    await keep(created('contact', 'con_other', { name: 'kept too' }), 2);
+    expect(await placesOf(personal)).toEqual(['dead_letters']);
+    // then it is gone once another has swept
+    const next = await runProjector(rig);
+    while ((await placesOf(personal)).length > 0) await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await placesOf('kept too')).toEqual(['dead_letters']);
+    await next.stop();
   }, 60_000);
 
   test('but a record of the time after it is kept, for the entity may have come back', async () => {

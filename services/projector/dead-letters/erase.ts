@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import type { Change, Upsert } from '../events/change.ts';
-import { topicOf, topics } from '../events/topics.ts';
+import { kindOfTopic, topicOf, topics } from '../events/topics.ts';
 import { isAfter } from '../materialize/evolve.ts';
 import type { Store, StoredDocument } from '../materialize/store.ts';
 import { projections } from '../projections/projections.ts';
@@ -58,8 +58,48 @@ export async function goneAmong(
     changes.filter((change) => change.op !== 'upsert'),
     ({ id }) => id,
   );
-  const ids = new Set([...deletions.keys(), ...rejected.flatMap(({ record }) => subjectsOf(kind, record))]);
-  const byKind = Map.groupBy(ids, (id) => kindOf(kind, id));
+  const subjects = rejected.flatMap(({ record }) => subjectsOf(kind, record));
+  return goneOf(store, kind, [...deletions.keys(), ...subjects], deletions);
+}
+
+/**
+ * Erases again for the letters that were set aside since an instant, a chunk at a time. A worker that has lost
+ * its partition may keep a letter when the deletion of what it is about has already been applied by another,
+ * and die before it looks.
+ */
+export async function eraseSince(
+  { store, control, prefix, checkpoint }: EraseSinceOptions,
+  since: Date,
+): Promise<number> {
+  const cursor = deadLettersOf(control)
+    .find({ lastAt: { $gte: since } })
+    .project<Pick<DeadLetter, '_id' | 'topic' | 'subjects'>>({ topic: 1, subjects: 1 })
+    .batchSize(lettersAtOnce);
+  let erased = 0;
+  while (await cursor.hasNext()) {
+    checkpoint();
+    const letters = cursor.readBufferedDocuments(lettersAtOnce);
+    for (const [topic, some] of Map.groupBy(letters, (letter) => letter.topic)) {
+      const kind = kindOfTopic(topic, prefix);
+      if (!kind) continue;
+      const ids = some.flatMap(({ subjects }) => subjects);
+      erased += await eraseLetters({ control, prefix }, await goneOf(store, kind, ids, new Map()));
+    }
+  }
+  return erased;
+}
+
+export type EraseSinceOptions = { store: Store; control: Db; prefix: string; checkpoint: () => void };
+
+const lettersAtOnce = 500;
+
+async function goneOf(
+  store: Store,
+  kind: Kind,
+  ids: string[],
+  deletions: Map<string, Exclude<Change, Upsert>[]>,
+): Promise<Gone[]> {
+  const byKind = Map.groupBy(new Set(ids), (id) => kindOf(kind, id));
   const found = await Promise.all(
     [...byKind].map(async ([of, some]) => {
       const gone = await readGone(store, of, some);
