@@ -49,6 +49,11 @@ export type AppDeps = {
 /** What a request passes through, from the outside in. */
 export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<RequestState> {
   const app = new Koa<RequestState>();
+  app.use((context, next) => {
+    // Our steps and the streams of a body each wait for the response to end: more than Node's ten at times.
+    context.res.setMaxListeners(20);
+    return next();
+  });
   app.use(requestId);
   if (trace) app.use(traceRequests({ trace }));
   app.use(requestLog({ logger, ...metrics }));

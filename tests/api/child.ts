@@ -13,6 +13,8 @@ export type Child = {
   port: number;
   lines: LogLine[];
   holdToDocument: HoldToDocument;
+  /** What it wrote to stderr, where nothing belongs. */
+  complaints: () => string;
   /** Resident memory of the process, in bytes. */
   residentBytes: () => number;
   /** Ends it as a platform would; gives the exit code. */
@@ -26,9 +28,14 @@ export async function startChild(settings: Record<string, string>): Promise<Chil
   const [file = '', ...args] = [...tiedToParent(), process.execPath, entry];
   const child = spawn(file, args, {
     env: { PATH: process.env.PATH, API_HOST: '127.0.0.1', API_PORT: '0', ...settings },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   const lines: LogLine[] = [];
+  let complaints = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    complaints += chunk.toString();
+    process.stderr.write(chunk);
+  });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
   const port = await new Promise<number>((resolve, reject) => {
     void exited.then((code) => reject(new Error(`the API exited with ${code}`)));
@@ -43,6 +50,7 @@ export async function startChild(settings: Record<string, string>): Promise<Chil
     pid,
     port,
     lines,
+    complaints: () => complaints,
     holdToDocument: documented(documentFor(settings)),
     residentBytes: () => {
       const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];

@@ -102,4 +102,5 @@ test('a client that stops reading stops the reading of the store', async () => {
   const before = openCursors();
   response.destroy();
   while (openCursors() === before) await sleep(20);
+  expect(api.complaints()).toBe('');
 }, 60_000);

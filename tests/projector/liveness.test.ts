@@ -71,9 +71,15 @@ describe('/livez, on a real bus and a real store', () => {
   test('fails where the place of a partition cannot be found by a fault of the code', async () => {
     const through = (kafka: Kafka) => {
       const admin: Kafka['admin'] = (options) => {
-        const fetchOffsets: Admin['fetchOffsets'] = () =>
-          Promise.reject(new TypeError('a fault of the code'));
-        return { ...kafka.admin(options), fetchOffsets };
+        const made = kafka.admin(options);
+        // The first time it only asks whether the brokers are ready.
+        let isAsked = false;
+        const fetchOffsets: Admin['fetchOffsets'] = (group) => {
+          if (isAsked) return Promise.reject(new TypeError('a fault of the code'));
+          isAsked = true;
+          return made.fetchOffsets(group);
+        };
+        return { ...made, fetchOffsets };
       };
       return Object.assign(Object.create(kafka) as Kafka, { admin });
     };
