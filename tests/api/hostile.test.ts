@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net';
 import { eventually } from './ask.ts';
 import { type Child } from './child.ts';
+import { peakMegabytes } from '../support/memory.ts';
 import { openChildren, type Children } from './children.ts';
 import * as given from './given.ts';
-import { expectAnswering, open, peakMegabytes, requestText, untilClosed } from './wire.ts';
+import { expectAnswering, open, requestText, untilClosed } from './wire.ts';
 
 let children: Children;
 let child: Child;

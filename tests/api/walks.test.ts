@@ -1,10 +1,11 @@
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child } from './child.ts';
+import { peakMegabytes } from '../support/memory.ts';
 import { openChildren, type Children } from './children.ts';
 import * as given from './given.ts';
 import { tokens } from './harness.ts';
-import { askUnread, expectAnswering, host, open, openUnread, peakMegabytes } from './wire.ts';
+import { askUnread, expectAnswering, host, open, openUnread } from './wire.ts';
 
 const size = 20_000;
 const ranges = 8;

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { connect, type ClientHttp2Session } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -48,12 +47,6 @@ export async function expectAnswering(child: Child): Promise<void> {
   const health = await ask(child, '/health', { secure: false });
   const page = await ask(child, '/v1/tickets?limit=1');
   expect([health.status, page.status]).toEqual([200, 200]);
-}
-
-/** The most memory that the process has ever held, in megabytes, as the kernel counts it. */
-export function peakMegabytes({ pid }: Child): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1_024;
 }
 
 /** A number that the admin port shows. */

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { collectionOf } from '../../shared/runtime/mongo.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event } from '../support/events.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { applied, createRig, type Rig } from '../support/projectors.ts';
+import { peakMegabytes } from '../support/memory.ts';
 import type { Service } from '../support/service.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { createFleet, eventually, type Fleet } from './fleet.ts';
@@ -111,8 +111,7 @@ const secondsSince = (startMs: number) => ((performance.now() - startMs) / 1_000
 
 /** The most that the process has ever held, as the kernel counts it. */
 function expectBounded({ child }: Service): void {
-  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
-  const peak = Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1_024;
+  const peak = peakMegabytes(child);
   say(`${Math.round(peak)} MB resident at the most`);
   expect(peak).toBeLessThan(residentMegabytesMax);
 }

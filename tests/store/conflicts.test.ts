@@ -1,8 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import { MongoClient, type Db } from 'mongodb';
-import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
-import { ensureIndexes } from '../../shared/runtime/indexes.ts';
+import { openEngineStore } from './engine-store.ts';
 
 const ids = Array.from({ length: 500 }, (_, index) => `tag_${String(index).padStart(3, '0')}`);
 const rounds = 5;
@@ -13,24 +10,17 @@ const tag = (id: string, revision: number, by: string): StoredDocument => ({
 });
 
 describe('writers of the same documents at once', () => {
-  let mongo: MongoClient;
-  let database: Db;
   let store: Store;
+  let close = async () => {};
 
   beforeAll(async () => {
-    mongo = new MongoClient(process.env.MONGODB_URL ?? '');
-    database = mongo.db(`t${randomBytes(5).toString('hex')}_g1`);
-    await ensureIndexes(database);
-    store = mongoStore(database);
+    ({ store, close } = await openEngineStore());
     await store.write(
       'tag',
       ids.map((id) => ({ op: 'put', document: tag(id, 0, 'nobody'), guard: null })),
     );
   }, 120_000);
-  afterAll(async () => {
-    await database.dropDatabase();
-    await mongo.close();
-  }, 60_000);
+  afterAll(() => close(), 60_000);
 
   it('are each told which they lost, in whatever order they come', async () => {
     const writers = ['a', 'b', 'c', 'd'];

@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
-import { MongoClient, type Db } from 'mongodb';
+import type { Db } from 'mongodb';
 import { applyChanges } from '../../services/projector/materialize/engine.ts';
-import { mongoStore, pageSize } from '../../services/projector/materialize/mongo-store.ts';
+import { pageSize } from '../../services/projector/materialize/mongo-store.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { Change } from '../../services/projector/events/change.ts';
-import { ensureIndexes } from '../../shared/runtime/indexes.ts';
 import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { openEngineStore } from './engine-store.ts';
 
 const position = (offset: number) => ({ partition: 0, offset, timestampMs: offset });
 
@@ -24,24 +23,18 @@ const renamed = (name: string, version: number): Change => ({
 describe('a fan-out', () => {
   const left = 1_200;
   const ids = Array.from({ length: pageSize + left }, (_, index) => `msg_${String(index).padStart(6, '0')}`);
-  let mongo: MongoClient;
   let database: Db;
   let store: Store;
+  let close = async () => {};
 
   beforeAll(async () => {
-    mongo = new MongoClient(process.env.MONGODB_URL ?? '');
-    database = mongo.db(`t${randomBytes(5).toString('hex')}_g1`);
-    await ensureIndexes(database);
-    store = mongoStore(database);
+    ({ store, database, close } = await openEngineStore());
     await store.write(
       'message',
       ids.map((id) => ({ op: 'put', document: message(id), guard: null })),
     );
   }, 120_000);
-  afterAll(async () => {
-    await database.dropDatabase();
-    await mongo.close();
-  });
+  afterAll(() => close(), 60_000);
 
   /** Applies the change until `chunks` chunks have begun; gives the ids of the messages that were read. */
   const apply = async (change: Change, chunks = Infinity) => {

@@ -1,10 +1,7 @@
-import { randomBytes } from 'node:crypto';
-import { MongoClient, type Db } from 'mongodb';
 import type { Change } from '../../services/projector/events/change.ts';
 import { applyChanges } from '../../services/projector/materialize/engine.ts';
-import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';
-import { ensureIndexes } from '../../shared/runtime/indexes.ts';
+import { openEngineStore } from './engine-store.ts';
 
 const position = (offset: number) => ({ partition: 0, offset, timestampMs: offset });
 const common = { op: 'upsert' as const, orgId: 'org_1', time: new Date(0) };
@@ -23,20 +20,13 @@ const message: Change = {
 
 /** So rare a schedule that the simulation meets it once in 150,000: it is played here. */
 describe('a worker that lost its partition', () => {
-  let mongo: MongoClient;
-  let database: Db;
   let store: Store;
+  let close = async () => {};
 
   beforeAll(async () => {
-    mongo = new MongoClient(process.env.MONGODB_URL ?? '');
-    database = mongo.db(`t${randomBytes(5).toString('hex')}_g1`);
-    await ensureIndexes(database);
-    store = mongoStore(database);
+    ({ store, close } = await openEngineStore());
   }, 120_000);
-  afterAll(async () => {
-    await database.dropDatabase();
-    await mongo.close();
-  });
+  afterAll(() => close(), 60_000);
 
   const apply = (change: Change, through = store) => {
     const options = { store: through, now: () => new Date(0), tombstoneDays: 30, checkpoint: () => {} };

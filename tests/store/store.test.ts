@@ -1,10 +1,8 @@
-import { randomBytes } from 'node:crypto';
-import { MongoClient } from 'mongodb';
-import { mongoStore, pageSize } from '../../services/projector/materialize/mongo-store.ts';
+import { pageSize } from '../../services/projector/materialize/mongo-store.ts';
 import { previewReadMax } from '../../services/projector/projections/preview.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
-import { ensureIndexes } from '../../shared/runtime/indexes.ts';
 import { emptyData, memoryStore } from '../simulation/memory-store.ts';
+import { openEngineStore } from './engine-store.ts';
 
 const position = (offset: number) => ({ partition: 0, offset, timestampMs: offset });
 
@@ -43,14 +41,7 @@ describe.each(['the real store', "the simulation's store"])('%s', (name) => {
       store = memoryStore(emptyData());
       return;
     }
-    const mongo = new MongoClient(process.env.MONGODB_URL ?? '');
-    const database = mongo.db(`t${randomBytes(5).toString('hex')}_g1`);
-    await ensureIndexes(database);
-    store = mongoStore(database);
-    close = async () => {
-      await database.dropDatabase();
-      await mongo.close();
-    };
+    ({ store, close } = await openEngineStore());
   }, 120_000);
 
   afterAll(() => close());

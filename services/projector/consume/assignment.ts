@@ -1,7 +1,7 @@
 import type { Applied } from '../apply.ts';
 import type { BusRecord } from '../events/change.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import { createPartition, type Partition } from './partition.ts';
+import { createPartition, keyOf, type Partition } from './partition.ts';
 import type { Fetched } from './steps.ts';
 
 /** So much of all that may be queued one partition takes at most, however few there are. */
@@ -29,8 +29,6 @@ export type AssignmentDeps = {
   onApplied: (partition: Partition, applied: Applied) => void;
   logger: Logger;
 };
-
-export const keyOf = ({ topic, partition }: { topic: string; partition: number }) => `${topic}/${partition}`;
 
 export function createAssignment(deps: AssignmentDeps): Assignment {
   const { queuedBytesMax } = deps;
@@ -60,7 +58,7 @@ export function createAssignment(deps: AssignmentDeps): Assignment {
         relieve(self);
       },
     });
-    assigned.set(`${topic}/${partition}`, created);
+    assigned.set(keyOf(created), created);
   };
 
   return {
@@ -74,7 +72,7 @@ export function createAssignment(deps: AssignmentDeps): Assignment {
       committed.clear();
       paused.clear();
       for (const [topic, partitions] of Object.entries(memberAssignment)) {
-        for (const partition of partitions) add(topic, partition, ended.get(`${topic}/${partition}`));
+        for (const partition of partitions) add(topic, partition, ended.get(keyOf({ topic, partition })));
       }
       return [...assigned.values()];
     },

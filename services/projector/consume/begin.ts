@@ -1,7 +1,7 @@
 import type { Consumer } from 'kafkajs';
-import { keyOf, type Assignment } from './assignment.ts';
+import type { Assignment } from './assignment.ts';
 import type { ConsumeDeps } from './consumer.ts';
-import type { Partition } from './partition.ts';
+import { keyOf, type Partition } from './partition.ts';
 import { findPlaces, gapSightings, LogGap, type Place } from './place.ts';
 
 /** Tries until the group's places are known, or the partitions have been reassigned, or the process stops. */

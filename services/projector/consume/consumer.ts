@@ -1,7 +1,8 @@
 import type { Admin, Consumer, Kafka } from 'kafkajs';
 import type { Db } from 'mongodb';
-import { createAssignment, keyOf, type Assignment, type AssignmentDeps } from './assignment.ts';
+import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
 import { beginWhenPlaced } from './begin.ts';
+import { keyOf } from './partition.ts';
 import { createGapWatch } from './place.ts';
 import type { Snapshot } from './progress.ts';
 import { take } from './take.ts';
@@ -109,9 +110,9 @@ function listen(
     const partitions = assignment.replace(memberAssignment);
     consumer.pause(Object.entries(memberAssignment).map(([topic, some]) => ({ topic, partitions: some })));
     deps.logger.info({ partitions: partitions.length }, 'joined the group');
-    const isOurs = () =>
-      !isStopping() && partitions[0] && assignment.get(keyOf(partitions[0])) === partitions[0];
-    void beginWhenPlaced(deps, consumer, assignment, partitions, () => Boolean(isOurs()));
+    const [first] = partitions;
+    const isOurs = () => !isStopping() && first !== undefined && assignment.get(keyOf(first)) === first;
+    void beginWhenPlaced(deps, consumer, assignment, partitions, isOurs);
   });
   consumer.on(consumer.events.CRASH, ({ payload }) => {
     if (payload.restart || isStopping()) {
@@ -133,9 +134,9 @@ async function commitRecorded(
   recorded: Snapshot[],
 ): Promise<void> {
   const { committed, get } = assignment;
-  const due = recorded.filter(({ topic, partition, position }) => {
-    const key = keyOf({ topic, partition });
-    return get(key) !== undefined && position > (committed.get(key) ?? -1);
+  const due = recorded.filter((item) => {
+    const key = keyOf(item);
+    return get(key) !== undefined && item.position > (committed.get(key) ?? -1);
   });
   if (due.length === 0) return;
   await consumer.commitOffsets(

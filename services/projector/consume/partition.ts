@@ -9,6 +9,9 @@ export class Revoked extends Error {
   override name = 'Revoked';
 }
 
+/** What a partition is known by in this process. */
+export const keyOf = ({ topic, partition }: { topic: string; partition: number }) => `${topic}/${partition}`;
+
 /** One assigned partition: a queue of what was fetched, and a worker that applies it in order. */
 export type Partition = {
   topic: string;

@@ -1,6 +1,6 @@
 import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
-import type { Partition } from './partition.ts';
+import { keyOf, type Partition } from './partition.ts';
 import { endOffsets, recordedPositions } from './progress.ts';
 
 /** A stretch of the log was never applied and cannot be fetched any more: a person has to decide. */
@@ -55,11 +55,11 @@ export async function findPlaces(
   const ends = await endOffsets(deps.admin, topics);
   const offsets = new Map(
     groups.flatMap(({ topic, partitions: some }) =>
-      some.map(({ partition, offset }) => [`${topic}/${partition}`, Number(offset)]),
+      some.map(({ partition, offset }) => [keyOf({ topic, partition }), Number(offset)]),
     ),
   );
   return partitions.map((partition) => {
-    const key = `${partition.topic}/${partition.partition}`;
+    const key = keyOf(partition);
     const found = ends.get(key);
     if (!found) throw new Error(`the ends of ${key} are not known yet`);
     const { low, end } = found;
@@ -84,8 +84,8 @@ export function createGapWatch() {
   return (partitions: Partition[], ends: Map<string, { low: number; end: number }>): LogGap | null => {
     const seen: typeof suspects = new Map();
     for (const item of partitions) {
-      const { topic, partition, expected } = item;
-      const key = `${topic}/${partition}`;
+      const { expected } = item;
+      const key = keyOf(item);
       const found = ends.get(key);
       if (expected === null || !found || (found.low <= expected && expected <= found.end)) continue;
       const before = suspects.get(item);

@@ -1,8 +1,9 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs';
 import type { BusRecord } from '../events/change.ts';
-import { keyOf, type Assignment } from './assignment.ts';
+import type { Assignment } from './assignment.ts';
 import { seek } from './begin.ts';
 import type { ConsumeDeps } from './consumer.ts';
+import { keyOf } from './partition.ts';
 import { fetchedOffsetOf } from './whole-batches.ts';
 
 /** Queues a batch that was fetched, if it is what comes next; has that fetched if it is not. */

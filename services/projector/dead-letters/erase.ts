@@ -70,12 +70,11 @@ export async function goneAmong(
 export async function eraseSince(
   { store, control, prefix, checkpoint }: EraseSinceOptions,
   since: Date,
-): Promise<number> {
-  const cursor = deadLettersOf(control)
+): Promise<void> {
+  await using cursor = deadLettersOf(control)
     .find({ lastAt: { $gte: since } })
     .project<Pick<DeadLetter, '_id' | 'topic' | 'subjects'>>({ topic: 1, subjects: 1 })
     .batchSize(lettersAtOnce);
-  let erased = 0;
   while (await cursor.hasNext()) {
     checkpoint();
     const letters = cursor.readBufferedDocuments(lettersAtOnce);
@@ -83,10 +82,9 @@ export async function eraseSince(
       const kind = kindOfTopic(topic, prefix);
       if (!kind) continue;
       const ids = some.flatMap(({ subjects }) => subjects);
-      erased += await eraseLetters({ control, prefix }, await goneOf(store, kind, ids, new Map()));
+      await eraseLetters({ control, prefix }, await goneOf(store, kind, ids, new Map()));
     }
   }
-  return erased;
 }
 
 export type EraseSinceOptions = { store: Store; control: Db; prefix: string; checkpoint: () => void };
