@@ -8,7 +8,7 @@ import { createTopics } from '../../services/cli/topics.ts';
 import { projectorConfig } from '../../services/projector/config.ts';
 import { deadLetterTopic } from '../../services/projector/dead-letters/dead-letters.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { createKafka } from '../../services/projector/kafka.ts';
+import { createKafka } from '../../services/projector/kafka/client.ts';
 import type { Stack } from '../stack/stack.ts';
 
 const partitions = 3;

@@ -3,6 +3,7 @@ import { apiSettings } from '../../services/api/config.ts';
 import { errorCatalogue } from '../../services/api/http/error-catalogue.ts';
 import { cliSettings } from '../../services/cli/config.ts';
 import { projectorSettings } from '../../services/projector/config.ts';
+import { rejectionReasons } from '../../services/projector/events/change.ts';
 
 const services: [string, Record<string, z.ZodType>][] = [
   ['projector', projectorSettings],
@@ -12,6 +13,7 @@ const services: [string, Record<string, z.ZodType>][] = [
 
 /** The README's tables by the name that its comments mark them with. */
 export const readmeTables = (): Record<string, string> => ({
+  rejections: rejectionsTable(),
   settings: settingsTable(),
   errors: errorsTable(),
 });
@@ -59,6 +61,12 @@ const errorsTable = () =>
       `\`${type}\``,
       message,
     ]),
+  );
+
+const rejectionsTable = () =>
+  markdown(
+    ['reason', 'meaning'],
+    Object.entries(rejectionReasons).map(([reason, meaning]) => [`\`${reason}\``, meaning]),
   );
 
 /** A table as prettier leaves it. */

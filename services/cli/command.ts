@@ -16,7 +16,7 @@ export const usage = `Usage: npm run cli -- <verb> [options]
   topics create [--partitions N]   Create the bus's topics and the dead-letter topic where they are absent
                                    (1 to 1000 partitions each, 3 unless told).
   status [--json]                  Positions, ends and lag by partition; documents by kind; what is pending;
-                                   dead letters; the watermark.
+                                   dead letters; the watermark; topics that a rebuild cannot rely on.
   trace <Request-Id> [--json]      What is kept of one request to the API: route, parameters, status, duration,
                                    key, organization, replica. Needs the store only.
 ${deadLettersUsage}

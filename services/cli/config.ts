@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { readConfig, saslRule, type Environment } from '../../shared/runtime/config.ts';
 import { commonSettings, kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
 import { projectorSettings } from '../projector/config.ts';
@@ -16,6 +17,13 @@ export const lettersSettings = {
 export const cliSettings = {
   ...kafkaSettings,
   ...lettersSettings,
+  REBUILD_DAYS_MAX: z.coerce
+    .number()
+    .min(0)
+    .default(3)
+    .describe(
+      'Days that a rebuild of the read model may take; `cli status` warns of topics that drop tombstones (`delete.retention.ms`) sooner',
+    ),
 };
 
 export const cliConfig = (environment: Environment) => readConfig(cliSettings, environment, saslRule);

@@ -3,7 +3,7 @@ import type { MongoClient } from 'mongodb';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, createMongo } from '../../shared/runtime/mongo.ts';
-import { createKafka } from '../projector/kafka.ts';
+import { createKafka } from '../projector/kafka/client.ts';
 import { cliConfig, lettersConfig, storeConfig } from './config.ts';
 import { parseCommand, usage, type Command } from './command.ts';
 import { runDeadLetters } from './dead-letters/run.ts';

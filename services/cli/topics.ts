@@ -11,6 +11,12 @@ import { topicOf } from '../projector/events/topics.ts';
 const copiesKeptDays = 7;
 
 /**
+ * For how long compaction leaves tombstones in the topics of the bus. A read model that is rebuilt for longer, or
+ * a projector that is down for longer, would keep what was deleted meanwhile.
+ */
+const tombstonesKeptDays = 7;
+
+/**
  * Creates the topics of the bus (compacted) and the dead-letter topic (kept by time) where they are absent.
  * Topics that are there are left as they are. Gives a line for each.
  */
@@ -21,7 +27,10 @@ export async function createTopics(admin: Admin, prefix: string, partitions: num
     ...compacted.map((topic) => ({
       topic,
       numPartitions: partitions,
-      configEntries: [{ name: 'cleanup.policy', value: 'compact' }],
+      configEntries: [
+        { name: 'cleanup.policy', value: 'compact' },
+        { name: 'delete.retention.ms', value: String(tombstonesKeptDays * dayMs) },
+      ],
     })),
     {
       topic: deadLetterTopic(prefix),

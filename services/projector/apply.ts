@@ -2,13 +2,17 @@ import type { Kind } from '../../shared/documents/document.ts';
 import type { Rejected } from './dead-letters/dead-letters.ts';
 import { eraseLetters, goneAmong } from './dead-letters/erase.ts';
 import { keepDeadLetters, type KeepDeps } from './dead-letters/keep.ts';
-import type { BusRecord, Change, Lapse } from './events/change.ts';
+import type { BusRecord, Change } from './events/change.ts';
 import { parse } from './events/parse.ts';
 import { topicOf } from './events/topics.ts';
-import { applyChanges } from './materialize/engine.ts';
-import type { Store } from './materialize/store.ts';
+import { applyChanges } from './materialize/apply-changes.ts';
+import type { ReconcileDeps } from './materialize/reconcile.ts';
+import type { UpdateDeps } from './materialize/update-dependents.ts';
 
-export type ApplyParsedDeps = { store: Store; tombstoneDays: number; now: () => Date };
+export type ApplyParsedDeps = ReconcileDeps;
+
+/** What a run of records is applied under: until when it is ours, and who is told of what is done. */
+export type Work = Pick<UpdateDeps, 'signal' | 'onProgress'>;
 export type ApplyDeps = ApplyParsedDeps & KeepDeps;
 
 /**
@@ -20,15 +24,15 @@ export type Applied = { events: number; rejected: number; times: number[]; appli
 
 /**
  * Applies a run of records of one topic. When it returns, each of them has had its effect or is kept as a
- * dead letter, durably. `checkpoint` throws when the partition is no longer ours.
+ * dead letter, durably.
  */
 export async function applyRecords(
   deps: ApplyDeps,
   kind: Kind,
   records: BusRecord[],
-  checkpoint: () => void,
+  work: Work,
 ): Promise<Applied> {
-  const { changes, rejected } = await applyParsed(deps, kind, records, checkpoint);
+  const { changes, rejected } = await applyParsed(deps, kind, records, work);
   await keepDeadLetters(deps, topicOf(kind, deps.prefix), rejected);
   await eraseLetters(deps, await goneAmong(deps.store, kind, { changes, rejected }));
   return {
@@ -46,11 +50,11 @@ export async function applyParsed(
   deps: ApplyParsedDeps,
   kind: Kind,
   records: BusRecord[],
-  checkpoint: () => void,
+  work: Work,
 ): Promise<{ changes: Change[]; rejected: Rejected[] }> {
   const changes: Change[] = [];
   const rejected: Rejected[] = [];
-  const recordOf = new Map<Change | Lapse, BusRecord>();
+  const recordOf = new Map<Change, BusRecord>();
   for (const record of records) {
     const result = parse(kind, record);
     if ('rejected' in result) {
@@ -60,7 +64,7 @@ export async function applyParsed(
     changes.push(result.change);
     recordOf.set(result.change, record);
   }
-  const refused = await applyChanges({ ...deps, checkpoint }, kind, changes);
+  const refused = await applyChanges({ ...deps, ...work }, kind, changes);
   for (const { change, rejection } of refused) {
     const record = recordOf.get(change);
     if (record) rejected.push({ record, rejection });

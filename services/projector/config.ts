@@ -20,7 +20,7 @@ export const projectorSettings = {
     .number()
     .min(8)
     .max(1_024)
-    .default(64)
+    .default(32)
     .describe(
       'Records fetched and not yet applied, in megabytes, 8 to 1,024; a partition pauses above its equal share of it',
     ),

@@ -6,10 +6,12 @@ import { createLogger } from '../../shared/runtime/logger.ts';
 import { createMongo } from '../../shared/runtime/mongo.ts';
 import { projectorConfig } from './config.ts';
 import { topicOf } from './events/topics.ts';
-import { createKafka } from './kafka.ts';
+import { boundHeapGrowth } from './heap.ts';
+import { createKafka } from './kafka/client.ts';
 import { createMetrics } from './metrics.ts';
 import { startProjector } from './projector.ts';
 
+boundHeapGrowth();
 const config = configOrExit(projectorConfig(process.env));
 const logger = createLogger('projector', config.LOG_LEVEL);
 const metrics = createMetrics();

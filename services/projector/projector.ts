@@ -1,21 +1,28 @@
-import type { Admin, Kafka } from 'kafkajs';
-import type { MongoClient } from 'mongodb';
+import type { Admin, Kafka, Producer } from 'kafkajs';
+import type { Db, MongoClient } from 'mongodb';
 import type { z } from 'zod';
 import { ensureActiveGeneration } from '../../shared/runtime/generation.ts';
 import { ensureIndexes } from '../../shared/runtime/indexes.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, generationDatabase } from '../../shared/runtime/mongo.ts';
-import { applyRecords, type Applied } from './apply.ts';
+import { applyRecords, type Applied, type ApplyDeps } from './apply.ts';
 import type { projectorSettings } from './config.ts';
 import { consume } from './consume/consumer.ts';
 import { startFlusher, type Flusher } from './consume/flush.ts';
+import { createLogClient } from './consume/log-client.ts';
+import { keyOf } from './consume/partition.ts';
+import { createPositions, type Positions } from './consume/positions.ts';
 import { ensureControlIndexes } from './control.ts';
 import { deadLetterTopic } from './dead-letters/dead-letters.ts';
-import { kindOfTopic } from './events/topics.ts';
+import { parse } from './events/parse.ts';
+import { kindOfTopic, topicOf } from './events/topics.ts';
 import { createLiveness } from './liveness.ts';
 import type { Metrics } from './metrics.ts';
 import { startSweeper } from './retention/sweeper.ts';
+import { prerequisites } from './materialize/edges.ts';
 import { mongoStore } from './materialize/mongo-store.ts';
+import { createReferenceCache } from './materialize/reference-cache.ts';
+import { NotThereYet, waitUntil } from './wait-until.ts';
 
 export type ProjectorDeps = {
   config: z.output<z.ZodObject<typeof projectorSettings>>;
@@ -26,28 +33,24 @@ export type ProjectorDeps = {
   topics: string[];
   now: () => Date;
   onFatal: (error: Error) => void;
+  /** Pause between recording progress and recording it again, in milliseconds; a second unless told. */
+  flushIntervalMs?: number;
 };
 
 /**
  * Runs a projector on the active generation, as one of any number in its group. Waits for the store, the
- * brokers and the topics to be there.
+ * brokers and the topics to be there; rejects with `StartRefused` where they refuse it.
  */
 export async function startProjector(deps: ProjectorDeps) {
   const { config, logger, topics, now } = deps;
-  const { control, generation, database, admin, producer } = await prepare(deps);
+  const { control, generation, database, admin, log, producer } = await prepare(deps);
+  const positions = createPositions(() => performance.now());
   let flusher: Flusher | null = null;
-  const applyDeps = {
-    store: mongoStore(database),
-    control,
-    producer,
-    prefix: config.TOPIC_PREFIX,
-    generation,
-    tombstoneDays: config.TOMBSTONE_DAYS,
-    now,
-  };
+  const applyDeps = applyDepsOf(deps, { control, generation, database, producer, positions });
   const consuming = await consume({
     kafka: deps.kafka,
     admin,
+    log,
     control,
     generation,
     topics,
@@ -56,23 +59,57 @@ export async function startProjector(deps: ProjectorDeps) {
     queuedBytesMax: config.QUEUED_MEGABYTES_MAX * 1024 * 1024,
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     onFatal: deps.onFatal,
-    apply: async (topic, records, checkpoint) => {
+    positions,
+    prerequisitesOf: (topic) => {
+      const kind = kindOfTopic(topic, config.TOPIC_PREFIX);
+      return kind ? prerequisites(kind).map((of) => topicOf(of, config.TOPIC_PREFIX)) : [];
+    },
+    apply: async (topic, records, work) => {
       const kind = kindOfTopic(topic, config.TOPIC_PREFIX);
       if (!kind) throw new Error(`${topic} is not a topic of the bus`);
-      return applyRecords(applyDeps, kind, records, checkpoint);
+      return applyRecords(applyDeps, kind, records, work);
+    },
+    timeOf: (topic, record) => {
+      const kind = kindOfTopic(topic, config.TOPIC_PREFIX);
+      const parsed = kind && parse(kind, record);
+      return parsed && 'change' in parsed ? parsed.change.time.getTime() : null;
     },
     onApplied: ({ topic }, applied) => count(deps, topic, applied, flusher?.watermarkMs() ?? 0),
   });
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
   const sweeper = startSweeper({ ...applyDeps, ...deps, database });
   const liveness = createLiveness(now().getTime());
-  flusher = startFlusher({ ...deps, liveness, control, admin, generation, allowanceMs }, consuming);
+  flusher = startFlusher(
+    { ...deps, positions, liveness, control, log, generation, allowanceMs },
+    consuming,
+    deps.flushIntervalMs,
+  );
   return {
     live: () => liveness.verdict(now().getTime()),
     stop: async () => {
       await Promise.all([flusher.stop(), sweeper.stop()]);
       await consuming.stop(() => flusher.flush());
-      await Promise.all([producer.disconnect(), admin.disconnect()]);
+      await Promise.all([producer.disconnect(), admin.disconnect(), log.disconnect()]);
+    },
+  };
+}
+
+function applyDepsOf(
+  { config, logger, metrics, now }: ProjectorDeps,
+  parts: { control: Db; generation: number; database: Db; producer: Producer; positions: Positions },
+): ApplyDeps {
+  const { control, generation, database, producer, positions } = parts;
+  return {
+    ...{ control, producer, generation, now },
+    store: mongoStore(database),
+    cache: createReferenceCache(),
+    prefix: config.TOPIC_PREFIX,
+    tombstoneDays: config.TOMBSTONE_DAYS,
+    isApplied: (kind, { partition, offset }) =>
+      positions.isApplied(keyOf({ topic: topicOf(kind, config.TOPIC_PREFIX), partition }), offset),
+    onNotRefreshed: (kind, id, reason) => {
+      metrics.notRefreshed.inc({ kind });
+      logger.error({ kind, id, reason }, 'the store refuses a document as its references would have it');
     },
   };
 }
@@ -80,27 +117,29 @@ export async function startProjector(deps: ProjectorDeps) {
 async function prepare({ config, kafka, mongo, logger, topics }: ProjectorDeps) {
   const control = controlDatabase(mongo, config.DATABASE_NAME);
   // Left to the first operation, a connection that fails closes the driver's topology for ever.
-  await until(logger, 'the store is away', () => mongo.connect());
-  const generation = await until(logger, 'the store is away', () => ensureActiveGeneration(control));
+  await waitUntil(logger, 'the store is away', () => mongo.connect());
+  const generation = await waitUntil(logger, 'the store is away', () => ensureActiveGeneration(control));
   const database = generationDatabase(mongo, config.DATABASE_NAME, generation);
-  await until(logger, 'the store is away', async () => {
+  await waitUntil(logger, 'the store is away', async () => {
     await ensureIndexes(database);
     await ensureControlIndexes(control);
   });
   const admin = kafka.admin();
+  const log = createLogClient(kafka);
   const producer = kafka.producer({ allowAutoTopicCreation: false });
-  await until(logger, 'the brokers are away', async () => {
+  await waitUntil(logger, 'the brokers are away', async () => {
     await admin.connect();
+    await log.connect();
     await producer.connect();
   });
-  await until(logger, 'topics are missing; create them with: npm run cli -- topics create', () =>
+  await waitUntil(logger, 'topics are missing; create them with: npm run cli -- topics create', () =>
     requireTopics(admin, [...topics, deadLetterTopic(config.TOPIC_PREFIX)]),
   );
   // A broker that has just started loads its groups first, and a consumer would fail on that.
-  await until(logger, 'the brokers are not ready for groups', () =>
+  await waitUntil(logger, 'the brokers are not ready for groups', () =>
     admin.fetchOffsets({ groupId: groupOf(config, generation), topics }),
   );
-  return { control, generation, database, admin, producer };
+  return { control, generation, database, admin, log, producer };
 }
 
 const groupOf = ({ CONSUMER_GROUP }: ProjectorDeps['config'], generation: number) =>
@@ -122,17 +161,5 @@ function count(
 async function requireTopics(admin: Admin, topics: string[]): Promise<void> {
   const present = new Set(await admin.listTopics());
   const missing = topics.filter((topic) => !present.has(topic));
-  if (missing.length > 0) throw new Error(`missing topics: ${missing.join(', ')}`);
-}
-
-/** Tries until it succeeds, saying each time what is waited for. */
-async function until<T>(logger: Logger, what: string, attempt: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      logger.warn({ reason: error instanceof Error ? error.message : String(error) }, `waiting: ${what}`);
-      await new Promise((resolve) => setTimeout(resolve, 2_000));
-    }
-  }
+  if (missing.length > 0) throw new NotThereYet(`missing topics: ${missing.join(', ')}`);
 }

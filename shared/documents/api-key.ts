@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { tombstoneIndex, type Document, type Resource } from './document.ts';
-import { instant, optional, prefixedId, text } from './fields.ts';
+import { instant, name, optional, prefixedId } from './fields.ts';
 
 /** Own state of an API key: the hash of its token, never the token. */
 export const apiKeyState = z.object({
   id: prefixedId('key_'),
-  name: text,
+  name,
   mode: z.enum(['live', 'test']),
   tokenSha256: z
     .string()

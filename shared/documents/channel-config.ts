@@ -1,22 +1,22 @@
 import { z } from 'zod';
-import { anyId, instant, optional, text } from './fields.ts';
+import { anyId, instant, listOf, longText, name, optional, shortText } from './fields.ts';
 
 const sendingDomain = z.union([
   z.object({ hosted: z.literal(true) }),
-  z.object({ domain: text, verificationStatus: z.enum(['pending', 'verifying', 'verified', 'failed']) }),
+  z.object({ domain: shortText, verificationStatus: z.enum(['pending', 'verifying', 'verified', 'failed']) }),
 ]);
 
 const aiMode = z.discriminatedUnion('mode', [
   z.object({ mode: z.literal('off') }),
   z.object({ mode: z.literal('approval') }),
-  z.object({ mode: z.literal('autopilot'), replyDelayMinutes: z.number(), aiDisplayName: text }),
+  z.object({ mode: z.literal('autopilot'), replyDelayMinutes: z.number(), aiDisplayName: name }),
 ]);
 
 const email = z.object({
-  inbox: text,
-  displayName: text,
-  replyTo: optional(text),
-  description: optional(text),
+  inbox: shortText,
+  displayName: name,
+  replyTo: optional(shortText),
+  description: optional(shortText),
   provider: z.enum(['forwarding', 'microsoft', 'google']),
   connection: optional(
     z.object({
@@ -28,12 +28,12 @@ const email = z.object({
   sendingDomain: optional(sendingDomain),
   aiMode,
   signatures: z.object({
-    human: optional(text),
-    ai: optional(text),
+    human: optional(longText),
+    ai: optional(longText),
     useForNewMessages: z.boolean(),
     useForReplies: z.boolean(),
   }),
-  autoReply: optional(text),
+  autoReply: optional(longText),
   liveAt: optional(instant),
 });
 
@@ -41,32 +41,32 @@ const escalation = optional(z.enum(['live_chat', 'email']));
 
 const chatbot = z.object({
   layout: z.enum(['floating', 'panel', 'page', 'search']),
-  languages: z.object({ default: text, enabled: z.array(text) }),
+  languages: z.object({ default: name, enabled: listOf(name) }),
   routing: z.object({
     entry: z.enum(['ai', 'live_chat_first', 'disabled']),
     eagerness: optional(z.enum(['lazy', 'neutral', 'eager'])),
     escalation: z.object({ primary: escalation, fallback: escalation }),
     contactCapture: z.object({ name: z.boolean(), phone: z.boolean(), verifyEmail: z.boolean() }),
   }),
-  allowedDomains: z.array(text),
+  allowedDomains: listOf(shortText),
   audience: z.object({ ruleCount: z.int().min(0), fallback: z.enum(['open', 'strict']) }),
   identityRequired: z.boolean(),
   privacyOptIn: z.enum(['explicit', 'implicit', 'none']),
 });
 
 const form = z.object({
-  title: text,
-  description: optional(text),
-  fields: z.array(
+  title: longText,
+  description: optional(shortText),
+  fields: listOf(
     z.object({
-      label: text,
+      label: name,
       type: z.enum(['text', 'email', 'textarea', 'select', 'checkbox', 'phone', 'number']),
       required: z.boolean(),
     }),
   ),
   routesToChannelId: optional(anyId),
-  allowedDomains: z.array(text),
-  redirectUrl: optional(text),
+  allowedDomains: listOf(shortText),
+  redirectUrl: optional(shortText),
 });
 
 /** The configuration blocks of the three channel types, as the bus carries them, less secrets. */

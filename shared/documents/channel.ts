@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { channelConfig } from './channel-config.ts';
-import { refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
-import { anyId, instant, optional, prefixedId, text } from './fields.ts';
+import { notRefreshedIndex, refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
+import { anyId, instant, name, optional, prefixedId } from './fields.ts';
 import { sortKey } from './instant.ts';
 
 export const channelTypes = ['chatbot', 'email', 'form'] as const;
@@ -16,16 +16,16 @@ export const channelSettings = z.object({
   topics: enabled,
   aiDisclosure: enabled,
   utmTagging: enabled.extend({
-    source: optional(text),
-    medium: optional(text),
-    campaign: optional(text),
+    source: optional(name),
+    medium: optional(name),
+    campaign: optional(name),
   }),
   autoResolve: z.object({ enabled: optional(z.boolean()), afterHours: optional(z.number()) }),
 });
 
 const shared = {
   id: anyId,
-  name: text,
+  name,
   agentId: optional(prefixedId('agent_')),
   createdAt: instant,
   updatedAt: instant,
@@ -68,6 +68,7 @@ export const channelResource: Resource<Channel> = {
     { name: 'created', key: { orgId: 1, byCreated: 1 } },
     { name: 'typeCreated', key: { orgId: 1, 'own.type': 1, byCreated: 1 } },
     refsIndex,
+    notRefreshedIndex,
     tombstoneIndex,
   ],
   sortKeys: ({ id, createdAt, archivedAt }) => (archivedAt ? {} : { byCreated: sortKey(createdAt, id) }),

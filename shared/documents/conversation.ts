@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { ChannelType } from './channel.ts';
-import { refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
-import { anyId, instant, optional, prefixedId, text } from './fields.ts';
+import { notRefreshedIndex, refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
+import { anyId, instant, listOf, longText, optional, prefixedId } from './fields.ts';
+import { sortKey } from './instant.ts';
 
 export const conversationRoles = ['primary', 'side'] as const;
 /** What a retrieved conversation may show; `archived` appears on conversations embedded in a ticket only. */
@@ -25,14 +26,14 @@ export const conversationState = z.object({
   id: prefixedId('conv_'),
   ticketId: prefixedId('ti_'),
   role: z.enum(conversationRoles),
-  title: text,
+  title: longText,
   status: z.enum(conversationStatuses),
   supportLevel: z.enum(['ai', 'human']),
   channelId: anyId,
   contactId: prefixedId('con_'),
   assignedUserId: optional(prefixedId('user_')),
-  topicIds: z.array(anyId),
-  tagIds: z.array(anyId),
+  topicIds: listOf(anyId),
+  tagIds: listOf(anyId),
   urgencyScore: optional(z.int().min(1).max(3)),
   createdAt: instant,
   updatedAt: instant,
@@ -50,8 +51,6 @@ export type ConversationJoined = {
   assignedUser: { id: string; name: string | null; email: string } | null;
   topics: { id: string; name: string; color: string | null }[];
   tags: { id: string; name: string }[];
-  /** The thread's first message: its sort key and the preview of its text. */
-  opening: { id: string; byCreated: string; preview: string | null } | null;
 };
 
 export type ConversationDocument = Document<Conversation, ConversationJoined>;
@@ -59,11 +58,11 @@ export type ConversationDocument = Document<Conversation, ConversationJoined>;
 export const conversationResource: Resource<Conversation> = {
   collection: 'conversations',
   indexes: [
-    { name: 'ticket', key: { orgId: 1, 'own.ticketId': 1 } },
-    { name: 'keptUntil', key: { keptUntil: 1 }, partialFilterExpression: { keptUntil: { $exists: true } } },
+    { name: 'ticket', key: { 'own.ticketId': 1, orgId: 1, byCreated: 1 } },
     { name: 'pending', key: { pending: 1 }, partialFilterExpression: { pending: true } },
     refsIndex,
+    notRefreshedIndex,
     tombstoneIndex,
   ],
-  sortKeys: () => ({}),
+  sortKeys: ({ id, createdAt }) => ({ byCreated: sortKey(createdAt, id) }),
 };

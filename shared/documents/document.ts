@@ -38,19 +38,12 @@ export type Envelope = {
   deletedAt?: Date;
   /** When the store may drop a tombstone (TTL); absent where the deletion is final. */
   expiresAt?: Date;
-  /**
-   * Set on what was removed because the retention of so many days had passed: unlike after a deletion, a later
-   * version brings it back, and does not find its messages refused.
-   */
-  lapsed?: { days: number };
-  /** When its retention passes; once it has lapsed, when to look for what came late. Absent: never. */
-  keptUntil?: Date;
 };
 
 /**
  * A served document: the entity's own state, and what its references resolved to. `refs` names everything it
- * refers to as `<kind>:<id>`, even while that is missing, so that one index finds the documents that embed an
- * entity. Sort keys stand only on documents that lists show, so that no list query can meet another.
+ * refers to as `<edge>:<id>`, edge being its name in the declaration, even while that is missing, so that one index
+ * finds the documents that embed an entity. Sort keys stand only on documents that lists show, so that no list query can meet another.
  */
 export type Document<Own, Joined = Record<never, never>> = Envelope & {
   own: Own;
@@ -60,6 +53,8 @@ export type Document<Own, Joined = Record<never, never>> = Envelope & {
   byUpdated?: string;
   /** Set while something without which the document cannot be shown is missing. */
   pending?: true;
+  /** When the document was written while its owner (a message's conversation) was missing. */
+  orphanedAt?: Date;
 };
 
 /** What the store must know of a resource: its collection, indexes and sort keys. */
@@ -77,4 +72,11 @@ export const tombstoneIndex: IndexDescription = {
 };
 
 /** Finds the documents that embed an entity, in the order of their ids. */
-export const refsIndex: IndexDescription = { name: 'dependents', key: { orgId: 1, refs: 1, _id: 1 } };
+export const refsIndex: IndexDescription = { name: 'references', key: { refs: 1, orgId: 1, _id: 1 } };
+
+/** Finds the documents whose refresh the store refused. */
+export const notRefreshedIndex: IndexDescription = {
+  name: 'notRefreshed',
+  key: { notRefreshedAt: 1 },
+  partialFilterExpression: { notRefreshedAt: { $exists: true } },
+};

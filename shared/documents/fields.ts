@@ -4,14 +4,43 @@ import { parseInstant } from './instant.ts';
 /** The longest id that is accepted, in UTF-16 units: ids are index keys, and those are limited by the store. */
 export const idLengthMax = 256;
 
-/** Text as JSON carries it; a lone surrogate becomes U+FFFD, since no UTF-8 store could hand it back unchanged. */
-export const text = z.string().transform((value) => value.toWellFormed());
+/**
+ * The longest texts that are accepted, in UTF-16 units, of which each takes three bytes in the store at most. With
+ * `itemsMax` they keep every document below 16 MB, with all that it joins (see `tests/store/largest-documents.test.ts`).
+ */
+export const nameLengthMax = 1_024;
+export const shortTextLengthMax = 4_096;
+export const longTextLengthMax = 65_536;
+
+/** The most elements that a list may have. */
+export const itemsMax = 1_000;
+
+/** Not zod's `max`: that counts code points, which take two units and four bytes beyond the basic plane. */
+const characters = (lengthMax: number) =>
+  z.string().refine((value) => value.length <= lengthMax, `must have ${lengthMax} characters or fewer`);
+
+/** JSON carries lone surrogates; each becomes U+FFFD, since no UTF-8 store could hand it back unchanged. */
+const toWellFormed = (value: string) => value.toWellFormed();
+
+/** A text whose length is bounded by the size of the whole state alone. */
+export const text = z.string().transform(toWellFormed);
+
+/** A name of a person, a label, a channel or a file, or another text of a few words. */
+export const name = characters(nameLengthMax).transform(toWellFormed);
+
+/** An email address, a domain, a URL or a description. */
+export const shortText = characters(shortTextLengthMax).transform(toWellFormed);
+
+/** A title, a question, a signature or an automatic reply. */
+export const longText = characters(longTextLengthMax).transform(toWellFormed);
+
+/** A list of `itemsMax` elements at most; zod refuses a longer one before it looks at any element. */
+export const listOf = <T extends z.ZodType>(element: T) =>
+  z.array(element).max(itemsMax, `must have ${itemsMax} items or fewer`);
 
 /** An id that is free in form. */
-export const anyId = z
-  .string()
+export const anyId = characters(idLengthMax)
   .min(1)
-  .max(idLengthMax)
   .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be well-formed text without NUL');
 
 /** An id that starts with `prefix` and has something behind it. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
-import { anyId, instant, optional, prefixedId, text } from './fields.ts';
+import { notRefreshedIndex, refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
+import { anyId, instant, listOf, name, optional, prefixedId, text } from './fields.ts';
 import { sortKey } from './instant.ts';
 
 export const messageTypes = ['chat', 'email'] as const;
@@ -20,7 +20,7 @@ export const messageState = z
     role: z.enum(messageRoles),
     author: optional(author),
     content: optional(text),
-    attachments: z.array(z.object({ id: anyId, filename: text, inline: z.boolean() })),
+    attachments: listOf(z.object({ id: anyId, filename: name, inline: z.boolean() })),
     createdAt: instant,
     sentAt: optional(instant),
   })
@@ -39,8 +39,14 @@ export type MessageDocument = Document<Message, MessageJoined>;
 export const messageResource: Resource<Message> = {
   collection: 'messages',
   indexes: [
-    { name: 'thread', key: { orgId: 1, 'own.conversationId': 1, byCreated: 1 } },
+    { name: 'thread', key: { 'own.conversationId': 1, orgId: 1, byCreated: 1 } },
+    {
+      name: 'orphaned',
+      key: { orphanedAt: 1 },
+      partialFilterExpression: { orphanedAt: { $exists: true } },
+    },
     refsIndex,
+    notRefreshedIndex,
     tombstoneIndex,
   ],
   sortKeys: ({ id, createdAt }) => ({ byCreated: sortKey(createdAt, id) }),

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { tombstoneIndex, type Document, type Resource } from './document.ts';
-import { anyId, instant, optional, prefixedId, text } from './fields.ts';
+import { anyId, instant, listOf, longText, optional, prefixedId, text } from './fields.ts';
 import { sortKey } from './instant.ts';
 
 /** Own state of a knowledge-base entry; its variations are kept sorted by code point. */
 export const qaState = z.object({
   id: anyId,
-  question: text,
-  questionVariations: z.array(text).transform((values) => values.toSorted(byCodePoint)),
+  question: longText,
+  questionVariations: listOf(longText).transform((values) => values.toSorted(byCodePoint)),
   answer: text,
   agentId: optional(prefixedId('agent_')),
   createdAt: instant,

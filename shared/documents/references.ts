@@ -1,21 +1,21 @@
 import { z } from 'zod';
 import { tombstoneIndex, type Resource } from './document.ts';
-import { anyId, optional, prefixedId, text } from './fields.ts';
+import { anyId, name, optional, prefixedId, shortText } from './fields.ts';
 
 /**
  * The entities that documents refer to and that are not served themselves: people, AI agents, labels.
  */
 export const contactState = z.object({
   id: prefixedId('con_'),
-  name: optional(text),
-  email: optional(z.object({ email: text, verified: z.boolean() })),
+  name: optional(name),
+  email: optional(z.object({ email: shortText, verified: z.boolean() })),
 });
-export const userState = z.object({ id: prefixedId('user_'), name: optional(text), email: text });
-export const agentState = z.object({ id: prefixedId('agent_'), name: text, disabled: z.boolean() });
-export const tagState = z.object({ id: anyId, name: text });
+export const userState = z.object({ id: prefixedId('user_'), name: optional(name), email: shortText });
+export const agentState = z.object({ id: prefixedId('agent_'), name, disabled: z.boolean() });
+export const tagState = z.object({ id: anyId, name });
 export const topicState = z.object({
   id: anyId,
-  name: text,
+  name,
   color: optional(z.string().regex(/^#[0-9a-fA-F]{6}$/, 'must be #rrggbb')),
 });
 

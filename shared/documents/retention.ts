@@ -3,14 +3,21 @@ export const dayMs = 86_400_000;
 const lastMs = 8_640_000_000_000_000;
 
 /**
- * The instant up to which a conversation is kept: `dataRetentionDays` of its channel after its own `updatedAt`.
- * Null where it is kept indefinitely, which 0 and null mean. Source: the channel's setting on the bus.
+ * The instant up to which data is served: `dataRetentionDays` of its channel after `from`, which is a
+ * conversation's `updatedAt` or a message's `createdAt`. Null where it is kept indefinitely, which 0 and null mean.
+ * Source: the channel's setting on the bus.
  */
-export function keptUntil(updatedAt: Date, dataRetentionDays: number | null): Date | null {
-  const ms = updatedAt.getTime() + (dataRetentionDays ?? 0) * dayMs;
+export function retainUntil(from: Date, dataRetentionDays: number | null): Date | null {
+  const ms = from.getTime() + (dataRetentionDays ?? 0) * dayMs;
   return dataRetentionDays && ms <= lastMs ? new Date(ms) : null;
 }
 
-/** Whether what is kept until then is past its retention at `now`: it must not be shown any more. */
-export const isLapsed = (until: Date | null | undefined, now: Date): boolean =>
+/** Whether the retention has passed at `now`: from that instant on, the data must not be shown any more. */
+export const isExpired = (until: Date | null | undefined, now: Date): boolean =>
   until !== null && until !== undefined && until <= now;
+
+/** The latest `from` whose retention has passed at `now`; null where nothing expires. See `retainUntil`. */
+export function expiredUpTo(dataRetentionDays: number | null, now: Date): Date | null {
+  const ms = now.getTime() - (dataRetentionDays ?? 0) * dayMs;
+  return dataRetentionDays && ms >= -lastMs ? new Date(ms) : null;
+}

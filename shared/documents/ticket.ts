@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import type { ConversationRole, ConversationStatus } from './conversation.ts';
-import { refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
-import { anyId, instant, optional, prefixedId, text } from './fields.ts';
+import { notRefreshedIndex, refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
+import { anyId, instant, listOf, longText, optional, prefixedId } from './fields.ts';
 import { sortKey } from './instant.ts';
 
 export const ticketStatuses = ['open', 'snoozed', 'resolved', 'assumed_resolved', 'closed'] as const;
 
 export const ticketState = z.object({
   id: prefixedId('ti_'),
-  title: text,
+  title: longText,
   status: z.enum(ticketStatuses),
   requesterId: prefixedId('con_'),
-  tagIds: z.array(anyId),
-  topicIds: z.array(anyId),
+  tagIds: listOf(anyId),
+  topicIds: listOf(anyId),
   estimatedScore: optional(z.int().min(1).max(5)),
   createdAt: instant,
   updatedAt: instant,
@@ -25,17 +25,28 @@ export type TicketJoined = {
   requester: { name: string | null; email: { email: string; verified: boolean } | null } | null;
   tags: { id: string; name: string }[];
   topics: { id: string; name: string }[];
-  /** The visible conversations (their channel is known), by creation, ties by id. */
+  /**
+   * The visible ones (their channel is known) of the ticket's first `embeddedConversationsMax` conversations, by
+   * creation, ties by id.
+   */
   conversations: {
     id: string;
     role: ConversationRole;
     status: ConversationStatus;
     createdAt: Date;
     updatedAt: Date;
-    /** When its retention passes, from when on it is not shown; null: never. */
-    keptUntil: Date | null;
+    /** When its retention passes: from that instant on it is not shown; null: never. */
+    retainUntil: Date | null;
   }[];
+  /**
+   * Null where the ticket has fewer than `embeddedConversationsMax` conversations; else the sort key of the last one
+   * that was looked at. Any others stand behind it in the index `ticket` of the conversations.
+   */
+  moreAfter: string | null;
 };
+
+/** A ticket document embeds no more conversations, so that the cost of an event does not grow with their number. */
+export const embeddedConversationsMax = 200;
 
 export type TicketDocument = Document<Ticket, TicketJoined>;
 
@@ -48,6 +59,7 @@ export const ticketResource: Resource<Ticket> = {
     { name: 'statusCreated', key: { orgId: 1, 'own.status': 1, byCreated: 1, byUpdated: 1 } },
     { name: 'statusUpdated', key: { orgId: 1, 'own.status': 1, byUpdated: 1, byCreated: 1 } },
     refsIndex,
+    notRefreshedIndex,
     tombstoneIndex,
   ],
   // An update before the creation is filed at the creation: `byUpdated >= byCreated` always holds, and a

@@ -19,11 +19,24 @@ export type Progress = {
   updatedAt: Date;
 };
 
+/**
+ * Which topic of a name a generation has applied, by the id that the brokers gave it when it was created: another
+ * topic of that name has another one.
+ */
+export type TopicIdentity = {
+  /** `<generation>/<topic>` */
+  _id: string;
+  generation: number;
+  topic: string;
+  topicId: string;
+};
+
 /** A generation's watermark, by its number. */
 export type Watermark = { _id: number; completeTo: Date };
 
 export const generationsOf = (control: Db): Collection<ActiveGeneration> => control.collection('generations');
 export const progressOf = (control: Db): Collection<Progress> => control.collection('progress');
+export const topicIdsOf = (control: Db): Collection<TopicIdentity> => control.collection('topic_ids');
 export const watermarksOf = (control: Db): Collection<Watermark> => control.collection('watermarks');
 
 /** The active generation, or null before a projector has first started. */

@@ -1,13 +1,29 @@
-import type { Db } from 'mongodb';
+import type { Db, IndexDescription } from 'mongodb';
 import { kinds } from '../documents/document.ts';
 import { resources } from '../documents/resources.ts';
 
-/** Creates every declared index that is absent; a collection comes with its first index. */
+/**
+ * Creates every declared index that is absent; a collection comes with its first index. Rejects with an error
+ * that names the collection where the store refuses one; its `cause` is the driver's.
+ */
 export async function ensureIndexes(database: Db): Promise<void> {
   for (const kind of kinds) {
     const { collection, indexes } = resources[kind];
-    await database.collection(collection).createIndexes(indexes);
+    await createIndexes(database, collection, indexes);
   }
+}
+
+async function createIndexes(database: Db, collection: string, indexes: IndexDescription[]): Promise<void> {
+  await database
+    .collection(collection)
+    .createIndexes(indexes)
+    .catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      const names = indexes.map(({ name }) => name).join(', ');
+      throw new Error(`indexes of ${database.databaseName}.${collection} (${names}): ${reason}`, {
+        cause: error,
+      });
+    });
 }
 
 /** The declared indexes that the database lacks, as `<collection>.<index>`. */

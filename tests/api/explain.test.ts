@@ -4,6 +4,7 @@ import { pageCursor, type PageQuery } from '../../services/api/paging/page-query
 import { channelPageQuery } from '../../services/api/resources/channels/query.ts';
 import { messagePageQuery } from '../../services/api/resources/messages/query.ts';
 import { qaPageQuery } from '../../services/api/resources/qas/query.ts';
+import { restQuery } from '../../services/api/resources/tickets/conversations.ts';
 import { ticketFilters, ticketPageQuery } from '../../services/api/resources/tickets/query.ts';
 import { ticketListQuery, ticketSorts } from '../../services/api/resources/tickets/schema.ts';
 import { startStore, type TestStore } from './harness.ts';
@@ -25,12 +26,14 @@ const positions = [
   ['the end', keyAt(1)],
 ] as const;
 
+const thread = { orgId: 'org_a', conversationId: 'conv_1', from: null };
+
 let store: TestStore;
 
 beforeAll(async () => {
   store = await startStore();
   const types = ['chatbot', 'email', 'form'];
-  for (const kind of ['ticket', 'message', 'channel', 'qa'] as const) {
+  for (const kind of ['ticket', 'conversation', 'message', 'channel', 'qa'] as const) {
     const collection = store.database.collection<{ _id: string }>(resources[kind].collection);
     const batchSize = 10_000;
     for (let start = 0; start < size; start += batchSize) {
@@ -40,6 +43,7 @@ beforeAll(async () => {
           status: ticketStatuses[index % ticketStatuses.length],
           type: types[index % types.length],
           conversationId: 'conv_1',
+          ticketId: 'ti_1',
         };
         // Any order of updates will do, as long as none is before its creation.
         const byUpdated = keyOf(index + ((index * 7_919) % (size - index)));
@@ -90,7 +94,11 @@ describe.each(positions)('a page at %s of 100,000 is one index range', (_, after
     });
   });
 
-  it('of messages', () => expectOneRange(messagePageQuery('org_a', 'conv_1', limit, after), 1));
+  it('of messages', () => expectOneRange(messagePageQuery(thread, limit, after), 1));
+  it('of messages of which the first half has expired', () =>
+    expectOneRange(messagePageQuery({ ...thread, from: keyAt(0.5) }, limit, after), 1));
+  it('of the conversations that a ticket does not embed', () =>
+    expectOneRange({ ...restQuery('org_a', 'ti_1', after ?? keyAt(0.1)), limit }, 1));
   it('of channels', () => expectOneRange(channelPageQuery('org_a', { limit }, after), 1));
   it('of channels of a type', () =>
     expectOneRange(channelPageQuery('org_a', { limit, type: 'email' }, after), 1));

@@ -52,9 +52,10 @@ export const ticketJoined = (joined: Partial<TicketJoined> = {}): TicketJoined =
       status: 'archived',
       createdAt: new Date(at),
       updatedAt: new Date(at),
-      keptUntil: null,
+      retainUntil: null,
     },
   ],
+  moreAfter: null,
   ...joined,
 });
 
@@ -80,7 +81,6 @@ export const conversationJoined = (joined: Partial<ConversationJoined> = {}): Co
   assignedUser: { id: 'user_1', name: null, email: 'sam@example.com' },
   topics: [{ id: 'top_1', name: 'Billing', color: '#ff0000' }],
   tags: [{ id: 'tag_1', name: 'vip' }],
-  opening: { id: 'msg_1', byCreated: `${at}msg_1`, preview: 'Hello' },
   ...joined,
 });
 

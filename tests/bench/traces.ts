@@ -2,27 +2,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { startStack } from '../../infra/stack/stack.ts';
 import { requestTracesOf } from '../../shared/runtime/request-traces.ts';
 import * as given from '../api/given.ts';
-import { startStore, tokens } from '../api/harness.ts';
-import { startService } from '../support/service.ts';
-import { load, median, processorSeconds, type Load } from './load.ts';
-
-/**
- * `npm run bench:traces [-- --rounds 20 --connections 16]`: what tracing costs. Two API processes, one with
- * traces and one without, serve the same store side by side. A round measures them in turn, there and back and
- * the other way round in the next, so that whatever else the machine does weighs on both.
- */
-const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '20' }, connections: { type: 'string', default: '16' } },
-});
-const [rounds, connections] = [Number(values.rounds), Number(values.connections)];
-if (![rounds, connections].every((count) => Number.isInteger(count) && count > 0)) {
-  process.stderr.write('--rounds and --connections take whole numbers from 1\n');
-  process.exit(2);
-}
+import { startStore, tokens, type TestStore } from '../api/harness.ts';
+import { startService, type Service } from '../support/service.ts';
+import type { TracesOptions } from './arguments.ts';
+import { load, type Load } from './load.ts';
+import { processorSeconds } from './processor-time.ts';
+import { median } from './statistics.ts';
 
 const sliceMs = 1_000;
 /** Before a slice and after it: the writing of traces is then in full swing, and does not reach into the next. */
@@ -33,53 +21,43 @@ type Mode = (typeof modes)[number];
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const percent = (ratio: number) => `${(ratio * 100 - 100).toFixed(1)} %`;
 
-const dataDir = await mkdtemp(join(tmpdir(), 'support-read-models-bench-'));
-const stack = await startStack({ report: say, dataDir });
-process.env.MONGODB_URL = stack.mongodbUrl;
-const store = await startStore();
-const start = (mode: Mode) =>
-  startService('api', {
-    MONGODB_URL: stack.mongodbUrl,
-    DATABASE_NAME: store.name,
-    API_HOST: '127.0.0.1',
-    API_PORT: '0',
-    API_TRUSTED_PROXIES: '127.0.0.0/8',
-    RATE_LIMIT_REQUESTS: '0',
-    REQUEST_TRACES: mode === 'on' ? 'true' : 'false',
-  });
-const services = { on: start('on'), off: start('off') };
-
-function summary(slices: Load[]) {
-  const sum = (field: keyof Load) => slices.reduce((total, slice) => total + slice[field], 0);
-  return {
-    perSecond: sum('requests') / sum('seconds'),
-    processorMs: (sum('sampled') / sum('requests')) * 1_000,
-  };
+/**
+ * What tracing costs. Two API processes, one with traces and one without, serve the same store side by side. A round
+ * measures them in turn, there and back and the other way round in the next, so that whatever else the machine
+ * does weighs on both.
+ */
+export async function benchTraces({ rounds, connections }: TracesOptions): Promise<void> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'support-read-models-bench-'));
+  const stack = await startStack({ report: say, dataDir });
+  process.env.MONGODB_URL = stack.mongodbUrl;
+  const store = await startStore();
+  const start = (mode: Mode) =>
+    startService('api', {
+      MONGODB_URL: stack.mongodbUrl,
+      DATABASE_NAME: store.name,
+      API_HOST: '127.0.0.1',
+      API_PORT: '0',
+      API_TRUSTED_PROXIES: '127.0.0.0/8',
+      RATE_LIMIT_REQUESTS: '0',
+      REQUEST_TRACES: mode === 'on' ? 'true' : 'false',
+    });
+  const services = { on: start('on'), off: start('off') };
+  try {
+    const paths = await seed(store);
+    await measureRounds({ services, paths }, { rounds, connections });
+    say(`traces stored: ${await requestTracesOf(store.control).estimatedDocumentCount()}`);
+  } finally {
+    await Promise.all([services.on.stop(), services.off.stop()]);
+    await store.close();
+    await stack.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  }
 }
 
-async function seed(): Promise<string[]> {
-  const ids = Array.from({ length: 1_000 }, (_, index) => `${index}`);
-  await given.store(
-    store.database,
-    'ticket',
-    ids.map((id) => given.ticket({ id: `ti_${id}` })),
-  );
-  await given.store(store.database, 'conversation', [given.conversation({ id: 'conv_1' })]);
-  await given.store(
-    store.database,
-    'message',
-    ids.map((id) => given.message({ id: `msg_${id}` })),
-  );
-  return [
-    '/v1/tickets',
-    '/v1/tickets?status=open&limit=50&updatedAt[gte]=2026-01-01',
-    '/v1/tickets/ti_500',
-    '/v1/conversations/conv_1/messages',
-  ];
-}
-
-async function main(): Promise<void> {
-  const paths = await seed();
+async function measureRounds(
+  { services, paths }: { services: Record<Mode, Service>; paths: string[] },
+  { rounds, connections }: TracesOptions,
+): Promise<void> {
   const headers = { Authorization: `Bearer ${tokens.a}`, 'X-Forwarded-Proto': 'https' };
   const ports = {
     on: Number((await services.on.logged('listening')).port),
@@ -111,14 +89,33 @@ async function main(): Promise<void> {
   const spread = `${percent(Math.min(...ratios))} to ${percent(Math.max(...ratios))}`;
   say(`throughput with traces: ${percent(median(ratios))} (median of ${rounds} rounds; ${spread})`);
   say(`the API's processor time a request: ${percent(median(processorRatios))} (median)`);
-  say(`traces stored: ${await requestTracesOf(store.control).estimatedDocumentCount()}`);
 }
 
-try {
-  await main();
-} finally {
-  await Promise.all([services.on.stop(), services.off.stop()]);
-  await store.close();
-  await stack.stop();
-  await rm(dataDir, { recursive: true, force: true });
+function summary(slices: Load[]) {
+  const sum = (field: keyof Load) => slices.reduce((total, slice) => total + slice[field], 0);
+  return {
+    perSecond: sum('requests') / sum('seconds'),
+    processorMs: (sum('sampled') / sum('requests')) * 1_000,
+  };
+}
+
+async function seed({ database }: TestStore): Promise<string[]> {
+  const ids = Array.from({ length: 1_000 }, (_, index) => `${index}`);
+  await given.store(
+    database,
+    'ticket',
+    ids.map((id) => given.ticket({ id: `ti_${id}` })),
+  );
+  await given.store(database, 'conversation', [given.conversation({ id: 'conv_1' })]);
+  await given.store(
+    database,
+    'message',
+    ids.map((id) => given.message({ id: `msg_${id}` })),
+  );
+  return [
+    '/v1/tickets',
+    '/v1/tickets?status=open&limit=50&updatedAt[gte]=2026-01-01',
+    '/v1/tickets/ti_500',
+    '/v1/conversations/conv_1/messages',
+  ];
 }

@@ -3,12 +3,18 @@ import { encode, type Event } from '../support/events.ts';
 import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
 import { createRandom } from '../support/random.ts';
 import { fold } from './fold.ts';
-import { randomHistory } from './history.ts';
+import { randomHistory, wide, type Population } from './history.ts';
 import { readDocuments } from './read-documents.ts';
 
 /** Seeds from `SEED` upwards; a failure names its own. */
 const firstSeed = Number(process.env.SEED ?? 1);
 const seeds = Array.from({ length: Number(process.env.SEEDS ?? 24) }, (_, index) => firstSeed + index);
+
+/** Some histories have many organizations, and as much more in them. */
+const organizationsOf = (seed: number) => (seed % 3 === 0 ? 5 : 2);
+const doubled = Object.fromEntries(
+  Object.entries(wide).map(([kind, count]) => [kind, 2 * count]),
+) as Population;
 
 describe('documents equal the pure fold of the log, whatever the interleaving', () => {
   let rig: Rig;
@@ -28,10 +34,12 @@ describe('documents equal the pure fold of the log, whatever the interleaving', 
     'seed %i',
     async (seed) => {
       // given a random history, produced in bursts while three projectors consume
-      const history = randomHistory(seed, 500);
+      const organizations = organizationsOf(seed);
+      const population = organizations > 2 ? doubled : wide;
+      const history = randomHistory(seed, 500, { population, organizations });
       const half = Math.floor((history.length * 2) / 3);
       await produce(rig, history.slice(0, half), seed);
-      if (seed % 2 === 0) await applied(rig, () => projectors.flatMap(({ fatal }) => fatal));
+      if (seed % 2 === 0) await settled();
       await produce(rig, history.slice(half), seed);
       // and, for some, a projector that leaves and another that joins meanwhile
       if (seed % 6 === 0) {
@@ -39,14 +47,34 @@ describe('documents equal the pure fold of the log, whatever the interleaving', 
         await Promise.all([leaving?.stop(), runProjector(rig).then((joined) => projectors.push(joined))]);
       }
       // when all of it has been applied
-      await applied(rig, () => projectors.flatMap(({ fatal }) => fatal));
+      await settled();
       // then each document is what the fold says
-      const orgIds = [`org_${seed}_0`, `org_${seed}_1`];
-      const actual = await readDocuments(rig.database, { orgId: { $in: orgIds } });
-      expect({ seed, documents: actual }).toEqual({ seed, documents: expectedDocuments(history) });
+      await expectFolded(seed, history);
     },
     120_000,
   );
+
+  test.each([230, 300])(
+    'where a ticket has %i conversations, more than it embeds, which come and go',
+    async (crowd) => {
+      const seed = firstSeed + 1_000_000 + crowd;
+      const population = { ...wide, ticket: 1, conversation: crowd };
+      const history = randomHistory(seed, 400, { population, organizations: 1, crowd });
+      const expected = [...fold(history).values()].map(({ joined }) => joined as { moreAfter?: string });
+      expect(expected.some(({ moreAfter }) => typeof moreAfter === 'string')).toBe(true);
+      await produce(rig, history, seed);
+      await settled();
+      await expectFolded(seed, history);
+    },
+    120_000,
+  );
+
+  const settled = () => applied(rig, () => projectors.flatMap(({ fatal }) => fatal));
+  const expectFolded = async (seed: number, history: Event[]) => {
+    const orgIds = [...new Set(history.map(({ orgId }) => orgId))];
+    const actual = await readDocuments(rig.database, { orgId: { $in: orgIds } });
+    expect({ seed, documents: actual }).toEqual({ seed, documents: expectedDocuments(history) });
+  };
 });
 
 /** Produces the history: the order within a key is kept, the order between keys and topics is not. */

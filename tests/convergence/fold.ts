@@ -7,8 +7,20 @@ type Row = { kind: Kind; orgId: string; version: number; own: unknown; gone: boo
 /** What must be stored, by id: living documents only. */
 export type Expected = Map<
   string,
-  { kind: Kind; orgId: string; version: number; own: unknown; joined: unknown }
+  {
+    kind: Kind;
+    orgId: string;
+    version: number;
+    own: unknown;
+    joined: unknown;
+    refs: string[];
+    sortKeys: { byCreated?: string; byUpdated?: string };
+    isPending: boolean;
+  }
 >;
+
+/** Conversations that a ticket embeds at most. */
+export const bounds = { embeddedConversations: 200 };
 
 /**
  * The pure fold of a log: what every document must come to, computed the plainest way, from the contract alone
@@ -27,7 +39,13 @@ export function fold(history: Event[]): Expected {
     if (!own) continue;
     const view = viewOf(rows, orgId);
     if (kind === 'message' && view.isDeleted((own as Own['message']).conversationId)) continue;
-    expected.set(id, { kind, orgId, version, own, joined: joinedOf(kind, own, view) });
+    const joined = joinedOf(kind, own, view);
+    expected.set(id, {
+      ...{ kind, orgId, version, own, joined },
+      refs: refsOf(kind, own, view).sort(),
+      sortKeys: sortKeysOf(kind, own),
+      isPending: kind === 'conversation' && (joined as { channel: unknown }).channel === null,
+    });
   }
   return expected;
 }
@@ -94,19 +112,89 @@ function joinedOf(kind: Kind, own: unknown, view: View): unknown {
 
 function ticket(own: Own['ticket'], view: View) {
   const requester = view.one('contact', own.requesterId);
+  const children = childrenOf(own.id, view);
+  const last = children.at(-1);
   return {
     requester: requester && { name: requester.name, email: requester.email },
     tags: present(own.tagIds.map((id) => view.one('tag', id))).map(({ id, name }) => ({ id, name })),
     topics: present(own.topicIds.map((id) => view.one('topic', id))).map(({ id, name }) => ({ id, name })),
-    conversations: view
-      .all('conversation')
-      .filter(({ ticketId, channelId }) => ticketId === own.id && view.one('channel', channelId))
-      .sort(byCreation)
+    conversations: children
+      .filter(({ channelId }) => view.one('channel', channelId))
       .map(({ id, role, status, createdAt, updatedAt, channelId }) => ({
         ...{ id, role, status, createdAt, updatedAt },
-        keptUntil: afterDays(updatedAt, view.one('channel', channelId)?.dataRetentionDays ?? 0),
+        retainUntil: afterDays(updatedAt, view.one('channel', channelId)?.dataRetentionDays ?? 0),
       })),
+    moreAfter:
+      last && children.length === bounds.embeddedConversations
+        ? last.createdAt.toISOString() + last.id
+        : null,
   };
+}
+
+const childrenOf = (id: string, view: View) =>
+  view
+    .all('conversation')
+    .filter(({ ticketId }) => ticketId === id)
+    .sort(byCreation)
+    .slice(0, bounds.embeddedConversations);
+
+/** Everything that a document refers to, whether it is there or not. */
+function refsOf(kind: Kind, own: unknown, view: View): string[] {
+  const refs = (edge: string, ids: (string | null)[]) => present(ids).map((id) => `${edge}:${id}`);
+  switch (kind) {
+    case 'ticket': {
+      const { id, requesterId, tagIds, topicIds } = own as Own['ticket'];
+      const children = childrenOf(id, view);
+      return [
+        ...refs('requester', [requesterId]),
+        ...refs('tags', tagIds),
+        ...refs('topics', topicIds),
+        ...refs(
+          'conversations',
+          children.map((child) => child.id),
+        ),
+        ...refs('channels', [...new Set(children.map(({ channelId }) => channelId))]),
+      ];
+    }
+    case 'conversation': {
+      const { channelId, contactId, assignedUserId, topicIds, tagIds } = own as Own['conversation'];
+      return [
+        ...refs('channel', [channelId]),
+        ...refs('contact', [contactId]),
+        ...refs('assignedUser', [assignedUserId]),
+        ...refs('topics', topicIds),
+        ...refs('tags', tagIds),
+      ];
+    }
+    case 'message': {
+      const { author: by, conversationId } = own as Own['message'];
+      const author = by ? refs(by.type === 'ai_agent' ? 'agent' : by.type, [by.id]) : [];
+      return [...author, ...refs('conversation', [conversationId])];
+    }
+    case 'channel': {
+      const { agentId, config } = own as Own['channel'];
+      const target = 'routesToChannelId' in config ? config.routesToChannelId : null;
+      return [...refs('agent', [agentId]), ...refs('routesTo', [target])];
+    }
+    case 'apiKey':
+    case 'contact':
+    case 'user':
+    case 'agent':
+    case 'tag':
+    case 'topic':
+    case 'qa':
+      return [];
+  }
+}
+
+/** Lists order by these; what no list shows has none. */
+function sortKeysOf(kind: Kind, own: unknown): { byCreated?: string; byUpdated?: string } {
+  if (!['ticket', 'conversation', 'message', 'channel', 'qa'].includes(kind)) return {};
+  const { id, createdAt, updatedAt, archivedAt } = own as Own['channel'];
+  if (kind === 'channel' && archivedAt) return {};
+  const byCreated = createdAt.toISOString() + id;
+  if (kind !== 'ticket') return { byCreated };
+  return { byCreated, byUpdated: (updatedAt < createdAt ? createdAt : updatedAt).toISOString() + id };
 }
 
 const afterDays = (from: Date, days: number) =>
@@ -116,10 +204,6 @@ function conversation(own: Own['conversation'], view: View) {
   const channel = view.one('channel', own.channelId);
   const contact = view.one('contact', own.contactId);
   const user = view.one('user', own.assignedUserId);
-  const [first] = view
-    .all('message')
-    .filter(({ conversationId }) => conversationId === own.id)
-    .sort(byCreation);
   return {
     channel: channel && {
       id: channel.id,
@@ -131,9 +215,6 @@ function conversation(own: Own['conversation'], view: View) {
     assignedUser: user && { id: user.id, name: user.name, email: user.email },
     topics: present(own.topicIds.map((id) => view.one('topic', id))),
     tags: present(own.tagIds.map((id) => view.one('tag', id))),
-    opening: first
-      ? { id: first.id, byCreated: first.createdAt.toISOString() + first.id, preview: preview(first.content) }
-      : null,
   };
 }
 
@@ -149,15 +230,4 @@ function author({ author: named }: Own['message'], view: View) {
   }
   const agent = view.one('agent', named.id);
   return agent && { name: agent.name, email: null };
-}
-
-/** Grapheme by grapheme, as long as 200 code points are not passed. */
-function preview(content: string | null): string | null {
-  if (content === null || [...content].length <= 200) return content;
-  let result = '';
-  for (const { segment } of new Intl.Segmenter('en').segment(content)) {
-    if ([...(result + segment)].length > 200) break;
-    result += segment;
-  }
-  return `${result}…`;
 }

@@ -7,18 +7,18 @@ import { createRandom, type Random } from '../support/random.ts';
  * deletions, re-creations, tombstones, moves to another parent, references across organizations, duplicates,
  * stale versions, and records under the wrong organization. Same seed, same history.
  */
-export function randomHistory(seed: number, length: number, population = wide): Event[] {
+export function randomHistory(seed: number, length: number, shape: Partial<Shape> = {}): Event[] {
+  const { population = wide, organizations = 2, retentionDays = [0, 10_000], crowd = 0 } = shape;
   const random = createRandom(seed);
-  const versions = new Map<string, number>();
-  const history: Event[] = [];
-  const base = Date.UTC(2026, 0, 1);
+  const history = crowdOf(seed, random, crowd);
+  const versions = new Map(history.map(({ id, version }) => [id, version]));
   for (let step = 0; step < length; step += 1) {
     // The last third is mostly about what others refer to: changes that only the fan-out can bring home.
     const kind = random.pick(step < (length * 2) / 3 || random.chance(0.3) ? weighted : referredTo);
     const number = random.int(population[kind]);
     const id = idOf(seed, kind, number);
     // An entity belongs to one organization; once in a while a record claims another.
-    const orgId = `org_${seed}_${(number + (random.chance(0.02) ? 1 : 0)) % 2}`;
+    const orgId = `org_${seed}_${(number + (random.chance(0.02) ? 1 : 0)) % organizations}`;
     const time = new Date(base + step * 1_000 + random.int(5_000));
     const known = versions.get(id) ?? 0;
     const repeat = history.filter((event) => event.id === id);
@@ -35,16 +35,38 @@ export function randomHistory(seed: number, length: number, population = wide): 
     else {
       const op = known === 0 ? 'created' : 'updated';
       const some = (of: Kind) => idOf(seed, of, random.int(population[of] + 1));
-      history.push({ ...event, op, data: stateOf({ random, some }, kind, id, time) });
+      history.push({ ...event, op, data: stateOf({ random, some, retentionDays }, kind, id, time) });
     }
   }
   return history;
 }
 
+/** Conversations that are all there from the beginning, of the first organization and its first ticket. */
+function crowdOf(seed: number, random: Random, count: number): Event[] {
+  const some = (of: Kind) => idOf(seed, of, 0);
+  return Array.from({ length: count }, (_, number) => {
+    const id = idOf(seed, 'conversation', number);
+    const time = new Date(base);
+    const data = stateOf({ random, some, retentionDays: [] }, 'conversation', id, time);
+    return { kind: 'conversation', id, orgId: `org_${seed}_0`, version: 1, op: 'created', time, data };
+  });
+}
+
 export type Population = Record<Kind, number>;
 
+export type Shape = {
+  population: Population;
+  organizations: number;
+  /** What a channel may say that it keeps data for; 10,000 days do not pass while a test runs. */
+  retentionDays: number[];
+  /** So many conversations begin in one ticket. */
+  crowd: number;
+};
+
+const base = Date.UTC(2026, 0, 1);
+
 /** Few ids of each kind, so that histories collide. */
-const wide: Population = {
+export const wide: Population = {
   apiKey: 2,
   contact: 5,
   user: 3,
@@ -85,14 +107,15 @@ const prefixes: Record<Kind, string> = {
 
 const idOf = (seed: number, kind: Kind, number: number) => `${prefixes[kind]}${seed}_${number}`;
 
-type Choices = { random: Random; some: (of: Kind) => string };
+type Choices = { random: Random; some: (of: Kind) => string; retentionDays: number[] };
 
-function stateOf({ random, some }: Choices, kind: Kind, id: string, time: Date): Record<string, unknown> {
+function stateOf(choices: Choices, kind: Kind, id: string, time: Date): Record<string, unknown> {
+  const { random, some } = choices;
   const several = (of: Kind) => Array.from({ length: random.int(4) }, () => some(of));
   const maybe = <T>(value: T): T | null => (random.chance(0.7) ? value : null);
   // Few names, so that some come back: what was shown meanwhile must not.
   const name = `${kind} ${random.int(3)}`;
-  const createdAt = new Date(Date.UTC(2026, 0, 1) + random.int(50) * 1_000).toISOString();
+  const createdAt = new Date(base + random.int(50) * 1_000).toISOString();
   const common = { id, createdAt, updatedAt: time.toISOString() };
   switch (kind) {
     case 'apiKey':
@@ -119,7 +142,7 @@ function stateOf({ random, some }: Choices, kind: Kind, id: string, time: Date):
     case 'topic':
       return { id, name, color: maybe('#aa00ff') };
     case 'channel':
-      return { ...common, ...channelState(random, some, maybe), name };
+      return { ...common, ...channelState(choices, maybe), name };
     case 'ticket':
       return {
         ...common,
@@ -174,13 +197,12 @@ function stateOf({ random, some }: Choices, kind: Kind, id: string, time: Date):
   }
 }
 
-function channelState(random: Random, some: (of: Kind) => string, maybe: <T>(value: T) => T | null) {
+function channelState({ random, some, retentionDays }: Choices, maybe: <T>(value: T) => T | null) {
   const on = { enabled: true };
   return {
     type: 'form',
     agentId: maybe(some('agent')),
-    // Long enough that nothing lapses while a test runs.
-    dataRetentionDays: maybe(random.int(2) * 10_000),
+    dataRetentionDays: maybe(random.pick(retentionDays)),
     archivedAt: random.chance(0.2) ? '2026-02-01T00:00:00+01:00' : null,
     settings: {
       aiSummary: on,

@@ -1,5 +1,5 @@
 import type { Db, Filter } from 'mongodb';
-import { kinds } from '../../shared/documents/document.ts';
+import { kinds, type Kind } from '../../shared/documents/document.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { collectionOf } from '../../shared/runtime/mongo.ts';
 
@@ -13,9 +13,18 @@ export async function readDocuments(
     const found = await collectionOf<StoredDocument>(database, kind)
       .find({ ...filter, deletedAt: { $exists: false } })
       .toArray();
-    for (const { _id, version, own, joined, orgId } of found) {
-      documents[_id] = { kind, orgId, version, own, joined };
-    }
+    for (const document of found) documents[document._id] = comparable(kind, document);
   }
   return documents;
 }
+
+/** All that a fold decides of a document: not its revision and its place in the log, which depend on the schedule. */
+export const comparable = (
+  kind: Kind,
+  { orgId, version, own, joined, refs, byCreated, byUpdated, pending }: StoredDocument,
+) => ({
+  ...{ kind, orgId, version, own, joined },
+  refs: refs?.toSorted(),
+  sortKeys: { ...(byCreated !== undefined && { byCreated }), ...(byUpdated !== undefined && { byUpdated }) },
+  isPending: pending === true,
+});

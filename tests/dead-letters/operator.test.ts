@@ -158,7 +158,8 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
       at: { partition: 7, offset: 41, timestampMs: 1_700_000_000_123 },
     });
     expect(await find('contact', 'con_org')).toMatchObject({ orgId: 'org_2', own: { name: 'Other' } });
-    expect(await find('contact', 'con_moved')).toEqual(moved);
+    // while what was superseded is checked again, and stays as it is
+    expect(await find('contact', 'con_moved')).toEqual({ ...moved, revision: expect.any(Number) as number });
     for (const id of [fresh, stale, org]) expect(await letterOf(id)).toBeNull();
     expect(await letterOf(bad)).toMatchObject({ count: 2, reason: 'not_json' });
     expect(await committed()).toEqual(before);

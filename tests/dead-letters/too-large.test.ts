@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { ConfigResourceTypes } from 'kafkajs';
 import { collectionOf } from '../../shared/runtime/mongo.ts';
 import { deadLettersOf } from '../../services/projector/dead-letters/dead-letters.ts';
@@ -27,26 +28,52 @@ describe('where a topic takes records larger than the documents of the store', (
     await rig.close();
   }, 120_000);
 
-  test('a valid event that cannot be stored is set aside whole, and holds up nothing', async () => {
-    const topic = topicOf('message', rig.config.TOPIC_PREFIX);
-    const message = (id: string, bytes: number) =>
-      encode(created('message', id, { content: 'x'.repeat(bytes) }), 'structured');
+  const topic = () => topicOf('message', rig.config.TOPIC_PREFIX);
+  const message = (id: string, bytes: number) =>
+    encode(created('message', id, { content: 'x'.repeat(bytes) }), 'structured');
+  /** Runs a verb of the dead letters as a process; gives its exit code and what it printed. */
+  const cli = async (...words: string[]) => {
+    const service = startService('cli', rig.environment, ['dead-letters', ...words]);
+    return { code: await service.exited, text: service.stdout(), errors: service.stderr() };
+  };
+
+  test('a valid event that cannot be stored is set aside, its head at least, and holds up nothing', async () => {
     const tooLarge = message('msg_2', 20 * megabyte);
     // given one that a document can hold, one that none can, and a small one behind them
     for (const one of [message('msg_1', 7 * megabyte), tooLarge, message('msg_3', 1)])
-      await rig.producer.send({ topic, messages: [one] });
+      await rig.producer.send({ topic: topic(), messages: [one] });
     await applied(rig, () => projector.fatal);
     // then the first and the last are there
     const found = await collectionOf(rig.database, 'message').find().sort({ _id: 1 }).toArray();
     expect(found.map(({ _id }) => _id)).toEqual(['msg_1', 'msg_3']);
-    // and the other one is where an operator finds it, with its bytes
+    // and the other one is where an operator finds it
+    const id = `${topic()}/0/1`;
     const letters = await deadLettersOf(rig.control).find().toArray();
-    expect(letters).toMatchObject([{ _id: `${topic}/0/1`, reason: 'too_large', orgId: 'org_1' }]);
-    const raw = startService('cli', rig.environment, ['dead-letters', 'show', `${topic}/0/1`, '--raw']);
-    expect(await raw.exited).toBe(0);
-    expect(raw.stdout() === tooLarge.value).toBe(true);
-    const words = ['dead-letters', 'redrive', '--reason', 'too_large'];
-    const again = startService('cli', rig.environment, words);
-    expect([await again.exited, again.stdout()]).toEqual([1, expect.stringContaining('1 refused')]);
+    expect(letters).toMatchObject([{ _id: id, reason: 'too_large', orgId: 'org_1' }]);
+    // with its head, and what tells whether a record is the same
+    const sha256 = createHash('sha256')
+      .update(tooLarge.value ?? '')
+      .digest('hex');
+    const shown = await cli('show', id);
+    expect(shown.text).toMatch(/^truncated +only the head of the record is kept/m);
+    expect(shown.text).toContain(`${tooLarge.value?.length} bytes, SHA-256 ${sha256}`);
+    expect(JSON.parse((await cli('show', id, '--json')).text)).toMatchObject({
+      key: 'msg_2',
+      truncated: { valueBytes: tooLarge.value?.length, sha256 },
+    });
+    const raw = await cli('show', id, '--raw');
+    expect(raw.text).toBe(tooLarge.value?.slice(0, 64 * 1024));
+    expect(raw.errors).toContain(`Only the first 65536 of ${tooLarge.value?.length} bytes are kept`);
   }, 120_000);
+
+  test('a letter of which only the head is kept is not re-driven, and the refusal says where its record stood', async () => {
+    const [before] = await deadLettersOf(rig.control).find().toArray();
+    const again = await cli('redrive', '--reason', 'too_large');
+    expect(again).toMatchObject({ code: 1, text: expect.stringContaining('1 refused') as string });
+    expect(again.text).toContain(`offset 1 of partition 0 of ${topic()}: publish it again`);
+    expect(await deadLettersOf(rig.control).find().toArray()).toEqual([before]);
+    // and it goes as any other does
+    expect(await cli('purge', '--all', '--yes')).toMatchObject({ code: 0 });
+    expect(await deadLettersOf(rig.control).countDocuments()).toBe(0);
+  }, 60_000);
 });

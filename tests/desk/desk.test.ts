@@ -1,13 +1,11 @@
-import type { Db } from 'mongodb';
-import { kinds } from '../../shared/documents/document.ts';
-import { collectionOf } from '../../shared/runtime/mongo.ts';
 import { deadLettersOf } from '../../services/projector/dead-letters/dead-letters.ts';
-import { registerCodecs } from '../../services/projector/events/codecs.ts';
+import { registerCodecs } from '../../services/projector/kafka/codecs.ts';
 import { generateDesk, type DeskBatch } from '../../infra/demo/desk/desk.ts';
 import type { DeskRecord } from '../../infra/demo/desk/encode.ts';
 import { liveChanges } from '../../infra/demo/desk/live.ts';
 import { publishDesk, publishRecords } from '../../infra/demo/desk/publish.ts';
 import { fold } from '../convergence/fold.ts';
+import { readDocuments } from '../convergence/read-documents.ts';
 import { applied, createRig, runProjector } from '../support/projectors.ts';
 import type { Event } from '../support/events.ts';
 
@@ -30,7 +28,7 @@ test('a desk, in every codec and content mode, while it is projected and after l
     }
     await applied(rig, () => projector.fatal);
     expect(await deadLettersOf(rig.control).countDocuments()).toBe(0);
-    const stored = await readDocuments(rig.database);
+    const stored = new Map(Object.entries(await readDocuments(rig.database, { own: { $exists: true } })));
     const expected = fold(log.map(eventOf));
     expect([...stored.keys()].toSorted()).toEqual([...expected.keys()].toSorted());
     for (const [id, document] of expected) expect(stored.get(id)).toEqual(document);
@@ -66,17 +64,4 @@ function eventOf({ kind, key, value, headers }: DeskRecord): Event {
     data,
     time: new Date(attribute('time')),
   };
-}
-
-async function readDocuments(database: Db): Promise<Map<string, unknown>> {
-  const documents = new Map<string, unknown>();
-  for (const kind of kinds) {
-    const found = await collectionOf(database, kind)
-      .find({ deletedAt: { $exists: false }, own: { $exists: true } })
-      .toArray();
-    for (const { _id, version, own, joined, orgId } of found) {
-      documents.set(_id, { kind, orgId, version, own, joined });
-    }
-  }
-  return documents;
 }

@@ -170,8 +170,13 @@ test.each(views)(
   'pictures are kept: $device, $colorScheme',
   async ({ colorScheme, device, viewport }) => {
     await given({ colorScheme, viewport }, async ({ page, open }) => {
-      const shoot = (name: string) =>
-        page.screenshot({ path: `${pictures}/${name}-${device}-${colorScheme}.png` });
+      const shoot = async (name: string) => {
+        const path = `${pictures}/${name}-${device}-${colorScheme}.png`;
+        const picture = await page.screenshot({ path });
+        // Width and height stand at the beginning of a PNG.
+        const size = { width: picture.readUInt32BE(16), height: picture.readUInt32BE(20) };
+        expect([path, size]).toEqual([path, viewport]);
+      };
       for (const path of ['/docs', '/docs/guides/exports', '/docs/errors', '/docs/errors/invalid_cursor']) {
         await open(path);
         await shoot(path.slice(1).replaceAll('/', '-'));

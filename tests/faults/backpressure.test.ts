@@ -83,7 +83,7 @@ describe('load bounds nothing but speed', () => {
     }
     // when it is killed in the midst of it, having noted how far it has come
     const noted = async () =>
-      (await collectionOf<StoredDocument>(rig.database, 'contact').findOne({ _id: 'con_1' }))?.reached;
+      (await collectionOf<StoredDocument>(rig.database, 'contact').findOne({ _id: 'con_1' }))?.fanOutCursor;
     await eventually(async () => (await noted()) !== undefined, fleet.fatal);
     expect(await messages.countDocuments(renamed)).toBeLessThan(dependents);
     expectBounded(first);

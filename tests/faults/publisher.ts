@@ -1,7 +1,7 @@
 import { CompressionTypes, type Producer, type ProducerRecord } from 'kafkajs';
 import { pino } from 'pino';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { createKafka } from '../../services/projector/kafka.ts';
+import { createKafka } from '../../services/projector/kafka/client.ts';
 import type { Event } from '../support/events.ts';
 import { encode, type Produced } from '../support/events.ts';
 import type { Rig } from '../support/projectors.ts';

@@ -1,7 +1,7 @@
 import type { EachBatchPayload, KafkaMessage } from 'kafkajs';
 import { pino } from 'pino';
 import { kindOfTopic } from '../../services/projector/events/topics.ts';
-import { createKafka } from '../../services/projector/kafka.ts';
+import { createKafka } from '../../services/projector/kafka/client.ts';
 import type { Kind } from '../../shared/documents/document.ts';
 import type { Event } from '../support/events.ts';
 import type { Rig } from '../support/projectors.ts';

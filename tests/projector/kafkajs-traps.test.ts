@@ -1,11 +1,8 @@
 import { Kafka, logLevel, PartitionAssigners, type PartitionAssigner } from 'kafkajs';
 import { pino } from 'pino';
-import { ensureActiveGeneration, progressOf } from '../../shared/runtime/generation.ts';
-import { consume, type Consuming } from '../../services/projector/consume/consumer.ts';
-import type { Applied } from '../../services/projector/apply.ts';
-import type { BusRecord } from '../../services/projector/events/change.ts';
+import { progressOf } from '../../shared/runtime/generation.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { createKafka } from '../../services/projector/kafka.ts';
+import { startConsuming, until } from '../support/consuming.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { applied, createRig, type Rig } from '../support/projectors.ts';
@@ -15,25 +12,22 @@ import { startService } from '../support/service.ts';
  * What bites in kafkajs 2.2, each sprung and survived. Here: an error of a handler that ends or stalls the
  * consumer, a consumer that dies while the process lives on, no prefetch, heartbeats that stop during work,
  * records delivered after `stop`, partitions that never commit. Elsewhere: an offset that the log no longer has
- * (log-gap.test.ts); codecs and control records, which reach no handler (records.test.ts, codecs.test.ts);
+ * (log-gap.test.ts); aborted transactions and what compaction leaves (kafkajs-patch.test.ts); codecs and control
+ * records, which reach no handler (records.test.ts, codecs.test.ts);
  * a session that ended behind the projector's back (faults/groups.test.ts); a consumer that has to start anew
  * (faults/brokers.test.ts).
  */
 describe("kafkajs's traps", () => {
   let rig: Rig;
-  let consuming: Consuming | null = null;
-  const fatal: Error[] = [];
+  let consuming: Awaited<ReturnType<typeof startConsuming>> | null = null;
   const joins: number[] = [];
-  /** Values that were applied, by topic. */
-  const seen = new Map<string, string[]>();
 
   beforeEach(async () => {
     rig = await createRig(1);
-    fatal.length = joins.length = 0;
-    seen.clear();
+    joins.length = 0;
   }, 60_000);
   afterEach(async () => {
-    await consuming?.stop(async () => undefined);
+    await consuming?.stop();
     consuming = null;
     await rig.close();
   }, 60_000);
@@ -42,45 +36,25 @@ describe("kafkajs's traps", () => {
   const contacts = () => topicOf('contact', rig.config.TOPIC_PREFIX);
   const publish = (topic: string, ...values: string[]) =>
     rig.producer.send({ topic, messages: values.map((value) => ({ key: value, value })) });
-  const note = (topic: string, records: BusRecord[]): Applied => {
-    seen.set(topic, [...(seen.get(topic) ?? []), ...records.map(({ value }) => String(value))]);
-    return { events: records.length, rejected: 0, times: [], appliedToMs: null };
-  };
-  const start = async (apply: (topic: string, records: BusRecord[]) => Promise<Applied>) => {
+  const start = async (apply?: Parameters<typeof startConsuming>[2]) => {
     const write = (line: string) => void (line.includes('joined the group') && joins.push(1));
     const logger = pino({ level: 'info' }, { write });
-    consuming = await consume({
-      kafka: createKafka(rig.config, pino({ level: 'silent' })),
-      admin: rig.admin,
-      control: rig.control,
-      groupId: rig.config.CONSUMER_GROUP,
-      generation: await ensureActiveGeneration(rig.control),
-      topics: [tags(), contacts()],
-      queuedBytesMax: 1_000_000,
-      sessionTimeoutMs: 6_000,
-      logger,
-      apply,
-      onApplied: () => undefined,
-      onFatal: (error) => fatal.push(error),
-    });
-  };
-  const until = async (condition: () => boolean) => {
-    while (!condition()) await new Promise((resolve) => setTimeout(resolve, 50));
+    return (consuming = await startConsuming(rig, [tags(), contacts()], apply, logger));
   };
 
   test.each([TypeError, SyntaxError, Error])(
     'an error of the handler (%p) neither ends the consumer nor skips the record',
     async (Thrown) => {
       let failures = 2;
-      await start(async (topic, records) => {
+      const { seen, fatal } = await start(async (_, note) => {
         if ((failures -= 1) >= 0) throw new Thrown('a fault of the code');
-        return note(topic, records);
+        return note();
       });
       await publish(tags(), 'a', 'b');
-      await until(() => seen.get(tags())?.length === 2);
+      await until(() => seen(tags()).length === 2);
       await publish(tags(), 'c');
-      await until(() => seen.get(tags())?.length === 3);
-      expect(seen.get(tags())).toEqual(['a', 'b', 'c']);
+      await until(() => seen(tags()).length === 3);
+      expect(seen(tags())).toEqual(['a', 'b', 'c']);
       expect(fatal).toEqual([]);
     },
     60_000,
@@ -89,32 +63,32 @@ describe("kafkajs's traps", () => {
   test('work that fails or takes long on one partition holds up no other, nor the heartbeats', async () => {
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
-    await start(async (topic, records) => {
+    const { seen, fatal } = await start(async (topic, note) => {
       if (topic === tags()) await released;
-      return note(topic, records);
+      return note();
     });
     // given a step that outlasts the session
     await publish(tags(), 'slow');
     await publish(contacts(), '0');
-    await until(() => seen.get(contacts())?.length === 1);
+    await until(() => seen(contacts()).length === 1);
     await new Promise((resolve) => setTimeout(resolve, 9_000));
     // then another partition goes on
     await publish(contacts(), '1', '2');
-    await until(() => seen.get(contacts())?.length === 3);
+    await until(() => seen(contacts()).length === 3);
     release();
-    await until(() => seen.get(tags())?.length === 1);
+    await until(() => seen(tags()).length === 1);
     // and the membership was never lost
     expect({ fatal, joins: joins.length }).toEqual({ fatal: [], joins: 1 });
   }, 60_000);
 
   test('nothing is applied after the consumer was stopped', async () => {
-    await start(async (topic, records) => note(topic, records));
+    const { seen, stop } = await start();
     await publish(tags(), 'before');
-    await until(() => seen.get(tags())?.length === 1);
-    const stopping = consuming?.stop(async () => undefined);
+    await until(() => seen(tags()).length === 1);
+    const stopping = stop();
     await publish(tags(), 'after');
     await stopping;
-    expect(seen.get(tags())).toEqual(['before']);
+    expect(seen(tags())).toEqual(['before']);
     consuming = null;
   }, 60_000);
 

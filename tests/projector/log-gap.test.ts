@@ -1,8 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigResourceTypes } from 'kafkajs';
+import { createTopics } from '../../services/cli/topics.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
+import { topicIdsOf } from '../../shared/runtime/generation.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
-import { applied, createRig, type Rig } from '../support/projectors.ts';
+import { answers, applied, createRig, type Rig } from '../support/projectors.ts';
 import { startService } from '../support/service.ts';
 
 describe('a stretch of the log that is gone before it was applied', () => {
@@ -60,6 +63,53 @@ describe('a stretch of the log that is gone before it was applied', () => {
     // then it does not wait for more as if it had them
     expect(await projector.exited).toBe(1);
     expect(fatal(projector)).toMatch(/tags\/0: the records from offset \d to 4 are gone/);
+  }, 90_000);
+
+  /** Deletes the topic and creates it again, with these records. */
+  const replaceTopic = async (...ids: string[]) => {
+    await rig.admin.deleteTopics({ topics: [topic()] });
+    while ((await rig.admin.listTopics()).includes(topic())) await sleep(100);
+    await createTopics(rig.admin, rig.config.TOPIC_PREFIX, 1);
+    await answers(rig.admin, topic());
+    await publish(...ids);
+  };
+
+  test('stops the projector where the topic was deleted and refilled beyond what was applied', async () => {
+    // given a projector that has applied two records, and is down
+    await publish('tag_1', 'tag_2');
+    const first = start();
+    await applied(rig);
+    expect(await first.stop()).toBe(0);
+    // when a topic of the same name holds others where those two were, and more
+    await replaceTopic('tag_3', 'tag_4', 'tag_5');
+    // then the next one ends with an error
+    const second = start();
+    expect(await second.exited).toBe(1);
+    expect(fatal(second)).toMatch(/tags\/0: .* applied the log up to 2, but of another topic of this name/);
+    expect(await rig.database.collection<{ _id: string }>('tags').findOne({ _id: 'tag_5' })).toBeNull();
+  }, 90_000);
+
+  test('stops it while it runs too, where that happens to the topic', async () => {
+    await publish('tag_1');
+    const projector = start();
+    await applied(rig);
+    projector.child.kill('SIGSTOP');
+    await replaceTopic('tag_2', 'tag_3', 'tag_4');
+    projector.child.kill('SIGCONT');
+    expect(await projector.exited).toBe(1);
+    expect(fatal(projector)).toMatch(/tags\/0: .*another topic of this name/);
+  }, 90_000);
+
+  test('is none where nothing of the topic was applied before it was created again', async () => {
+    const first = start();
+    await first.logged('projecting');
+    while ((await topicIdsOf(rig.control).countDocuments()) < rig.topics.length) await sleep(100);
+    expect(await first.stop()).toBe(0);
+    await replaceTopic('tag_1');
+    const second = start();
+    await applied(rig, () => (second.child.exitCode === null ? [] : [new Error(fatal(second))]));
+    expect(await rig.database.collection('tags').countDocuments()).toBe(1);
+    expect(await second.stop()).toBe(0);
   }, 90_000);
 
   test('is none where there are only control records and aborted ones', async () => {

@@ -2,11 +2,13 @@ import { progressOf, raiseWatermark, watermark } from '../../shared/runtime/gene
 import { applyRecords } from '../../services/projector/apply.ts';
 import {
   announcePartitions,
-  recordProgress,
+  createRecorder,
+  type Recorder,
   type Snapshot,
 } from '../../services/projector/consume/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
+import { engineDeps, recordOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
@@ -16,23 +18,24 @@ const allowanceMs = 1_000;
 
 describe('the watermark', () => {
   let rig: Rig;
+  let recorder: Recorder;
   beforeEach(async () => {
     rig = await createRig(1);
+    recorder = createRecorder({ control: rig.control, generation, allowanceMs });
   }, 60_000);
   afterEach(() => rig.close(), 60_000);
 
-  const at = (partition: number, position: number, appliedToMs: number | null = null): Snapshot => ({
-    topic: 't',
-    partition,
-    position,
-    appliedToMs,
-    touches: 0,
-  });
+  const at = (
+    partition: number,
+    position: number,
+    appliedToMs: number | null = null,
+    waitingSinceMs: number | null = appliedToMs,
+  ): Snapshot => ({ topic: 't', partition, position, appliedToMs, waitingSinceMs, touches: 0 });
   /** One projector's turn: it finds the log's ends at an instant, and records where its partitions stand. */
   const record = async (atMs: number, ends: number[], snapshot: Snapshot[]) => {
     const byKey = new Map(ends.map((end, partition) => [`t/${partition}`, { low: 0, end }]));
     await announcePartitions(rig.control, generation, [...byKey.keys()], new Date(atMs));
-    await recordProgress({ control: rig.control, generation, allowanceMs }, snapshot, byKey, new Date(atMs));
+    await recorder.record(snapshot, byKey, new Date(atMs));
     return (await raiseWatermark(rig.control, generation)).getTime();
   };
 
@@ -46,12 +49,7 @@ describe('the watermark', () => {
     expect(await record(51_000, [9, 9], [at(0, 4, 20_000), at(1, 9, 8_000)])).toBe(19_000);
     // A partition of which nothing was applied yet, or whose end is not known, promises nothing.
     expect(await record(52_000, [9, 9, 9], [at(0, 9), at(1, 9), at(2, 0)])).toBe(19_000);
-    await recordProgress(
-      { control: rig.control, generation, allowanceMs },
-      [at(7, 7)],
-      new Map(),
-      new Date(53_000),
-    );
+    await recorder.record([at(7, 7)], new Map(), new Date(53_000));
     expect(await progressOf(rig.control).findOne({ partition: 7 })).toMatchObject({
       position: 7,
       end: 7,
@@ -89,23 +87,12 @@ describe('the watermark', () => {
     const recordsAt = [10_000, 20_000].map((timestampMs, offset) => {
       const event = created('tag', `tag_${offset}`);
       const time = offset === 0 ? new Date('2099-01-01T00:00:00Z') : new Date(5_000);
-      const { key, value, headers } = encode({ ...event, time }, 'structured');
-      const position = { partition: 0, offset, timestampMs };
-      return {
-        key: Buffer.from(key ?? ''),
-        value: value && Buffer.from(value),
-        headers: headers ?? {},
-        position,
-      };
+      return recordOf({ ...event, time }, offset, timestampMs);
     });
     const { control, config, producer } = rig;
-    const deps = { store: mongoStore(rig.database), control, producer, generation, tombstoneDays: 1 };
-    const result = await applyRecords(
-      { ...deps, prefix: config.TOPIC_PREFIX, now: () => new Date() },
-      'tag',
-      recordsAt as never,
-      () => undefined,
-    );
+    const deps = engineDeps(mongoStore(rig.database));
+    const keeping = { control, producer, generation, prefix: config.TOPIC_PREFIX };
+    const result = await applyRecords({ ...deps, ...keeping }, 'tag', recordsAt, deps);
     expect(result).toMatchObject({ events: 2, rejected: 0, appliedToMs: 10_000 });
   });
 

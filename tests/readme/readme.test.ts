@@ -5,7 +5,7 @@ import { withTables } from '../../infra/readme/tables.ts';
 const readme = () => readFile('README.md', 'utf8');
 
 describe('the README', () => {
-  it('has the settings and errors that the code has (`npm run readme` writes them)', async () => {
+  it('has the settings, errors and reasons of dead letters that the code has (`npm run readme` writes them)', async () => {
     const text = await readme();
     expect(text).toBe(withTables(text));
   });

@@ -1,6 +1,7 @@
 import { inspect, parseArgs } from 'node:util';
 import type { Population } from '../convergence/history.ts';
 import { randomHistory } from '../convergence/history.ts';
+import { embedAtMost } from './embed-at-most.ts';
 import { shrink } from './shrink.ts';
 import { simulate } from './simulate.ts';
 
@@ -32,11 +33,16 @@ const narrow: Population = {
   qa: 1,
 };
 
+/** Tickets embed so few conversations that some histories have more of them; in turn, history by history. */
+const embeddedMax = [200, 2, 1];
+
 let history = randomHistory(1, 0);
 for (let seed = firstSeed; seed < firstSeed + schedules; seed += 1) {
   const historySeed = Math.floor(seed / perHistory);
-  if (seed === firstSeed || seed % perHistory === 0)
-    history = randomHistory(historySeed, 12 + (historySeed % 24), narrow);
+  if (seed === firstSeed || seed % perHistory === 0) {
+    history = randomHistory(historySeed, 12 + (historySeed % 24), { population: narrow });
+    embedAtMost(embeddedMax[historySeed % embeddedMax.length] ?? 1);
+  }
   const failure = await simulate(history, seed);
   if (!failure) continue;
   const least = await shrink({ history, seed, failure });

@@ -1,117 +1,175 @@
 import { kinds, type Kind } from '../../shared/documents/document.ts';
-import { projections } from '../../services/projector/projections/projections.ts';
-import type { Referred, Store, StoredDocument, Write } from '../../services/projector/materialize/store.ts';
+import { shownFields } from '../../services/projector/materialize/edges.ts';
+import { readFirstChildren, type ReadChildren } from '../../services/projector/materialize/mongo-children.ts';
+import type {
+  Current,
+  Referred,
+  Store,
+  StoredDocument,
+  Write,
+} from '../../services/projector/materialize/store.ts';
 
 export type Data = Map<Kind, Map<string, StoredDocument>>;
 
 export const emptyData = (): Data => new Map(kinds.map((kind) => [kind, new Map<string, StoredDocument>()]));
 
-/** Dependents handed out at a time: one, so that a fan-out notes how far it has come at every step. */
+/** Dependents handed out at a time: one, so that a fan-out records how far it has come at every step. */
 const pageSize = 1;
 /** Documents that one read gives, at most. */
 const readAtOnce = 2;
 
 /**
- * The engine's store in memory. `pause` is awaited before each step, within a bulk write before each of its
- * writes, and once more before a write is acknowledged. `tests/store` holds it to what the real store does.
+ * The engine's store in memory, no kinder than a real one: a read of several documents takes several steps, between
+ * which others write, and a bulk write takes one step a document. `pause` is awaited before each step, and once more
+ * before a write is acknowledged. `tests/store` holds it to what the real store does.
  */
 export function memoryStore(
   data: Data,
   pause: (label: string) => Promise<void> = async () => undefined,
 ): Store {
   const of = (kind: Kind) => data.get(kind) ?? new Map<string, StoredDocument>();
-  const parentOf = (document: StoredDocument, parent: string) =>
-    (document.own as Record<string, string> | undefined)?.[parent];
-  const read = async (kind: Kind, ids: string[]) => {
-    await pause(`read ${kind} ${ids.join()}`);
-    return present(ids.map((id) => of(kind).get(id))).map((document) => {
-      const copy = structuredClone(document);
-      const { bulky } = projections[kind];
-      if (bulky && copy.own) delete (copy.own as Record<string, unknown>)[bulky.field];
-      return copy;
-    });
+  const keep = (kind: Kind, document: StoredDocument) => {
+    places.set(document, String((lastPlace += 1)).padStart(12, '0'));
+    of(kind).set(document._id, document);
+  };
+  const nameIn = (document: StoredDocument, field: string) =>
+    (document.own as Record<string, string> | undefined)?.[field] ?? '';
+  /** One document after another, each as it is at its own step. */
+  const readEach = async <T>(kind: Kind, ids: string[], pick: (document: StoredDocument) => T) => {
+    const found: T[] = [];
+    for (const id of new Set(ids)) {
+      await pause(`read ${kind} ${id}`);
+      const document = of(kind).get(id);
+      if (document) found.push(structuredClone(pick(document)));
+    }
+    return found;
+  };
+  /** Walks an index: the next key behind the last one read, whatever was written meanwhile. */
+  const walk = async (
+    kind: Kind,
+    keyOf: (document: StoredDocument) => string | null,
+    limit: number,
+    label: string,
+  ) => {
+    const found: StoredDocument[] = [];
+    for (let after = ''; found.length < limit;) {
+      await pause(label);
+      const next = [...of(kind).values()]
+        .map((document) => ({ document, key: keyOf(document) }))
+        .filter(
+          (one): one is { document: StoredDocument; key: string } => one.key !== null && one.key > after,
+        )
+        .sort((a, b) => (a.key < b.key ? -1 : 1))[0];
+      if (!next) break;
+      found.push(structuredClone(next.document));
+      after = next.key;
+    }
+    return found;
   };
   return {
-    read,
-    readSome: async (kind, ids) => {
-      const found = (await read(kind, ids)).slice(0, readAtOnce);
-      const isThere = (id: string) => of(kind).has(id);
-      const rest = ids.filter((id) => isThere(id) && !found.some(({ _id }) => _id === id));
-      return { documents: found, rest };
+    readCurrent: async (kind, ids) => {
+      const found = await readEach(kind, ids.slice(0, readAtOnce), (one) => currentOf(kind, one));
+      return { documents: found, rest: ids.slice(readAtOnce) };
     },
-    refer: async (kind, ids) => {
-      await pause(`refer to ${kind} ${ids.join()}`);
-      return present([...new Set(ids)].map((id) => of(kind).get(id))).map(referred);
+    readReferred: (kind, ids) => readEach(kind, ids, (one) => referredOf(kind, one)),
+    readRevisions: async (kind, ids) => {
+      const found = await readEach(kind, ids, ({ _id, revision }) => [_id, revision] as const);
+      return new Map(found);
     },
-    children: async (kind, parent, orgIds, ids) => {
-      await pause(`children of ${ids.join()}`);
-      return [...of(kind).values()]
-        .filter((one) => orgIds.includes(one.orgId ?? '') && ids.includes(parentOf(one, parent) ?? ''))
-        .map(referred);
-    },
-    firsts: async (kind, parent, orgId, ids) => {
-      await pause(`firsts of ${ids.join()}`);
-      const firsts = new Map<string, Referred>();
-      const kin = [...of(kind).values()].filter((one) => one.orgId === orgId && one.byCreated !== undefined);
-      for (const one of kin.sort((a, b) => ((a.byCreated ?? '') < (b.byCreated ?? '') ? -1 : 1))) {
-        const id = parentOf(one, parent) ?? '';
-        if (ids.includes(id) && !firsts.has(id)) firsts.set(id, cut(kind, referred(one)));
-      }
-      return firsts;
+    readFirstChildren: (kind, by, parents) => {
+      const read: ReadChildren = async (filter, order, limit) => {
+        const among = (field: string) => {
+          const wanted = (filter as Record<string, { $in: string[] } | string>)[field] ?? '';
+          return typeof wanted === 'string' ? [wanted] : wanted.$in;
+        };
+        const [ids, orgIds] = [among(`own.${by.parent}`), among('orgId')];
+        const keyOf = (one: StoredDocument) =>
+          one.byCreated !== undefined &&
+          orgIds.includes(one.orgId ?? '') &&
+          ids.includes(nameIn(one, by.parent))
+            ? order
+              ? `${nameIn(one, by.parent)} ${one.orgId} ${one.byCreated}`
+              : placeOf(one)
+            : null;
+        const found = await walk(kind, keyOf, limit, `children of ${ids.join()}`);
+        return found.map((one) => ({
+          ...referredOf(kind, one),
+          ...(one.byCreated !== undefined && { byCreated: one.byCreated }),
+        }));
+      };
+      return readFirstChildren(read, by, parents);
     },
     write: async (kind, writes) => {
-      const lost = new Set<string>();
+      const conflicted = new Set<string>();
       for (const write of writes) {
         await pause(`write ${kind} ${write.document._id}`);
-        if (!applies(of(kind).get(write.document._id), write)) lost.add(write.document._id);
-        else of(kind).set(write.document._id, written(of(kind).get(write.document._id), write));
+        if (!applies(of(kind).get(write.document._id), write)) conflicted.add(write.document._id);
+        else keep(kind, written(of(kind).get(write.document._id), write));
       }
       if (writes.length > 0) await pause(`acknowledge ${kind}`);
-      return lost;
+      return { conflicted, refused: new Map() };
     },
-    dependents: async (kind, orgIds, by, after) => {
-      await pause(`dependents in ${kind} after '${after}'`);
-      const found = [...of(kind).values()].filter(
-        (one) =>
-          one._id > after &&
-          orgIds.includes(one.orgId ?? '') &&
-          ('refs' in by
-            ? by.refs.some((ref) => one.refs?.includes(ref))
-            : by.ids.includes(parentOf(one, by.parent) ?? '')),
-      );
-      const ids = found.map(({ _id }) => _id).sort();
-      const page = ids.slice(0, pageSize);
-      return { ids: page, next: page.length < pageSize ? null : (page.at(-1) ?? null) };
+    findDependents: async (kind, orgIds, refs) => {
+      const keyOf = (one: StoredDocument) =>
+        orgIds.includes(one.orgId ?? '') && refs.some((ref) => one.refs?.includes(ref)) ? one._id : null;
+      const found = await walk(kind, keyOf, pageSize + 1, `dependents in ${kind}`);
+      return found.length > pageSize ? null : found.map(({ _id }) => _id);
     },
-    markFanned: async (kind, marks) => {
-      if (marks.length > 0) await pause(`mark ${kind} as shown`);
-      for (const { id, revision, fanned, reached } of marks) {
-        const document = of(kind).get(id);
-        if (!document || document.revision !== revision) continue;
-        const { reached: _reached, ...rest } = document;
-        of(kind).set(id, { ...rest, fanned: { ...fanned }, ...(reached && { reached: { ...reached } }) });
-      }
+    pageOfDependents: async (kind, orgId, ref, after) => {
+      const keyOf = (one: StoredDocument) =>
+        one._id > after && one.orgId === orgId && one.refs?.includes(ref) ? one._id : null;
+      const found = await walk(kind, keyOf, pageSize, `dependents in ${kind} after '${after}'`);
+      const ids = found.map(({ _id }) => _id);
+      return { ids, next: ids.length < pageSize ? null : (ids.at(-1) ?? null) };
     },
+    saveFanOutCursor: async (kind, { id, version, isDeleted }, cursor) => {
+      await pause(`save how far ${kind} ${id} has come`);
+      const document = of(kind).get(id);
+      if (document?.version !== version || (document.deletedAt !== undefined) !== isDeleted) return;
+      const { fanOutCursor: _fanOutCursor, ...rest } = document;
+      keep(kind, cursor ? { ...rest, fanOutCursor: { ...cursor } } : rest);
+    },
+    markNotRefreshed: async (kind, { id, revision }, when) => {
+      const document = of(kind).get(id);
+      if (document?.revision === revision) keep(kind, { ...document, notRefreshedAt: when });
+    },
+    readEnvelopes: (kind, ids) =>
+      readEach(kind, ids, (one) => ({ ...envelopeOf(one), ...pick(one.own, ['id']) })),
   };
 }
 
-const present = <T>(items: (T | undefined)[]): T[] => items.filter((item) => item !== undefined);
+/** Where a store holds each document: a write puts it behind all others. */
+const places = new WeakMap<StoredDocument, string>();
+let lastPlace = 0;
+const placeOf = (document: StoredDocument): string => places.get(document) ?? '';
 
-const referred = ({ _id, orgId, deletedAt, lapsed, own }: StoredDocument): Referred =>
-  structuredClone({
-    ...{ _id, orgId },
-    ...(deletedAt && { deletedAt }),
-    ...(lapsed && { lapsed }),
-    ...(own !== undefined && { own }),
-  });
+const pick = (own: unknown, fields: string[]) => {
+  if (own === undefined) return {};
+  const state = own as Record<string, unknown>;
+  return {
+    own: Object.fromEntries(fields.filter((name) => name in state).map((name) => [name, state[name]])),
+  };
+};
 
-function cut(kind: Kind, document: Referred): Referred {
-  const { bulky } = projections[kind];
-  const own = document.own as Record<string, unknown>;
-  const whole = bulky && own[bulky.field];
-  if (!bulky || typeof whole !== 'string') return document;
-  return { ...document, own: { ...own, [bulky.field]: [...whole].slice(0, bulky.headMax).join('') } };
-}
+const envelopeOf = ({ _id, orgId, version, revision, at, cut, deletedAt, expiresAt }: StoredDocument) => ({
+  ...{ _id, orgId, version, revision, at },
+  ...(cut && { cut }),
+  ...(deletedAt && { deletedAt }),
+  ...(expiresAt && { expiresAt }),
+});
+
+const currentOf = (kind: Kind, document: StoredDocument): Current => ({
+  ...envelopeOf(document),
+  ...pick(document.own, shownFields(kind)),
+  ...(document.refs && { refs: document.refs }),
+  ...(document.fanOutCursor && { fanOutCursor: document.fanOutCursor }),
+});
+
+const referredOf = (kind: Kind, { _id, orgId, revision, deletedAt, own }: StoredDocument): Referred => ({
+  ...{ _id, orgId, revision },
+  ...(deletedAt && { deletedAt }),
+  ...pick(own, shownFields(kind)),
+});
 
 const applies = (stored: StoredDocument | undefined, { guard }: Write): boolean =>
   guard === null
@@ -119,11 +177,8 @@ const applies = (stored: StoredDocument | undefined, { guard }: Write): boolean 
     : !stored || (stored.revision === guard.revision && stored.orgId === guard.orgId);
 
 function written(stored: StoredDocument | undefined, { op, document }: Write): StoredDocument {
-  const given = structuredClone(document);
+  const given = structuredClone(document) as StoredDocument;
   if (op === 'put' || !stored) return given;
-  const { joined, refs = [], at, cut, pending, keptUntil, revision } = given;
-  if (op === 'fence') return { ...stored, revision };
-  const { pending: _pending, keptUntil: _keptUntil, ...rest } = stored;
-  const flags = { ...(pending && { pending }), ...(keptUntil && { keptUntil }) };
-  return { ...rest, joined, refs, at, revision, ...(cut && { cut }), ...flags };
+  const { pending: _pending, orphanedAt: _orphanedAt, notRefreshedAt: _notRefreshedAt, ...rest } = stored;
+  return { ...rest, ...given };
 }

@@ -1,110 +1,186 @@
-/** A fault planted in the code, as a replacement of text that stands there once. */
-export type Mutation = { name: string; file: string; find: string; replace: string };
+/** A fault planted in the code: texts, each of which stands once in its file, and what replaces them. */
+export type Mutation = {
+  name: string;
+  file: string;
+  edits: [find: string, replace: string][];
+  /** How many schedules are tried, where few of them meet the fault. */
+  schedules?: number;
+};
 
-const settle = 'services/projector/materialize/settle.ts';
-const fanOut = 'services/projector/materialize/fan-out.ts';
-const dependents = 'services/projector/materialize/dependents.ts';
-const engine = 'services/projector/materialize/engine.ts';
-const evolve = 'services/projector/materialize/evolve.ts';
+const engine = 'services/projector/materialize';
+const reconcile = `${engine}/reconcile.ts`;
+const join = `${engine}/join.ts`;
+const writes = `${engine}/writes.ts`;
+const updateDependents = `${engine}/update-dependents.ts`;
 const memoryStore = 'tests/simulation/memory-store.ts';
 
 /** What each part of the engine is for: without it, some schedule must not converge. */
 export const mutations: Mutation[] = [
   {
-    name: 'the last look is left out',
-    file: settle,
-    find: 'open = [...rest, ...lost, ...(await lastLook(options.store, kind, written, drafts))];',
-    replace: 'open = [...rest, ...lost];',
+    name: 'references are not rechecked after the write',
+    file: reconcile,
+    edits: [['...conflicted, ...stale]', '...conflicted]']],
   },
   {
-    name: 'the last look comes before the write',
-    file: settle,
-    find: `const lost = await options.store.write(kind, writes);`,
-    replace: `const early = await lastLook(options.store, kind, writes, drafts);
-    const lost = await options.store.write(kind, writes);
-    if (early) {
-      open = [...new Set([...rest, ...lost, ...early])];
-      for (const { document } of writes) if (!lost.has(document._id)) settled.documents.set(document._id, document);
-      continue;
-    }`,
+    name: 'references are rechecked before the write',
+    file: reconcile,
+    edits: [
+      [
+        'const { conflicted, refused } = await store.write(kind, writes);',
+        `const early = await recheck(deps, kind, targets, references);
+  const { conflicted, refused } = await store.write(kind, writes);`,
+      ],
+      ['...conflicted, ...stale]', '...conflicted, ...(isFirst ? early : [])]'],
+    ],
+  },
+  {
+    name: 'what was built from remembered entities is not rechecked',
+    schedules: 8_000,
+    file: reconcile,
+    edits: [['(isCached || !isSame(', '(!isSame(']],
+  },
+  {
+    name: 'a refresh is built from remembered entities',
+    file: reconcile,
+    edits: [['const readReferred = isCached ?', 'const readReferred = isFirst ?']],
+  },
+  {
+    name: 'a refresh leaves the revision as it is',
+    file: writes,
+    edits: [
+      [
+        'const revision = (current?.revision ?? 0) + 1;',
+        'const revision = (current?.revision ?? 0) + (current && !item.isNewState && target ? 0 : 1);',
+      ],
+    ],
   },
   {
     name: 'a write is not guarded by the revision',
     file: memoryStore,
-    find: 'stored.revision === guard.revision',
-    replace: 'guard.revision > 0',
+    edits: [['stored.revision === guard.revision', 'guard.revision > 0']],
+  },
+  {
+    name: 'a conflicted write is not tried again',
+    file: reconcile,
+    edits: [['ids: [...rest, ...conflicted, ...stale]', 'ids: [...rest, ...stale]']],
   },
   {
     name: 'a deleted entity leaves no tombstone',
     file: memoryStore,
-    find: 'else of(kind).set(write.document._id',
-    replace:
-      'else if (write.document.deletedAt) of(kind).delete(write.document._id); else of(kind).set(write.document._id',
+    edits: [
+      [
+        'else keep(kind, written(',
+        "else if (write.op === 'put' && write.document.deletedAt) of(kind).delete(write.document._id);\n        else keep(kind, written(",
+      ],
+    ],
   },
   {
-    name: 'dependents are told before the entity is written',
-    file: engine,
-    find: `const { documents, rejections } = await settle(options, kind, some, byId);
-    refused.push(...rejections);
-    const passed = some.flatMap((id) => passedStates(byId.get(id) ?? [], documents.get(id)));
-    await fanOut(options, kind, [...documents.values()], passed);`,
-    replace: `const before = ids.map((id) => {
+    name: 'an equal version is not checked again',
+    file: reconcile,
+    edits: [
+      [
+        'if (!entity || (!changed && current && isSettled(deps, kind, current))) return [];',
+        'if (!entity || (!changed && current)) return [];',
+      ],
+    ],
+  },
+  {
+    name: 'a state counts as shown to its dependents once it is stored',
+    file: reconcile,
+    edits: [['before: isKnown ? current : null,', 'before: current ?? null,']],
+  },
+  {
+    name: 'a position counts as applied before its effect is durable',
+    file: 'tests/simulation/simulate.ts',
+    edits: [
+      [
+        'await applyChanges(deps, partition.kind, run);',
+        `partition.applied = Math.max(partition.applied, position + run.length);
+        await applyChanges(deps, partition.kind, run);`,
+      ],
+    ],
+  },
+  {
+    name: 'dependents are refreshed before the entity is written',
+    file: `${engine}/apply-changes.ts`,
+    edits: [
+      [
+        'const { entities, rejections } = await reconcile(deps, kind, chunk, byId);',
+        `const early = chunk.map((id) => {
       const orgId = byId.get(id)?.find((one) => one.op !== 'tombstone')?.orgId ?? null;
-      return { _id: id, orgId, own: byId.get(id)?.findLast((one) => one.op === 'upsert')?.own };
+      const own = byId.get(id)?.findLast((one) => one.op === 'upsert')?.own;
+      return { id, orgId, version: 0, own, before: null, resumeAt: undefined };
     });
-    await fanOut(options, kind, before as never, []);
-    const { rejections } = await settle(options, kind, some, byId);
-    refused.push(...rejections);`,
+    await updateDependents(deps, kind, early as never, []);
+    const { entities, rejections } = await reconcile(deps, kind, chunk, byId);`,
+      ],
+      ['await updateDependents(deps, kind, [...entities.values()], passed);', 'void [entities, passed];'],
+    ],
   },
   {
-    name: 'an equal version is not looked at again',
-    file: settle,
-    find: 'if (entity) drafts.push({ id, current, entity, changed });',
-    replace: 'if (entity && (changed || !changes.has(id))) drafts.push({ id, current, entity, changed });',
+    name: 'the parent that a child has left is not refreshed',
+    file: updateDependents,
+    edits: [
+      [
+        'one.from === from ? [refOf(one.name, entity.id)] : []',
+        "one.from === from && one.edge.type !== 'children' ? [refOf(one.name, entity.id)] : []",
+      ],
+    ],
   },
   {
-    name: 'the parent that a child has left is not told',
-    file: dependents,
-    find: "      if (edge.type === 'first') plan.first = { name, parent: edge.parent };\n      plan.refs.add(`${kind}:${entity._id}`);",
-    replace: "      if (edge.type === 'first') plan.first = { name, parent: edge.parent };",
+    name: 'the parent that a child names is not refreshed',
+    file: updateDependents,
+    edits: [['await refreshAll(deps, from, parents);', '']],
   },
   {
-    name: 'the parent that a child names is not told',
-    file: dependents,
-    find: "if (entity.own) plan.parents.add((entity.own as Record<string, string>)[edge.parent] ?? '');",
-    replace: '',
+    name: 'what a deleted entity takes along is not refreshed',
+    file: updateDependents,
+    edits: [
+      [
+        'one.from === from ? [refOf(one.name, entity.id)] : []',
+        "one.from === from && one.edge.type !== 'owner' ? [refOf(one.name, entity.id)] : []",
+      ],
+    ],
   },
   {
-    name: 'what dependents have been shown is noted before they are told',
-    file: fanOut,
-    find: '  const told = new Set<Kind>();',
-    replace:
-      '  await note(options.store, kind, entities, dependentKinds(kind));\n  const told = new Set<Kind>();',
+    name: 'a new document is kept though its owner is deleted',
+    file: join,
+    edits: [['result.ownerDeleted ||= mine.some(({ deletedAt }) => deletedAt !== undefined);', '']],
   },
   {
-    name: 'how far dependents have been told is noted before they are',
-    file: fanOut,
-    find: `    await settleAll(options, from, rest);
-    if (next !== null) await onPage({ kind: from, after: next });`,
-    replace: `    if (next !== null) await onPage({ kind: from, after: next });
-    await settleAll(options, from, rest);`,
+    name: 'children are read in no order, and one that is met twice counts twice',
+    file: `${engine}/mongo-children.ts`,
+    edits: [
+      ['const inOrder = { [field]: 1, orgId: 1, byCreated: 1 } as const;', 'const inOrder = null;'],
+      ['family.set(child._id, child);', 'family.set(`${child._id} ${family.size}`, child);'],
+    ],
   },
   {
-    name: 'how far dependents have been told outlives the state that they were told',
-    file: settle,
-    find: '...(fanned && { fanned }) };',
-    replace: '...(fanned && { fanned }), ...(current?.reached && { reached: current.reached }) };',
+    name: 'how far a fan-out has come is recorded before it has',
+    schedules: 8_000,
+    file: updateDependents,
+    edits: [
+      [
+        `refOf(name, entity.id), after);`,
+        `refOf(name, entity.id), after);
+    if (page.next !== null)
+      await deps.store.saveFanOutCursor(kind, stateOf(entity), { from, edge: name, after: page.next });`,
+      ],
+    ],
+  },
+  {
+    name: 'how far a fan-out has come outlives the state that it was of',
+    schedules: 8_000,
+    file: reconcile,
+    edits: [
+      ["resumeAt: op === 'join' ? current?.fanOutCursor : undefined,", 'resumeAt: current?.fanOutCursor,'],
+    ],
   },
   {
     name: 'a stale version is applied',
-    file: evolve,
-    find: 'if (current && change.version < current.version) return evolveStale(current, change, rules);',
-    replace: '',
-  },
-  {
-    name: 'a lost race is not run again',
-    file: settle,
-    find: 'open = [...rest, ...lost, ...(await',
-    replace: 'open = [...rest, ...(await',
+    file: `${engine}/evolve.ts`,
+    edits: [
+      ['if (current && change.version < current.version) return evolveStale(current, change, rules);', ''],
+    ],
   },
 ];

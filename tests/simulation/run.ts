@@ -27,13 +27,13 @@ export async function runMutated(mutation: Mutation, schedules: number, seed: nu
       await cp(part, join(folder, part), { recursive: true });
     await symlink(resolve('node_modules'), join(folder, 'node_modules'));
     const path = join(folder, mutation.file);
-    const text = await readFile(path, 'utf8');
-    if (text.split(mutation.find).length !== 2)
-      throw new Error(`${mutation.name}: the text to replace stands not once in ${mutation.file}`);
-    await writeFile(
-      path,
-      text.replace(mutation.find, () => mutation.replace),
-    );
+    let text = await readFile(path, 'utf8');
+    for (const [find, replace] of mutation.edits) {
+      if (text.split(find).length !== 2)
+        throw new Error(`${mutation.name}: the text to replace stands not once in ${mutation.file}`);
+      text = text.replace(find, () => replace);
+    }
+    await writeFile(path, text);
     return await runSimulation(folder, schedules, seed);
   } finally {
     await rm(folder, { recursive: true, force: true });

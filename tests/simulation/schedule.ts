@@ -1,3 +1,7 @@
+import {
+  createReferenceCache,
+  type ReferenceCache,
+} from '../../services/projector/materialize/reference-cache.ts';
 import { createRandom, type Random } from '../support/random.ts';
 
 /** What a crashed worker meets at its next step: nothing of it goes on. */
@@ -10,8 +14,17 @@ export class NoReply extends Error {
   override name = 'NoReply';
 }
 
-/** One worker on one partition, from its start to its end or crash. */
-export type Lane = { name: string; isDead: boolean; isBroken: boolean };
+/** One worker on one partition, from its start to its end or crash. `ending` tells it that it lost the partition. */
+export type Lane = { name: string; isDead: boolean; ending: AbortController; cache: ReferenceCache };
+
+/** So small a memory of entities that some are forgotten. */
+const cacheBytes = 2_000;
+
+export const createLane = (name: string): Lane => ({
+  ...{ name, isDead: false },
+  ending: new AbortController(),
+  cache: createReferenceCache(cacheBytes),
+});
 
 type Waiting = { lane: Lane; label: string; go: () => void; fail: (error: Error) => void };
 
@@ -25,6 +38,9 @@ export type Schedule = {
   /** Lets one step after another go on until nothing waits; `disturb` may do something else between two. */
   drive: (disturb: (lane: Lane) => void) => Promise<void>;
 };
+
+/** More steps than any schedule needs: a history that takes them goes on for ever. */
+const stepsMax = 20_000;
 
 /** Share of the steps that fail without a reply, or crash their worker, or lose their partition. */
 const disturbance = 0.03;
@@ -82,6 +98,8 @@ export function createSchedule(seed: number): Schedule {
         continue;
       }
       trace.push(`${item.lane.name}: ${item.label}`);
+      if (trace.length > stepsMax)
+        throw new Error(`does not converge: no end after ${stepsMax} steps\n${trace.slice(-40).join('\n')}`);
       waiting.splice(index, 1);
       item.go();
     }

@@ -1,20 +1,36 @@
 import { isDeepStrictEqual } from 'node:util';
 import { kinds, type Kind } from '../../shared/documents/document.ts';
-import { applyChanges } from '../../services/projector/materialize/engine.ts';
+import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
 import type { Change } from '../../services/projector/events/change.ts';
 import { parse } from '../../services/projector/events/parse.ts';
 import { fold } from '../convergence/fold.ts';
 import { encode, type Event } from '../support/events.ts';
 import { emptyData, memoryStore, type Data } from './memory-store.ts';
-import { createSchedule, NoReply, type Lane, type Schedule } from './schedule.ts';
+import { comparable } from '../convergence/read-documents.ts';
+import { createLane, createSchedule, NoReply, type Lane, type Schedule } from './schedule.ts';
 
 /** What differed from the fold, by id, and the steps that led there; null where all is equal. */
 export type Failure = { differing: Record<string, { expected: unknown; actual: unknown }>; trace: string[] };
 
-/** A partition of the log: what it holds, what is committed of it, and how often it was assigned. */
-type Partition = { kind: Kind; name: string; changes: Change[]; committed: number; epoch: number };
+/**
+ * A partition of the log: what it holds, up to where anyone has applied it in full, what is committed of it, and how
+ * often it was assigned.
+ */
+type Partition = {
+  kind: Kind;
+  name: string;
+  changes: Change[];
+  applied: number;
+  committed: number;
+  epoch: number;
+};
 
-type World = { schedule: Schedule; data: Data; running: Set<Promise<void>> };
+type World = {
+  schedule: Schedule;
+  data: Data;
+  partitions: Map<string, Partition>;
+  running: Set<Promise<void>>;
+};
 
 const partitionsPerTopic = 2;
 /** Records that one step of a worker takes, at most. */
@@ -26,16 +42,16 @@ const runMax = 4;
  */
 export async function simulate(history: Event[], seed: number): Promise<Failure | null> {
   const schedule = createSchedule(seed);
-  const world: World = { schedule, data: emptyData(), running: new Set() };
   const partitions = partition(history);
+  const world: World = { schedule, data: emptyData(), partitions, running: new Set() };
   const lanes = new Map<Lane, Partition>();
   const assign = (to: Partition) => {
     to.epoch += 1;
-    const lane = { name: `${to.name}#${to.epoch}`, isDead: false, isBroken: false };
+    const lane = createLane(`${to.name}#${to.epoch}`);
     lanes.set(lane, to);
     void work(world, lane, to);
   };
-  partitions.forEach(assign);
+  for (const one of partitions.values()) assign(one);
   await schedule.drive((lane) => disturb(schedule, lane, lanes, assign));
   await Promise.all(world.running);
   const differing = differences(fold(history), world.data);
@@ -59,7 +75,7 @@ function disturb(
   const goesBack = random.chance(0.2) ? random.int(3) : 0;
   partition.committed = Math.max(0, partition.committed - goesBack);
   trace.push(`${lane.name} ${how}; ${partition.name} starts again at ${partition.committed}`);
-  lane.isBroken = how === 'loses its partition and learns of it';
+  if (how === 'loses its partition and learns of it') lane.ending.abort();
   if (how === 'crashes') crash(lane);
   assign(partition);
 }
@@ -68,10 +84,17 @@ function disturb(
 function work(world: World, lane: Lane, partition: Partition): Promise<void> {
   const { schedule } = world;
   const store = memoryStore(world.data, (label) => schedule.pause(lane, label));
-  const checkpoint = () => {
-    if (lane.isBroken) throw new Error(`${partition.name} is no longer assigned`);
+  const deps = {
+    store,
+    cache: lane.cache,
+    now: () => new Date(0),
+    tombstoneDays: 30,
+    isApplied: (kind: Kind, { partition: number, offset }: Change['position']) =>
+      offset < (world.partitions.get(`${kind}/${number}`)?.applied ?? 0),
+    onNotRefreshed: () => undefined,
+    onProgress: () => undefined,
+    signal: lane.ending.signal,
   };
-  const options = { store, now: () => new Date(0), tombstoneDays: 30, checkpoint };
   const { epoch } = partition;
   const go = async () => {
     let position = partition.committed;
@@ -79,12 +102,13 @@ function work(world: World, lane: Lane, partition: Partition): Promise<void> {
       const run = partition.changes.slice(position, position + 1 + schedule.random.int(runMax));
       try {
         await schedule.pause(lane, `fetch ${position} to ${position + run.length - 1}`);
-        await applyChanges(options, partition.kind, run);
+        await applyChanges(deps, partition.kind, run);
       } catch (error) {
         if (error instanceof NoReply) continue;
         throw error;
       }
       position += run.length;
+      partition.applied = Math.max(partition.applied, position);
       // The group refuses the commit of a worker that is no longer a member.
       await schedule.pause(lane, `commit ${position}`);
       if (partition.epoch === epoch) partition.committed = position;
@@ -92,25 +116,27 @@ function work(world: World, lane: Lane, partition: Partition): Promise<void> {
     }
   };
   const done = go().catch((error: Error) => {
-    if (!lane.isDead && !lane.isBroken) throw error;
+    if (!lane.isDead && !lane.ending.signal.aborted) throw error;
   });
   world.running.add(done);
   return done;
 }
 
 /** Spreads a history over partitions by key, as a producer does, in its order. */
-function partition(history: Event[]): Partition[] {
+function partition(history: Event[]): Map<string, Partition> {
   const partitions = new Map<string, Partition>();
   history.forEach((event, index) => {
     const number = [...event.id].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % partitionsPerTopic;
     const name = `${event.kind}/${number}`;
-    const known = partitions.get(name) ?? { kind: event.kind, name, changes: [], committed: 0, epoch: 0 };
+    const known = partitions.get(name) ?? {
+      ...{ kind: event.kind, name, changes: [], applied: 0, committed: 0, epoch: 0 },
+    };
     partitions.set(name, known);
     known.changes.push(
       toChange(event, { partition: number, offset: known.changes.length, timestampMs: index }),
     );
   });
-  return [...partitions.values()];
+  return partitions;
 }
 
 const parsed = new WeakMap<Event, Map<string, Change>>();
@@ -138,8 +164,8 @@ function toChange(event: Event, position: Change['position']): Change {
 function differences(expected: ReturnType<typeof fold>, data: Data): Failure['differing'] {
   const actual = new Map<string, unknown>();
   for (const kind of kinds)
-    for (const { _id, orgId, version, own, joined, deletedAt } of data.get(kind)?.values() ?? [])
-      if (!deletedAt) actual.set(_id, { kind, orgId, version, own, joined });
+    for (const document of data.get(kind)?.values() ?? [])
+      if (!document.deletedAt) actual.set(document._id, comparable(kind, document));
   const ids = new Set([...expected.keys(), ...actual.keys()]);
   const differing = [...ids].filter((id) => !isDeepStrictEqual(expected.get(id), actual.get(id)));
   return Object.fromEntries(

@@ -1,82 +1,102 @@
-import type { Db } from 'mongodb';
-import { applyChanges } from '../../services/projector/materialize/engine.ts';
+import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
 import { pageSize } from '../../services/projector/materialize/mongo-store.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
-import type { Change } from '../../services/projector/events/change.ts';
+import { chunkSize } from '../../services/projector/materialize/update-dependents.ts';
 import { collectionOf } from '../../shared/runtime/mongo.ts';
-import { openEngineStore } from './engine-store.ts';
-
-const position = (offset: number) => ({ partition: 0, offset, timestampMs: offset });
+import { appliedUpTo, changeOf, engineDeps } from '../support/engine.ts';
+import { created } from '../support/entities.ts';
+import type { Event } from '../support/events.ts';
+import { openEngineStore, type EngineStore } from './engine-store.ts';
 
 const message = (id: string): StoredDocument => ({
-  ...{ _id: id, orgId: 'org_1', version: 1, revision: 1, at: position(1), joined: { author: null } },
+  ...{ _id: id, orgId: 'org_1', version: 1, revision: 1, joined: { author: null } },
+  at: { partition: 0, offset: 1, timestampMs: 1 },
   own: { id, conversationId: 'conv_1', author: { type: 'contact', id: 'con_1' }, content: 'Hello' },
   refs: ['contact:con_1'],
   byCreated: `2026-01-01T00:00:00.000Z${id}`,
 });
-
-const renamed = (name: string, version: number): Change => ({
-  ...{ op: 'upsert', id: 'con_1', orgId: 'org_1', version, position: position(version) },
-  ...{ time: new Date(0), own: { id: 'con_1', name, email: null } },
-});
+const renamed = (name: string, version: number) => created('contact', 'con_1', { name }, version);
 
 describe('a fan-out', () => {
   const left = 1_200;
   const ids = Array.from({ length: pageSize + left }, (_, index) => `msg_${String(index).padStart(6, '0')}`);
-  let database: Db;
-  let store: Store;
-  let close = async () => {};
+  let opened: EngineStore;
 
   beforeAll(async () => {
-    ({ store, database, close } = await openEngineStore());
-    await store.write(
-      'message',
-      ids.map((id) => ({ op: 'put', document: message(id), guard: null })),
-    );
+    opened = await openEngineStore();
+    await given(ids);
   }, 120_000);
-  afterAll(() => close(), 60_000);
+  afterAll(() => opened.close(), 60_000);
 
-  /** Applies the change until `chunks` chunks have begun; gives the ids of the messages that were read. */
-  const apply = async (change: Change, chunks = Infinity) => {
+  const given = (some: string[]) =>
+    opened.store.write(
+      'message',
+      some.map((id) => ({ op: 'put', document: message(id), guard: null })),
+    );
+  /** Applies the event until `chunks` chunks have begun; gives the ids of the messages that were refreshed. */
+  const apply = async (event: Event, { chunks = Infinity, applied = 0 } = {}) => {
     const looked: string[] = [];
+    const ending = new AbortController();
     const watched: Store = {
-      ...store,
-      readSome: (kind, some) => {
+      ...opened.store,
+      readCurrent: (kind, some) => {
         if (kind === 'message') looked.push(...some);
-        return store.readSome(kind, some);
+        if (looked.length >= chunks * chunkSize) ending.abort(new Error('broken off'));
+        return opened.store.readCurrent(kind, some);
       },
     };
-    const checkpoint = () => {
-      if (looked.length >= chunks * 500) throw new Error('broken off');
-    };
-    const options = { store: watched, now: () => new Date(0), tombstoneDays: 30, checkpoint };
-    await applyChanges(options, 'contact', [change]).catch((error: Error) => {
+    const deps = engineDeps(watched, { signal: ending.signal, isApplied: appliedUpTo(applied) });
+    await applyChanges(deps, event.kind, [changeOf(event)]).catch((error: Error) => {
       if (error.message !== 'broken off') throw error;
     });
     return looked;
   };
   const named = (name: string) =>
-    collectionOf(database, 'message').countDocuments({ orgId: 'org_1', 'joined.author.name': name });
+    collectionOf(opened.database, 'message').countDocuments({ orgId: 'org_1', 'joined.author.name': name });
+  const cursor = async () =>
+    (await opened.store.readCurrent('contact', ['con_1'])).documents[0]?.fanOutCursor ?? null;
 
-  it('goes on where it was broken off, and visits what came behind that place by its own event alone', async () => {
+  it('goes on where it was broken off, and leaves what came behind that place to its own event', async () => {
     // given a rename that was broken off behind its first page
-    const first = await apply(renamed('Ada', 1), pageSize / 500 + 1);
-    expect(first).toEqual(ids.slice(0, pageSize + 500));
-    // and a document that came behind that place since
-    await store.write('message', [{ op: 'put', document: message('msg_000000a'), guard: null }]);
-    // when it is applied again, then it visits what is left, and no more
+    const first = await apply(renamed('Ada', 1), { chunks: pageSize / chunkSize + 1 });
+    expect(first).toEqual(ids.slice(0, pageSize + chunkSize));
+    expect(await cursor()).toEqual({ from: 'message', edge: 'contact', after: ids[pageSize - 1] });
+    // and a document that came before that place since
+    await given(['msg_000000a']);
+    // when it is applied again, then it refreshes what is left, and no more
     expect(await apply(renamed('Ada', 1))).toEqual(ids.slice(pageSize));
     expect(await named('Ada')).toBe(ids.length);
-    expect(await apply(renamed('Ada', 1))).toEqual([]);
+    expect(await cursor()).toBeNull();
+  }, 60_000);
+
+  it('is complete where the position of its record is applied, and where it is not it is done again', async () => {
+    // given a rename of which nothing is left to be done, when it comes again
+    expect(await apply(renamed('Ada', 1), { applied: 2 })).toEqual([]);
+    // but where its position is not known to be applied, a worker may have died behind its write
+    expect(await apply(renamed('Ada', 1), { applied: 1 })).toHaveLength(ids.length + 1);
+  }, 60_000);
+
+  it('that is marked as begun goes on, whatever positions count as applied', async () => {
+    await apply(renamed('Grace', 2), { chunks: pageSize / chunkSize + 1, applied: 2 });
+    expect(await apply(renamed('Grace', 2), { applied: 3 })).toEqual(
+      ['msg_000000a', ...ids].sort().slice(pageSize),
+    );
+    expect(await named('Grace')).toBe(ids.length + 1);
   }, 60_000);
 
   it('begins anew for another state', async () => {
     // given one rename broken off behind its first page, when another comes
-    await apply(renamed('Countess', 2), pageSize / 500 + 1);
-    const all = await apply(renamed('Augusta', 3));
-    // then every document is visited, and the place is forgotten
+    await apply(renamed('Countess', 3), { chunks: pageSize / chunkSize + 1 });
+    const all = await apply(renamed('Augusta', 4));
+    // then every document is refreshed, and the place is forgotten
     expect(all).toHaveLength(ids.length + 1);
     expect(await named('Augusta')).toBe(ids.length + 1);
-    expect((await store.read('contact', ['con_1']))[0]).not.toHaveProperty('reached');
+    expect(await cursor()).toBeNull();
+  }, 60_000);
+
+  it('reaches nobody for a change that nobody shows', async () => {
+    // given a state that has reached all, when what comes differs in nothing that is shown
+    expect(await apply(renamed('Augusta', 5), { applied: 5 })).toEqual([]);
+    expect(await apply(renamed('Ada', 6), { applied: 6 })).toHaveLength(ids.length + 1);
   }, 60_000);
 });

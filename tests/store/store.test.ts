@@ -1,224 +1,224 @@
 import { pageSize } from '../../services/projector/materialize/mongo-store.ts';
-import { previewReadMax } from '../../services/projector/projections/preview.ts';
-import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
-import { emptyData, memoryStore } from '../simulation/memory-store.ts';
-import { openEngineStore } from './engine-store.ts';
+import type { JoinedFields, Store, StoredDocument } from '../../services/projector/materialize/store.ts';
+import { bothStores, conversation, deletedOne, insert, position, readAll } from './both-stores.ts';
 
-const position = (offset: number) => ({ partition: 0, offset, timestampMs: offset });
+const applied = { conflicted: new Set(), refused: new Map() };
+const conflict = (...ids: string[]) => ({ conflicted: new Set(ids), refused: new Map() });
 
-const message = (id: string, conversationId: string, second: number): StoredDocument => ({
-  _id: id,
-  orgId: 'org_1',
-  version: 1,
-  revision: 1,
-  at: position(1),
-  own: { id, conversationId, content: 'Hello' },
-  joined: { author: null },
-  refs: [`contact:con_${id}`],
-  byCreated: `2026-01-01T00:00:${String(second).padStart(2, '0')}.000Z${id}`,
-});
+type Page = { ids: string[]; next: string | null };
 
-const put = (document: StoredDocument) => ({ op: 'put' as const, document, guard: null });
-
-/** Every page of dependents, from a place on. */
-const all = async (store: Store, orgIds: string[], by: Parameters<Store['dependents']>[2], after = '') => {
+/** Every page of ids behind a place. */
+async function allPages(read: (after: string) => Promise<Page>, after = ''): Promise<string[]> {
   const found: string[] = [];
   for (let place: string | null = after; place !== null;) {
-    const { ids, next } = await store.dependents('message', orgIds, by, place);
-    found.push(...ids);
-    place = next;
+    const page: Page = await read(place);
+    found.push(...page.ids);
+    place = page.next;
   }
   return found;
-};
+}
 
 /** What the engine relies on, of the real store and of the one that the simulation runs on. */
-describe.each(['the real store', "the simulation's store"])('%s', (name) => {
+describe.each(bothStores)('$name', ({ isReal, open }) => {
   let store: Store;
+  let find: (id: string) => Promise<StoredDocument | null>;
   let close = async () => {};
 
   beforeAll(async () => {
-    if (name === "the simulation's store") {
-      store = memoryStore(emptyData());
-      return;
-    }
-    ({ store, close } = await openEngineStore());
+    ({ store, find, close } = await open());
   }, 120_000);
+  afterAll(() => close(), 60_000);
 
-  afterAll(() => close());
+  const given = (documents: StoredDocument[]) => store.write('conversation', documents.map(insert));
 
-  const given = (documents: StoredDocument[]) => store.write('message', documents.map(put));
-  const read = async (id: string) => (await store.read('message', [id]))[0];
+  describe('reads', () => {
+    const fanOutCursor = { from: 'ticket' as const, edge: 'conversations', after: 'ti_5' };
+    const document = conversation('a1', 'ti_a', 1, { fanOutCursor, cut: position(9), pending: true });
+    const tombstone = { ...deletedOne(conversation('a2', 'ti_a')), expiresAt: new Date(5) };
+    const { title: _title, ...shown } = document.own as Record<string, unknown>;
 
-  it('reads what was written, without the bulky field, and leaves out what is not there', async () => {
-    const document = message('a1', 'conv_a', 1);
-    expect(await given([document])).toEqual(new Set());
-    expect(await store.read('message', ['a1', 'a0'])).toEqual([
-      { ...document, own: { id: 'a1', conversationId: 'conv_a' } },
-    ]);
-    expect(await store.refer('message', ['a1', 'a1', 'a0'])).toEqual([
-      { _id: 'a1', orgId: 'org_1', own: document.own },
-    ]);
-  });
+    beforeAll(() => given([document, tombstone]));
 
-  it('reads in parts what is large together, and each of it', async () => {
-    const ids = Array.from({ length: 30 }, (_, index) => `l${index}`);
-    const title = 'x'.repeat(900_000);
-    const conversation = (id: string) => ({
-      ...message(id, 'conv_l', 1),
-      own: { id, ticketId: 'ti_1', title },
+    it('what is stored of a document, of its own state what edges need; not what is not there', async () => {
+      const { joined: _joined, byCreated: _byCreated, pending: _pending, ...current } = document;
+      expect(await readAll(store, 'conversation', ['a1', 'a0', 'a2'])).toEqual([
+        { ...current, own: shown },
+        tombstone,
+      ]);
     });
-    await store.write(
-      'conversation',
-      ids.map((id) => put(conversation(id))),
-    );
-    const found: string[] = [];
-    const sizes: number[] = [];
-    for (let open = [...ids, 'l30']; open.length > 0;) {
-      const { documents, rest } = await store.readSome('conversation', open);
-      sizes.push(documents.length);
-      found.push(...documents.map(({ _id }) => _id));
-      open = rest;
-    }
-    expect(Math.max(...sizes) * title.length).toBeLessThan(17 * 1024 * 1024);
-    expect(found.sort()).toEqual(ids.sort());
-  }, 60_000);
 
-  it('refuses a new document whose id is taken, and applies the rest of the bulk', async () => {
-    await given([message('b1', 'conv_b', 1)]);
-    expect(await given([{ ...message('b1', 'conv_x', 1), version: 9 }, message('b2', 'conv_b', 2)])).toEqual(
-      new Set(['b1']),
-    );
-    expect([(await read('b1'))?.version, (await read('b2'))?.version]).toEqual([1, 1]);
-  });
-
-  it('applies a write to the revision it was built on alone', async () => {
-    const document = message('c1', 'conv_c', 1);
-    await given([document]);
-    const next = { ...document, version: 2, revision: 2 };
-    const write = { op: 'put' as const, document: next, guard: { revision: 1, orgId: 'org_1' } };
-    expect(await store.write('message', [write])).toEqual(new Set());
-    expect(await store.write('message', [{ ...write, document: { ...next, version: 3 } }])).toEqual(
-      new Set(['c1']),
-    );
-    expect((await read('c1'))?.version).toBe(2);
-  });
-
-  it('gives an organization to what a tombstone has left without one', async () => {
-    const bare = { _id: 'd1', orgId: null, version: 0, revision: 1, at: null, cut: position(4) };
-    await given([bare]);
-    const document = { ...message('d1', 'conv_d', 1), revision: 2, cut: position(4) };
-    const guard = { revision: 1, orgId: null };
-    expect(await store.write('message', [{ op: 'put', document, guard }])).toEqual(new Set());
-    expect(await read('d1')).toMatchObject({ orgId: 'org_1', cut: position(4) });
-  });
-
-  it('joins anew without touching the own state, and takes `pending` away with it', async () => {
-    const document = { ...message('e1', 'conv_e', 1), pending: true as const };
-    await given([document]);
-    const { pending: _pending, own: _own, ...rest } = document;
-    const joined = { author: { name: 'Ann', email: null } };
-    const change = { ...rest, own: {}, joined, refs: ['contact:con_2'], at: position(7), revision: 2 };
-    const guard = { revision: 1, orgId: 'org_1' };
-    expect(await store.write('message', [{ op: 'join', document: change, guard }])).toEqual(new Set());
-    const [stored] = await store.refer('message', ['e1']);
-    expect(stored?.own).toEqual(document.own);
-    const after = await read('e1');
-    expect(after).toMatchObject({ joined, refs: ['contact:con_2'], at: position(7), revision: 2 });
-    expect(after).not.toHaveProperty('pending');
-    expect(await store.write('message', [{ op: 'join', document: change, guard }])).toEqual(new Set(['e1']));
-  });
-
-  it('finds children and the first of them by their parent, within the organization, the living only', async () => {
-    const other = { ...message('f4', 'conv_f', 0), orgId: 'org_2' };
-    const {
-      own: _own,
-      joined: _joined,
-      refs: _refs,
-      byCreated: _key,
-      ...envelope
-    } = message('f5', 'conv_f', 0);
-    const dead = { ...envelope, deletedAt: new Date(0) };
-    await given([
-      message('f1', 'conv_f', 3),
-      message('f2', 'conv_f', 2),
-      message('f3', 'conv_g', 9),
-      other,
-      dead,
-    ]);
-    const children = await store.children('message', 'conversationId', ['org_1'], ['conv_f', 'conv_g']);
-    expect(children.map(({ _id }) => _id).sort()).toEqual(['f1', 'f2', 'f3']);
-    const firsts = await store.firsts('message', 'conversationId', 'org_1', [
-      'conv_f',
-      'conv_g',
-      'conv_none',
-    ]);
-    expect([...firsts].map(([id, first]) => [id, first._id]).sort()).toEqual([
-      ['conv_f', 'f2'],
-      ['conv_g', 'f3'],
-    ]);
-  });
-
-  it('gives of a first child no more of its bulky field than may be shown', async () => {
-    const content = '😀'.repeat(300_000);
-    const [long, none] = [message('g1', 'conv_long', 1), message('g2', 'conv_none', 1)];
-    await given([
-      { ...long, own: { ...(long.own as object), content } },
-      { ...none, own: { ...(none.own as object), content: null } },
-    ]);
-    const firsts = await store.firsts('message', 'conversationId', 'org_1', ['conv_long', 'conv_none']);
-    expect(firsts.get('conv_long')?.own).toEqual({
-      ...{ id: 'g1', conversationId: 'conv_long' },
-      content: '😀'.repeat(previewReadMax),
+    it('what is referred to: whose it is, whether it is deleted, and what is shown of it', async () => {
+      const found = await store.readReferred('conversation', ['a2', 'a1', 'a1', 'a0']);
+      expect(found.toSorted((a, b) => (a._id < b._id ? -1 : 1))).toEqual([
+        { _id: 'a1', orgId: 'org_1', revision: 1, own: shown },
+        { _id: 'a2', orgId: 'org_1', revision: 1, deletedAt: new Date(0) },
+      ]);
     });
-    expect(firsts.get('conv_none')?.own).toEqual({ id: 'g2', conversationId: 'conv_none', content: null });
-  });
 
-  it('finds the first children of many parents, some with long threads', async () => {
-    const ids = Array.from({ length: 130 }, (_, index) => `conv_long_${index}`);
-    const thread = (parent: string, index: number) =>
-      Array.from({ length: index % 50 === 0 ? 700 : 2 }, (_, at) =>
-        message(`${parent}_${at}`, parent, 59 - (at % 60)),
+    it('revisions, of tombstones too', async () => {
+      const found = await store.readRevisions('conversation', ['a2', 'a1', 'a1', 'a0']);
+      expect(found).toEqual(
+        new Map([
+          ['a1', 1],
+          ['a2', 1],
+        ]),
       );
-    await given(ids.flatMap(thread));
-    const firsts = await store.firsts('message', 'conversationId', 'org_1', ids);
-    const expected = ids.map((id, index) => [id, index % 50 === 0 ? `${id}_119` : `${id}_1`]);
-    expect([...firsts].map(([id, first]) => [id, first._id]).sort()).toEqual(expected.sort());
-  }, 60_000);
+    });
 
-  it('finds dependents by what they refer to and by their parent, however many, within the organization', async () => {
-    const more = name === 'the real store' ? pageSize + 3 : 150;
-    const many = Array.from({ length: more }, (_, index) => ({
-      ...message(`h${index}`, 'conv_h', 1),
-      refs: ['contact:con_h'],
-    }));
-    await given([...many, { ...message('h', 'conv_h', 1), refs: ['contact:con_h'], orgId: 'org_2' }]);
-    const ids = many.map(({ _id }) => _id).sort();
-    const byRefs = { refs: ['contact:con_h', 'contact:x'] };
-    const byParent = { parent: 'conversationId', ids: ['conv_h', 'conv_x'] };
-    expect(await all(store, ['org_1', 'org_3'], byRefs)).toEqual(ids);
-    expect(await all(store, ['org_1'], byParent)).toEqual(ids);
-    expect(await all(store, ['org_3'], byParent)).toEqual([]);
-    // from a place on, what lies behind it, what came there meanwhile too
-    await given([{ ...message('h98x', 'conv_h', 1), refs: ['contact:con_h'] }]);
-    expect(await all(store, ['org_1'], byRefs, 'h98')).toEqual(
-      [...ids, 'h98x'].filter((id) => id > 'h98').sort(),
+    it('envelopes, of the state no more than that there is one', async () => {
+      const found = await store.readEnvelopes('conversation', ['a1', 'a2', 'a0']);
+      const { own: _own, joined: _joined, refs: _refs, ...rest } = document;
+      const { byCreated: _byCreated, pending: _pending, fanOutCursor: _fanOutCursor, ...envelope } = rest;
+      expect(found.toSorted((a, b) => (a._id < b._id ? -1 : 1))).toEqual([
+        { ...envelope, own: { id: 'a1' } },
+        tombstone,
+      ]);
+    });
+
+    it('in parts what is large together, each document once', async () => {
+      const ids = Array.from({ length: 30 }, (_, index) => `l${index}`);
+      const status = 'x'.repeat(900_000);
+      for (const id of ids)
+        await given([conversation(id, 'ti_l', 0, { own: { id, ticketId: 'ti_l', status } })]);
+      const found: string[] = [];
+      const sizes: number[] = [];
+      for (let rest = [...ids, 'l30']; rest.length > 0;) {
+        const part = await store.readCurrent('conversation', rest);
+        sizes.push(part.documents.length);
+        found.push(...part.documents.map(({ _id }) => _id));
+        rest = part.rest;
+      }
+      expect(Math.max(...sizes) * status.length).toBeLessThan(17 * 1024 * 1024);
+      expect(found.sort()).toEqual(ids.sort());
+    }, 60_000);
+  });
+
+  describe('a write', () => {
+    const join = (document: JoinedFields) =>
+      store.write('conversation', [{ op: 'join', document, guard: { revision: 1, orgId: 'org_1' } }]);
+    const marks = { pending: true as const, orphanedAt: new Date(1), notRefreshedAt: new Date(2) };
+    const fanOutCursor = { from: 'ticket' as const, edge: 'conversations', after: 'ti_5' };
+
+    it('of new documents inserts them, but where the id is taken', async () => {
+      const [taken, free] = [conversation('b1', 'ti_b'), conversation('b2', 'ti_b')];
+      expect(await given([taken])).toEqual(applied);
+      expect(await given([{ ...taken, version: 9 }, free])).toEqual(conflict('b1'));
+      expect([await find('b1'), await find('b2')]).toEqual([taken, free]);
+      expect(await given([])).toEqual(applied);
+    });
+
+    it('applies to the revision that it was built on alone, and replaces the whole document', async () => {
+      await given([conversation('c1', 'ti_c', 0, { ...marks, fanOutCursor, cut: position(4) })]);
+      const document = conversation('c1', 'ti_c2', 0, { version: 2, revision: 2 });
+      const write = { op: 'put' as const, document, guard: { revision: 1, orgId: 'org_1' } };
+      expect(await store.write('conversation', [write])).toEqual(applied);
+      const late = { ...write, document: { ...document, version: 3 } };
+      expect(await store.write('conversation', [late])).toEqual(conflict('c1'));
+      expect(await find('c1')).toEqual(document);
+    });
+
+    it('applies to the organization that it was built on alone, also to none', async () => {
+      await given([{ _id: 'd1', orgId: null, version: 0, revision: 1, at: null, cut: position(4) }]);
+      const document = conversation('d1', 'ti_d', 0, { revision: 2, cut: position(4) });
+      const write = { op: 'put' as const, document, guard: { revision: 1, orgId: 'org_1' } };
+      expect(await store.write('conversation', [write])).toEqual(conflict('d1'));
+      const right = { ...write, guard: { revision: 1, orgId: null } };
+      expect(await store.write('conversation', [right])).toEqual(applied);
+      expect(await find('d1')).toEqual(document);
+    });
+
+    it('applies where the store has dropped the tombstone that it was built on', async () => {
+      const document = conversation('e1', 'ti_e', 0, { version: 5, revision: 8 });
+      const write = { op: 'put' as const, document, guard: { revision: 7, orgId: 'org_1' } };
+      expect(await store.write('conversation', [write])).toEqual(applied);
+      expect(await find('e1')).toEqual(document);
+    });
+
+    it('of what is joined leaves the rest as it is, and takes away what does not hold any more', async () => {
+      const before = conversation('f1', 'ti_f', 3, { version: 4, fanOutCursor, cut: position(2) });
+      await given([{ ...before, ...marks }]);
+      const joined = { joined: { channel: { id: 'chan_2' } }, refs: ['channel:chan_2'] };
+      const document = { _id: 'f1', orgId: 'org_1', revision: 2, at: position(7), ...joined };
+      expect(await join(document)).toEqual(applied);
+      expect(await find('f1')).toEqual({ ...before, ...document });
+      expect(await join(document)).toEqual(conflict('f1'));
+    });
+
+    it('of what is joined sets what holds now', async () => {
+      const before = conversation('g1', 'ti_g');
+      await given([before]);
+      const document = { _id: 'g1', orgId: 'org_1', revision: 2, at: position(7), joined: {}, refs: [] };
+      const { notRefreshedAt: _notRefreshedAt, ...held } = marks;
+      expect(await join({ ...document, ...held, cut: position(3) })).toEqual(applied);
+      expect(await find('g1')).toEqual({ ...before, ...document, ...held, cut: position(3) });
+    });
+  });
+
+  describe('dependents', () => {
+    /** One more than the stores hand out at a time. */
+    const more = isReal ? pageSize + 3 : 40;
+    const many = Array.from({ length: more }, (_, index) =>
+      conversation(`h${String(index).padStart(5, '0')}`, 'ti_h', index % 60, { refs: ['contact:con_h'] }),
     );
-  }, 60_000);
+    const ids = many.map(({ _id }) => _id);
 
-  it('notes what dependents have been shown and how far they have been told, on that revision alone', async () => {
-    await given([message('i1', 'conv_i', 1), message('i2', 'conv_i', 1)]);
-    const fanned = { 'conversation:opening': 'x' };
-    const reached = { kind: 'conversation' as const, after: 'conv_7' };
-    await store.markFanned('message', [
-      { id: 'i1', revision: 1, fanned: {}, reached },
-      { id: 'i2', revision: 2, fanned, reached },
-      { id: 'i3', revision: 1, fanned },
-    ]);
-    expect(await read('i1')).toMatchObject({ fanned: {}, reached });
-    await store.markFanned('message', [{ id: 'i1', revision: 1, fanned }]);
-    expect(await read('i1')).toMatchObject({ fanned });
-    expect(await read('i1')).not.toHaveProperty('reached');
-    expect(await read('i2')).not.toHaveProperty('fanned');
-    expect(await read('i3')).toBeUndefined();
+    beforeAll(async () => {
+      await given(many);
+      await given([
+        conversation('ha', 'ti_h', 1, { refs: ['contact:con_h'], orgId: 'org_2' }),
+        conversation('hb', 'ti_h2', 1, { refs: ['contact:con_few', 'tags:tag_few'] }),
+        conversation('hc', 'ti_h2', 1, { refs: ['tags:con_few'] }),
+      ]);
+    }, 60_000);
+
+    it('are found at once by any of several references, each once, within the organizations', async () => {
+      const find = (orgIds: string[], refs: string[]) => store.findDependents('conversation', orgIds, refs);
+      expect(await find(['org_1', 'org_3'], ['contact:con_few', 'tags:tag_few', 'x:y'])).toEqual(['hb']);
+      expect(await find(['org_2'], ['contact:con_h'])).toEqual(['ha']);
+      expect(await find(['org_2'], ['contact:con_few'])).toEqual([]);
+      expect(await find(['org_1'], ['contact:con_h', 'contact:con_few'])).toBeNull();
+    });
+
+    it('come in pages in the order of their ids, from a place on, what came there meanwhile too', async () => {
+      const page = (after: string) => store.pageOfDependents('conversation', 'org_1', 'contact:con_h', after);
+      expect(await allPages(page)).toEqual(ids);
+      const last = ids.at(-2) ?? '';
+      await given([conversation(`${last}x`, 'ti_i', 1, { refs: ['contact:con_h'] })]);
+      expect(await allPages(page, last)).toEqual([`${last}x`, ids.at(-1)]);
+    }, 60_000);
+  });
+
+  describe('a note', () => {
+    it('of how far a fan-out has come stands on the state that it is of alone', async () => {
+      const [living, dead] = [conversation('i1', 'ti_i', 1, { version: 3 }), conversation('i2', 'ti_i')];
+      await given([living, deletedOne(dead)]);
+      const cursor = { from: 'ticket' as const, edge: 'conversations', after: 'ti_7' };
+      const save = (id: string, version: number, isDeleted: boolean, to: typeof cursor | null) =>
+        store.saveFanOutCursor('conversation', { id, version, isDeleted }, to);
+      await save('i1', 3, false, cursor);
+      await save('i2', 1, true, cursor);
+      // while neither another state, nor a deletion that is none, nor what is not there takes it
+      await save('i1', 2, false, null);
+      await save('i1', 3, true, null);
+      await save('i2', 1, false, null);
+      await save('i3', 1, false, cursor);
+      expect(await find('i1')).toEqual({ ...living, fanOutCursor: cursor });
+      expect(await find('i2')).toEqual({ ...deletedOne(dead), fanOutCursor: cursor });
+      expect(await find('i3')).toBeNull();
+      await save('i1', 3, false, null);
+      expect(await find('i1')).toEqual(living);
+    });
+
+    it('that a document could not be refreshed stands on that revision alone', async () => {
+      const document = conversation('j1', 'ti_j');
+      await given([document]);
+      const mark = (id: string, revision: number, when: Date) =>
+        store.markNotRefreshed('conversation', { id, revision }, when);
+      await mark('j1', 1, new Date(5));
+      await mark('j1', 2, new Date(6));
+      await mark('j2', 1, new Date(5));
+      expect(await find('j1')).toEqual({ ...document, notRefreshedAt: new Date(5) });
+      expect(await find('j2')).toBeNull();
+    });
   });
 });

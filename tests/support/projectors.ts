@@ -6,7 +6,7 @@ import { kinds } from '../../shared/documents/document.ts';
 import { createTopics } from '../../services/cli/topics.ts';
 import { projectorConfig } from '../../services/projector/config.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { createKafka } from '../../services/projector/kafka.ts';
+import { createKafka } from '../../services/projector/kafka/client.ts';
 import { createMetrics } from '../../services/projector/metrics.ts';
 import { startProjector } from '../../services/projector/projector.ts';
 import { createMongo } from '../../shared/runtime/mongo.ts';
@@ -60,7 +60,7 @@ export async function createRig(partitions = 3, servers: Servers = process.env) 
 }
 
 /** A new topic's leader is named before it knows that it is; until then it refuses to tell offsets. */
-async function answers(admin: Admin, topic: string): Promise<void> {
+export async function answers(admin: Admin, topic: string): Promise<void> {
   for (;;) {
     try {
       await admin.fetchTopicOffsets(topic);
@@ -82,7 +82,13 @@ export async function runProjector(
     logger = pino({ level: config.LOG_LEVEL }),
     now = () => new Date(),
     through = (kafka) => kafka,
-  }: { logger?: Logger; now?: () => Date; through?: (kafka: Kafka) => Kafka } = {},
+    flushIntervalMs = 1_000,
+  }: {
+    logger?: Logger;
+    now?: () => Date;
+    through?: (kafka: Kafka) => Kafka;
+    flushIntervalMs?: number;
+  } = {},
 ) {
   const mongo = createMongo(config.MONGODB_URL, 'test');
   const fatal: Error[] = [];
@@ -96,6 +102,7 @@ export async function runProjector(
     topics,
     now,
     onFatal: (error) => fatal.push(error),
+    flushIntervalMs,
   });
   return {
     fatal,

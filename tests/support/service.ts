@@ -17,13 +17,19 @@ export type Service = {
   stop: (signal?: NodeJS.Signals) => Promise<number | string>;
 };
 
-export function startService(
+export const startService = (
   name: 'api' | 'projector' | 'cli',
   environment: Record<string, string | undefined>,
   words: string[] = [],
+): Service => startScript(join('services', name, 'main.ts'), environment, words);
+
+/** The same for any script of the project, by its path from the root. */
+export function startScript(
+  script: string,
+  environment: Record<string, string | undefined>,
+  words: string[] = [],
 ): Service {
-  const main = join('services', name, 'main.ts');
-  const node = ['--disable-warning=TimeoutNegativeWarning', main, ...words];
+  const node = ['--disable-warning=TimeoutNegativeWarning', script, ...words];
   const [file = '', ...args] = [...tiedToParent(), process.execPath, ...node];
   const child = spawn(file, args, {
     env: { PATH: process.env.PATH, LOG_LEVEL: 'info', ...environment },
@@ -42,7 +48,7 @@ export function startService(
   let errors = '';
   child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
   const exited = new Promise<number | string>((resolve) => {
-    child.once('exit', (code, signal) => resolve(code ?? signal ?? 'unknown'));
+    child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown'));
   });
   const logged = (message: string) =>
     new Promise<Record<string, unknown>>((resolve, reject) => {
@@ -52,7 +58,7 @@ export function startService(
       void exited.then((code) =>
         reject(
           new Error(
-            `${name} ended with ${code} before it logged "${message}": ${errors}${JSON.stringify(log.at(-1))}`,
+            `${script} ended with ${code} before it logged "${message}": ${errors}${JSON.stringify(log.at(-1))}`,
           ),
         ),
       );

@@ -1,15 +1,24 @@
 import { z } from 'zod';
-import { prefixedId } from '../../../shared/documents/fields.ts';
+import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { ApiError } from './api-error.ts';
 
-/** `{id}` of a resource whose ids have a prefix: the prefix and a remainder, at most 256 characters in all. */
+/**
+ * `{id}` of a resource whose ids have a prefix: the prefix and a remainder, at most 256 characters in all, as JSON
+ * Schema counts them. Stored ids are shorter where characters take two UTF-16 units; a longer id is not found.
+ */
 export const idParameter = (prefix: string, example: string) =>
   z.object({
-    id: prefixedId(prefix).meta({
-      pattern: `^${prefix}[^\\u0000]+$`,
-      description: `The id; it starts with \`${prefix}\`.`,
-      examples: [example],
-    }),
+    id: z
+      .string()
+      .min(1)
+      .max(idLengthMax)
+      .refine((id) => id.startsWith(prefix) && id.length > prefix.length)
+      .refine((id) => id.isWellFormed() && !id.includes('\0'))
+      .meta({
+        pattern: `^${prefix}[^\\u0000]+$`,
+        description: `The id; it starts with \`${prefix}\`.`,
+        examples: [example],
+      }),
   });
 
 /** `{id}` of a resource whose ids are free in form: any text, as an unknown one is simply not found. */

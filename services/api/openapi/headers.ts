@@ -43,7 +43,7 @@ export const headers = {
   ),
   'Retry-After': count('Seconds to wait before trying again.', 1, '7'),
   ETag: text(
-    'Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Long conversations carry none.',
+    'Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.',
     { pattern: '^(W/)?"[^"]*"$' },
     'W/"5Qk2Yx0hT1mXbJcVd0nG3A"',
   ),

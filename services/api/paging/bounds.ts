@@ -33,7 +33,7 @@ export function parseSpan(value: string): Span | null {
         ? 'second'
         : 'millisecond';
   const last = new Date(start.getTime() + spanMs[unit] - 1);
-  return { from: start.toISOString(), until: after(last) };
+  return { from: start.toISOString(), until: keyAbove(last) };
 }
 
 /** `+01` and `+0100` are ISO 8601 too; the reader of instants knows `+01:00`. */
@@ -41,7 +41,7 @@ const fullZone = (zone: string): string =>
   zone.length < 2 ? zone : `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}`;
 
 /** The least text above every sort key of an instant: `[` follows the `Z` that ends the instant. */
-const after = (last: Date): string => `${last.toISOString().slice(0, -1)}[`;
+export const keyAbove = (instant: Date): string => `${instant.toISOString().slice(0, -1)}[`;
 
 /** A date bound in a query string; to readers of the document it is the text that they send. */
 export const dateBound = z

@@ -32,12 +32,35 @@ export function listEnvelope<T, Presented>(
   present: (item: T) => Presented,
 ) {
   const last = items.at(-1);
-  const lastKey = hasMore && last ? keyOf(last) : undefined;
-  return {
-    object: 'list' as const,
-    data: items.map(present),
-    hasMore,
-    nextCursor: lastKey === undefined ? null : encodeCursor(lastKey, scope),
-    url: path,
-  };
+  const lastKey = last && keyOf(last);
+  return { object: 'list' as const, data: items.map(present), ...endOf(lastKey, hasMore, scope, path) };
+}
+
+function endOf(lastKey: string | undefined, hasMore: boolean, scope: CursorScope, path: string) {
+  const nextCursor = hasMore && lastKey !== undefined ? encodeCursor(lastKey, scope) : null;
+  return { hasMore, nextCursor, url: path };
+}
+
+/**
+ * The JSON text of the same envelope, each item of which is written piece by piece. The page ends before its last
+ * item where `isFull` says so, but holds one item at the least.
+ */
+export async function* listChunks<T>(
+  { items, hasMore }: Page<T>,
+  scope: CursorScope,
+  path: string,
+  keyOf: (item: T) => string | undefined,
+  { write, isFull }: { write: (item: T) => AsyncIterable<string>; isFull: () => boolean },
+): AsyncGenerator<string, void> {
+  yield '{"object":"list","data":[';
+  let count = 0;
+  for (const item of items) {
+    if (count > 0 && isFull()) break;
+    if (count > 0) yield ',';
+    yield* write(item);
+    count += 1;
+  }
+  const last = items[count - 1];
+  const end = endOf(last && keyOf(last), hasMore || count < items.length, scope, path);
+  yield `],${JSON.stringify(end).slice(1)}`;
 }

@@ -1,15 +1,9 @@
-import type { Db, Document, Filter } from 'mongodb';
-import type { Kind } from '../../../shared/documents/document.ts';
+import type { Db, Document } from 'mongodb';
 import { resources } from '../../../shared/documents/resources.ts';
 import { readDeadline, readTimeoutMs } from '../store/deadline.ts';
+import type { RangeQuery } from './range-query.ts';
 
-/** A page as the store is asked for it; plain data, so that tests can have the same query explained. */
-export type PageQuery = {
-  kind: Kind;
-  filter: Filter<Document>;
-  sort: Record<string, 1 | -1>;
-  /** Name of the declared index that holds the page as one range (or one a status). */
-  hint: string;
+export type PageQuery = RangeQuery & {
   /** Items on the page; one more is read to know whether others follow. */
   limit: number;
 };

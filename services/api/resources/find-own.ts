@@ -5,9 +5,9 @@ import { collectionOf } from '../../../shared/runtime/mongo.ts';
 import { readDeadline, readTimeoutMs } from '../store/deadline.ts';
 
 /** What presenters need of a document. */
-export type Visible<D extends Stored> = Pick<D, 'own' | 'joined' | 'keptUntil'>;
+export type Visible<D extends Stored> = Pick<D, 'own' | 'joined'>;
 
-type Stored = { own: unknown; joined: unknown; keptUntil?: Date };
+type Stored = { own: unknown; joined: unknown };
 
 /**
  * One organization's living document by id; null where there is none. A text that no stored id can be is not
@@ -22,7 +22,7 @@ export async function findOwn<D extends Stored>(
   const found = await collectionOf(database, kind).findOne<Partial<Stored> & { deletedAt?: Date }>(
     { _id: id, orgId },
     {
-      projection: { own: 1, joined: 1, keptUntil: 1, deletedAt: 1 },
+      projection: { own: 1, joined: 1, deletedAt: 1 },
       maxTimeMS: readTimeoutMs,
       signal: readDeadline(),
     },

@@ -43,12 +43,12 @@ describe('a ticket', () => {
 
 describe('a conversation', () => {
   it('shows its contact under ct_, and what is missing as null', () => {
-    const joined = given.conversationJoined({ contact: null, assignedUser: null, opening: null });
+    const joined = given.conversationJoined({ contact: null, assignedUser: null });
     const stored = given.conversation(
       { id: 'conv_1', contactId: 'con_con_7' },
       { joined },
     ) as VisibleConversation;
-    expect(presentConversationHead(stored, 'resolved')).toMatchObject({
+    expect(presentConversationHead(stored, 'resolved', undefined)).toMatchObject({
       status: 'resolved',
       contact: { id: 'ct_con_7', name: null, email: null },
       assignedToUser: null,

@@ -55,6 +55,7 @@ describe('the words for dead letters', () => {
     ['redrive --all --yes', '--yes does not go with dead-letters redrive'],
     ['purge --all --dry-run', '--dry-run does not go with dead-letters purge'],
     ['list --reason bad', 'one of not_json'],
+    ['list --reason constructor', 'too_large, refused_by_store'],
     ['list --org acme', '--org'],
     ['list --since yesterday', '--since takes an instant'],
     ['list --until 2026-01-31', '--until takes an instant'],

@@ -25,8 +25,9 @@ export const deadLettersUsage = `  dead-letters list [filters] [--json]
                                    Records that were set aside: the last one first, 50 unless --limit says
                                    otherwise (1000 at most); then how many there are by topic and reason.
   dead-letters show <id> [--raw] [--json]
-                                   One of them, whole, secrets and personal data redacted. --raw prints the
-                                   value's bytes as they are; with --json, key and headers too, in base64.
+                                   One of them, secrets and personal data redacted. --raw prints the value's
+                                   bytes as they are; with --json, key and headers too, in base64. Of a record
+                                   above 8 MB only the head is kept.
   dead-letters redrive <id>…|filters|--all [--dry-run] [--json]
                                    Applies them again, out of band: what succeeds is removed, what is refused
                                    stays. Exits 1 where one is refused. Needs the store only.
@@ -143,10 +144,9 @@ function filterOf({
   since,
   until,
 }: Options): LetterFilter | { fault: string } {
-  const isReason = (word: string): word is Rejection['reason'] =>
-    (rejectionReasons as readonly string[]).includes(word);
+  const isReason = (word: string): word is Rejection['reason'] => Object.hasOwn(rejectionReasons, word);
   if (reason !== undefined && !isReason(reason)) {
-    return { fault: `--reason takes one of ${rejectionReasons.join(', ')}` };
+    return { fault: `--reason takes one of ${Object.keys(rejectionReasons).join(', ')}` };
   }
   if (orgId !== undefined && !/^org_./.test(orgId))
     return { fault: '--org takes the id of an organization, org_…' };

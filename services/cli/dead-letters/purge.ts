@@ -1,5 +1,4 @@
-import { deadLetterTopic } from '../../projector/dead-letters/dead-letters.ts';
-import { removeLetters } from '../../projector/dead-letters/parts.ts';
+import { deadLetterTopic, removeLetters } from '../../projector/dead-letters/dead-letters.ts';
 import { asJson, type Printed } from '../printed.ts';
 import { UsageFault } from '../usage-fault.ts';
 import type { DeadLettersCommand } from './command.ts';
@@ -21,7 +20,7 @@ export async function purgeLetters(
     if (!(await deps.confirm(question))) return { text: 'nothing was deleted\n', exitCode: 1 };
   }
   let purged = 0;
-  for await (const stubs of selected(deps, selection)) purged += await removeLetters(deps.control, stubs);
+  for await (const ids of selected(deps, selection)) purged += await removeLetters(deps.control, ids);
   const topic = deadLetterTopic(deps.prefix);
   const missing = 'ids' in selection ? selection.ids.length - purged : 0;
   const text = [

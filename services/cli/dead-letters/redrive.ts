@@ -28,8 +28,7 @@ export async function redriveLetters(
   const counts = { letters: 0, applied: 0, superseded: 0, refused: 0 };
   const summary: Summary = { dryRun, ...counts, refusals: [], notFound: [] };
   const missing = new Set('ids' in selection ? selection.ids : []);
-  for await (const stubs of selected(deps, selection)) {
-    const ids = stubs.map(({ _id }) => _id);
+  for await (const ids of selected(deps, selection)) {
     const letters = await deadLettersOf(deps.control)
       .find({ _id: { $in: ids } })
       .toArray();

@@ -1,6 +1,7 @@
 import { Binary, type Db, type Filter } from 'mongodb';
 import { kinds } from '../../../shared/documents/document.ts';
 import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/dead-letters.ts';
+import { portions } from '../../projector/portions.ts';
 import { topicOf } from '../../projector/events/topics.ts';
 import { UsageFault } from '../usage-fault.ts';
 import type { LetterFilter, Selection } from './command.ts';
@@ -26,21 +27,18 @@ export function storeFilter(
   };
 }
 
-/** Enough of a letter to find, weigh and remove it. */
-export type LetterStub = Pick<DeadLetter, '_id' | 'parts' | 'bytes'>;
-
 /** Letters and bytes that are worked on at a time; one larger letter is a chunk of its own. */
 const lettersPerChunk = 200;
 const bytesPerChunk = 4 * 1024 * 1024;
 
 /**
- * The letters selected, each once, in chunks of bounded size, in the order of their ids; those that come in
+ * The ids of the letters selected, each once, in chunks of bounded size, in the order of their ids; those that come in
  * behind are met, those that stay where they are do not come again.
  */
 export async function* selected(
   { control, prefix }: LettersDeps,
   selection: Selection,
-): AsyncGenerator<LetterStub[]> {
+): AsyncGenerator<string[]> {
   const isById = 'ids' in selection;
   const filter = isById ? { _id: { $in: selection.ids } } : storeFilter(selection.filter, prefix);
   let left = isById ? selection.ids.length : selection.limit;
@@ -48,31 +46,16 @@ export async function* selected(
   while (left > 0) {
     const found = await deadLettersOf(control)
       .find({ $and: [filter, { _id: { $gt: after } }] })
-      .project<LetterStub>({ parts: 1, bytes: 1 })
+      .project<Pick<DeadLetter, '_id' | 'bytes'>>({ bytes: 1 })
       .sort({ _id: 1 })
       .limit(Math.min(left, lettersPerChunk))
       .toArray();
     const last = found.at(-1);
     if (!last) return;
-    yield* weighed(found);
+    for (const some of portions(found, ({ bytes }) => bytes, bytesPerChunk)) yield some.map(({ _id }) => _id);
     after = last._id;
     left -= found.length;
   }
-}
-
-function* weighed(stubs: LetterStub[]): Generator<LetterStub[]> {
-  let chunk: LetterStub[] = [];
-  let bytes = 0;
-  for (const stub of stubs) {
-    if (chunk.length > 0 && bytes + stub.bytes > bytesPerChunk) {
-      yield chunk;
-      chunk = [];
-      bytes = 0;
-    }
-    chunk.push(stub);
-    bytes += stub.bytes;
-  }
-  if (chunk.length > 0) yield chunk;
 }
 
 /** How many letters are selected. */

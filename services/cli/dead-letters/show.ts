@@ -1,6 +1,5 @@
 import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/dead-letters.ts';
 import { buffer } from '../../projector/dead-letters/letter.ts';
-import { readParts } from '../../projector/dead-letters/parts.ts';
 import { redactHeaders } from '../../projector/events/redact-headers.ts';
 import { redactRecord } from '../../projector/events/redact.ts';
 import { asJson, type Printed } from '../printed.ts';
@@ -15,10 +14,8 @@ export async function showLetter(
   deps: ShowDeps,
   { id, raw, json }: Extract<DeadLettersCommand, { verb: 'dead-letters show' }>,
 ): Promise<Printed> {
-  const found = await deadLettersOf(deps.control).findOne({ _id: id });
-  if (!found) throw new Error(`there is no dead letter ${id}: never set aside, re-driven or purged`);
-  const letter = await readParts(deps.control, found);
-  if (!letter) throw new Error(`the bytes of ${id} are gone: its removal was broken off; purge it`);
+  const letter = await deadLettersOf(deps.control).findOne({ _id: id });
+  if (!letter) throw new Error(`there is no dead letter ${id}: never set aside, re-driven or purged`);
   if (raw) return showRaw(deps, letter, json);
   const headers = redactHeaders(letter.headers.map(({ name, value }) => ({ name, value: buffer(value) })));
   const shown = { ...shownLetter(letter, deps.prefix), headers, value: redactRecord(buffer(letter.value)) };
@@ -34,6 +31,7 @@ function render(shown: Shown): string {
     ['org', shown.orgId ?? 'not told'],
     ['timestamp', shown.recordAt ?? 'none'],
     ['size', `${shown.bytes} bytes`],
+    ...truncatedRows(shown),
     ['reason', shown.reason],
     ['detail', shown.detail],
     ['set aside', `${shown.count}×, first ${shown.firstAt}, last ${shown.lastAt}`],
@@ -44,9 +42,21 @@ function render(shown: Shown): string {
   return [...lines, '', shown.value, ''].join('\n');
 }
 
+const truncatedRows = ({ truncated }: Shown): [string, string][] =>
+  truncated
+    ? [
+        ['truncated', 'only the head of the record is kept, which cannot be re-driven'],
+        ['whole key', `${truncated.keyBytes} bytes`],
+        ['all headers', `${truncated.headersBytes} bytes`],
+        ['whole value', `${truncated.valueBytes} bytes, SHA-256 ${truncated.sha256}`],
+      ]
+    : [];
+
 function showRaw({ warn }: ShowDeps, letter: DeadLetter, json: boolean): Printed {
   warn('These are the bytes as the bus carried them: they may hold personal data and secrets.');
   const value = buffer(letter.value);
+  const { truncated } = letter;
+  if (truncated) warn(`Only the first ${value?.length ?? 0} of ${truncated.valueBytes} bytes are kept.`);
   if (!json) {
     if (value === null) warn('The record has no value (null).');
     return { text: value ?? '', exitCode: 0 };
@@ -55,6 +65,15 @@ function showRaw({ warn }: ShowDeps, letter: DeadLetter, json: boolean): Printed
   const { _id: id, topic, partition, offset, timestampMs } = letter;
   const headers = letter.headers.map((header) => ({ name: header.name, value: base64(header.value) }));
   const record = { key: base64(letter.key), headers, value: base64(letter.value) };
-  const text = asJson({ id, topic, partition, offset, timestampMs, encoding: 'base64', ...record });
+  const text = asJson({
+    id,
+    topic,
+    partition,
+    offset,
+    timestampMs,
+    truncated,
+    encoding: 'base64',
+    ...record,
+  });
   return { text, exitCode: 0 };
 }

@@ -22,6 +22,8 @@ export type ShownLetter = {
   /** The record's own timestamp; null where it is none that a clock shows. */
   recordAt: string | null;
   bytes: number;
+  /** What the record had where only its head is kept; such a letter cannot be re-driven. */
+  truncated: DeadLetter['truncated'];
 };
 
 export type BareLetter = Omit<DeadLetter, 'headers' | 'value'>;
@@ -30,14 +32,13 @@ export const bareLetters = (deps: LettersDeps) =>
   deadLettersOf(deps.control).find().project<BareLetter>({ headers: 0, value: 0 });
 
 export function shownLetter(letter: BareLetter, prefix: string): ShownLetter {
-  const { _id: id, topic, partition, offset, reason, detail, count, generation, bytes } = letter;
+  const { _id: id, topic, partition, offset, reason, detail, count, generation, bytes, truncated } = letter;
   const recordAt = new Date(letter.timestampMs);
   return {
     id,
     topic,
     partition,
     offset,
-    // A key that is too long to be an id is not read with the letter.
     key: redactKey(kindOfTopic(topic, prefix), buffer(letter.key)),
     orgId: letter.orgId === null ? null : redactText(letter.orgId, 'id'),
     reason,
@@ -48,5 +49,6 @@ export function shownLetter(letter: BareLetter, prefix: string): ShownLetter {
     generation,
     recordAt: Number.isNaN(recordAt.getTime()) ? null : recordAt.toISOString(),
     bytes,
+    truncated,
   };
 }

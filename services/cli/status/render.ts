@@ -15,6 +15,11 @@ export function renderStatus(status: Status): string {
     `watermark     ${status.watermark ?? 'none yet'}`,
     `dead letters  ${status.deadLetters}`,
     `pending       ${status.pending.conversations} conversations, ${status.pending.tickets} tickets`,
+    ...Object.entries(status.notRefreshed).map(
+      ([collection, count]) =>
+        `not refreshed ${count} of ${collection}: the store refuses what they refer to`,
+    ),
+    ...status.warnings.map((warning) => `warning       ${warning}`),
     '',
     table(['documents', 'count'], counts),
     table(['topic', 'partition', 'position', 'end', 'lag'], rows),

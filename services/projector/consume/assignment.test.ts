@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { createAssignment } from './assignment.ts';
+import { createPositions } from './positions.ts';
 
 const megabyte = 1024 * 1024;
 
@@ -13,6 +14,8 @@ it('partitions whose work is stuck keep no other from being fetched again', asyn
       if (topic === 'stuck') await released;
       return { events: 0, rejected: 0, times: [], appliedToMs: null };
     },
+    positions: createPositions(() => 0),
+    prerequisitesOf: () => [],
     onApplied: () => undefined,
     logger: pino({ level: 'silent' }),
   });

@@ -1,8 +1,10 @@
-import type { Applied } from '../apply.ts';
+import type { Applied, Work } from '../apply.ts';
 import type { BusRecord } from '../events/change.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createPartition, keyOf, type Partition } from './partition.ts';
+import type { Positions } from './positions.ts';
 import type { Fetched } from './steps.ts';
+import { createTurns } from './turns.ts';
 
 /** So much of all that may be queued one partition takes at most, however few there are. */
 const partitionShareMax = 1 / 8;
@@ -13,6 +15,7 @@ export type Assignment = {
   get: (key: string) => Partition | undefined;
   /** Offsets as last committed, by `<topic>/<partition>`. */
   committed: Map<string, number>;
+  positions: Positions;
   /** Takes over a new assignment; work on what was assigned before is broken off. */
   replace: (memberAssignment: Record<string, number[]>) => Partition[];
   /** Queues what was fetched; `pause` stops fetching the partition until there is room again. */
@@ -25,7 +28,10 @@ export type AssignmentDeps = {
    * is not fetched, so that none waits for another; what one fetch brings may come on top.
    */
   queuedBytesMax: number;
-  apply: (topic: string, records: BusRecord[], checkpoint: () => void) => Promise<Applied>;
+  apply: (topic: string, records: BusRecord[], work: Work) => Promise<Applied>;
+  positions: Positions;
+  /** The topics whose entities the documents of a topic refer to. */
+  prerequisitesOf: (topic: string) => string[];
   onApplied: (partition: Partition, applied: Applied) => void;
   logger: Logger;
 };
@@ -39,7 +45,7 @@ export function createAssignment(deps: AssignmentDeps): Assignment {
   const relieve = (partition: Partition) => {
     const key = keyOf(partition);
     const resume = paused.get(key);
-    if (!resume || assigned.get(key) !== partition || partition.queuedBytes() > share() / 2) return;
+    if (!resume || assigned.get(key) !== partition || partition.queuedBytes() > share()) return;
     paused.delete(key);
     resume();
   };
@@ -49,11 +55,13 @@ export function createAssignment(deps: AssignmentDeps): Assignment {
       partition,
       logger: deps.logger,
       retryDelayMs: 500,
-      apply: async (records, checkpoint) => {
+      turns: createTurns(deps.positions, deps.prerequisitesOf),
+      apply: async (records, work) => {
         await after;
-        return deps.apply(topic, records, checkpoint);
+        return deps.apply(topic, records, work);
       },
       onApplied: (self, applied) => {
+        deps.positions.report(keyOf(self), { position: self.position ?? 0 });
         deps.onApplied(self, applied);
         relieve(self);
       },
@@ -65,6 +73,7 @@ export function createAssignment(deps: AssignmentDeps): Assignment {
     all: () => [...assigned.values()],
     get: (key) => assigned.get(key),
     committed,
+    positions: deps.positions,
     replace: (memberAssignment) => {
       // What is under way on a partition ends before its records are applied again.
       const ended = new Map([...assigned].map(([key, partition]) => [key, partition.stop(0)]));

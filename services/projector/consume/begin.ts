@@ -25,15 +25,19 @@ export async function beginWhenPlaced(
   }
 }
 
-function begin(consumer: Consumer, { committed }: Assignment, places: Place[]): void {
+function begin(consumer: Consumer, assignment: Assignment, places: Place[]): void {
+  const { committed } = assignment;
   const topicPartitions = places.map(({ partition: { topic, partition } }) => ({
     topic,
     partitions: [partition],
   }));
   for (const { partition, start } of places) seek(consumer, partition, start);
   consumer.resume(topicPartitions);
-  for (const { partition, start } of places) {
+  for (const { partition, start, end, topicId } of places) {
     committed.set(keyOf(partition), start);
+    partition.end = end;
+    partition.topicId = topicId;
+    assignment.positions.report(keyOf(partition), { position: start, end });
     partition.start(start);
   }
 }

@@ -1,22 +1,28 @@
 import type { Admin, Consumer, Kafka } from 'kafkajs';
 import type { Db } from 'mongodb';
+import type { BusRecord } from '../events/change.ts';
 import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
 import { beginWhenPlaced } from './begin.ts';
+import { oldestMs } from './complete-to.ts';
+import type { LogClient } from './log-client.ts';
+import type { LogView } from './log-view.ts';
 import { keyOf } from './partition.ts';
 import { createGapWatch } from './place.ts';
 import type { Snapshot } from './progress.ts';
 import { take } from './take.ts';
-import { handOverEveryBatch } from './whole-batches.ts';
 
 export type ConsumeDeps = AssignmentDeps & {
   kafka: Kafka;
   admin: Admin;
+  log: LogClient;
   control: Db;
   groupId: string;
   generation: number;
   topics: string[];
   /** Without a heartbeat for this long, the group gives our partitions to others. */
   sessionTimeoutMs: number;
+  /** When the record says that it happened, in milliseconds; null where it is no event. */
+  timeOf: (topic: string, record: BusRecord) => number | null;
   /** The consumer cannot go on; the process must end with an error. */
   onFatal: (error: Error) => void;
 };
@@ -26,8 +32,8 @@ export type Consuming = {
   snapshot: () => Snapshot[];
   /** Partitions of ours whose place has not been found yet, as `<topic>/<partition>`. */
   unplaced: () => string[];
-  /** Ends the process where records were deleted before they were fetched; to be called once a second. */
-  watchGaps: (ends: Map<string, { low: number; end: number }>) => void;
+  /** Ends the process where the log is not what it was, as `createGapWatch` finds; to be called once a second. */
+  watchGaps: (log: LogView) => void;
   /** Commits offsets up to the snapshot, which must have been recorded before. */
   commit: (snapshot: Snapshot[]) => Promise<void>;
   /** Finishes the steps under way, lets `beforeLeaving` commit, leaves the group. */
@@ -43,7 +49,6 @@ const shutdownGraceMs = 15_000;
  * on from is decided here and not by kafkajs: a partition is fetched once its place is found and sought.
  */
 export async function consume(deps: ConsumeDeps): Promise<Consuming> {
-  handOverEveryBatch();
   const assignment = createAssignment(deps);
   const consumer = createConsumer(deps);
   let stopping = false;
@@ -64,10 +69,10 @@ export async function consume(deps: ConsumeDeps): Promise<Consuming> {
   });
   const findGap = createGapWatch();
   return {
-    snapshot: () => snapshot(assignment),
+    snapshot: () => snapshot(deps, assignment),
     unplaced: () => assignment.all().flatMap((item) => (item.position === null ? [keyOf(item)] : [])),
-    watchGaps: (ends) => {
-      const gap = findGap(assignment.all(), ends);
+    watchGaps: (log) => {
+      const gap = findGap(assignment.all(), log);
       if (gap && !stopping) deps.onFatal(gap);
     },
     commit: (recorded) => commitRecorded(consumer, assignment, recorded),
@@ -93,11 +98,11 @@ const createConsumer = ({ kafka, groupId, sessionTimeoutMs }: ConsumeDeps): Cons
     rebalanceTimeout: 60_000,
     // A partition that is added is noticed within this time.
     metadataMaxAge: 10_000,
-    maxWaitTimeInMs: 250,
-    // More than a broker takes in one batch by default: kafkajs gets nowhere where a batch that compaction has
-    // emptied leaves no room for the one behind it.
-    maxBytesPerPartition: 2 * 1024 * 1024,
-    maxBytes: 16 * 1024 * 1024,
+    // How long brokers hold back the answer while there is nothing new: news come at once. Between two answers
+    // no heartbeat is sent, and a consumer that stops waits for one.
+    maxWaitTimeInMs: Math.min(1_000, sessionTimeoutMs / 10),
+    // Bounds what one fetch holds in memory before decompression; a partition takes 1 MB of it, or one batch.
+    maxBytes: 4 * 1024 * 1024,
   });
 
 function listen(
@@ -123,10 +128,11 @@ function listen(
   });
 }
 
-const snapshot = ({ all }: Assignment): Snapshot[] =>
-  all().flatMap(({ topic, partition, position, appliedToMs, touches }) =>
-    position === null ? [] : [{ topic, partition, position, appliedToMs, touches }],
-  );
+const snapshot = ({ timeOf }: Pick<ConsumeDeps, 'timeOf'>, { all }: Assignment): Snapshot[] =>
+  all().flatMap(({ topic, partition, position, appliedToMs, waiting, touches }) => {
+    const waitingSinceMs = oldestMs(waiting(), (record) => timeOf(topic, record));
+    return position === null ? [] : [{ topic, partition, position, appliedToMs, waitingSinceMs, touches }];
+  });
 
 async function commitRecorded(
   consumer: Consumer,

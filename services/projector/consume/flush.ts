@@ -1,22 +1,25 @@
-import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { raiseWatermark } from '../../../shared/runtime/generation.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Liveness, Watched } from '../liveness.ts';
 import type { Metrics } from '../metrics.ts';
 import { repeat } from '../repeat.ts';
-import { isAway } from './away.ts';
 import type { Consuming } from './consumer.ts';
-import { announcePartitions, endOffsets, recordProgress, type Snapshot } from './progress.ts';
+import type { LogClient } from './log-client.ts';
+import { createLogView } from './log-view.ts';
+import type { Positions } from './positions.ts';
+import { announcePartitions, createRecorder, recordedPositions, type Snapshot } from './progress.ts';
+import { isTransient } from './transient.ts';
 
 export type FlushDeps = {
   control: Db;
-  admin: Admin;
+  log: LogClient;
   generation: number;
   topics: string[];
   allowanceMs: number;
   metrics: Metrics;
   liveness: Liveness;
+  positions: Positions;
   logger: Logger;
   now: () => Date;
 };
@@ -35,17 +38,25 @@ export type Flusher = {
  */
 export function startFlusher(deps: FlushDeps, consuming: Consuming, intervalMs = 1_000): Flusher {
   const known = new Set<string>();
+  const readLog = createLogView(deps.log, deps.topics);
+  const recorder = createRecorder(deps);
   let watermarkMs = 0;
 
   const flush = async () => {
     const asOf = deps.now();
-    const ends = await endOffsets(deps.admin, deps.topics);
-    consuming.watchGaps(ends);
+    const log = await readLog();
+    const { ends } = log;
+    consuming.watchGaps(log);
     const fresh = [...ends.keys()].filter((key) => !known.has(key));
     if (fresh.length > 0) await announcePartitions(deps.control, deps.generation, fresh, asOf);
     for (const key of fresh) known.add(key);
     const snapshot = consuming.snapshot();
-    await recordProgress(deps, snapshot, ends, asOf);
+    for (const [key, { end }] of ends) deps.positions.report(key, { end });
+    // Others have the rest of the partitions.
+    if (ends.size > snapshot.length)
+      for (const [key, position] of await recordedPositions(deps.control, deps.generation))
+        deps.positions.report(key, { position });
+    await recorder.record(snapshot, ends, asOf);
     await consuming.commit(snapshot);
     deps.metrics.lag.reset();
     for (const { topic, partition, position } of snapshot) {
@@ -61,7 +72,7 @@ export function startFlusher(deps: FlushDeps, consuming: Consuming, intervalMs =
   const { stop } = repeat(flush, {
     intervalMs,
     onError: (error) => {
-      if (isAway(error)) deps.liveness.observeAway(deps.now().getTime());
+      if (isTransient(error)) deps.liveness.observeAway(deps.now().getTime());
       deps.logger.warn({ error }, 'progress could not be recorded; trying again');
     },
   });

@@ -1,8 +1,9 @@
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { Applied } from '../apply.ts';
+import type { Applied, Work } from '../apply.ts';
 import type { BusRecord } from '../events/change.ts';
-import { isAway } from './away.ts';
+import { isTransient } from './transient.ts';
 import { pieces, takeStep, type Fetched } from './steps.ts';
+import type { Turns } from './turns.ts';
 
 /** Thrown where work is broken off because the partition is no longer ours. */
 export class Revoked extends Error {
@@ -22,9 +23,15 @@ export type Partition = {
   expected: number | null;
   /** The latest `appliedToMs` of its steps; null before the first. */
   appliedToMs: number | null;
-  /** Counts the checkpoints that its steps have passed, and their attempts that met a store or brokers away. */
+  /** Counts what its steps get done, and the waits for what is away or has to come first. */
   touches: number;
-  /** What is queued or being applied. */
+  /** The end of its log when last seen. */
+  end: number;
+  /** The id of the topic that its place was found in; null before, and where the brokers give none. */
+  topicId: string | null;
+  /** What is queued or being applied, oldest first. */
+  waiting: () => BusRecord[];
+  /** How much that is. */
   queuedBytes: () => number;
   push: (fetched: Fetched) => void;
   /** Sets the offset to read from, which has been checked. Nothing is fetched before. */
@@ -39,33 +46,35 @@ export type Partition = {
 export type PartitionDeps = {
   topic: string;
   partition: number;
-  apply: (records: BusRecord[], checkpoint: () => void) => Promise<Applied>;
+  apply: (records: BusRecord[], work: Work) => Promise<Applied>;
+  turns: Turns;
   onApplied: (self: Partition, applied: Applied) => void;
   logger: Logger;
   /** Pause before a failed step is tried again, in milliseconds; grows with the attempts, to ten seconds. */
   retryDelayMs: number;
 };
 
-type State = { stopping: boolean; broken: boolean };
+type State = { stopping: boolean; ending: AbortController };
 
 export function createPartition(deps: PartitionDeps): Partition {
   const queue: Fetched[] = [];
-  const state: State = { stopping: false, broken: false };
+  const state: State = { stopping: false, ending: new AbortController() };
   let work: Promise<void> | null = null;
-  let bytesInHand = 0;
+  let inHand: Pick<Fetched, 'records' | 'bytes'> = { records: [], bytes: 0 };
 
   const run = async () => {
     while (!state.stopping && queue.length > 0) {
+      await waitForTurn(deps, self, state);
+      if (state.stopping) return;
       const step = takeStep(queue);
       if (step.records.length > 0) {
-        bytesInHand = step.bytes;
+        inHand = step;
         const applied = await applyUntilDone(deps, self, state, step.records);
-        bytesInHand = 0;
+        inHand = { records: [], bytes: 0 };
         self.appliedToMs = later(self.appliedToMs, applied.appliedToMs);
         self.position = step.nextOffset;
         deps.onApplied(self, applied);
-      }
-      self.position = step.nextOffset;
+      } else self.position = step.nextOffset;
     }
   };
   const wake = () => {
@@ -86,7 +95,10 @@ export function createPartition(deps: PartitionDeps): Partition {
     expected: null,
     appliedToMs: null,
     touches: 0,
-    queuedBytes: () => queue.reduce((sum, { bytes }) => sum + bytes, bytesInHand),
+    end: 0,
+    topicId: null,
+    waiting: () => [inHand, ...queue].flatMap(({ records }) => records),
+    queuedBytes: () => queue.reduce((sum, { bytes }) => sum + bytes, inHand.bytes),
     push: (fetched) => {
       if (state.stopping) return;
       queue.push(...pieces(fetched));
@@ -98,12 +110,20 @@ export function createPartition(deps: PartitionDeps): Partition {
     stop: async (graceMs) => {
       state.stopping = true;
       queue.length = 0;
-      const late = setTimeout(() => (state.broken = true), graceMs);
+      const revoked = new Revoked(`${deps.topic}/${deps.partition} is no longer assigned`);
+      const late = setTimeout(() => state.ending.abort(revoked), graceMs);
       await work;
       clearTimeout(late);
     },
   };
   return self;
+}
+
+/** A wait for partitions that go ahead is no standstill. */
+function waitForTurn({ topic, turns }: PartitionDeps, self: Partition, state: State): Promise<void> {
+  const lag = Math.max(self.end, self.expected ?? 0) - (self.position ?? 0);
+  const onWait = () => void (self.touches += 1);
+  return turns.wait({ topic, lag }, () => !state.stopping, onWait);
 }
 
 const later = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.max(a, b));
@@ -116,20 +136,23 @@ async function applyUntilDone(
   records: BusRecord[],
 ): Promise<Applied> {
   const { topic, partition, logger, retryDelayMs } = deps;
-  const throwIfBroken = () => {
-    if (state.broken) throw new Revoked(`${topic}/${partition} is no longer assigned`);
-  };
-  const checkpoint = () => {
-    throwIfBroken();
-    self.touches += 1;
-  };
+  const { signal } = state.ending;
+  // An attempt that gets no further than another before it is no progress.
+  let most = 0;
   for (let attempt = 1; ; attempt += 1) {
+    let done = 0;
+    const onProgress = () => {
+      done += 1;
+      if (done <= most) return;
+      most = done;
+      self.touches += 1;
+    };
     try {
-      throwIfBroken();
-      return await deps.apply(records, checkpoint);
+      signal.throwIfAborted();
+      return await deps.apply(records, { signal, onProgress });
     } catch (error) {
       if (error instanceof Revoked || state.stopping) throw new Revoked(`${topic}/${partition} is given up`);
-      if (isAway(error)) self.touches += 1;
+      if (isTransient(error)) self.touches += 1;
       logger.error({ error, topic, partition, attempt }, 'could not apply; nothing is skipped, trying again');
       await new Promise((resolve) => setTimeout(resolve, Math.min(retryDelayMs * attempt, 10_000)));
     }

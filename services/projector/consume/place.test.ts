@@ -7,6 +7,7 @@ function given(expected: number) {
     topic: 't',
     partition: 0,
     apply: async () => ({ events: 0, rejected: 0, times: [], appliedToMs: null }),
+    turns: { wait: async () => undefined },
     onApplied: () => undefined,
     logger: pino({ level: 'silent' }),
     retryDelayMs: 1,
@@ -15,7 +16,10 @@ function given(expected: number) {
   const watch = createGapWatch();
   return {
     partition,
-    look: (low: number, end: number) => watch([partition], new Map([['t/0', { low, end }]])),
+    look: (low: number, end: number, topicId?: string) => {
+      const topicIds = new Map(topicId === undefined ? [] : [['t', topicId]]);
+      return watch([partition], { ends: new Map([['t/0', { low, end }]]), topicIds });
+    },
   };
 }
 
@@ -36,6 +40,20 @@ describe('the watch for gaps', () => {
   it('finds none where the next record is the first, or still to come', () => {
     const { look } = given(5);
     expect(last(() => look(5, 5), gapSightings * 2)).toBeNull();
+  });
+
+  it('finds another topic of the name at once, though its log reaches as far', () => {
+    const { partition, look } = given(5);
+    partition.topicId = 'first';
+    expect(look(0, 9, 'first')).toBeNull();
+    expect(look(0, 9, 'second')?.message).toMatch(/applied the log up to 5, but of another topic/);
+  });
+
+  it('finds none where the brokers tell no id, or told none before', () => {
+    const { partition, look } = given(5);
+    expect(look(0, 9, 'first')).toBeNull();
+    partition.topicId = 'first';
+    expect(look(0, 9)).toBeNull();
   });
 
   it('forgets what was so for a moment, or while records came', () => {

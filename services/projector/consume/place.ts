@@ -1,7 +1,10 @@
 import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
+import type { LogClient } from './log-client.ts';
+import { createLogView, type LogView } from './log-view.ts';
 import { keyOf, type Partition } from './partition.ts';
-import { endOffsets, recordedPositions } from './progress.ts';
+import { recordedPositions } from './progress.ts';
+import { rememberTopicIds } from './topic-identity.ts';
 
 /** A stretch of the log was never applied and cannot be fetched any more: a person has to decide. */
 export class LogGap extends Error {
@@ -36,15 +39,23 @@ const shorterLog = (key: string, applied: number, end: number) =>
       'and created again. Rebuild the read model into an empty database (DATABASE_NAME) with a new CONSUMER_GROUP',
   );
 
-/** Where to read a partition on from. */
-export type Place = { partition: Partition; start: number };
+const otherTopic = (key: string, applied: number, topic: string) =>
+  new LogGap(
+    `${key}: this read model has applied the log up to ${applied}, but of another topic of this name: it was ` +
+      'deleted and created again. Rebuild the read model into an empty database (DATABASE_NAME) with a new ' +
+      'CONSUMER_GROUP; or, if this log is a copy with the same records at the same offsets, delete the ' +
+      `documents of ${topic} in the collection topic_ids of DATABASE_NAME`,
+  );
+
+/** Where to read a partition on from, and the id of its topic, where it has one. */
+export type Place = { partition: Partition; start: number; end: number; topicId: string | null };
 
 /**
  * Finds where the group stands on each partition. Rejects with a `LogGap` where what comes next is no longer in
  * the log, or where the committed offset is ahead of what was recorded as applied.
  */
 export async function findPlaces(
-  deps: { admin: Admin; control: Db; groupId: string; generation: number },
+  deps: { admin: Admin; log: LogClient; control: Db; groupId: string; generation: number },
   partitions: Partition[],
 ): Promise<Place[]> {
   const topics = [...new Set(partitions.map(({ topic }) => topic))];
@@ -52,7 +63,8 @@ export async function findPlaces(
   // Records are applied, then recorded, then committed; read the other way round, none can seem ahead.
   const groups = await deps.admin.fetchOffsets({ groupId: deps.groupId, topics });
   const recorded = await recordedPositions(deps.control, deps.generation);
-  const ends = await endOffsets(deps.admin, topics);
+  const { ends, topicIds } = await createLogView(deps.log, topics)();
+  const remembered = await rememberTopicIds(deps, topicIds, recorded);
   const offsets = new Map(
     groups.flatMap(({ topic, partitions: some }) =>
       some.map(({ partition, offset }) => [keyOf({ topic, partition }), Number(offset)]),
@@ -64,29 +76,35 @@ export async function findPlaces(
     if (!found) throw new Error(`the ends of ${key} are not known yet`);
     const { low, end } = found;
     const applied = recorded.get(key) ?? 0;
+    const topicId = topicIds.get(partition.topic) ?? null;
+    if (topicId !== null && remembered.get(partition.topic) !== topicId)
+      throw otherTopic(key, applied, partition.topic);
     // Below 0 where the group has none, or where kafkajs has reset it.
     const offset = offsets.get(key) ?? -1;
     if (applied > end) throw shorterLog(key, applied, end);
     if (offset > applied) throw notApplied(key, applied, offset);
     // A group that has applied nothing yet begins wherever the log begins.
     if ((offset >= 0 || applied > 0) && low > applied) throw logGap(key, applied, low);
-    return { partition, start: Math.max(offset, low) };
+    return { partition, start: Math.max(offset, low), end, topicId };
   });
 }
 
 /**
  * Watches for records that are deleted before they were fetched, or a topic that is made anew: kafkajs would
- * start over at the log's beginning without a word. To be called once a second with the log's ends; gives the
- * gap that has been there for so many calls.
+ * start over at the log's beginning without a word, or go on in the new topic. To be called once a second; gives
+ * the gap that has been there for so many calls.
  */
 export function createGapWatch() {
   let suspects = new Map<Partition, { expected: number; sightings: number }>();
-  return (partitions: Partition[], ends: Map<string, { low: number; end: number }>): LogGap | null => {
+  return (partitions: Partition[], { ends, topicIds }: LogView): LogGap | null => {
     const seen: typeof suspects = new Map();
     for (const item of partitions) {
-      const { expected } = item;
+      const { expected, topic, topicId } = item;
       const key = keyOf(item);
       const found = ends.get(key);
+      // An id that was given up never comes again.
+      if (topicId !== null && (topicIds.get(topic) ?? topicId) !== topicId)
+        return otherTopic(key, item.position ?? 0, topic);
       if (expected === null || !found || (found.low <= expected && expected <= found.end)) continue;
       const before = suspects.get(item);
       const sightings = before?.expected === expected ? before.sightings + 1 : 1;

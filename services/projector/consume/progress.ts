@@ -1,6 +1,7 @@
 import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { progressOf, watermark } from '../../../shared/runtime/generation.ts';
+import { createCompleteness } from './complete-to.ts';
 
 /** How far a partition was applied at one moment: what is recorded is what is then committed. */
 export type Snapshot = {
@@ -8,6 +9,8 @@ export type Snapshot = {
   partition: number;
   position: number;
   appliedToMs: number | null;
+  /** Of the oldest record that was fetched and waits; null where none does. */
+  waitingSinceMs: number | null;
   /** See `Watched` in liveness.ts. */
   touches: number;
 };
@@ -73,34 +76,73 @@ export async function recordedPositions(control: Db, generation: number): Promis
   return new Map(documents.map(({ topic, partition, position }) => [`${topic}/${partition}`, position]));
 }
 
+export type Recorder = {
+  /**
+   * Records how far the partitions have been applied, and the instant up to which each is complete, less the
+   * allowance: see `createCompleteness`. `asOf` is an instant before `ends` was read. Nothing recorded ever moves
+   * backwards, whoever writes.
+   */
+  record: (partitions: Snapshot[], ends: Map<string, { end: number }>, asOf: Date) => Promise<void>;
+};
+
 /**
- * Records how far the partitions have been applied, and the instant up to which each is complete: `asOf`, an
- * instant before `ends` was read, where it is caught up; else the last applied event's time; less the
- * allowance. Neither ever moves backwards, whoever writes.
+ * Records progress, once a turn. Partitions that are caught up and stand where they stood share one update, so that
+ * an idle projector costs the store one command.
  */
-export async function recordProgress(
-  deps: { control: Db; generation: number; allowanceMs: number },
-  partitions: Snapshot[],
-  ends: Map<string, { end: number }>,
-  asOf: Date,
-): Promise<void> {
-  const operations = partitions.map(({ topic, partition, position, appliedToMs }) => {
-    // One that came after the ends were read may have any number of records.
-    const end = ends.get(`${topic}/${partition}`)?.end;
-    const isCaughtUp = end !== undefined && position >= end;
-    const completeToMs = isCaughtUp ? asOf.getTime() : Math.min(appliedToMs ?? 0, asOf.getTime());
-    const completeTo = new Date(Math.max(0, completeToMs - deps.allowanceMs));
-    const update = {
-      $set: {
-        generation: deps.generation,
-        topic,
-        partition,
-        end: Math.max(end ?? 0, position),
-        updatedAt: asOf,
-      },
-      $max: { position, completeTo },
-    };
-    return { updateOne: { filter: { _id: idOf(deps.generation, topic, partition) }, update, upsert: true } };
-  });
-  if (operations.length > 0) await progressOf(deps.control).bulkWrite(operations, { ordered: false });
+export function createRecorder(deps: { control: Db; generation: number; allowanceMs: number }): Recorder {
+  const completeToMs = createCompleteness();
+  // Positions as last recorded, of the partitions that were caught up.
+  let idleAt = new Map<string, number>();
+  const lessAllowance = (ms: number) => new Date(Math.max(0, ms - deps.allowanceMs));
+
+  const recordEach = async (
+    standings: { at: Snapshot; end: number | undefined; ms: number }[],
+    asOf: Date,
+  ) => {
+    const operations = standings.map(({ at: { topic, partition, position }, end, ms }) => {
+      const update = {
+        $set: { generation: deps.generation, topic, partition, updatedAt: asOf },
+        $max: { position, end: Math.max(end ?? 0, position), completeTo: lessAllowance(ms) },
+      };
+      return {
+        updateOne: { filter: { _id: idOf(deps.generation, topic, partition) }, update, upsert: true },
+      };
+    });
+    if (operations.length > 0) await progressOf(deps.control).bulkWrite(operations, { ordered: false });
+  };
+  const recordIdle = async (ids: string[], asOf: Date): Promise<boolean> => {
+    if (ids.length === 0) return true;
+    const update = { $set: { updatedAt: asOf }, $max: { completeTo: lessAllowance(asOf.getTime()) } };
+    const { matchedCount } = await progressOf(deps.control).updateMany({ _id: { $in: ids } }, update);
+    return matchedCount === ids.length;
+  };
+
+  return {
+    record: async (partitions, ends, asOf) => {
+      const standings = partitions.map((at) => {
+        const id = idOf(deps.generation, at.topic, at.partition);
+        // One that came after the ends were read may have any number of records.
+        const end = ends.get(`${at.topic}/${at.partition}`)?.end;
+        const isCaughtUp = end !== undefined && at.position >= end;
+        return { id, at, end, isCaughtUp, ms: completeToMs(at, end, asOf.getTime()) };
+      });
+      const before = idleAt;
+      // Until all is recorded, nothing counts as recorded.
+      idleAt = new Map();
+      const idle = standings.filter(({ id, at, isCaughtUp }) => isCaughtUp && before.get(id) === at.position);
+      await recordEach(
+        standings.filter((one) => !idle.includes(one)),
+        asOf,
+      );
+      const isComplete = await recordIdle(
+        idle.map(({ id }) => id),
+        asOf,
+      );
+      // One that somebody has removed is recorded anew in the next turn.
+      if (isComplete)
+        idleAt = new Map(
+          standings.flatMap(({ id, at, isCaughtUp }) => (isCaughtUp ? [[id, at.position]] : [])),
+        );
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import type { BusRecord } from '../events/change.ts';
 
 /** Records and bytes applied in one go, at most: bounds the memory and the length of a step. */
-export const recordsPerStepMax = 1_000;
+export const recordsPerStepMax = 500;
 export const bytesPerStepMax = 4 * 1024 * 1024;
 
 /** What a fetch brought: its records, and the offset behind it (past control records too). */

@@ -1,6 +1,7 @@
 import type { EachBatchPayload } from 'kafkajs';
 import { pino } from 'pino';
 import { createAssignment } from './assignment.ts';
+import { createPositions } from './positions.ts';
 import { take } from './take.ts';
 
 const logger = pino({ level: 'silent' });
@@ -14,6 +15,8 @@ function given() {
       applied.push(...records.map(({ position }) => position.offset));
       return { events: records.length, rejected: 0, times: [], appliedToMs: null };
     },
+    positions: createPositions(() => 0),
+    prerequisitesOf: () => [],
     onApplied: () => undefined,
     logger,
   });

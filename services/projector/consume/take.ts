@@ -4,7 +4,7 @@ import type { Assignment } from './assignment.ts';
 import { seek } from './begin.ts';
 import type { ConsumeDeps } from './consumer.ts';
 import { keyOf } from './partition.ts';
-import { fetchedOffsetOf } from './whole-batches.ts';
+import { fetchedOffsetOf } from '../kafka/kafkajs-patch.ts';
 
 /** Queues a batch that was fetched, if it is what comes next; has that fetched if it is not. */
 export function take(
@@ -33,6 +33,8 @@ export function take(
   const records = batch.messages.map((message) => busRecord(batch.partition, message));
   const bytes = records.reduce((sum, record) => sum + bytesHeld(record), 0);
   partition.expected = Number(batch.lastOffset()) + 1;
+  partition.end = Math.max(partition.end, Number(batch.highWatermark));
+  assignment.positions.report(key, { end: partition.end });
   payload.resolveOffset(batch.lastOffset());
   assignment.queue(partition, { records, nextOffset: partition.expected, bytes }, () => payload.pause());
 }

@@ -3,7 +3,7 @@ import type { BusRecord, Rejection } from '../events/change.ts';
 
 /**
  * A record that could not be applied, as kept for an operator. Key, headers and value are as the bus gave
- * them: redact them wherever they are shown.
+ * them, or their heads: redact them wherever they are shown.
  */
 export type DeadLetter = {
   /** `<topic>/<partition>/<offset>` */
@@ -15,9 +15,9 @@ export type DeadLetter = {
   value: Binary | null;
   /** In the order of the record; a name that it repeats stands here as often. */
   headers: LetterHeader[];
-  /** Documents that hold headers and value where one cannot (see `parts.ts`); 0: they are in this one. */
-  parts: number;
-  /** Of key, headers and value together. */
+  /** What the record had where only its head is kept, since it is too large for a document; else null. */
+  truncated: Truncated | null;
+  /** Of the record's key, headers and value together. */
   bytes: number;
   /** The record's own timestamp, in milliseconds. */
   timestampMs: number;
@@ -43,11 +43,10 @@ export type LetterHeader = { name: string; value: Binary | null };
 
 export type Rejected = { record: BusRecord; rejection: Rejection };
 
-/** A piece of what one document cannot hold. */
-export type LetterPart = { _id: string; bytes: Binary };
+/** The lengths of what is kept in part or not at all, in bytes, and the whole value's hash in hex. */
+export type Truncated = { keyBytes: number; headersBytes: number; valueBytes: number; sha256: string };
 
 export const deadLettersOf = (control: Db): Collection<DeadLetter> => control.collection('dead_letters');
-export const letterPartsOf = (control: Db): Collection<LetterPart> => control.collection('dead_letter_parts');
 export const deadLetterTopic = (prefix: string) => `${prefix}dead-letters`;
 
 /** Creates the indexes of the dead letters that are absent. */
@@ -57,4 +56,10 @@ export async function ensureLetterIndexes(control: Db): Promise<void> {
     { name: 'subjects', key: { subjects: 1 } },
     { name: 'topicLastAt', key: { topic: 1, lastAt: -1, _id: -1 } },
   ]);
+}
+
+/** Removes letters by id; gives how many were there. */
+export async function removeLetters(control: Db, ids: string[]): Promise<number> {
+  const { deletedCount } = await deadLettersOf(control).deleteMany({ _id: { $in: ids } });
+  return deletedCount;
 }

@@ -1,22 +1,27 @@
-import type { Db } from 'mongodb';
-import { kinds, type Kind } from '../../../shared/documents/document.ts';
+import type { Db, FindCursor } from 'mongodb';
+import { kinds, type Envelope, type Kind } from '../../../shared/documents/document.ts';
 import type { Change, Upsert } from '../events/change.ts';
 import { kindOfTopic, topicOf, topics } from '../events/topics.ts';
 import { isAfter } from '../materialize/evolve.ts';
-import type { Store, StoredDocument } from '../materialize/store.ts';
+import type { Store } from '../materialize/store.ts';
 import { projections } from '../projections/projections.ts';
-import { deadLettersOf, type DeadLetter, type Rejected } from './dead-letters.ts';
-import { removeLetters } from './parts.ts';
+import { deadLettersOf, removeLetters, type DeadLetter, type Rejected } from './dead-letters.ts';
 import { subjectsOf } from './subjects.ts';
 
 /** What of a letter tells whether it goes. */
 type Weighed = Pick<
   DeadLetter,
-  '_id' | 'topic' | 'parts' | 'subjects' | 'versioned' | 'partition' | 'offset' | 'timestampMs'
+  '_id' | 'topic' | 'subjects' | 'versioned' | 'partition' | 'offset' | 'timestampMs'
 >;
 
 /** An entity that is gone, and which of the letters about it go with it. */
 export type Gone = { kind: Kind; id: string; takes: (letter: Weighed) => boolean };
+
+type EnvelopeStore = Pick<Store, 'readEnvelopes'>;
+
+/** Letters looked at, and entities asked for, at a time. */
+const lettersAtOnce = 500;
+const idsAtOnce = 1_000;
 
 /**
  * Removes the letters that entities which are gone take along: a re-drive could not bring anything of them
@@ -29,20 +34,23 @@ export async function eraseLetters(
 ): Promise<number> {
   if (gone.length === 0) return 0;
   const byId = Map.groupBy(gone, ({ id }) => id);
-  const found = await deadLettersOf(control)
+  await using about = deadLettersOf(control)
     .find({ subjects: { $in: [...byId.keys()] } })
     .project<Weighed>({
-      ...{ topic: 1, parts: 1, subjects: 1, versioned: 1 },
+      ...{ topic: 1, subjects: 1, versioned: 1 },
       ...{ partition: 1, offset: 1, timestampMs: 1 },
-    })
-    .toArray();
+    });
   // An id that is free in form may be another entity's on another topic.
   const isAbout = (letter: Weighed, { kind }: Gone) =>
     topics[kind].idPrefix !== '' || letter.topic === topicOf(kind, prefix);
-  const due = found.filter((letter) =>
-    letter.subjects.some((id) => byId.get(id)?.some((one) => isAbout(letter, one) && one.takes(letter))),
-  );
-  return removeLetters(control, due);
+  const goes = (letter: Weighed) =>
+    letter.subjects.some((id) => byId.get(id)?.some((one) => isAbout(letter, one) && one.takes(letter)));
+  let removed = 0;
+  for await (const letters of pages(about)) {
+    const due = letters.filter(goes).map(({ _id }) => _id);
+    if (due.length > 0) removed += await removeLetters(control, due);
+  }
+  return removed;
 }
 
 /**
@@ -50,7 +58,7 @@ export async function eraseLetters(
  * that came too late has no effect, here either.
  */
 export async function goneAmong(
-  store: Store,
+  store: EnvelopeStore,
   kind: Kind,
   { changes, rejected }: { changes: Change[]; rejected: Rejected[] },
 ): Promise<Gone[]> {
@@ -68,16 +76,14 @@ export async function goneAmong(
  * and die before it looks.
  */
 export async function eraseSince(
-  { store, control, prefix, checkpoint }: EraseSinceOptions,
+  { store, control, prefix, signal }: EraseSinceOptions,
   since: Date,
 ): Promise<void> {
-  await using cursor = deadLettersOf(control)
+  await using recent = deadLettersOf(control)
     .find({ lastAt: { $gte: since } })
-    .project<Pick<DeadLetter, '_id' | 'topic' | 'subjects'>>({ topic: 1, subjects: 1 })
-    .batchSize(lettersAtOnce);
-  while (await cursor.hasNext()) {
-    checkpoint();
-    const letters = cursor.readBufferedDocuments(lettersAtOnce);
+    .project<Pick<DeadLetter, '_id' | 'topic' | 'subjects'>>({ topic: 1, subjects: 1 });
+  for await (const letters of pages(recent)) {
+    signal.throwIfAborted();
     for (const [topic, some] of Map.groupBy(letters, (letter) => letter.topic)) {
       const kind = kindOfTopic(topic, prefix);
       if (!kind) continue;
@@ -87,33 +93,31 @@ export async function eraseSince(
   }
 }
 
-export type EraseSinceOptions = { store: Store; control: Db; prefix: string; checkpoint: () => void };
+export type EraseSinceOptions = {
+  store: EnvelopeStore;
+  control: Db;
+  prefix: string;
+  signal: AbortSignal;
+};
 
-const lettersAtOnce = 500;
+async function* pages<T>(cursor: FindCursor<T>): AsyncGenerator<T[]> {
+  cursor.batchSize(lettersAtOnce);
+  while (await cursor.hasNext()) yield cursor.readBufferedDocuments(lettersAtOnce);
+}
 
 async function goneOf(
-  store: Store,
+  store: EnvelopeStore,
   kind: Kind,
   ids: string[],
   deletions: Map<string, Exclude<Change, Upsert>[]>,
 ): Promise<Gone[]> {
-  const byKind = Map.groupBy(new Set(ids), (id) => kindOf(kind, id));
-  const found = await Promise.all(
-    [...byKind].map(async ([of, some]) => {
-      const gone = await readGone(store, of, some);
-      return gone.map((one) => goneAs(of, one, deletions.get(one._id) ?? []));
-    }),
-  );
-  return found.flat();
-}
-
-/** The living are read too, and may be large: some at a time. */
-async function readGone(store: Store, kind: Kind, ids: string[]): Promise<StoredDocument[]> {
-  const gone: StoredDocument[] = [];
-  for (let open = ids; open.length > 0;) {
-    const { documents, rest } = await store.readSome(kind, open);
-    gone.push(...documents.filter(({ deletedAt }) => deletedAt));
-    open = rest;
+  const gone: Gone[] = [];
+  for (const [of, some] of Map.groupBy(new Set(ids), (id) => kindOf(kind, id))) {
+    for (let start = 0; start < some.length; start += idsAtOnce) {
+      const found = await store.readEnvelopes(of, some.slice(start, start + idsAtOnce));
+      const deleted = found.filter(({ deletedAt }) => deletedAt);
+      gone.push(...deleted.map((one) => goneAs(of, one, deletions.get(one._id) ?? [])));
+    }
   }
   return gone;
 }
@@ -122,11 +126,11 @@ async function readGone(store: Store, kind: Kind, ids: string[]): Promise<Stored
  * A letter goes where its record has no effect any more: of what never comes back, each; of an entity that may
  * come back, what names a version that is past, or stands before its tombstone. Where no version can be read,
  * time has to tell, and a deletion that comes again counts up to then, since what it repeats may have come
- * again before it. What has lapsed is left to the sweep, which goes by age.
+ * again before it.
  */
-function goneAs(kind: Kind, stored: StoredDocument, deletions: Exclude<Change, Upsert>[]): Gone {
-  const { _id: id, version, at, cut, lapsed, orgId } = stored;
-  if (projections[kind].deletionIsFinal && !lapsed) return { kind, id, takes: () => true };
+function goneAs(kind: Kind, stored: Envelope, deletions: Exclude<Change, Upsert>[]): Gone {
+  const { _id: id, version, at, cut, orgId } = stored;
+  if (projections[kind].deletionIsFinal) return { kind, id, takes: () => true };
   const accepted = deletions.filter((one) => one.op === 'tombstone' || one.orgId === orgId);
   const positions = [at, cut, ...accepted.map(({ position }) => position)];
   const untilMs = Math.max(...positions.map((position) => position?.timestampMs ?? 0));
@@ -135,7 +139,7 @@ function goneAs(kind: Kind, stored: StoredDocument, deletions: Exclude<Change, U
     id,
     takes: (letter) => {
       const { versioned, timestampMs } = letter;
-      if (versioned?.id !== id) return !lapsed && timestampMs <= untilMs;
+      if (versioned?.id !== id) return timestampMs <= untilMs;
       return versioned.version <= version || (cut !== undefined && isAfter(cut, letter));
     },
   };

@@ -3,7 +3,6 @@ import type { Producer } from 'kafkajs';
 import type { Rejection } from '../events/change.ts';
 import { deadLettersOf, type DeadLetter, type Rejected } from './dead-letters.ts';
 import { letterId, letterOf } from './letter.ts';
-import { writeParts } from './parts.ts';
 import { sendCopies } from './topic-copies.ts';
 
 export type KeepDeps = {
@@ -30,10 +29,8 @@ export async function keepDeadLetters(deps: KeepDeps, topic: string, rejected: R
   ) as [Rejected[], Rejected[]];
   const letters = fresh.map((item) => letterOf(deps, topic, item));
   await sendCopies(deps, letters);
-  const written: DeadLetter[] = [];
-  for (const letter of letters) written.push(await writeParts(deps.control, letter));
   const operations: AnyBulkWriteOperation<DeadLetter>[] = [
-    ...written.map((document) => ({ insertOne: { document } })),
+    ...letters.map((document) => ({ insertOne: { document } })),
     ...again.map(({ record, rejection }) => setAsideAgain(deps, letterId(topic, record), rejection)),
   ];
   const { matchedCount } = await collection.bulkWrite(operations, { ordered: false });

@@ -1,11 +1,15 @@
+import { createHash } from 'node:crypto';
+import type { Binary } from 'mongodb';
 import type { BusRecord } from '../events/change.ts';
 import { binary, record, structured, tagBytes } from '../events/example-records.ts';
 import { parse } from '../events/parse.ts';
-import { letterOf, recordOf } from './letter.ts';
+import { buffer, letterOf, recordOf } from './letter.ts';
 
 const deps = { prefix: 'support.', generation: 3, now: () => new Date('2026-02-01T00:00:00Z') };
 const rejection = { reason: 'bad_data', detail: 'data: must be' } as const;
 const letter = (given: BusRecord) => letterOf(deps, 'support.tags', { record: given, rejection });
+
+const long = (prefix: string) => prefix.padEnd(257, 'x');
 
 const flat = ({ headers }: BusRecord) =>
   Object.entries(headers).flatMap(([name, content]) =>
@@ -32,6 +36,10 @@ test.each<[string, BusRecord]>([
   ['without an organization and a version', structured({ orgid: 4, entityversion: 2 ** 53 })],
   ['that is not JSON', record(Buffer.from('{"orgid":"org_1"'))],
   ['that is a tombstone', record(null)],
+  [
+    'whose organization and subject are longer than any',
+    structured({ orgid: long('org_'), subject: long('') }),
+  ],
 ])('a letter of a record %s names none', (_, given) => {
   expect(letter(given)).toMatchObject({ orgId: null, versioned: null });
 });
@@ -61,4 +69,47 @@ test.each<[string, BusRecord]>([
   expect(rest).toEqual({ key: given.key, value: given.value, position: given.position });
   expect(flat({ ...again, headers })).toEqual(flat(given));
   expect(parse('tag', again)).toEqual(parse('tag', given));
+});
+
+const megabyte = 1024 * 1024;
+const text = (bytes: Binary | null) => buffer(bytes)?.toString();
+
+test('a record of 8 MB is kept whole, and of a larger one the head, the lengths and the hash', () => {
+  const key = 'k'.repeat(2_000);
+  const headers = { ce_id: Buffer.from('evt_1') };
+  const value = Buffer.alloc(8 * megabyte - 4_000, 'v');
+  expect(letter(record(value, headers, key))).toMatchObject({ truncated: null, bytes: value.length + 2_010 });
+  // given some bytes more
+  const larger = Buffer.concat([value, Buffer.alloc(4_000, 'w')]);
+  const head = letter(record(larger, headers, key));
+  expect(text(head.key)).toBe('k'.repeat(1_024));
+  expect(text(head.value)).toBe('v'.repeat(65_536));
+  expect(head.headers.map(({ name, value }) => [name, text(value)])).toEqual([['ce_id', 'evt_1']]);
+  expect(head).toMatchObject({
+    bytes: larger.length + 2_010,
+    truncated: {
+      ...{ keyBytes: 2_000, headersBytes: 10, valueBytes: larger.length },
+      sha256: createHash('sha256').update(larger).digest('hex'),
+    },
+  });
+});
+
+test.each<[string, BusRecord['headers']]>([
+  ['large', { 'x-large': Buffer.alloc(9 * megabyte) }],
+  ['many', { x: Array.from({ length: 200_000 }, () => Buffer.alloc(0)) }],
+])('headers that are too %s for a document are left out, and their bytes counted', (_, headers) => {
+  const head = letter(binary(tagBytes(), {}, headers));
+  expect(head).toMatchObject({ headers: [], orgId: 'org_1', subjects: ['tag_1'] });
+  expect(head.truncated?.headersBytes).toBeGreaterThanOrEqual(200_000);
+  // and what is short enough is there in full
+  expect(text(head.key)).toBe('tag_1');
+  expect(text(head.value)).toBe(tagBytes().toString());
+});
+
+test('a letter is about what its whole record names, however far behind the head that is kept', () => {
+  const data = { id: 'msg_1', content: 'x'.repeat(9 * megabyte), conversationId: 'conv_1' };
+  const given = structured({ subject: 'msg_1', type: 'support.message.updated.v1', data });
+  const head = letterOf(deps, 'support.messages', { record: { ...given, key: null }, rejection });
+  expect(text(head.value)).not.toContain('conv_1');
+  expect(head.subjects).toEqual(['msg_1', 'conv_1']);
 });

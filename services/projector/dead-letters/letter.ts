@@ -1,9 +1,10 @@
 import { Binary } from 'mongodb';
-import { prefixedId } from '../../../shared/documents/fields.ts';
+import { anyId, prefixedId } from '../../../shared/documents/fields.ts';
 import type { BusRecord } from '../events/change.ts';
 import { readContent } from '../events/content-mode.ts';
 import { entityVersion } from '../events/envelope.ts';
 import { kindOfTopic } from '../events/topics.ts';
+import { contentOf } from './head.ts';
 import { subjectsOf } from './subjects.ts';
 import type { DeadLetter, LetterHeader, Rejected } from './dead-letters.ts';
 
@@ -14,18 +15,13 @@ export function letterOf(
   { record, rejection }: Rejected,
 ): DeadLetter {
   const { partition, offset, timestampMs } = record.position;
-  const headers = headersOf(record);
   const at = now();
   return {
     _id: letterId(topic, record),
     topic,
     partition,
     offset,
-    key: binary(record.key),
-    value: binary(record.value),
-    headers,
-    parts: 0,
-    bytes: sizeOf(record, headers),
+    ...contentOf(record, headersOf(record)),
     timestampMs,
     ...named(record),
     subjects: subjectsOf(kindOfTopic(topic, prefix), record),
@@ -37,7 +33,7 @@ export function letterOf(
   };
 }
 
-/** The record of a letter, as `parse` was given it. */
+/** The record of a letter that is not truncated, as `parse` was given it. */
 export function recordOf({ key, value, headers, partition, offset, timestampMs }: DeadLetter): BusRecord {
   const byName = Map.groupBy(headers, ({ name }) => name);
   // The bus may give a header no value at all; `parse` is there to pass over it.
@@ -54,7 +50,6 @@ export const letterId = (topic: string, { position }: BusRecord): string =>
   `${topic}/${position.partition}/${position.offset}`;
 
 export const buffer = (bytes: Binary | null): Buffer | null => bytes && Buffer.from(bytes.value());
-const binary = (bytes: Buffer | null): Binary | null => bytes && new Binary(bytes);
 
 /** kafkajs mixes members of `Object.prototype` into headers of their names: what holds no bytes is left out. */
 function headersOf({ headers }: BusRecord): LetterHeader[] {
@@ -67,12 +62,6 @@ function headersOf({ headers }: BusRecord): LetterHeader[] {
   );
 }
 
-const sizeOf = ({ key, value }: BusRecord, headers: LetterHeader[]): number =>
-  headers.reduce(
-    (sum, header) => sum + Buffer.byteLength(header.name) + (header.value?.position ?? 0),
-    (key?.length ?? 0) + (value?.length ?? 0),
-  );
-
 const orgIdRule = prefixedId('org_');
 
 /** Whose the record is and which version of what, as far as its attributes tell. */
@@ -80,9 +69,10 @@ function named(record: BusRecord): Pick<DeadLetter, 'orgId' | 'versioned'> {
   const content = readContent(record);
   if (content === 'tombstone' || 'rejected' in content) return { orgId: null, versioned: null };
   const { orgid, subject, entityversion } = content.attributes;
+  const id = anyId.safeParse(subject).data;
   const version = entityVersion.safeParse(entityversion).data;
   return {
     orgId: orgIdRule.safeParse(orgid).data ?? null,
-    versioned: typeof subject === 'string' && version !== undefined ? { id: subject, version } : null,
+    versioned: id !== undefined && version !== undefined ? { id, version } : null,
   };
 }

@@ -6,14 +6,18 @@ import type { BusRecord, Change, Rejection } from '../events/change.ts';
 import { parse } from '../events/parse.ts';
 import { kindOfTopic } from '../events/topics.ts';
 import { evolve, type Entity } from '../materialize/evolve.ts';
+import { createReferenceCache } from '../materialize/reference-cache.ts';
 import { projections } from '../projections/projections.ts';
-import { deadLettersOf, type DeadLetter } from './dead-letters.ts';
+import { deadLettersOf, removeLetters, type DeadLetter } from './dead-letters.ts';
 import { eraseLetters, goneAmong } from './erase.ts';
 import { setAsideAgain } from './keep.ts';
 import { recordOf } from './letter.ts';
-import { readParts, removeLetters } from './parts.ts';
 
-export type RedriveDeps = ApplyParsedDeps & { control: Db; prefix: string; generation: number };
+export type RedriveDeps = Pick<ApplyParsedDeps, 'store' | 'now' | 'tombstoneDays'> & {
+  control: Db;
+  prefix: string;
+  generation: number;
+};
 
 /**
  * What a re-drive makes of a letter: `applied` it has changed its entity, `superseded` a later version or the
@@ -59,19 +63,22 @@ async function redriveKind(
   dryRun: boolean,
 ): Promise<Redriven[]> {
   const ordered = letters.toSorted((a, b) => a.partition - b.partition || a.offset - b.offset);
-  const results: Redriven[] = [];
-  const opened: Opened[] = [];
-  for (const letter of ordered) {
-    const whole = await readParts(deps.control, letter);
-    if (whole) opened.push({ letter, record: recordOf(whole) });
-    else results.push({ id: letter._id, outcome: 'refused', reason: letter.reason, detail: partsGone });
-  }
+  const opened = ordered
+    .filter(({ truncated }) => !truncated)
+    .map((letter) => ({ letter, record: recordOf(letter) }));
   const expected = await foresee(deps, kind, opened);
   if (!dryRun) await apply(deps, kind, opened, expected);
-  return [...results, ...expected.values()];
+  return [...ordered.filter(({ truncated }) => truncated).map(headOnly), ...expected.values()];
 }
 
-const partsGone = 'its bytes are gone: it was being removed when that was broken off; purge it';
+const headOnly = ({ _id, topic, partition, offset, reason }: DeadLetter): Redriven => ({
+  id: _id,
+  outcome: 'refused',
+  reason,
+  detail:
+    `the record is above 8 MB, and only its head is kept; it stood at offset ${offset} of partition ${partition} ` +
+    `of ${topic}: publish it again from there or from its source, then purge this dead letter`,
+});
 
 /** Applies the letters, and corrects what was expected by what came of it. */
 async function apply(
@@ -81,7 +88,19 @@ async function apply(
   expected: Map<BusRecord, Redriven>,
 ): Promise<void> {
   const records = opened.map(({ record }) => record);
-  const { changes, rejected } = await applyParsed(deps, kind, records, () => undefined);
+  const { changes, rejected } = await applyParsed(
+    {
+      ...deps,
+      cache: createReferenceCache(),
+      // The positions of dead letters lie behind what is applied, whatever became of them.
+      isApplied: () => false,
+      outOfOrder: true,
+      onNotRefreshed: () => undefined,
+    },
+    kind,
+    records,
+    { signal: new AbortController().signal, onProgress: () => undefined },
+  );
   const rejections = new Map(rejected.map(({ record, rejection }) => [record, rejection]));
   if ((await activeGeneration(deps.control)) !== deps.generation) {
     throw new Error('another generation has become the active one meanwhile; run it again for that one');
@@ -92,7 +111,7 @@ async function apply(
   if (operations.length > 0) await deadLettersOf(deps.control).bulkWrite(operations, { ordered: false });
   await removeLetters(
     deps.control,
-    opened.filter(({ record }) => !rejections.has(record)).map(({ letter }) => letter),
+    opened.filter(({ record }) => !rejections.has(record)).map(({ letter }) => letter._id),
   );
   await eraseLetters(deps, await goneAmong(deps.store, kind, { changes, rejected }));
   for (const { letter, record } of opened) {
@@ -114,7 +133,7 @@ async function foresee(
 ): Promise<Map<BusRecord, Redriven>> {
   const parsed = opened.map((item) => ({ ...item, result: parse(kind, item.record) }));
   const ids = new Set(parsed.flatMap(({ result }) => ('change' in result ? [result.change.id] : [])));
-  const stored = ids.size > 0 ? await store.read(kind, [...ids]) : [];
+  const stored = ids.size > 0 ? await store.readEnvelopes(kind, [...ids]) : [];
   const entities = new Map<string, Entity | null>(stored.map((document) => [document._id, document]));
   const rules = { deletionIsFinal: projections[kind].deletionIsFinal, now: now(), tombstoneDays };
   const step = (change: Change): { outcome: 'applied' | 'superseded' } | Rejection => {

@@ -6,7 +6,7 @@ import { readContent } from '../events/content-mode.ts';
 import { topics } from '../events/topics.ts';
 
 /** Of more entities a letter does not remember that it is about them. */
-const subjectsMax = 1_000;
+const subjectsMax = 100;
 
 /**
  * The entities whose deletion leaves a record without effect: its own, and the conversation of a message. Where

@@ -1,21 +1,25 @@
 import { CompressionTypes, type Message, type Producer } from 'kafkajs';
 import { deadLetterTopic, type DeadLetter } from './dead-letters.ts';
 import { buffer } from './letter.ts';
+import { portions } from '../portions.ts';
 
 /** A topic's limit holds for what is sent to a partition at a time, 1 MB unless configured. */
 const bytesPerSendMax = 512 * 1024;
 
 /**
  * Sends a copy of each letter to the dead-letter topic, for whoever watches it. One that the topic refuses as
- * too large is announced there without key, headers and value, which the store has.
+ * too large, or that is truncated, is announced there without key, headers and value: the store has what is kept.
  */
 export async function sendCopies(
   deps: { producer: Producer; prefix: string },
   letters: DeadLetter[],
 ): Promise<void> {
-  for (const some of portions(letters)) {
+  for (const some of portions(letters, ({ bytes }) => bytes, bytesPerSendMax)) {
     try {
-      await send(deps, some.map(copy));
+      await send(
+        deps,
+        some.map((letter) => (letter.truncated ? notice(letter) : copy(letter))),
+      );
     } catch (error) {
       if (!isTooLarge(error)) throw error;
       if (some.length > 1) for (const letter of some) await sendCopies(deps, [letter]);
@@ -26,21 +30,6 @@ export async function sendCopies(
 
 const send = ({ producer, prefix }: { producer: Producer; prefix: string }, messages: Message[]) =>
   producer.send({ topic: deadLetterTopic(prefix), messages, compression: CompressionTypes.GZIP });
-
-function* portions(letters: DeadLetter[]): Generator<DeadLetter[]> {
-  let portion: DeadLetter[] = [];
-  let bytes = 0;
-  for (const letter of letters) {
-    if (portion.length > 0 && bytes + letter.bytes > bytesPerSendMax) {
-      yield portion;
-      portion = [];
-      bytes = 0;
-    }
-    portion.push(letter);
-    bytes += letter.bytes;
-  }
-  if (portion.length > 0) yield portion;
-}
 
 const isTooLarge = (error: unknown): boolean =>
   ['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'].includes(String((error as { type?: unknown } | null)?.type));
@@ -56,7 +45,7 @@ const place = ({ topic, partition, offset, reason, detail, firstAt }: DeadLetter
 
 const notice = (letter: DeadLetter): Message => ({
   value: null,
-  headers: { ...place(letter), 'dead-letter-left-out': `${letter.bytes} bytes, too large for this topic` },
+  headers: { ...place(letter), 'dead-letter-left-out': `${letter.bytes} bytes, too large for a copy` },
 });
 
 /** A record's own header of a name used here gives way; kafkajs cannot send one without a value, so it is empty. */

@@ -33,21 +33,20 @@ export type Deletion = {
 /** Kafka's tombstone: a null value on the key, without a version. */
 export type Tombstone = { op: 'tombstone'; id: string; time: Date; position: Position };
 
-/** Not from the bus: at this version, the entity's retention of so many days has passed. */
-export type Lapse = { op: 'lapse'; id: string; version: number; days: number };
-
 /** What a record means for one entity of the topic's kind. */
 export type Change<K extends Kind = Kind> = Upsert<K> | Deletion | Tombstone;
 
-export const rejectionReasons = [
-  'not_json',
-  'bad_envelope',
-  'unknown_type',
-  'key_mismatch',
-  'bad_data',
-  'wrong_organization',
-  'too_large',
-] as const;
+/** Every reason for which a record is dead-lettered, with its meaning for an operator. */
+export const rejectionReasons = {
+  not_json: 'the value or the data is not JSON in UTF-8',
+  bad_envelope: 'an attribute of CloudEvents is missing or not valid',
+  unknown_type: 'the event type, or its version, is none of this topic',
+  key_mismatch: "the record's key is not the entity's id",
+  bad_data: 'a field of the state is missing, not valid or beyond its bound',
+  wrong_organization: 'the entity is known under another organization',
+  too_large: 'the state takes more than 8 MB in the store',
+  refused_by_store: 'the store refuses the document',
+} as const;
 
-/** Why a record was set aside; `detail` names fields and rules, never values. */
-export type Rejection = { reason: (typeof rejectionReasons)[number]; detail: string };
+/** Why a record is dead-lettered; `detail` names fields and rules, never values. */
+export type Rejection = { reason: keyof typeof rejectionReasons; detail: string };

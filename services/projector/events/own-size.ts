@@ -5,7 +5,7 @@ const megabyte = 1024 * 1024;
 /** A document of the store holds 16 MB; half of that is left for what is joined to an entity's own state. */
 const ownBytesMax = 8 * megabyte;
 
-/** No record below this comes to that: at worst, in an array of empty texts, BSON takes 4.4 times the JSON. */
+/** No record below this comes to that: lists are bounded, so BSON takes little more than the JSON. */
 const recordBytesLookedAt = megabyte;
 
 /** Says so where an entity's state is too large to be stored; null where it is not. */

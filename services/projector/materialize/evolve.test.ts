@@ -85,21 +85,6 @@ describe('evolve', () => {
     expect(nameOf(fold(records))).toBe('v2');
   });
 
-  test('a tombstone makes what has lapsed before deleted for good', () => {
-    const final = { ...rules, deletionIsFinal: true };
-    const lapsed = evolve(
-      fold([upsert(1, at(1))], final),
-      { op: 'lapse', id: 'x', version: 1, days: 9 },
-      final,
-    );
-    expect(lapsed.entity?.lapsed).toEqual({ days: 9 });
-    const { entity } = evolve(lapsed.entity, tombstone(at(2)), final);
-    expect([entity?.deletedAt, entity?.lapsed]).toEqual([now, undefined]);
-    expect(nameOf(evolve(entity, upsert(2, at(3)), final).entity)).toBeNull();
-    // while one from before the lapsed version leaves it as it is
-    expect(evolve(lapsed.entity, tombstone(at(0)), final).entity?.lapsed).toEqual({ days: 9 });
-  });
-
   test('across partitions a tombstone is ordered by time, whichever comes first', () => {
     const before = upsert(1, at(70, 0, 1_000));
     const cut = tombstone(at(5, 1, 2_000));
@@ -120,5 +105,61 @@ describe('evolve', () => {
     const result = evolve(entity, upsert(2, at(2), 'org_2'), rules);
     expect(result.rejected?.reason).toBe('wrong_organization');
     expect(result.entity).toBe(entity);
+  });
+
+  describe('of an entity whose state was freed', () => {
+    const freed: Entity = {
+      ...{ orgId: 'org_1', version: 3, at: at(3), expiresAt: new Date('2026-02-01T00:00:00Z') },
+    };
+    const final = { ...rules, deletionIsFinal: true };
+
+    test.each([
+      ['the same version', upsert(3, at(3)), { version: 3, at: at(3) }],
+      ['the same version again, later in the log', upsert(3, at(9)), { version: 3, at: at(9) }],
+      ['a later version', upsert(4, at(9)), { version: 4, at: at(9) }],
+    ])('%s brings it back, to stay', (_, change, expected) => {
+      for (const given of [rules, final]) {
+        const { entity, changed } = evolve(freed, change, given);
+        expect(changed).toBe(true);
+        expect(entity).toEqual({ orgId: 'org_1', ...expected, own: (change as { own?: unknown }).own });
+      }
+    });
+
+    test('an older version does not bring it back, and a later deletion deletes it', () => {
+      expect(evolve(freed, upsert(2, at(2)), final)).toEqual({ entity: freed, changed: false });
+      expect(evolve(freed, deletion(4, at(9)), final).entity).toEqual({
+        ...{ orgId: 'org_1', version: 4, at: at(9), deletedAt: now },
+      });
+    });
+
+    test('a tombstone behind its record deletes it, one before it does not', () => {
+      expect(evolve(freed, tombstone(at(9)), rules).entity).toMatchObject({ cut: at(9), deletedAt: now });
+      expect(evolve(freed, tombstone(at(2)), rules).entity).toEqual({ ...freed, cut: at(2) });
+    });
+  });
+
+  describe('of what is deleted for good', () => {
+    const final = { ...rules, deletionIsFinal: true };
+
+    test('a deletion counts though a higher version was read before it', () => {
+      // given a deletion in a partition that was read after the one which the versions behind it went to
+      const entity = fold([upsert(5, at(1, 1, 9_000))], final);
+      const { entity: after, changed } = evolve(entity, deletion(2, at(2)), final);
+      expect(changed).toBe(true);
+      expect(after).toEqual({ orgId: 'org_1', version: 5, at: at(2), deletedAt: now });
+      // while elsewhere a lower version changes nothing
+      expect(evolve(entity, deletion(2, at(2)), rules)).toEqual({ entity, changed: false });
+    });
+
+    test('neither the same version nor a later one brings it back, and its deletion keeps its time', () => {
+      const deleted = fold([upsert(1, at(1)), deletion(2, at(2))], final);
+      const late = { ...final, now: new Date('2026-05-01T00:00:00Z') };
+      for (const change of [upsert(2, at(3)), upsert(3, at(3)), deletion(4, at(4)), tombstone(at(5))]) {
+        const { entity } = evolve(deleted, change, late);
+        expect(entity).toMatchObject({ deletedAt: now });
+        expect(entity).not.toHaveProperty('own');
+        expect(entity).not.toHaveProperty('expiresAt');
+      }
+    });
   });
 });

@@ -1,6 +1,6 @@
 import type { Envelope, Position } from '../../../shared/documents/document.ts';
 import { dayMs } from '../../../shared/documents/retention.ts';
-import type { Change, Lapse, Rejection } from '../events/change.ts';
+import type { Change, Rejection, Tombstone } from '../events/change.ts';
 
 /** An entity as stored, or as it is about to be: its envelope, and its own state while it lives. */
 export type Entity = Omit<Envelope, '_id' | 'revision'> & { own?: unknown };
@@ -19,23 +19,22 @@ export const isAfter = (a: Position, b: Position): boolean =>
  * repetition: the highest version wins with its earliest record, and the latest tombstone removes what came
  * before it.
  */
-export function evolve(current: Entity | null, change: Change | Lapse, rules: EvolveRules): Evolved {
-  if (change.op === 'lapse') return evolveLapse(current, change, rules);
+export function evolve(current: Entity | null, change: Change, rules: EvolveRules): Evolved {
   if (change.op === 'tombstone') return evolveTombstone(current, change.position, rules);
   if (current?.orgId && current.orgId !== change.orgId) {
     const detail = 'orgid: the entity is known under another organization';
     return { entity: current, changed: false, rejected: { reason: 'wrong_organization', detail } };
   }
   if (current && change.version < current.version) return evolveStale(current, change, rules);
-  if (current && change.version === current.version) return evolveDuplicate(current, change.position, rules);
+  if (current && change.version === current.version) return evolveDuplicate(current, change, rules);
   const { orgId, version, position } = change;
   const cut = current?.cut ? { cut: current.cut } : {};
   const next: Entity = { orgId, version, at: position, ...cut };
   const dead =
     change.op === 'delete' ||
-    (rules.deletionIsFinal && current?.deletedAt !== undefined && !current.lapsed && current.version > 0) ||
+    (rules.deletionIsFinal && current?.deletedAt !== undefined && current.version > 0) ||
     (current?.cut !== undefined && isAfter(current.cut, position));
-  if (dead) return { entity: bury({ ...next, ...life(current) }, rules), changed: true };
+  if (dead) return { entity: toTombstone({ ...next, ...life(current) }, rules), changed: true };
   return { entity: { ...next, own: change.own }, changed: true };
 }
 
@@ -48,7 +47,7 @@ const life = (entity: Entity | null) =>
  * A deleted entity: the envelope alone, without personal data. It leaves after `tombstoneDays`, unless the
  * deletion is final: then it must be remembered for ever. An earlier deletion keeps its times.
  */
-export function bury(entity: Entity, rules: EvolveRules): Entity {
+export function toTombstone(entity: Entity, rules: EvolveRules): Entity {
   const { orgId, version, at, cut } = entity;
   const expiresAt = new Date(rules.now.getTime() + rules.tombstoneDays * dayMs);
   const fresh = { deletedAt: rules.now, ...(rules.deletionIsFinal ? {} : { expiresAt }) };
@@ -59,16 +58,8 @@ function evolveTombstone(current: Entity | null, position: Position, rules: Evol
   const known: Entity = current ?? { orgId: null, version: 0, at: null };
   if (known.cut && !isAfter(position, known.cut)) return { entity: known, changed: false };
   const next = { ...known, cut: position };
-  const isGone = known.deletedAt !== undefined && !known.lapsed;
-  if (isGone || (known.at && !isAfter(position, known.at))) return { entity: next, changed: true };
-  return { entity: bury(next, rules), changed: true };
-}
-
-/** Removes what is past its retention, so that its own version cannot bring it back, and a later one can. */
-function evolveLapse(current: Entity | null, { version, days }: Lapse, rules: EvolveRules): Evolved {
-  if (!current || current.deletedAt || current.version !== version)
-    return { entity: current, changed: false };
-  return { entity: { ...bury(current, rules), lapsed: { days } }, changed: true };
+  if (known.deletedAt || (known.at && !isAfter(position, known.at))) return { entity: next, changed: true };
+  return { entity: toTombstone(next, rules), changed: true };
 }
 
 /**
@@ -76,14 +67,24 @@ function evolveLapse(current: Entity | null, { version, days }: Lapse, rules: Ev
  * the versions after it, and be read after them.
  */
 function evolveStale(current: Entity, change: Change, rules: EvolveRules): Evolved {
-  const isNews = rules.deletionIsFinal && change.op === 'delete' && (!current.deletedAt || current.lapsed);
-  return isNews ? { entity: bury(current, rules), changed: true } : { entity: current, changed: false };
+  const isNews = rules.deletionIsFinal && change.op === 'delete' && !current.deletedAt;
+  if (!isNews) return { entity: current, changed: false };
+  return { entity: toTombstone({ ...current, at: change.position }, rules), changed: true };
 }
 
-/** A duplicate counts for one thing: an earlier record of the version may stand before a tombstone. */
-function evolveDuplicate(current: Entity, position: Position, rules: EvolveRules): Evolved {
-  if (!current.at || !isAfter(current.at, position)) return { entity: current, changed: false };
+/**
+ * A duplicate counts for two things: an earlier record of the version may stand before a tombstone, and the state
+ * comes back that the retention sweep has freed, to be served or freed by its retention as that now is.
+ */
+function evolveDuplicate(current: Entity, change: Exclude<Change, Tombstone>, rules: EvolveRules): Evolved {
+  const { position } = change;
+  if (change.op === 'upsert' && current.own === undefined && !current.deletedAt) {
+    const { expiresAt: _expiresAt, ...rest } = current;
+    return { entity: { ...rest, at: position, own: change.own }, changed: true };
+  }
+  const isFinal = rules.deletionIsFinal && current.deletedAt !== undefined;
+  if (isFinal || !current.at || !isAfter(current.at, position)) return { entity: current, changed: false };
   const next = { ...current, at: position };
   const dead = !current.deletedAt && current.cut !== undefined && isAfter(current.cut, position);
-  return { entity: dead ? bury(next, rules) : next, changed: true };
+  return { entity: dead ? toTombstone(next, rules) : next, changed: true };
 }

@@ -1,67 +1,88 @@
-import type { Document, Kind } from '../../../shared/documents/document.ts';
+import type { Document, Envelope, Kind } from '../../../shared/documents/document.ts';
 
-/** How far a fan-out has come: to which kind of documents, and up to which id of them. */
-export type Place = { kind: Kind; after: string };
+/** How far a large fan-out has come: over which edge to which kind of documents, and up to which id of them. */
+export type FanOutCursor = { from: Kind; edge: string; after: string };
 
-/**
- * A document as the engine handles it; `fanned` tells per edge what its dependents have been shown, `reached`
- * how far a fan-out that goes on has come.
- */
+/** A document as the engine writes it; tombstones have no state of their own. */
 export type StoredDocument = Omit<Document<unknown, unknown>, 'own' | 'joined' | 'refs'> & {
   own?: unknown;
   joined?: unknown;
   refs?: string[];
-  fanned?: Record<string, string>;
-  reached?: Place;
+  /** Set while a fan-out of this state goes on that has to be resumed after a crash. */
+  fanOutCursor?: FanOutCursor;
+  /** When the store refused the document as its references would have it; it shows an older state of those. */
+  notRefreshedAt?: Date;
 };
 
-/** What others may know of an entity: that it is there, whose it is, its own state. */
-export type Referred = Pick<StoredDocument, '_id' | 'orgId' | 'deletedAt' | 'lapsed' | 'own'>;
+/** What the engine reads of a document before it writes it: of its own state, the fields that edges need. */
+export type Current = Envelope & Pick<StoredDocument, 'own' | 'refs' | 'fanOutCursor'>;
+
+/** What a document shows of an entity: that it is there, whose it is, the fields that edges need. */
+export type Referred = Pick<StoredDocument, '_id' | 'orgId' | 'revision' | 'deletedAt' | 'own'>;
+
+export type Child = Referred & { byCreated?: string };
 
 /** What a write was built on: a stored document's revision, and its organization as the shard key. */
 export type Guard = { revision: number; orgId: string | null };
 
+/** What `join` sets: all that does not come from the entity's own state. */
+export type JoinedFields = Pick<
+  StoredDocument,
+  '_id' | 'orgId' | 'revision' | 'at' | 'cut' | 'joined' | 'refs' | 'pending' | 'orphanedAt'
+>;
+
 /**
- * A guarded write: it applies only to what it was built on (null: nothing stored). `put` is the whole
- * document; `join` sets what was joined (and `at`, `cut`) and leaves the own state as it is; `fence` sets the
- * revision alone, so that no other write built on what was there applies any more.
+ * A guarded write: it applies only to what it was built on (null: nothing stored). `put` is the whole document;
+ * `join` leaves the own state as it is.
  */
 export type Write =
   | { op: 'put'; document: StoredDocument; guard: Guard | null }
-  | { op: 'join' | 'fence'; document: StoredDocument; guard: Guard };
+  | { op: 'join'; document: JoinedFields; guard: Guard };
 
-/** What an entity's dependents have been shown, and how far a fan-out that goes on has come. */
-export type Mark = { id: string; revision: number; fanned: Record<string, string>; reached?: Place };
+/** Ids of writes that did not apply: a guard failed, or the store refuses the document for what it is, and why. */
+export type Written = { conflicted: Set<string>; refused: Map<string, string> };
 
 /**
- * The store as the engine needs it. Every read sees every acknowledged write; every acknowledged write is
- * durable. A failure rejects, and nothing is known of the writes then under way.
+ * The store as the engine needs it. Every read sees every acknowledged write; every acknowledged write is durable.
+ * A read that needs several replies is no snapshot. A failure rejects, and nothing is known of the writes then
+ * in progress.
  */
 export type Store = {
-  /** Documents by id, without their bulky field; ids that are not there are left out. */
-  read: (kind: Kind, ids: string[]) => Promise<StoredDocument[]>;
-  /** The same, as far as bounded memory goes; `rest` has still to be read. At least one is read, if any is there. */
-  readSome: (kind: Kind, ids: string[]) => Promise<{ documents: StoredDocument[]; rest: string[] }>;
-  refer: (kind: Kind, ids: string[]) => Promise<Referred[]>;
-  /** Living entities of a kind that name one of `ids` under `parent`. */
-  children: (kind: Kind, parent: string, orgIds: string[], ids: string[]) => Promise<Referred[]>;
+  /** Documents by id, as far as bounded memory goes; `rest` has still to be read. */
+  readCurrent: (kind: Kind, ids: string[]) => Promise<{ documents: Current[]; rest: string[] }>;
+  /** Referenced entities by id; ids that are not there are left out. */
+  readReferred: (kind: Kind, ids: string[]) => Promise<Referred[]>;
+  /** Revisions by id; ids that are not there are left out. */
+  readRevisions: (kind: Kind, ids: string[]) => Promise<Map<string, number>>;
   /**
-   * The earliest of those, by `byCreated`, for each parent of one organization that has any; with the head of
-   * its bulky field alone.
+   * For each parent (its organization by its id) the first `max` living entities of that organization that name it
+   * under `parent`, by `byCreated`, each once; as far as bounded memory goes, `rest` being the parents that have
+   * still to be read.
    */
-  firsts: (kind: Kind, parent: string, orgId: string, ids: string[]) => Promise<Map<string, Referred>>;
-  /** Applies the writes in any order; gives the ids whose guard failed. */
-  write: (kind: Kind, writes: Write[]) => Promise<Set<string>>;
-  /**
-   * A page of the ids behind `after` of documents that refer to one of `refs`, or name one of `ids` under
-   * `parent`; in an order of the ids that stays. `next` is the place to go on from, null at the end.
-   */
-  dependents: (
+  readFirstChildren: (
     kind: Kind,
-    orgIds: string[],
-    by: { refs: string[] } | { parent: string; ids: string[] },
+    by: { parent: string; max: number },
+    parents: Map<string, string>,
+  ) => Promise<{ children: Map<string, Child[]>; rest: string[] }>;
+  /** Applies the writes in any order. */
+  write: (kind: Kind, writes: Write[]) => Promise<Written>;
+  /** Ids of the documents that refer to one of `refs`, in no order; null where they are more than a page. */
+  findDependents: (kind: Kind, orgIds: string[], refs: string[]) => Promise<string[] | null>;
+  /** A page of the ids behind `after` of documents that refer to `ref`, in order; `next` is null at the end. */
+  pageOfDependents: (
+    kind: Kind,
+    orgId: string,
+    ref: string,
     after: string,
   ) => Promise<{ ids: string[]; next: string | null }>;
-  /** Notes what dependents have been shown, where the document is still at that revision. */
-  markFanned: (kind: Kind, marks: Mark[]) => Promise<void>;
+  /** Records how far the fan-out of a state has come (null: it is complete), where the document still has that. */
+  saveFanOutCursor: (
+    kind: Kind,
+    of: { id: string; version: number; isDeleted: boolean },
+    cursor: FanOutCursor | null,
+  ) => Promise<void>;
+  /** Marks a document that could not be refreshed, where it is still at that revision. */
+  markNotRefreshed: (kind: Kind, at: { id: string; revision: number }, when: Date) => Promise<void>;
+  /** Documents by id, tombstones too, without their states; `own` tells that there is one. */
+  readEnvelopes: (kind: Kind, ids: string[]) => Promise<(Envelope & { own?: unknown })[]>;
 };

@@ -1,20 +1,16 @@
 import type { ChannelJoined } from '../../../shared/documents/channel.ts';
-import { define, one } from './define.ts';
+import { defineProjection } from './define-projection.ts';
 
-type Known<Field extends keyof ChannelJoined> = NonNullable<ChannelJoined[Field]>;
-
-export const channel = define('channel', {
-  refers: {
-    agent: one<'agent', 'channel', Known<'agent'>>(
-      'agent',
-      (own) => own.agentId,
-      ({ id, name, disabled }) => ({ id, name, disabled }),
-    ),
-    routesTo: one<'channel', 'channel', Known<'routesTo'>>(
+export const channel = defineProjection(
+  'channel',
+  ({ one }) => ({
+    agent: one('agent', (own) => own.agentId, 'id', 'name', 'disabled'),
+    routesTo: one(
       'channel',
-      (own) => ('routesToChannelId' in own.config ? own.config.routesToChannelId : null),
-      ({ id, name }) => ({ id, name }),
+      ({ config }) => ('routesToChannelId' in config ? config.routesToChannelId : null),
+      'id',
+      'name',
     ),
-  },
-  document: (joined): ChannelJoined => joined,
-});
+  }),
+  (joined): ChannelJoined => joined,
+);

@@ -1,27 +1,25 @@
-import type { Own } from '../../../shared/documents/resources.ts';
 import type { MessageJoined } from '../../../shared/documents/message.ts';
-import { belongsTo, define, one } from './define.ts';
-import { previewReadMax } from './preview.ts';
+import type { Own } from '../../../shared/documents/resources.ts';
+import { defineProjection } from './define-projection.ts';
 
-type Author = NonNullable<MessageJoined['author']>;
 type AuthorType = NonNullable<Own['message']['author']>['type'];
 
-const authorOf = (type: AuthorType) => (own: Own['message']) =>
-  own.author?.type === type ? own.author.id : null;
+const authorOf =
+  (type: AuthorType) =>
+  ({ author }: Own['message']) =>
+    author?.type === type ? author.id : null;
 
-export const message = define('message', {
-  bulky: { field: 'content', headMax: previewReadMax },
-  refers: {
+export const message = defineProjection(
+  'message',
+  ({ one, belongsTo }) => ({
     conversation: belongsTo('conversation', 'conversationId'),
-    contact: one<'contact', 'message', Author>('contact', authorOf('contact'), ({ name, email }) => ({
-      name,
-      email: email?.email ?? null,
-    })),
-    user: one<'user', 'message', Author>('user', authorOf('user'), ({ name, email }) => ({ name, email })),
-    agent: one<'agent', 'message', Author>('agent', authorOf('ai_agent'), ({ name }) => ({
-      name,
-      email: null,
-    })),
+    contact: one('contact', authorOf('contact'), 'name', 'email'),
+    user: one('user', authorOf('user'), 'name', 'email'),
+    agent: one('agent', authorOf('ai_agent'), 'name'),
+  }),
+  ({ contact, user, agent }): MessageJoined => {
+    if (contact) return { author: { name: contact.name, email: contact.email?.email ?? null } };
+    if (user) return { author: { name: user.name, email: user.email } };
+    return { author: agent && { name: agent.name, email: null } };
   },
-  document: ({ contact, user, agent }): MessageJoined => ({ author: contact ?? user ?? agent }),
-});
+);

@@ -1,12 +1,17 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import { channel } from './channel.ts';
 import { conversation } from './conversation.ts';
-import { define, type Projection } from './define.ts';
+import { defineProjection, type Projection } from './define-projection.ts';
 import { message } from './message.ts';
 import { ticket } from './ticket.ts';
 
 /** An entity that refers to nothing: its document is its own state. */
-const plain = (kind: Kind): Projection => define(kind, { refers: {}, document: () => ({}) });
+const plain = (kind: Kind): Projection =>
+  defineProjection(
+    kind,
+    () => ({}),
+    () => ({}),
+  );
 
 /** How each kind is joined. An entity not declared in a file of its own is kept as it is. */
 export const projections: Record<Kind, Projection> = {

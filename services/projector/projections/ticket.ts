@@ -1,62 +1,37 @@
-import type { TicketJoined } from '../../../shared/documents/ticket.ts';
-import { keptUntil } from '../../../shared/documents/retention.ts';
-import { childrenOf, define, many, one, through } from './define.ts';
+import { embeddedConversationsMax, type TicketJoined } from '../../../shared/documents/ticket.ts';
+import { retainUntil } from '../../../shared/documents/retention.ts';
+import { defineProjection } from './define-projection.ts';
 
-export const ticket = define('ticket', {
-  refers: {
-    requester: one<'contact', 'ticket', NonNullable<TicketJoined['requester']>>(
-      'contact',
-      (own) => own.requesterId,
-      ({ name, email }) => ({ name, email }),
+export const ticket = defineProjection(
+  'ticket',
+  ({ one, many, childrenOf, through }) => ({
+    requester: one('contact', (own) => own.requesterId, 'name', 'email'),
+    tags: many('tag', (own) => own.tagIds, 'id', 'name'),
+    topics: many('topic', (own) => own.topicIds, 'id', 'name'),
+    conversations: childrenOf(
+      'conversation',
+      'ticketId',
+      embeddedConversationsMax,
+      'id',
+      'role',
+      'status',
+      'channelId',
+      'createdAt',
+      'updatedAt',
     ),
-    tags: many<'tag', 'ticket', { id: string; name: string }>(
-      'tag',
-      (own) => own.tagIds,
-      ({ id, name }) => ({ id, name }),
-    ),
-    topics: many<'topic', 'ticket', { id: string; name: string }>(
-      'topic',
-      (own) => own.topicIds,
-      ({ id, name }) => ({ id, name }),
-    ),
-    conversations: childrenOf('conversation', 'ticketId', (own) => ({
-      id: own.id,
-      role: own.role,
-      status: own.status,
-      channelId: own.channelId,
-      createdAt: own.createdAt,
-      updatedAt: own.updatedAt,
-    })),
     // A conversation is visible once its channel is known, so the ticket looks that far too.
-    channels: through<'conversation', 'channel', { id: string; dataRetentionDays: number | null }>(
-      'conversations',
-      'channel',
-      (conversation) => conversation.channelId,
-      ({ id, dataRetentionDays }) => ({ id, dataRetentionDays }),
-    ),
-  },
-  document: ({ requester, tags, topics, conversations, channels }): TicketJoined => ({
-    requester,
-    tags,
-    topics,
-    conversations: conversations
-      .map((conversation) => ({
-        ...conversation,
-        channel: channels.find(({ id }) => id === conversation.channelId),
-      }))
-      .filter(({ channel }) => channel !== undefined)
-      .sort(
-        (a, b) =>
-          a.createdAt.getTime() - b.createdAt.getTime() ||
-          Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)),
-      )
-      .map(({ id, role, status, createdAt, updatedAt, channel }) => ({
-        id,
-        role,
-        status,
-        createdAt,
-        updatedAt,
-        keptUntil: keptUntil(updatedAt, channel?.dataRetentionDays ?? null),
-      })),
+    channels: through('channel', 'conversations', 'channelId', 'id', 'dataRetentionDays'),
   }),
-});
+  ({ requester, tags, topics, conversations, channels }): TicketJoined => {
+    const byId = new Map(channels.map((channel) => [channel.id, channel]));
+    return {
+      ...{ requester, tags, topics, moreAfter: conversations.moreAfter },
+      conversations: conversations.items.flatMap(({ id, role, status, channelId, createdAt, updatedAt }) => {
+        const channel = byId.get(channelId);
+        if (!channel) return [];
+        const until = retainUntil(updatedAt, channel.dataRetentionDays);
+        return [{ id, role, status, createdAt, updatedAt, retainUntil: until }];
+      }),
+    };
+  },
+);

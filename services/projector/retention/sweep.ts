@@ -1,97 +1,179 @@
-import type { Db } from 'mongodb';
-import type { Document } from '../../../shared/documents/document.ts';
-import type { ConversationDocument } from '../../../shared/documents/conversation.ts';
-import type { MessageDocument } from '../../../shared/documents/message.ts';
+import type { Collection, Db, Filter } from 'mongodb';
+import type { Channel } from '../../../shared/documents/channel.ts';
+import type { Conversation } from '../../../shared/documents/conversation.ts';
 import { sortKey } from '../../../shared/documents/instant.ts';
-import { dayMs, keptUntil } from '../../../shared/documents/retention.ts';
+import { dayMs, expiredUpTo } from '../../../shared/documents/retention.ts';
 import { collectionOf } from '../../../shared/runtime/mongo.ts';
-import type { Lapse } from '../events/change.ts';
+import { deadLettersOf } from '../dead-letters/dead-letters.ts';
 import { eraseLetters } from '../dead-letters/erase.ts';
-import { applyChanges } from '../materialize/engine.ts';
-import type { FanOutOptions } from '../materialize/fan-out.ts';
+import { refOf } from '../materialize/edges.ts';
+import type { StoredDocument } from '../materialize/store.ts';
 
-/** Conversations and messages removed at a time; bounds what a sweep holds in memory. */
-const chunkSize = 500;
+/** Documents freed at a time; bounds what a sweep holds in memory, and how long the store works on one command. */
+const pageSize = 500;
 
-export type SweepOptions = FanOutOptions & {
+export type SweepDeps = {
   database: Db;
   control: Db;
   prefix: string;
   /** Up to this instant all that was published has been applied. */
   asOf: Date;
+  now: () => Date;
+  tombstoneDays: number;
+  signal: AbortSignal;
 };
 
-type Due = Pick<Document<never>, '_id' | 'orgId' | 'version' | 'lapsed'> & {
-  joined?: Pick<ConversationDocument['joined'], 'channel'>;
-};
+/** How many documents were freed. */
+export type Swept = { conversations: number; messages: number };
+
+type ChannelRow = { _id: string; orgId: string; own: Pick<Channel, 'dataRetentionDays'> };
+type Row = { _id: string; own: Pick<Conversation, 'updatedAt'> };
 
 /**
- * Removes the conversations whose retention has passed, and their messages that are as old. A message that is
- * younger stays until it is as old itself, since the update of its conversation may be on its way; so a lapsed
- * conversation is looked at again after as many days. Any number of projectors may sweep at once: each removal
- * is a guarded write. Gives the number of conversations removed.
- *
- * `asOf` must not lie ahead of the log: the update that prolongs a conversation may be published and not yet
- * applied, and what is removed in between does not come back with it.
+ * Frees what no reader can see any more: messages and conversations whose retention has passed, and messages whose
+ * conversation has not come within `tombstoneDays`. Readers are served by the clock, whether or not it has been
+ * freed. Of a freed document its version stays for `tombstoneDays`, so that an older one does not come back; a later
+ * version, and the same one, bring it back, to be judged by its retention again. A conversation is freed after its
+ * messages, since its channel tells their retention.
  */
-export async function sweep(options: SweepOptions): Promise<number> {
-  const { database, asOf } = options;
-  const conversations = collectionOf<ConversationDocument>(database, 'conversation');
-  let removed = 0;
-  for (;;) {
-    const due = await conversations
-      .find({ keptUntil: { $lte: asOf } })
-      .project<Due>({ orgId: 1, version: 1, lapsed: 1, 'joined.channel': 1 })
-      .sort({ keptUntil: 1 })
-      .limit(chunkSize)
+export async function sweep(deps: SweepDeps): Promise<Swept> {
+  const swept: Swept = { conversations: 0, messages: 0 };
+  const channels = collectionOf<StoredDocument>(deps.database, 'channel')
+    .find({ 'own.dataRetentionDays': { $gt: 0 } } as Filter<StoredDocument>)
+    .project<ChannelRow>({ orgId: 1, 'own.dataRetentionDays': 1 });
+  for await (const channel of channels) await sweepChannel(deps, channel, swept);
+  swept.messages += await sweepOrphans(deps);
+  return swept;
+}
+
+async function sweepChannel(
+  deps: SweepDeps,
+  { _id: id, orgId, own }: ChannelRow,
+  swept: Swept,
+): Promise<void> {
+  const upTo = expiredUpTo(own.dataRetentionDays, deps.asOf);
+  if (upTo === null) return;
+  const conversations = collectionOf<StoredDocument>(deps.database, 'conversation');
+  for (let after = ''; ;) {
+    deps.signal.throwIfAborted();
+    const page = await conversations
+      .find({ refs: refOf('channel', id), orgId, _id: { $gt: after } }, { hint: 'references' })
+      .project<Row>({ 'own.updatedAt': 1 })
+      .sort({ _id: 1 })
+      .limit(pageSize)
       .toArray();
-    if (due.length === 0) return removed;
-    // Those that have lapsed, too: a sweep may have died before it had told the ticket.
-    await applyChanges(
-      options,
-      'conversation',
-      due.map((one) => ({ op: 'lapse', id: one._id, version: one.version, days: daysOf(one) })),
-    );
-    removed += due.filter(({ lapsed }) => !lapsed).length;
-    await eraseLetters(
-      options,
-      due.map((one) => ({
-        kind: 'conversation',
-        id: one._id,
-        takes: ({ timestampMs }) => timestampMs <= asOf.getTime() - daysOf(one) * dayMs,
-      })),
-    );
-    for (const one of due) {
-      await sweepThread(options, one, asOf);
-      // Only what has lapsed: one that came back meanwhile has a term of its own.
-      const again = keptUntil(asOf, daysOf(one));
-      await conversations.updateOne(
-        { _id: one._id, lapsed: { $exists: true } },
-        again ? { $set: { keptUntil: again } } : { $unset: { keptUntil: '' } },
-      );
-    }
+    const last = page.at(-1);
+    if (!last) return;
+    after = last._id;
+    const ids = page.map(({ _id }) => _id);
+    swept.messages += await sweepMessages(deps, orgId, ids, upTo);
+    const expired = page.filter(({ own: { updatedAt } }) => updatedAt <= upTo).map(({ _id }) => _id);
+    if (expired.length > 0)
+      swept.conversations += await sweepConversations(deps, { id, orgId }, expired, upTo);
   }
 }
 
-const daysOf = ({ lapsed, joined }: Due) => lapsed?.days ?? joined?.channel?.dataRetentionDays ?? 0;
-
-async function sweepThread(options: SweepOptions, one: Due, asOf: Date): Promise<void> {
-  const days = daysOf(one);
-  // The first sort key behind those that are as old as the term.
-  const byCreated = { $lt: sortKey(new Date(asOf.getTime() - days * dayMs + 1), '') };
+async function sweepMessages(deps: SweepDeps, orgId: string, ids: string[], upTo: Date): Promise<number> {
+  const messages = collectionOf<StoredDocument>(deps.database, 'message');
+  // The first sort key behind those that have expired.
+  const byCreated = { $lt: sortKey(new Date(upTo.getTime() + 1), '') };
+  const filter = { 'own.conversationId': { $in: ids }, orgId, byCreated } as Filter<StoredDocument>;
+  let freed = 0;
   for (;;) {
-    options.checkpoint();
-    const messages = await collectionOf<MessageDocument>(options.database, 'message')
-      .find({
-        orgId: one.orgId ?? '',
-        'own.conversationId': one._id,
-        byCreated,
-      })
-      .project<{ _id: string; version: number }>({ version: 1 })
-      .limit(chunkSize)
+    deps.signal.throwIfAborted();
+    const page = await messages
+      .find(filter, { hint: 'thread' })
+      .project({ _id: 1 })
+      .limit(pageSize)
       .toArray();
-    if (messages.length === 0) return;
-    const lapses = messages.map(({ _id, version }): Lapse => ({ op: 'lapse', id: _id, version, days }));
-    await applyChanges(options, 'message', lapses);
+    if (page.length === 0) return freed;
+    freed += await free(deps, messages, { ...filter, _id: { $in: page.map(({ _id }) => String(_id)) } });
   }
+}
+
+/**
+ * Erases the dead letters about expired conversations that are as old as their retention, and frees those without
+ * messages. Where a younger letter stays, so does its conversation: nothing else tells when that has expired.
+ */
+async function sweepConversations(
+  deps: SweepDeps,
+  { id, orgId }: { id: string; orgId: string },
+  expired: string[],
+  upTo: Date,
+): Promise<number> {
+  await eraseLetters(
+    deps,
+    expired.map((conversationId) => ({
+      ...{ kind: 'conversation', id: conversationId },
+      takes: ({ timestampMs }) => timestampMs <= upTo.getTime(),
+    })),
+  );
+  const inUse = await collectionOf<StoredDocument>(deps.database, 'message')
+    .aggregate<{ _id: string }>(
+      [
+        { $match: { 'own.conversationId': { $in: expired }, orgId, byCreated: { $gte: '' } } },
+        { $group: { _id: '$own.conversationId' } },
+      ],
+      { hint: 'thread' },
+    )
+    .toArray();
+  const inLetters = await deadLettersOf(deps.control)
+    .aggregate<{ _id: string }>([
+      { $match: { subjects: { $in: expired } } },
+      { $unwind: '$subjects' },
+      { $match: { subjects: { $in: expired } } },
+      { $group: { _id: '$subjects' } },
+    ])
+    .toArray();
+  const isInUse = new Set([...inUse, ...inLetters].map(({ _id }) => _id));
+  const unused = expired.filter((conversationId) => !isInUse.has(conversationId));
+  const conversations = collectionOf<StoredDocument>(deps.database, 'conversation');
+  const filter = { _id: { $in: unused }, orgId, refs: refOf('channel', id), 'own.updatedAt': { $lte: upTo } };
+  const freed = await free(deps, conversations, filter);
+  // A message that came since they were looked at waits for its conversation from now on.
+  const late = { 'own.conversationId': { $in: unused }, orgId, orphanedAt: { $exists: false } };
+  if (unused.length > 0)
+    await collectionOf<StoredDocument>(deps.database, 'message').updateMany(
+      late,
+      { $set: { orphanedAt: deps.now() } },
+      { hint: 'thread' },
+    );
+  return freed;
+}
+
+/**
+ * Frees messages that have waited for their conversation for so long. A compacted log may hold them long after the
+ * last record of their conversation is gone.
+ */
+async function sweepOrphans(deps: SweepDeps): Promise<number> {
+  const messages = collectionOf<StoredDocument>(deps.database, 'message');
+  const orphanedAt = { $lte: new Date(deps.asOf.getTime() - deps.tombstoneDays * dayMs) };
+  let freed = 0;
+  for (;;) {
+    deps.signal.throwIfAborted();
+    const page = await messages
+      .find({ orphanedAt }, { hint: 'orphaned' })
+      .project({ _id: 1 })
+      .limit(pageSize)
+      .toArray();
+    if (page.length === 0) return freed;
+    freed += await free(deps, messages, { _id: { $in: page.map(({ _id }) => String(_id)) }, orphanedAt });
+  }
+}
+
+/** Takes the state of documents away, as far as the filter still holds for each of them. */
+async function free(
+  { now, tombstoneDays }: SweepDeps,
+  collection: Collection<StoredDocument>,
+  filter: Filter<StoredDocument>,
+): Promise<number> {
+  const { modifiedCount } = await collection.updateMany(filter, {
+    $unset: {
+      ...{ own: '', joined: '', refs: '', byCreated: '', byUpdated: '' },
+      ...{ pending: '', orphanedAt: '', fanOutCursor: '', notRefreshedAt: '' },
+    },
+    $set: { expiresAt: new Date(now().getTime() + tombstoneDays * dayMs) },
+    $inc: { revision: 1 },
+  });
+  return modifiedCount;
 }

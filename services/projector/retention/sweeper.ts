@@ -1,63 +1,59 @@
-import type { Db } from 'mongodb';
 import { watermark } from '../../../shared/runtime/generation.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { eraseSince } from '../dead-letters/erase.ts';
-import type { FanOutOptions } from '../materialize/fan-out.ts';
-import type { SettleOptions } from '../materialize/settle.ts';
+import type { Store } from '../materialize/store.ts';
 import type { Metrics } from '../metrics.ts';
 import { repeat, type Repeating } from '../repeat.ts';
-import { sweep } from './sweep.ts';
+import { releaseLease, takeLease } from './lease.ts';
+import { sweep, type Swept, type SweepDeps } from './sweep.ts';
 
-export type SweeperDeps = SettleOptions & {
-  database: Db;
-  control: Db;
-  prefix: string;
+export type SweeperDeps = Omit<SweepDeps, 'asOf' | 'signal'> & {
+  store: Store;
   generation: number;
   metrics: Metrics;
   logger: Logger;
 };
 
-/** Removes what was past its retention at the watermark; nothing before there is one. */
-export async function sweepApplied(
-  options: FanOutOptions & Pick<SweeperDeps, 'database' | 'control' | 'prefix' | 'generation'>,
-): Promise<number> {
-  const asOf = await watermark(options.control, options.generation);
-  return asOf ? sweep({ ...options, asOf }) : 0;
+/** Frees what was past its retention at the watermark; nothing before there is one. */
+export async function sweepApplied(deps: Omit<SweepDeps, 'asOf'> & { generation: number }): Promise<Swept> {
+  const asOf = await watermark(deps.control, deps.generation);
+  return asOf ? sweep({ ...deps, asOf }) : { conversations: 0, messages: 0 };
 }
 
 /** A letter is written within this time of being dated, in milliseconds, or is looked at by the next projector. */
 const lettersOverlapMs = 600_000;
 
 /**
- * Sweeps once a minute, for as long as the projector runs: what is past its retention is not served from that
- * instant on, and is removed within minutes of it; while the projector catches up, not before the log is
- * applied up to it. Letters that outlived what they are about go too.
+ * Sweeps every few minutes, one projector of a generation at a time. What is past its retention is not served from
+ * that instant on, and is freed within minutes of it; while the projector catches up, not before the log is applied
+ * up to it. Dead letters that outlived what they are about are erased, too.
  */
-export function startSweeper(deps: SweeperDeps, intervalMs = 60_000): Repeating {
-  let stopped = false;
-  const checkpoint = () => {
-    if (stopped) throw new Error('the projector stops');
-  };
+export function startSweeper(deps: SweeperDeps, intervalMs = 300_000): Repeating {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const lease = `sweep of generation ${deps.generation}`;
   let lettersSince = new Date(0);
   const turn = async () => {
     const startedAt = deps.now();
-    await eraseSince({ ...deps, checkpoint }, lettersSince);
+    if (!(await takeLease(deps.control, { id: lease, now: startedAt, durationMs: 2 * intervalMs }))) return;
+    await eraseSince({ ...deps, signal }, lettersSince);
     // A letter's time was taken before it was written; clocks and steps may differ by as much.
     lettersSince = new Date(startedAt.getTime() - lettersOverlapMs);
-    const removed = await sweepApplied({ ...deps, checkpoint });
-    deps.metrics.lapsed.inc(removed);
-    if (removed > 0) deps.logger.info({ removed }, 'removed conversations past their retention');
+    const swept = await sweepApplied({ ...deps, signal });
+    deps.metrics.lapsed.inc(swept.conversations);
+    if (swept.conversations + swept.messages > 0) deps.logger.info(swept, 'freed data past its retention');
   };
   const sweeping = repeat(turn, {
     intervalMs,
     onError: (error) => {
-      if (!stopped) deps.logger.warn({ error }, 'the sweep failed; trying again in a minute');
+      if (!signal.aborted) deps.logger.warn({ error }, 'the sweep failed; it runs again in some minutes');
     },
   });
   return {
-    stop: () => {
-      stopped = true;
-      return sweeping.stop();
+    stop: async () => {
+      stopping.abort(new Error('the projector stops'));
+      await sweeping.stop();
+      await releaseLease(deps.control, lease).catch(() => undefined);
     },
   };
 }

@@ -1795,7 +1795,7 @@ export interface components {
          */
         DataAsOf: string;
         /**
-         * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Long conversations carry none.
+         * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
          * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
          */
         ETag: string;
@@ -1994,7 +1994,7 @@ export interface operations {
                      */
                     "Cache-Control": "public, max-age=300";
                     /**
-                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Long conversations carry none.
+                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag: string;
@@ -2043,7 +2043,7 @@ export interface operations {
                      */
                     "Cache-Control": "public, max-age=300";
                     /**
-                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Long conversations carry none.
+                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag: string;
@@ -2197,7 +2197,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     /**
-                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Long conversations carry none.
+                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag?: string;
@@ -2318,7 +2318,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     /**
-                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Long conversations carry none.
+                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag?: string;
@@ -2501,7 +2501,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     /**
-                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Long conversations carry none.
+                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag?: string;
@@ -2686,7 +2686,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     /**
-                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Long conversations carry none.
+                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag?: string;
@@ -2843,7 +2843,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     /**
-                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Long conversations carry none.
+                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag?: string;
@@ -2992,7 +2992,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     /**
-                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Long conversations carry none.
+                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag?: string;
@@ -3129,7 +3129,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     /**
-                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Long conversations carry none.
+                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag?: string;

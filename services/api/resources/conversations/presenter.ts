@@ -2,15 +2,20 @@ import type { ConversationDocument } from '../../../../shared/documents/conversa
 import type { Message } from '../../../../shared/documents/message.ts';
 import { presentAttachments } from '../messages/presenter.ts';
 import { toSeconds, toSecondsOrNull } from '../timestamps.ts';
+import { preview } from './preview.ts';
 import type { VisibleConversation } from './query.ts';
 import type { ConversationHead, EmbeddedMessage } from './schema.ts';
 
 type Status = ConversationDocument['own']['status'];
 
-/** Everything of a conversation but its messages. `status` is passed apart, as archived ones are not shown. */
+/**
+ * Everything of a conversation but its messages, the first of which is `opening`. `status` is an argument, as
+ * archived conversations are not shown.
+ */
 export const presentConversationHead = (
   { own, joined }: VisibleConversation,
   status: Exclude<Status, 'archived'>,
+  opening: Pick<EmbeddedMessage, 'content'> | undefined,
 ): ConversationHead => ({
   id: own.id,
   object: 'conversation',
@@ -31,13 +36,15 @@ export const presentConversationHead = (
   topics: joined.topics.map(({ id, name, color }) => ({ id, name, color })),
   tags: joined.tags.map(({ id, name }) => ({ id, name })),
   urgencyScore: own.urgencyScore,
-  lastMessagePreview: joined.opening?.preview ?? null,
+  lastMessagePreview: previewOf(opening?.content ?? null),
   createdAt: toSeconds(own.createdAt),
   updatedAt: toSeconds(own.updatedAt),
   waitingSince: toSecondsOrNull(own.waitingSince),
   firstHumanReplyAt: toSecondsOrNull(own.firstHumanReplyAt),
   resolvedAt: toSecondsOrNull(own.resolvedAt),
 });
+
+const previewOf = (content: string | null) => (content === null ? null : preview(content));
 
 export const presentEmbeddedMessage = (
   own: Pick<Message, 'id' | 'role' | 'content' | 'createdAt' | 'sentAt' | 'attachments'>,

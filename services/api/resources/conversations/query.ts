@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import type { ConversationDocument, ConversationJoined } from '../../../../shared/documents/conversation.ts';
-import { isLapsed } from '../../../../shared/documents/retention.ts';
+import { isExpired, retainUntil } from '../../../../shared/documents/retention.ts';
 import { findOwn, type Visible } from '../find-own.ts';
 
 /** A conversation that readers may see: its channel is known, and its retention has not passed. */
@@ -13,8 +13,11 @@ export async function findConversation(
   { orgId, id, now }: { orgId: string; id: string; now: Date },
 ): Promise<VisibleConversation | null> {
   const found = await findOwn<ConversationDocument>(database, 'conversation', { orgId, id });
-  return found && !isLapsed(found.keptUntil, now) && isVisible(found) ? found : null;
+  return found && isVisible(found) && !isConversationExpired(found, now) ? found : null;
 }
+
+const isConversationExpired = ({ own, joined }: VisibleConversation, now: Date) =>
+  isExpired(retainUntil(own.updatedAt, joined.channel.dataRetentionDays), now);
 
 const isVisible = (found: Visible<ConversationDocument>): found is VisibleConversation =>
   found.joined.channel !== null;

@@ -2,11 +2,12 @@ import { ApiError } from '../../http/api-error.ts';
 import { idParameter } from '../../http/path-parameters.ts';
 import { noQuery } from '../../http/query-string.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
+import { threadOf } from '../messages/query.ts';
 import type { Clock } from '../retention.ts';
 import { conversationExample } from './examples.ts';
 import { presentConversationHead } from './presenter.ts';
 import { findConversation } from './query.ts';
-import { conversationSchema } from './schema.ts';
+import { conversationSchema, type EmbeddedMessage } from './schema.ts';
 import { conversationChunks, readThread } from './thread.ts';
 
 const retrieveConversation = ({ now }: Clock) =>
@@ -25,11 +26,14 @@ const retrieveConversation = ({ now }: Clock) =>
     example: conversationExample,
     errors: ['conversation_not_found', 'invalid_path_parameter', 'invalid_query_parameter'],
     handler: async ({ orgId, database }, { params }) => {
-      const conversation = await findConversation(database, { orgId, id: params.id, now: now() });
+      const instant = now();
+      const conversation = await findConversation(database, { orgId, id: params.id, now: instant });
       const status = conversation?.own.status;
       if (!conversation || !status || status === 'archived') throw new ApiError('conversation_not_found');
-      const head = presentConversationHead(conversation, status);
-      return { chunks: conversationChunks(head, readThread(database, orgId, params.id)) };
+      const thread = readThread(database, threadOf(orgId, conversation, instant));
+      const head = (opening: EmbeddedMessage | undefined) =>
+        presentConversationHead(conversation, status, opening);
+      return { chunks: conversationChunks(head, thread) };
     },
   });
 

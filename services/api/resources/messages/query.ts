@@ -1,24 +1,36 @@
+import { expiredUpTo } from '../../../../shared/documents/retention.ts';
+import { keyAbove } from '../../paging/bounds.ts';
 import { keyRange } from '../../paging/key-range.ts';
 import type { PageQuery } from '../../paging/page-query.ts';
+import type { RangeQuery } from '../../paging/range-query.ts';
+import type { VisibleConversation } from '../conversations/query.ts';
 
-const unbounded = { from: null, until: null };
+/** A conversation's messages as readers may see them; `from` is the least sort key of what has not expired. */
+export type Thread = { orgId: string; conversationId: string; from: string | null };
+
+/** A message is retained for as many days as its channel says, after its own `createdAt`. */
+export function threadOf(
+  orgId: string,
+  { own, joined }: Pick<VisibleConversation, 'own' | 'joined'>,
+  now: Date,
+): Thread {
+  const expired = expiredUpTo(joined.channel.dataRetentionDays, now);
+  return { orgId, conversationId: own.id, from: expired && keyAbove(expired) };
+}
 
 /** The messages of a thread behind `after`, a sort key; all of them for null. */
-export const threadFilter = (orgId: string, conversationId: string, after: string | null) => ({
-  orgId,
-  'own.conversationId': conversationId,
-  byCreated: keyRange(unbounded, { after, direction: 'ascending' }),
-});
-
-export const messagePageQuery = (
-  orgId: string,
-  conversationId: string,
-  limit: number,
-  after: string | null,
-): PageQuery => ({
+export const threadQuery = ({ orgId, conversationId, from }: Thread, after: string | null): RangeQuery => ({
   kind: 'message',
-  filter: threadFilter(orgId, conversationId, after),
+  filter: {
+    'own.conversationId': conversationId,
+    orgId,
+    byCreated: keyRange({ from, until: null }, { after, direction: 'ascending' }),
+  },
   sort: { byCreated: 1 },
   hint: 'thread',
+});
+
+export const messagePageQuery = (thread: Thread, limit: number, after: string | null): PageQuery => ({
+  ...threadQuery(thread, after),
   limit,
 });

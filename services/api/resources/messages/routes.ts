@@ -10,7 +10,7 @@ import { findConversation } from '../conversations/query.ts';
 import { conversationExample } from '../conversations/examples.ts';
 import { messageListExample } from './examples.ts';
 import { presentMessageItem } from './presenter.ts';
-import { messagePageQuery } from './query.ts';
+import { messagePageQuery, threadOf } from './query.ts';
 import { messageListQuery, messageListSchema } from './schema.ts';
 
 const listMessages = ({ now }: Clock) =>
@@ -29,9 +29,10 @@ const listMessages = ({ now }: Clock) =>
     handler: async ({ orgId, database, path }, { params, query: { limit, startingAfter } }) => {
       const scope = { orgId, list: `messages of ${params.id}`, sort: 'createdAt', filters: null };
       const after = startingAfter === undefined ? null : decodeCursor(startingAfter, scope);
-      const conversation = await findConversation(database, { orgId, id: params.id, now: now() });
+      const instant = now();
+      const conversation = await findConversation(database, { orgId, id: params.id, now: instant });
       if (!conversation) throw new ApiError('conversation_not_found');
-      const query = messagePageQuery(orgId, params.id, limit, after);
+      const query = messagePageQuery(threadOf(orgId, conversation, instant), limit, after);
       const page = await readPage<MessageDocument>(database, query);
       return { body: listEnvelope(page, scope, path, (message) => message.byCreated, presentMessageItem) };
     },

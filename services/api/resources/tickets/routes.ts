@@ -1,14 +1,16 @@
 import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { ApiError } from '../../http/api-error.ts';
+import { joinChunks } from '../../http/json-chunks.ts';
 import { idParameter, noParams } from '../../http/path-parameters.ts';
 import { noQuery } from '../../http/query-string.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import type { Clock } from '../retention.ts';
 import { decodeCursor } from '../../paging/cursor.ts';
-import { listEnvelope } from '../../paging/list-envelope.ts';
+import { listChunks, listEnvelope } from '../../paging/list-envelope.ts';
 import { readPage } from '../../paging/page-query.ts';
+import { hasRest, listedTickets, readConversations, ticketChunks } from './conversations.ts';
 import { ticketExample, ticketListExample } from './examples.ts';
-import { presentTicket, presentTicketItem } from './presenter.ts';
+import { presentTicket, presentTicketConversation, presentTicketItem } from './presenter.ts';
 import { findTicket, ticketCursorScope, ticketFilters, ticketPageQuery, ticketSortField } from './query.ts';
 import { ticketListQuery, ticketListSchema, ticketSchema } from './schema.ts';
 
@@ -34,8 +36,12 @@ const listTickets = ({ now }: Clock) =>
       const after = query.startingAfter === undefined ? null : decodeCursor(query.startingAfter, scope);
       const page = await readPage<TicketDocument>(database, ticketPageQuery(orgId, query, filters, after));
       const field = ticketSortField(query.sort);
-      const present = (ticket: TicketDocument) => presentTicketItem(ticket, now());
-      return { body: listEnvelope(page, scope, path, (ticket) => ticket[field], present) };
+      const keyOf = (ticket: TicketDocument) => ticket[field];
+      const instant = now();
+      const present = (ticket: TicketDocument) => presentTicketItem(ticket, instant);
+      if (!page.items.some(hasRest)) return { body: listEnvelope(page, scope, path, keyOf, present) };
+      const listed = listedTickets(database, { orgId, now: instant });
+      return { chunks: joinChunks(listChunks(page, scope, path, keyOf, listed)) };
     },
   });
 
@@ -55,7 +61,11 @@ const retrieveTicket = ({ now }: Clock) =>
     handler: async ({ orgId, database }, { params }) => {
       const ticket = await findTicket(database, orgId, params.id);
       if (!ticket) throw new ApiError('ticket_not_found');
-      return { body: presentTicket(ticket, now()) };
+      const instant = now();
+      if (!hasRest(ticket)) return { body: presentTicket(ticket, instant) };
+      const conversations = readConversations(database, { orgId, now: instant }, ticket);
+      const present = presentTicketConversation(params.id);
+      return { chunks: ticketChunks(presentTicketItem(ticket, instant), conversations, present) };
     },
   });
 

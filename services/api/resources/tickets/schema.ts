@@ -120,4 +120,6 @@ export const ticketListSchema = listSchema('TicketList', ticketItemSchema);
 
 export type TicketListQuery = z.output<typeof ticketListQuery>;
 export type TicketItem = z.output<typeof ticketItemSchema>;
+export type TicketConversation = z.output<typeof ticketConversation>;
+export type ConversationReference = z.output<typeof conversationReference>;
 export type TicketView = z.output<typeof ticketSchema>;

@@ -1,0 +1,47 @@
+/** Text is passed on in pieces of about this many characters: many small writes cost more than the JSON. */
+const chunkLength = 32_768;
+
+/** An object around an array: the members before and after it, its name, and how it shows its items. */
+type Frame<Item, Shown> = {
+  before: (first: Shown | undefined) => object;
+  name: string;
+  present: (item: Item) => Shown;
+  after: object;
+};
+
+/**
+ * The JSON text of an object, one member of which is an array that is read in batches. Nothing comes before the
+ * first batch, so the members before the array may depend on its first item.
+ */
+export async function* objectChunks<Item, Shown>(
+  batches: AsyncIterable<Item[]>,
+  { before, name, present, after }: Frame<Item, Shown>,
+): AsyncGenerator<string, void> {
+  const open = (first: Shown | undefined) => `${JSON.stringify(before(first)).slice(0, -1)},"${name}":[`;
+  let text = '';
+  let isOpen = false;
+  for await (const batch of batches) {
+    for (const item of batch) {
+      const shown = present(item);
+      text += (isOpen ? ',' : open(shown)) + JSON.stringify(shown);
+      isOpen = true;
+      if (text.length < chunkLength) continue;
+      yield text;
+      text = '';
+    }
+  }
+  const members = JSON.stringify(after).slice(1);
+  yield `${isOpen ? text : open(undefined)}]${members === '}' ? '' : ','}${members}`;
+}
+
+/** The same text in fewer pieces. */
+export async function* joinChunks(pieces: AsyncIterable<string>): AsyncGenerator<string, void> {
+  let text = '';
+  for await (const piece of pieces) {
+    text += piece;
+    if (text.length < chunkLength) continue;
+    yield text;
+    text = '';
+  }
+  if (text !== '') yield text;
+}

@@ -1,0 +1,58 @@
+import { decodeCursor } from './cursor.ts';
+import { listChunks, listEnvelope } from './list-envelope.ts';
+
+const scope = { orgId: 'org_a', list: 'letters', sort: 'createdAt', filters: null };
+const path = '/v1/letters';
+const keyOf = (id: string) => `2026-01-01T00:00:00.000Z${id}`;
+const present = (id: string) => ({ id });
+
+async function* inPieces(text: string) {
+  for (const character of text) yield character;
+}
+
+/** Writes the items piece by piece; the page is full once `fullAfter` items are written. */
+async function written(page: { items: string[]; hasMore: boolean }, fullAfter: number) {
+  let count = 0;
+  const chunks = listChunks(page, scope, path, keyOf, {
+    isFull: () => count >= fullAfter,
+    write: (item) => {
+      count += 1;
+      return inPieces(JSON.stringify(present(item)));
+    },
+  });
+  let text = '';
+  for await (const chunk of chunks) text += chunk;
+  return text;
+}
+
+describe('a list that is written piece by piece', () => {
+  it.each([
+    ['no items', [], false],
+    ['one', ['a'], false],
+    ['several', ['a', 'b', 'c'], false],
+    ['several, and more behind them', ['a', 'b', 'c'], true],
+  ])('is the same text as one written whole: %s', async (_, items, hasMore) => {
+    const page = { items, hasMore };
+    const whole = JSON.stringify(listEnvelope(page, scope, path, keyOf, present));
+    expect(await written(page, Infinity)).toBe(whole);
+  });
+
+  it.each([
+    ['between two items', 2, ['a', 'b'], 'b'],
+    ['with the first item, however full it is', 0, ['a'], 'a'],
+  ])('ends %s, and its cursor goes on from there', async (_, fullAfter, expected, last) => {
+    const list = JSON.parse(await written({ items: ['a', 'b', 'c'], hasMore: false }, fullAfter)) as {
+      data: { id: string }[];
+      hasMore: boolean;
+      nextCursor: string;
+    };
+    expect(list.data.map(({ id }) => id)).toEqual(expected);
+    expect(list.hasMore).toBe(true);
+    expect(decodeCursor(list.nextCursor, scope)).toBe(keyOf(last));
+  });
+
+  it('is the last page when it is full with its last item', async () => {
+    const list = JSON.parse(await written({ items: ['a', 'b'], hasMore: false }, 2)) as object;
+    expect(list).toMatchObject({ hasMore: false, nextCursor: null });
+  });
+});

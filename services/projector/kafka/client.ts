@@ -1,0 +1,62 @@
+import { Kafka, logLevel, type KafkaConfig, type LogEntry, type SASLOptions } from 'kafkajs';
+import type { z } from 'zod';
+import type { kafkaSettings } from '../../../shared/runtime/settings.ts';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import { registerCodecs } from './codecs.ts';
+import { patchKafkajs } from './kafkajs-patch.ts';
+
+export type KafkaSettings = z.output<z.ZodObject<typeof kafkaSettings>>;
+
+/** A Kafka client, patched and with every codec registered, logging through `logger`. Nothing is connected yet. */
+export function createKafka(settings: KafkaSettings, logger: Logger): Kafka {
+  patchKafkajs();
+  registerCodecs();
+  // A notice about a change of kafkajs 2.0, printed for every producer.
+  process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
+  const sasl = saslOptions(settings);
+  const config: KafkaConfig = {
+    clientId: settings.KAFKA_CLIENT_ID,
+    brokers: settings.KAFKA_BROKERS,
+    ssl: settings.KAFKA_SSL,
+    ...(sasl ? { sasl } : {}),
+    connectionTimeout: 5_000,
+    requestTimeout: 30_000,
+    retry: { initialRetryTime: 200, maxRetryTime: 5_000, retries: 8 },
+    logLevel: logLevel.WARN,
+    logCreator: () => (entry) => {
+      const { message, timestamp, logger: _kafkajs, ...fields } = entry.log;
+      logger[levelOf(entry)]({ kafka: entry.namespace, ...fields }, message);
+    },
+  };
+  return new Kafka(config);
+}
+
+/**
+ * What brokers answer while a group finds its members, at each start, stop or loss of a projector: to every
+ * heartbeat and commit of a partition's, a line each. The client's own lines say that it joins again.
+ */
+const groupAnswers = [
+  'The group is rebalancing, so a rejoin is needed',
+  'The group coordinator is not available',
+  "The coordinator is loading and hence can't process requests for this group",
+];
+
+export function levelOf({ namespace, level, log }: LogEntry): 'error' | 'warn' | 'debug' {
+  if (namespace === 'Connection' && groupAnswers.includes(String(log.error))) return 'debug';
+  return level === logLevel.ERROR ? 'error' : level === logLevel.WARN ? 'warn' : 'debug';
+}
+
+function saslOptions(settings: KafkaSettings): SASLOptions | null {
+  const { KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME = '', KAFKA_SASL_PASSWORD = '' } = settings;
+  const credentials = { username: KAFKA_SASL_USERNAME, password: KAFKA_SASL_PASSWORD };
+  switch (KAFKA_SASL_MECHANISM) {
+    case undefined:
+      return null;
+    case 'plain':
+      return { mechanism: 'plain', ...credentials };
+    case 'scram-sha-256':
+      return { mechanism: 'scram-sha-256', ...credentials };
+    case 'scram-sha-512':
+      return { mechanism: 'scram-sha-512', ...credentials };
+  }
+}

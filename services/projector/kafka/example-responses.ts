@@ -1,0 +1,124 @@
+/** A record batch as a broker keeps it in its log. */
+export type ExampleBatch = {
+  baseOffset: number;
+  /** The last offset that the batch was written with, which compaction leaves as it is. */
+  lastOffset: number;
+  /** Offsets and keys of the records that are left. */
+  records: { offset: number; key?: string }[];
+  producerId?: number;
+  isTransactional?: boolean;
+  /** Makes it a control batch that ends its producer's transaction. */
+  ends?: 'commit' | 'abort';
+};
+
+export type ExamplePartition = {
+  partition?: number;
+  errorCode?: number;
+  highWatermark?: number;
+  aborted?: { producerId: number; firstOffset: number }[];
+  preferredReadReplica?: number;
+  bytes: Buffer;
+};
+
+/** The bytes of record batches, one behind the other, by the format's description (magic 2). */
+export const batchBytes = (...batches: ExampleBatch[]): Buffer => Buffer.concat(batches.map(oneBatch));
+
+/** The bytes of a fetch response of one topic, `t`, in one of the versions 4 to 11. */
+export function responseBytes(version: number, ...partitions: ExamplePartition[]): Buffer {
+  const session = version >= 7 ? [int16(0), int32(0)] : [];
+  return Buffer.concat([
+    int32(7),
+    ...session,
+    int32(1),
+    int16(1),
+    Buffer.from('t'),
+    int32(partitions.length),
+    ...partitions.map((partition) => onePartition(version, partition)),
+  ]);
+}
+
+/** One message of the format from before record batches (magic 1), uncompressed. */
+export function oldMessageBytes(offset: number, key: string): Buffer {
+  const content = [int8(1), int8(0), int64(0), int32(key.length), Buffer.from(key), int32(-1)];
+  const message = Buffer.concat([int32(0), ...content]);
+  return Buffer.concat([int64(offset), int32(message.length), message]);
+}
+
+function onePartition(version: number, example: ExamplePartition): Buffer {
+  const { partition = 0, errorCode = 0, highWatermark = 1_000, aborted, bytes } = example;
+  const logStart = version >= 5 ? [int64(0)] : [];
+  const replica = version >= 11 ? [int32(example.preferredReadReplica ?? -1)] : [];
+  const list = (aborted ?? []).flatMap((item) => [int64(item.producerId), int64(item.firstOffset)]);
+  return Buffer.concat([
+    int32(partition),
+    int16(errorCode),
+    int64(highWatermark),
+    int64(highWatermark),
+    ...logStart,
+    // Null where there are none.
+    int32(aborted ? aborted.length : -1),
+    ...list,
+    ...replica,
+    int32(bytes.length),
+    bytes,
+  ]);
+}
+
+function oneBatch({ baseOffset, lastOffset, ends, ...batch }: ExampleBatch): Buffer {
+  const control = ends ? 0x20 : 0;
+  const attributes = control | (ends || batch.isTransactional ? 0x10 : 0);
+  const records = batch.records.map(({ offset, key = 'key' }) =>
+    record(offset - baseOffset, ends ? controlKey(ends) : Buffer.from(key)),
+  );
+  const content = Buffer.concat([
+    int32(0),
+    int8(2),
+    int32(0),
+    int16(attributes),
+    int32(lastOffset - baseOffset),
+    int64(0),
+    int64(0),
+    int64(batch.producerId ?? -1),
+    int16(0),
+    int32(0),
+    int32(records.length),
+    ...records,
+  ]);
+  return Buffer.concat([int64(baseOffset), int32(content.length), content]);
+}
+
+const controlKey = (ends: 'commit' | 'abort') => Buffer.concat([int16(0), int16(ends === 'abort' ? 0 : 1)]);
+
+function record(offsetDelta: number, key: Buffer): Buffer {
+  const value = Buffer.from('value');
+  const content = Buffer.concat([
+    int8(0),
+    varint(0),
+    varint(offsetDelta),
+    varint(key.length),
+    key,
+    varint(value.length),
+    value,
+    varint(0),
+  ]);
+  return Buffer.concat([varint(content.length), content]);
+}
+
+const int8 = (value: number) => Buffer.from([value]);
+const int16 = (value: number) => written(2, (buffer) => buffer.writeInt16BE(value));
+const int32 = (value: number) => written(4, (buffer) => buffer.writeInt32BE(value));
+const int64 = (value: number) => written(8, (buffer) => buffer.writeBigInt64BE(BigInt(value)));
+
+function written(bytes: number, write: (buffer: Buffer) => void): Buffer {
+  const buffer = Buffer.alloc(bytes);
+  write(buffer);
+  return buffer;
+}
+
+/** Zigzag, then seven bits a byte. */
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value >= 0 ? value * 2 : -value * 2 - 1;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80);
+  return Buffer.from([...bytes, rest]);
+}

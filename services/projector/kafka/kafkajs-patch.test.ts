@@ -1,0 +1,257 @@
+import { createRequire } from 'node:module';
+import fc from 'fast-check';
+import type { Batch } from 'kafkajs';
+import { batchBytes, oldMessageBytes, responseBytes, type ExamplePartition } from './example-responses.ts';
+import { createAbortFilter, installedKafkajs, patchKafkajs, type BatchHeader } from './kafkajs-patch.ts';
+
+const require = createRequire(import.meta.url);
+const KafkajsBatch = require('kafkajs/src/consumer/batch') as new (
+  topic: string,
+  fetchedOffset: string,
+  data: object,
+) => Batch;
+const parts = installedKafkajs();
+
+beforeAll(() => patchKafkajs());
+
+/** The batches that kafkajs makes of a response's bytes, each asked from `from`, by its own code. */
+async function fetched(from: number, version: number, ...partitions: ExamplePartition[]): Promise<Batch[]> {
+  const { response } = parts.fetch.protocol({ version })({ topics: [] });
+  const { responses } = await response.parse(await response.decode(responseBytes(version, ...partitions)));
+  return responses.flatMap(({ topicName, partitions: some }) =>
+    some.map((data) => new KafkajsBatch(topicName, String(from), data)),
+  );
+}
+
+/** What reaches a handler, and the offset up to which kafkajs takes the log for read. */
+async function delivered(from: number, partition: ExamplePartition, version = 11) {
+  const [batch] = await fetched(from, version, partition);
+  if (!batch) return null;
+  return {
+    offsets: batch.messages.map(({ offset }) => Number(offset)),
+    lastOffset: Number(batch.lastOffset()),
+  };
+}
+
+const data = (offset: number, producerId: number, key?: string) => ({
+  baseOffset: offset,
+  lastOffset: offset,
+  records: [{ offset, ...(key === undefined ? {} : { key }) }],
+  producerId,
+  isTransactional: true,
+});
+const marker = (offset: number, producerId: number, ends: 'commit' | 'abort') => ({
+  ...data(offset, producerId),
+  ends,
+});
+const emptied = (baseOffset: number, lastOffset: number) => ({ baseOffset, lastOffset, records: [] });
+
+describe('aborted transactions', () => {
+  const overlapping = batchBytes(
+    data(5, 1),
+    data(6, 2),
+    data(7, 3),
+    data(8, 1),
+    data(14, 2),
+    marker(15, 2, 'abort'),
+    marker(16, 3, 'commit'),
+    data(19, 1),
+    marker(20, 1, 'abort'),
+    data(21, 1),
+    marker(22, 1, 'commit'),
+  );
+  // As brokers list them: in the order in which they ended.
+  const aborted = [
+    { producerId: 2, firstOffset: 6 },
+    { producerId: 1, firstOffset: 5 },
+  ];
+
+  test.each([4, 5, 6, 7, 8, 9, 10, 11])(
+    'that overlap are not delivered, and what was committed is (version %i of Fetch)',
+    async (version) => {
+      const found = await delivered(5, { bytes: overlapping, aborted }, version);
+      expect(found).toEqual({ offsets: [7, 21], lastOffset: 22 });
+    },
+  );
+
+  test('are not delivered to a fetch that starts inside two of them', async () => {
+    const bytes = batchBytes(
+      data(8, 1),
+      data(14, 2),
+      marker(15, 2, 'abort'),
+      marker(20, 1, 'abort'),
+      data(21, 3),
+    );
+    expect(await delivered(8, { bytes, aborted })).toEqual({ offsets: [21], lastOffset: 21 });
+  });
+
+  test('do not end at a record whose key looks like the end', async () => {
+    const bytes = batchBytes(data(5, 1, '\0\0\0\0'), data(6, 1), marker(7, 1, 'abort'));
+    expect(await delivered(5, { bytes, aborted: [{ producerId: 1, firstOffset: 5 }] })).toEqual({
+      offsets: [],
+      lastOffset: 7,
+    });
+  });
+
+  test('hide nothing that their producer wrote outside of a transaction', async () => {
+    const outside = { ...data(6, 1), isTransactional: false };
+    const bytes = batchBytes(data(5, 1), outside, marker(7, 1, 'abort'));
+    const found = await delivered(5, { bytes, aborted: [{ producerId: 1, firstOffset: 5 }] });
+    expect(found?.offsets).toEqual([6]);
+  });
+
+  test('a batch of another producer that spans the beginning of one is delivered whole', async () => {
+    const long = { ...data(5, 2), lastOffset: 9, records: [{ offset: 5 }, { offset: 9 }] };
+    const bytes = batchBytes(long, data(10, 1), marker(11, 1, 'abort'), marker(12, 2, 'commit'));
+    const found = await delivered(5, { bytes, aborted: [{ producerId: 1, firstOffset: 10 }] });
+    expect(found?.offsets).toEqual([5, 9]);
+  });
+
+  test('in any interleaving of any producers, from any offset, are what is left out', () => {
+    const steps = fc.array(fc.tuple(fc.nat(3), fc.constantFrom('write', 'write', 'commit', 'abort')), {
+      maxLength: 40,
+    });
+    fc.assert(
+      fc.property(steps, fc.nat(40), (some, from) => {
+        const { log, aborts, committed } = written(some);
+        const listed = aborts.filter(({ lastOffset }) => lastOffset >= from);
+        const isAborted = createAbortFilter(listed);
+        const found = log
+          .filter(({ header }) => header.lastOffset >= from)
+          .filter(({ header, key }) => !isAborted(header, key) && !header.isControl);
+        expect(found.map(({ header }) => Number(header.lastOffset))).toEqual(
+          committed.filter((offset) => offset >= from),
+        );
+      }),
+    );
+  });
+});
+
+/** The log that these steps of producers write, its aborts as a broker lists them, and what they committed. */
+function written(steps: [number, string][]) {
+  const log: { header: BatchHeader; key: Buffer | null }[] = [];
+  const open = new Map<number, number[]>();
+  const aborts: { producerId: bigint; firstOffset: bigint; lastOffset: bigint }[] = [];
+  const committed: number[] = [];
+  const append = (producer: number, key: Buffer | null) => {
+    const header = { lastOffset: BigInt(log.length), producerId: BigInt(producer), isTransactional: true };
+    log.push({ header: { ...header, isControl: key !== null }, key });
+    return log.length - 1;
+  };
+  const all = [...steps, ...[0, 1, 2, 3].map((producer): [number, string] => [producer, 'abort'])];
+  for (const [producer, step] of all) {
+    const offsets = open.get(producer) ?? [];
+    if (step === 'write') {
+      open.set(producer, [...offsets, append(producer, null)]);
+    } else if (offsets[0] !== undefined) {
+      const lastOffset = append(producer, Buffer.from([0, 0, 0, step === 'abort' ? 0 : 1]));
+      open.delete(producer);
+      if (step === 'commit') committed.push(...offsets);
+      else
+        aborts.push({
+          producerId: BigInt(producer),
+          firstOffset: BigInt(offsets[0]),
+          lastOffset: BigInt(lastOffset),
+        });
+    }
+  }
+  return { log, aborts, committed: committed.sort((a, b) => a - b) };
+}
+
+describe('a batch', () => {
+  test.each([
+    ['that compaction has emptied', batchBytes(emptied(5, 9)), 5, [], 9],
+    ['emptied and asked for in its middle', batchBytes(emptied(5, 9)), 7, [], 9],
+    ['emptied, behind records', batchBytes(data(4, 1), emptied(5, 9)), 4, [4], 9],
+    ['emptied, before one that is cut off', cut(batchBytes(emptied(5, 9), data(10, 1))), 5, [], 9],
+    ['whose last records compaction has removed', batchBytes({ ...data(5, 1), lastOffset: 9 }), 5, [5], 9],
+    ['asked for behind its last record', batchBytes({ ...data(5, 1), lastOffset: 9 }), 6, [], 9],
+    ['of control records alone', batchBytes(marker(5, 1, 'commit')), 5, [], 5],
+  ])('%s is handed over, and read up to its last offset', async (_, bytes, from, offsets, lastOffset) => {
+    expect(await delivered(from, { bytes })).toEqual({ offsets, lastOffset });
+    const [batch] = await fetched(from, 11, { bytes });
+    expect(batch?.isEmpty()).toBe(false);
+  });
+
+  test('that is cut off is left for a later fetch', async () => {
+    expect(await delivered(5, { bytes: cut(batchBytes(data(5, 1), data(6, 1))) })).toEqual({
+      offsets: [5],
+      lastOffset: 5,
+    });
+    expect(await delivered(5, { bytes: cut(batchBytes(data(5, 1))) })).toBeNull();
+    expect(await delivered(5, { bytes: Buffer.alloc(9) })).toBeNull();
+  });
+
+  test('of 200,000 records is read', async () => {
+    const records = Array.from({ length: 200_000 }, (_, offset) => ({ offset }));
+    const found = await delivered(0, { bytes: batchBytes({ baseOffset: 0, lastOffset: 199_999, records }) });
+    expect(found?.offsets).toHaveLength(200_000);
+  });
+
+  test('behind messages of the old format is read', async () => {
+    const bytes = Buffer.concat([oldMessageBytes(3, 'a'), oldMessageBytes(4, 'b'), batchBytes(data(5, 1))]);
+    expect(await delivered(3, { bytes })).toEqual({ offsets: [3, 4, 5], lastOffset: 5 });
+  });
+});
+
+/** The bytes without their end, as a fetch that reaches its limit gives them. */
+function cut(bytes: Buffer): Buffer {
+  return bytes.subarray(0, bytes.length - 1);
+}
+
+describe('a fetch response', () => {
+  test('gives no batch of a partition without news, unless a replica is to be read from', async () => {
+    const none = Buffer.alloc(0);
+    const partitions = [
+      { partition: 0, bytes: none },
+      { partition: 1, bytes: batchBytes(data(5, 1)) },
+      { partition: 2, bytes: none, preferredReadReplica: 2 },
+    ];
+    const batches = await fetched(5, 11, ...partitions);
+    expect(batches.map(({ partition }) => partition)).toEqual([1, 2]);
+    expect(batches[1]?.isEmpty()).toBe(true);
+  });
+
+  test('that refuses an offset is an error as before', async () => {
+    const refused = fetched(5, 11, { errorCode: 1, bytes: Buffer.alloc(0) });
+    await expect(refused).rejects.toMatchObject({
+      name: 'KafkaJSOffsetOutOfRange',
+      topic: 't',
+      partition: 0,
+    });
+  });
+
+  test('carries how long the broker asks to wait, where the client is to do that', async () => {
+    const throttle = async (version: number) => {
+      const { response } = parts.fetch.protocol({ version })({ topics: [] });
+      return (await response.decode(responseBytes(version))).clientSideThrottleTime;
+    };
+    expect([await throttle(7), await throttle(8)]).toEqual([0, 7]);
+  });
+});
+
+describe('a kafkajs that the patch was not written for', () => {
+  const copy = () => ({ ...installedKafkajs(), fetch: { ...installedKafkajs().fetch } });
+
+  test.each([
+    ['another version', { version: '2.2.5' }, /its version is 2\.2\.5, not 2\.2\.4/],
+    [
+      'a later Fetch',
+      { fetch: { ...parts.fetch, versions: ['11', '12'] } },
+      /latest version of Fetch is not 11/,
+    ],
+    [
+      'no request queue of this shape',
+      { requestQueue: { prototype: {} } },
+      /scheduleCheckPendingRequests is missing/,
+    ],
+  ])('is refused: %s', (_, change, message) => {
+    expect(() => patchKafkajs({ ...copy(), ...change } as ReturnType<typeof copy>)).toThrow(message);
+  });
+
+  test('is patched once, however many clients are created', () => {
+    const { protocol } = parts.fetch;
+    patchKafkajs();
+    expect(parts.fetch.protocol).toBe(protocol);
+  });
+});

@@ -1,0 +1,102 @@
+import { installedKafkajs, patchKafkajs } from './kafkajs-patch.ts';
+
+type Sent = { entry: object; expectResponse: boolean; requestTimeout: number; sendRequest: () => void };
+type Queue = {
+  push: (request: Sent) => void;
+  fulfillRequest: (response: { correlationId: number; payload: null; size: number }) => void;
+  maybeThrottle: (throttleMs: number) => void;
+  scheduleRequestTimeoutCheck: () => void;
+  destroy: () => void;
+};
+
+describe('the requests on a connection to a broker', () => {
+  beforeAll(() => patchKafkajs());
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  function given() {
+    const log: string[] = [];
+    const RequestQueue = installedKafkajs().requestQueue as unknown as new (options: object) => Queue;
+    const queue = new RequestQueue({
+      maxInFlightRequests: null,
+      requestTimeout: 30_000,
+      enforceRequestTimeout: true,
+      logger: { debug: () => undefined, warn: () => undefined },
+    });
+    const send = (correlationId: number) =>
+      queue.push({
+        entry: {
+          correlationId,
+          resolve: () => log.push(`answered ${correlationId}`),
+          reject: () => log.push(`timed out ${correlationId}`),
+        },
+        expectResponse: true,
+        requestTimeout: 0,
+        sendRequest: () => log.push(`sent ${correlationId}`),
+      });
+    const answer = (correlationId: number) => queue.fulfillRequest({ correlationId, payload: null, size: 0 });
+    return { log, queue, send, answer };
+  }
+
+  test('wake nobody while there are none', () => {
+    const { log, send, answer } = given();
+    send(1);
+    answer(1);
+    expect(log).toEqual(['sent 1', 'answered 1']);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  test('are held back as long as the broker asks for it', () => {
+    const { log, queue, send, answer } = given();
+    send(1);
+    queue.maybeThrottle(500);
+    answer(1);
+    send(2);
+    jest.advanceTimersByTime(499);
+    expect(log).toEqual(['sent 1', 'answered 1']);
+    jest.advanceTimersByTime(1);
+    expect(log).toEqual(['sent 1', 'answered 1', 'sent 2']);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  test('time out within a second of their time, found by one look a second', () => {
+    const { log, queue, send } = given();
+    queue.scheduleRequestTimeoutCheck();
+    send(1);
+    jest.advanceTimersByTime(30_000);
+    expect(log).toEqual(['sent 1']);
+    expect(jest.getTimerCount()).toBe(1);
+    jest.advanceTimersToNextTimer();
+    expect(log).toEqual(['sent 1', 'timed out 1']);
+    queue.destroy();
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
+
+describe('a fetch', () => {
+  test('asks the brokers for short waits while a partition is paused, then for the configured ones again', async () => {
+    // given a consumer that is told apart from that of kafkajs by what it does with a fetch
+    const paused: unknown[] = [];
+    const waitsMs: number[] = [];
+    const prototype = {
+      maxWaitTime: 1_000,
+      paused: () => paused,
+      async fetch(this: { maxWaitTime: number }) {
+        waitsMs.push(this.maxWaitTime);
+        return [];
+      },
+    };
+    const installed = installedKafkajs();
+    patchKafkajs({ ...installed, fetch: { ...installed.fetch }, consumerGroup: { prototype } });
+    const group = Object.create(prototype) as typeof prototype & { fetch: (nodeId: number) => Promise<[]> };
+    // when two brokers are asked before, while and after a partition is paused
+    const ask = () => Promise.all([group.fetch(1), group.fetch(2)]);
+    await ask();
+    paused.push('topic');
+    await ask();
+    paused.length = 0;
+    await ask();
+    // then
+    expect(waitsMs).toEqual([1_000, 1_000, 20, 20, 1_000, 1_000]);
+  });
+});

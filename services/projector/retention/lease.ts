@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto';
+import type { Collection, Db } from 'mongodb';
+
+/** Who does a piece of work that one process at a time does, and until when it is theirs unless they renew it. */
+export type Lease = { _id: string; holder: string; until: Date };
+
+const leasesOf = (control: Db): Collection<Lease> => control.collection('leases');
+
+/** Identifies this process among all that may hold a lease. */
+const holder = randomUUID();
+
+/** Takes or renews a lease; false while another process holds it. */
+export async function takeLease(
+  control: Db,
+  { id, now, durationMs }: { id: string; now: Date; durationMs: number },
+): Promise<boolean> {
+  const until = new Date(now.getTime() + durationMs);
+  const free = { _id: id, $or: [{ holder }, { until: { $lte: now } }] };
+  const { matchedCount } = await leasesOf(control).updateOne(free, { $set: { holder, until } });
+  if (matchedCount > 0) return true;
+  // The first process ever to ask for it creates it.
+  const { upsertedCount } = await leasesOf(control).updateOne(
+    { _id: id },
+    { $setOnInsert: { holder, until } },
+    { upsert: true },
+  );
+  return upsertedCount > 0;
+}
+
+/** Lets another process take the lease at once. */
+export async function releaseLease(control: Db, id: string): Promise<void> {
+  await leasesOf(control).deleteOne({ _id: id, holder });
+}

@@ -1,0 +1,175 @@
+import { resources } from '../../shared/documents/resources.ts';
+import { embeddedConversationsMax } from '../../shared/documents/ticket.ts';
+import * as given from './given.ts';
+import { errorOf, listOf, startApi, startStore, tokens, type TestApi, type TestStore } from './harness.ts';
+
+const size = 1_000;
+const now = new Date('2026-03-01T00:00:00.000Z');
+const short = { id: 'chan_2', name: 'Short', type: 'email', dataRetentionDays: 30 } as const;
+
+type Stored = ReturnType<typeof given.conversation>;
+
+/** Three share an instant, so that ties are ordered by id. */
+const conversationOf = (ticketId: string, index: number, fields: Record<string, unknown> = {}): Stored => {
+  const id = `conv_${ticketId}_${String(index).padStart(5, '0')}`;
+  const createdAt = new Date(Date.parse(given.at) + Math.floor(index / 3) * 1_000).toISOString();
+  const role = index === 0 ? 'primary' : 'side';
+  const updatedAt = now.toISOString();
+  return given.conversation({ id, ticketId, role, createdAt, updatedAt, ...fields });
+};
+
+const withJoined = (stored: Stored, joined: Parameters<typeof given.conversationJoined>[0]): Stored => ({
+  ...stored,
+  joined: given.conversationJoined(joined),
+});
+
+/** Some have expired, and some have no channel yet; both kinds stand among the embedded ones and behind them. */
+const isHidden = (index: number) => index % 50 === 7 || index % 70 === 9;
+const mixed = Array.from({ length: size }, (_, index) => {
+  if (index % 50 === 7) {
+    const expired = conversationOf('ti_1', index, { updatedAt: '2026-01-20T00:00:00Z' });
+    return withJoined(expired, { channel: short });
+  }
+  const stored = conversationOf('ti_1', index);
+  return withJoined(stored, { channel: index % 70 === 9 ? null : short });
+});
+const visible = mixed.filter((_, index) => !isHidden(index));
+
+/** A ticket as the projector stores it for these conversations, which are in order. */
+function ticketOf(id: string, conversations: Stored[], fields: Record<string, unknown> = {}) {
+  const first = conversations.slice(0, embeddedConversationsMax);
+  const embedded = first.filter(({ joined }) => joined.channel !== null);
+  const joined = given.ticketJoined({
+    conversations: embedded.map(({ own, joined: { channel } }) => ({
+      id: own.id,
+      role: own.role,
+      status: own.status,
+      createdAt: own.createdAt,
+      updatedAt: own.updatedAt,
+      retainUntil: channel?.dataRetentionDays
+        ? new Date(own.updatedAt.getTime() + channel.dataRetentionDays * 86_400_000)
+        : null,
+    })),
+    moreAfter: conversations.length > first.length ? (first.at(-1)?.byCreated ?? null) : null,
+  });
+  return given.ticket({ id, ...fields }, { joined });
+}
+
+const huge = Array.from({ length: 20_200 }, (_, index) => conversationOf('ti_huge', index));
+const few = Array.from({ length: 201 }, (_, index) => conversationOf('ti_few', index));
+const closed = { status: 'closed' };
+
+let store: TestStore;
+let api: TestApi;
+
+beforeAll(async () => {
+  store = await startStore();
+  const { database } = store;
+  await given.store(database, 'ticket', [
+    ticketOf('ti_1', mixed),
+    given.ticket({ id: 'ti_small' }),
+    ticketOf('ti_few', few, { ...closed, createdAt: '2026-01-02T00:00:01Z' }),
+    ticketOf('ti_huge', huge, { ...closed, createdAt: '2026-01-02T00:00:02Z' }),
+    given.ticket({ id: 'ti_last', ...closed, createdAt: '2026-01-02T00:00:03Z' }),
+  ]);
+  // Another organization's conversation that names the same ticket, created among this one's.
+  const alien = given.conversation(
+    { id: 'conv_alien', ticketId: 'ti_1', createdAt: '2026-01-01T12:04:00Z', updatedAt: now.toISOString() },
+    { orgId: 'org_b' },
+  );
+  await given.store(database, 'conversation', [...mixed, ...few, ...huge, alien]);
+  api = await startApi(store, { now: () => now });
+}, 120_000);
+
+afterAll(async () => {
+  await api.close();
+  await store.close();
+}, 60_000);
+
+type Conversation = { id: string; role: string };
+type Ticket = { id: string; conversations: Conversation[] };
+
+const seconds = (date: Date) => `${date.toISOString().slice(0, 19)}Z`;
+const referencesOf = (conversations: Stored[]) =>
+  conversations.map(({ own: { id, role } }) => ({ id, role }));
+const ticketIn = async (path: string, id: string) =>
+  (listOf(await api.get(path)).data as Ticket[]).find((ticket) => ticket.id === id);
+
+describe('a ticket with 1,000 conversations', () => {
+  it('retrieved shows each visible one in full, in order and once', async () => {
+    const { conversations } = (await api.get('/v1/tickets/ti_1')).json() as Ticket;
+    expect(conversations).toEqual(
+      visible.map(({ own }) => ({
+        id: own.id,
+        object: 'conversation',
+        ticketId: 'ti_1',
+        role: own.role,
+        status: own.status,
+        createdAt: seconds(own.createdAt),
+        updatedAt: seconds(own.updatedAt),
+      })),
+    );
+  });
+
+  it('listed refers to each visible one, in order and once', async () => {
+    const ticket = await ticketIn('/v1/tickets?status=open&limit=100', 'ti_1');
+    expect(ticket?.conversations).toEqual(referencesOf(visible));
+  });
+
+  it.each([
+    ['retrieved', '/v1/tickets/ti_1', '/v1/tickets/ti_small', (body: unknown) => body],
+    [
+      'listed',
+      '/v1/tickets?status=open&limit=1&sort=createdAt',
+      '/v1/tickets?status=open&limit=1&sort=-createdAt',
+      (body: unknown) => (body as { data: unknown[] }).data[0],
+    ],
+  ])('%s has its fields in the same order as any other', async (_, large, small, of) => {
+    const [one, other] = [await api.get(large), await api.get(small)].map(
+      (answer) => answer.json() as object,
+    );
+    expect(Object.keys(one ?? {})).toEqual(Object.keys(other ?? {}));
+    expect(Object.keys(of(one) as object)).toEqual(Object.keys(of(other) as object));
+    expect(of(one)).toHaveProperty('id', 'ti_1');
+  });
+
+  it.each(['/v1/tickets/ti_1', '/v1/tickets?status=open'])(
+    'has a tag on %s, as it is short',
+    async (path) => {
+      const tag = (await api.get(path)).headers.get('etag') ?? '';
+      expect((await api.get(path, { headers: { 'If-None-Match': tag } })).status).toBe(304);
+    },
+  );
+
+  it('does not show a conversation twice that has moved behind the embedded ones meanwhile', async () => {
+    const moved = few[10];
+    const collection = store.database.collection<{ _id: string }>(resources.conversation.collection);
+    const byCreated = `2027-01-01T00:00:00.000Z${moved?._id}`;
+    await collection.updateOne({ _id: moved?._id ?? '' }, { $set: { byCreated } });
+    const { conversations } = (await api.get('/v1/tickets/ti_few')).json() as Ticket;
+    expect(conversations.map(({ id }) => id)).toEqual(few.map(({ own }) => own.id));
+  });
+
+  it('shows nothing of another organization, nor itself to one', async () => {
+    const asked = await Promise.all(['/v1/tickets/ti_1', '/v1/tickets'].map((path) => api.get(path)));
+    for (const { text } of asked) expect(text).not.toContain('conv_alien');
+    const other = await api.get('/v1/tickets/ti_1', { token: tokens.b });
+    expect([other.status, errorOf(other).code]).toEqual([404, 'ticket_not_found']);
+  });
+});
+
+describe('a page of tickets for which 20,000 conversations were read', () => {
+  const page = (after: string | null) =>
+    api.get(
+      `/v1/tickets?status=closed&sort=createdAt&limit=100${after === null ? '' : `&startingAfter=${after}`}`,
+    );
+
+  it('ends there, with whole tickets, and the walk goes on behind it', async () => {
+    const first = listOf(await page(null));
+    expect(first.data.map(({ id }) => id)).toEqual(['ti_few', 'ti_huge']);
+    expect((first.data[1] as Ticket).conversations).toEqual(referencesOf(huge));
+    expect(first.hasMore).toBe(true);
+    const second = listOf(await page(first.nextCursor));
+    expect(second).toMatchObject({ data: [{ id: 'ti_last' }], hasMore: false, nextCursor: null });
+  });
+});

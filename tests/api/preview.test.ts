@@ -1,0 +1,58 @@
+import * as given from './given.ts';
+import { startApi, startStore, type TestApi, type TestStore } from './harness.ts';
+
+let store: TestStore;
+let api: TestApi;
+
+const message = (conversationId: string, index: number, content: string | null) =>
+  given.message({
+    id: `msg_${conversationId}_${index}`,
+    conversationId,
+    createdAt: new Date(Date.parse(given.at) + index * 1_000).toISOString(),
+    content,
+  });
+
+beforeAll(async () => {
+  store = await startStore();
+  const ids = ['conv_none', 'conv_textless', 'conv_long', 'conv_empty'];
+  await given.store(
+    store.database,
+    'conversation',
+    ids.map((id) => given.conversation({ id })),
+  );
+  await given.store(store.database, 'message', [
+    // Stored in another order than that of the thread.
+    message('conv_long', 2, 'third'),
+    message('conv_long', 1, 'second'),
+    message('conv_long', 0, 'a'.repeat(100_000)),
+    message('conv_textless', 0, null),
+    message('conv_textless', 1, 'Hello'),
+    message('conv_empty', 0, ''),
+  ]);
+  api = await startApi(store);
+}, 120_000);
+
+afterAll(async () => {
+  await api.close();
+  await store.close();
+});
+
+type Conversation = { lastMessagePreview: string | null; messages: unknown[] };
+const retrieve = async (id: string) => (await api.get(`/v1/conversations/${id}`)).json() as Conversation;
+
+it.each([
+  ['is null without messages', 'conv_none', null, 0],
+  ['is null where the opening message has no text, whatever follows it', 'conv_textless', null, 2],
+  ['is the beginning of the opening message', 'conv_long', `${'a'.repeat(200)}…`, 3],
+  ['is the text that the opening message has, even an empty one', 'conv_empty', '', 1],
+])('the preview %s', async (_, id, preview, count) => {
+  const { lastMessagePreview, messages } = await retrieve(id);
+  expect(lastMessagePreview).toBe(preview);
+  expect(messages).toHaveLength(count);
+});
+
+it('the preview stands where it did among the fields', async () => {
+  const fields = Object.keys(await retrieve('conv_long'));
+  expect(fields.slice(10, 13)).toEqual(['urgencyScore', 'lastMessagePreview', 'createdAt']);
+  expect(fields.at(-1)).toBe('messages');
+});

@@ -1,0 +1,143 @@
+import * as given from './given.ts';
+import { errorOf, listOf, startApi, startStore, type TestApi, type TestStore } from './harness.ts';
+
+const days = 10;
+const dayMs = 86_400_000;
+const startMs = Date.parse(given.at);
+/** An instant so many days after the first creation, with an offset in milliseconds. */
+const day = (count: number, offsetMs = 0) => new Date(startMs + count * dayMs + offsetMs);
+const channelWith = (dataRetentionDays: number | null) =>
+  given.conversationJoined({
+    channel: { id: 'chan_1', name: 'Support', type: 'email', dataRetentionDays },
+  });
+
+const clock = { now: day(0) };
+let store: TestStore;
+let api: TestApi;
+
+/** A thread of six messages, one a day, two of them on the same instant; its conversation expires on day 30. */
+const messages = [0, 1, 2, 2, 3, 4].map((after, index) =>
+  given.message({ id: `msg_${index}`, createdAt: day(after).toISOString(), content: `text ${index}` }),
+);
+const ids = messages.map(({ _id }) => _id);
+
+beforeAll(async () => {
+  store = await startStore();
+  const updatedAt = day(20).toISOString();
+  const conversations = [
+    given.conversation({ id: 'conv_1', updatedAt }, { joined: channelWith(days) }),
+    given.conversation({ id: 'conv_kept', ticketId: 'ti_other' }, { joined: channelWith(null) }),
+    given.conversation({ id: 'conv_zero', ticketId: 'ti_other' }, { joined: channelWith(0) }),
+    given.conversation({ id: 'conv_rest', createdAt: updatedAt, updatedAt }, { joined: channelWith(days) }),
+  ];
+  const kept = ['conv_kept', 'conv_zero'].map((conversationId) =>
+    given.message({ id: `msg_${conversationId}`, conversationId }),
+  );
+  const { role, status, createdAt } = given.conversation({ id: 'conv_1' }).own;
+  const embedded = { id: 'conv_1', role, status, createdAt, updatedAt: day(20), retainUntil: day(20 + days) };
+  const joined = given.ticketJoined({
+    conversations: [embedded],
+    moreAfter: `${createdAt.toISOString()}conv_1`,
+  });
+  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' }, { joined })]);
+  await given.store(store.database, 'conversation', conversations);
+  await given.store(store.database, 'message', [...messages, ...kept]);
+  api = await startApi(store, { now: () => clock.now });
+}, 120_000);
+
+afterAll(async () => {
+  await api.close();
+  await store.close();
+});
+
+type Thread = { lastMessagePreview: string | null; messages: { id: string }[] };
+
+async function shownAt(now: Date) {
+  clock.now = now;
+  const { lastMessagePreview, messages } = (await api.get('/v1/conversations/conv_1')).json() as Thread;
+  const list = listOf(await api.get('/v1/conversations/conv_1/messages'));
+  return {
+    preview: lastMessagePreview,
+    embedded: messages.map(({ id }) => id),
+    listed: list.data.map(({ id }) => id),
+  };
+}
+
+describe('a message', () => {
+  it.each([
+    ['a millisecond before the first expires', day(days, -1), 0],
+    ['at the instant at which the first expires', day(days), 1],
+    ['a millisecond before two expire at once', day(days + 2, -1), 2],
+    ['at the instant at which two expire at once', day(days + 2), 4],
+    ['a millisecond before the last expires', day(days + 4, -1), 5],
+  ])('is listed, embedded and previewed until its retention passes: %s', async (_, now, expired) => {
+    const rest = ids.slice(expired);
+    expect(await shownAt(now)).toEqual({ preview: `text ${expired}`, embedded: rest, listed: rest });
+  });
+
+  it('is in no answer when all have expired, while their conversation is still served', async () => {
+    expect(await shownAt(day(days + 4))).toEqual({ preview: null, embedded: [], listed: [] });
+  });
+
+  it.each(['conv_kept', 'conv_zero'])('is kept indefinitely where the channel says so: %s', async (id) => {
+    clock.now = day(100_000);
+    expect(listOf(await api.get(`/v1/conversations/${id}/messages`)).data).toHaveLength(1);
+  });
+});
+
+describe('a walk that begins before messages expire', () => {
+  const page = async (now: Date, after: string | null) => {
+    clock.now = now;
+    const cursor = after === null ? '' : `&startingAfter=${after}`;
+    const list = listOf(await api.get(`/v1/conversations/conv_1/messages?limit=2${cursor}`));
+    return { ids: list.data.map(({ id }) => id), hasMore: list.hasMore, nextCursor: list.nextCursor };
+  };
+
+  it('goes on behind its cursor while that is not expired', async () => {
+    const first = await page(day(days, -1), null);
+    expect(first.ids).toEqual(['msg_0', 'msg_1']);
+    expect((await page(day(days), first.nextCursor)).ids).toEqual(['msg_2', 'msg_3']);
+  });
+
+  it('goes on with the first that has not expired when its cursor has', async () => {
+    const first = await page(day(days, -1), null);
+    const second = await page(day(days + 2), first.nextCursor);
+    expect(second).toEqual({ ids: ['msg_4', 'msg_5'], hasMore: false, nextCursor: null });
+  });
+
+  it('ends with an empty page when everything behind its cursor has expired', async () => {
+    const first = await page(day(days, -1), null);
+    const second = await page(day(days + 4), first.nextCursor);
+    expect(second).toEqual({ ids: [], hasMore: false, nextCursor: null });
+  });
+});
+
+describe('a conversation', () => {
+  const paths = ['/v1/conversations/conv_1', '/v1/conversations/conv_1/messages'];
+  const shownByTicket = async () => {
+    type Ticket = { conversations: { id: string }[] };
+    const retrieved = (await api.get('/v1/tickets/ti_1')).json() as Ticket;
+    const listed = listOf(await api.get('/v1/tickets')).data[0] as unknown as Ticket;
+    return [retrieved, listed].map(({ conversations }) => conversations.map(({ id }) => id));
+  };
+
+  it('is served until the instant at which its retention passes, then as if there were none', async () => {
+    clock.now = day(20 + days, -1);
+    for (const path of paths) expect((await api.get(path)).status).toBe(200);
+    clock.now = day(20 + days);
+    for (const path of paths) {
+      const answer = await api.get(path);
+      expect([answer.status, errorOf(answer).code]).toEqual([404, 'conversation_not_found']);
+    }
+  });
+
+  it('is in its ticket up to the same instant, whether that embeds it or not', async () => {
+    clock.now = day(20 + days, -1);
+    expect(await shownByTicket()).toEqual([
+      ['conv_1', 'conv_rest'],
+      ['conv_1', 'conv_rest'],
+    ]);
+    clock.now = day(20 + days);
+    expect(await shownByTicket()).toEqual([[], []]);
+  });
+});

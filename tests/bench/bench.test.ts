@@ -1,0 +1,69 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startScript } from '../support/service.ts';
+import { contenderNames } from './projecting/contender-names.ts';
+import type { ProjectingResult } from './projecting/result.ts';
+
+/** Times are not looked at: only that everything is measured, on all of the records. */
+describe('npm run bench -- --quick', () => {
+  let result: ProjectingResult;
+  let table: string;
+
+  beforeAll(async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'bench-test-'));
+    const file = join(folder, 'figures.json');
+    const bench = startScript('tests/bench/main.ts', process.env, ['--quick', '--json', file]);
+    expect([await bench.exited, bench.stderr()]).toEqual([0, expect.any(String)]);
+    result = JSON.parse(await readFile(file, 'utf8')) as ProjectingResult;
+    table = bench.stdout();
+    await rm(folder, { recursive: true });
+  }, 300_000);
+
+  it('measures every contender once, or says why it left one out', () => {
+    const measured = result.contenders.map(({ name }) => name);
+    const leftOut = result.leftOut.map(({ name }) => name);
+    expect([...measured, ...leftOut, ...(result.live ? ['live'] : [])].toSorted()).toEqual(
+      contenderNames.toSorted(),
+    );
+    expect(leftOut.filter((name) => name !== 'connector')).toEqual([]);
+    for (const { reason } of result.leftOut) expect(reason).not.toBe('');
+    for (const { runs } of result.contenders) expect(runs).toHaveLength(1);
+  });
+
+  it('leaves as many documents as entities were published, whoever carried them', () => {
+    const storing = result.contenders.filter(({ name }) => name !== 'discard');
+    for (const { name, entities, runs } of storing) {
+      expect({ name, documents: runs.map(({ documents }) => documents) }).toEqual({
+        name,
+        documents: [entities],
+      });
+      expect(entities).toBeGreaterThan(1_000);
+    }
+  });
+
+  it('has a figure for every cost of every contender, and for every rate of events', () => {
+    for (const { recordsPerSecond, processorSecondsPerMillion, peakMegabytes } of result.contenders) {
+      for (const spread of [recordsPerSecond, processorSecondsPerMillion, peakMegabytes]) {
+        expect(Object.values(spread ?? {}).filter(Number.isFinite)).toHaveLength(3);
+      }
+    }
+    expect(result.live?.rates.map(({ eventsPerSecond }) => eventsPerSecond)).toEqual([300, 1_000, 3_000]);
+    for (const { samples, unseen } of result.live?.rates ?? []) {
+      expect(samples).toBeGreaterThan(0);
+      expect(unseen).toBe(0);
+    }
+    expect(result.live?.idlePercent).not.toBeNull();
+  });
+
+  it('prints a row for every contender, rate and goal, and what it ran on', () => {
+    for (const { name, title } of result.contenders) {
+      expect(table).toContain(`| \`${name}\``);
+      expect(table).toContain(title);
+    }
+    for (const { goal } of result.goals) expect(table).toContain(goal);
+    expect(result.goals).toHaveLength(7);
+    expect(table).toContain(`Node ${process.versions.node}`);
+    expect(result.machine.cores).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,25 @@
+import { availableParallelism, totalmem } from 'node:os';
+import { MongoClient } from 'mongodb';
+import { kafkaVersion } from '../../infra/stack/native/kafka-pom.ts';
+import type { Stack } from '../../infra/stack/stack.ts';
+
+/** What a benchmark ran on. */
+export type Machine = { cores: number; memoryGigabytes: number; node: string; kafka: string; store: string };
+
+/** Asks the store for its version; a Kafka that was given by its address does not tell its own. */
+export async function describeMachine(stack: Pick<Stack, 'how' | 'mongodbUrl'>): Promise<Machine> {
+  const client = new MongoClient(stack.mongodbUrl);
+  try {
+    const build = await client.db('admin').command({ buildInfo: 1 });
+    const ferretdb = (build.ferretdb as { version?: string } | undefined)?.version;
+    return {
+      cores: availableParallelism(),
+      memoryGigabytes: Math.round(totalmem() / 1024 ** 3),
+      node: process.versions.node,
+      kafka: stack.how === 'environment' ? 'given by its address' : kafkaVersion,
+      store: ferretdb ? `FerretDB ${ferretdb}` : `MongoDB ${String(build.version)}`,
+    };
+  } finally {
+    await client.close();
+  }
+}

@@ -1,0 +1,27 @@
+import { parseArguments, usage, type Bench } from './arguments.ts';
+
+/** `npm run bench`: measures; fails only where something cannot be measured, never on a time. */
+const given = parseArguments(process.argv.slice(2));
+if ('help' in given) {
+  process.stdout.write(usage);
+} else if ('usageError' in given) {
+  process.stderr.write(`${given.usageError}\n\n${usage}`);
+  process.exitCode = 2;
+} else {
+  try {
+    await run(given.bench);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+/** A benchmark loads what it needs alone: the projector's needs no API, nor the other way round. */
+async function run(bench: Bench): Promise<void> {
+  switch (bench.name) {
+    case 'projecting':
+      return (await import('./projecting/projecting.ts')).benchProjecting(bench.options);
+    case 'traces':
+      return (await import('./traces.ts')).benchTraces(bench.options);
+  }
+}

@@ -1,0 +1,60 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import type { Stack } from '../../infra/stack/stack.ts';
+
+/** Linux counts processor time in hundredths of a second. */
+const ticksPerSecond = 100;
+
+/** Processor time that a process has used so far, in seconds. */
+export const processorSeconds = (pid: number): number => ticksOf(pid, ownTicks) / ticksPerSecond;
+
+/**
+ * Reads the processor time of the store so far, in seconds: FerretDB and PostgreSQL, or `mongod`. The processes of a
+ * stack of this run are known by their ids. Those of given servers are every process of such a name on this machine;
+ * null where there is none, as where the store runs elsewhere.
+ */
+export function storeProcessorTime(stack: Pick<Stack, 'native'>): () => number | null {
+  const { native } = stack;
+  if (native) return () => sum(native.pids().store.map(treeTicks)) / ticksPerSecond;
+  return () => {
+    const pids = readdirSync('/proc').filter(
+      (entry) => /^\d+$/.test(entry) && storeNames.test(nameOf(entry)),
+    );
+    return pids.length === 0 ? null : sum(pids.map((pid) => ticksOf(pid, withReaped))) / ticksPerSecond;
+  };
+}
+
+const storeNames = /^(postgres|ferretdb|mongod)$/;
+
+const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
+
+type StatFields = { user: number; system: number; reapedUser: number; reapedSystem: number };
+
+const ownTicks = ({ user, system }: StatFields) => user + system;
+/** With the time of its children that have ended: PostgreSQL forks a process for each connection. */
+const withReaped = (fields: StatFields) => ownTicks(fields) + fields.reapedUser + fields.reapedSystem;
+
+/** Of a process and everything that it has forked. */
+function treeTicks(pid: number): number {
+  const children = readOrEmpty(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
+  return ticksOf(pid, withReaped) + sum(children.map(treeTicks));
+}
+
+function ticksOf(pid: number | string, count: (fields: StatFields) => number): number {
+  const stat = readOrEmpty(`/proc/${pid}/stat`);
+  if (stat === '') return 0;
+  // The name, in parentheses, may hold spaces: the fields are counted after it.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [user = 0, system = 0, reapedUser = 0, reapedSystem = 0] = fields.slice(11, 15).map(Number);
+  return count({ user, system, reapedUser, reapedSystem });
+}
+
+const nameOf = (pid: string) => readOrEmpty(`/proc/${pid}/comm`).trim();
+
+/** A process may end between being listed and being read. */
+function readOrEmpty(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,109 @@
+import { Kafka, logLevel, type Consumer } from 'kafkajs';
+import type { AnyBulkWriteOperation, Collection } from 'mongodb';
+import { kinds } from '../../../shared/documents/document.ts';
+import { collectionOf, createMongo, generationDatabase } from '../../../shared/runtime/mongo.ts';
+import { topicOf, kindOfTopic } from '../../../services/projector/events/topics.ts';
+import { documentOf, type PlainDocument } from './document-of.ts';
+
+/**
+ * `node consumer-process.ts discard|bulk-write|update-one RECORDS`: a consumer as plain as can be, as a process of
+ * its own. It logs `consuming` with the first record and `consumed` with the last one applied, then waits to be killed.
+ */
+const [way = '', count = ''] = process.argv.slice(2);
+const {
+  KAFKA_BROKERS = '',
+  MONGODB_URL = '',
+  DATABASE_NAME = '',
+  TOPIC_PREFIX = '',
+  CONSUMER_GROUP = '',
+} = process.env;
+const records = Number(count);
+
+/** As many partitions at once as a topic has; kafkajs' own default is one. */
+const partitionsAtOnce = 3;
+
+let consumed = 0;
+let start: { ms: number; processor: NodeJS.CpuUsage } | undefined;
+
+const log = (msg: string, fields: object = {}) =>
+  void process.stdout.write(`${JSON.stringify({ level: 'info', msg, ...fields })}\n`);
+
+function begin(): void {
+  if (start) return;
+  start = { ms: performance.now(), processor: process.cpuUsage() };
+  log('consuming');
+}
+
+function applied(some: number): void {
+  consumed += some;
+  if (consumed < records || !start || consumed - some >= records) return;
+  const { user, system } = process.cpuUsage(start.processor);
+  log('consumed', {
+    records: consumed,
+    seconds: (performance.now() - start.ms) / 1_000,
+    processorSeconds: (user + system) / 1e6,
+  });
+}
+
+const mongo = createMongo(MONGODB_URL, 'bench');
+const database = generationDatabase(mongo, DATABASE_NAME, 1);
+const collections = new Map<string, Collection<PlainDocument>>();
+for (const kind of kinds) {
+  const collection: unknown = collectionOf(database, kind);
+  collections.set(topicOf(kind, TOPIC_PREFIX), collection as Collection<PlainDocument>);
+}
+
+function target(topic: string) {
+  const kind = kindOfTopic(topic, TOPIC_PREFIX);
+  const collection = collections.get(topic);
+  if (!kind || !collection) throw new Error(`${topic} is no topic of a resource`);
+  return { kind, collection };
+}
+
+const discard = (consumer: Consumer) =>
+  consumer.run({
+    partitionsConsumedConcurrently: partitionsAtOnce,
+    eachBatch: async ({ batch }) => {
+      begin();
+      applied(batch.messages.length);
+    },
+  });
+
+const bulkWrite = (consumer: Consumer) =>
+  consumer.run({
+    partitionsConsumedConcurrently: partitionsAtOnce,
+    eachBatch: async ({ batch }) => {
+      begin();
+      const { kind, collection } = target(batch.topic);
+      const operations = batch.messages.flatMap(({ value }): AnyBulkWriteOperation<PlainDocument>[] => {
+        if (!value) return [];
+        const replacement = documentOf(kind, value);
+        return [{ replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true } }];
+      });
+      await collection.bulkWrite(operations, { ordered: false });
+      applied(batch.messages.length);
+    },
+  });
+
+const updateOne = (consumer: Consumer) =>
+  consumer.run({
+    eachMessage: async ({ topic, message: { value } }) => {
+      begin();
+      if (!value || consumed >= records) return;
+      const { kind, collection } = target(topic);
+      const { _id, ...fields } = documentOf(kind, value);
+      await collection.updateOne({ _id }, { $set: fields }, { upsert: true });
+      applied(1);
+    },
+  });
+
+const run = { discard, 'bulk-write': bulkWrite, 'update-one': updateOne }[way];
+if (!run) throw new Error(`no such way to consume: ${way}`);
+
+process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
+const kafka = new Kafka({ brokers: KAFKA_BROKERS.split(','), logLevel: logLevel.ERROR });
+const consumer = kafka.consumer({ groupId: CONSUMER_GROUP, allowAutoTopicCreation: false });
+await mongo.connect();
+await consumer.connect();
+await consumer.subscribe({ topics: [...collections.keys()], fromBeginning: true });
+await run(consumer);

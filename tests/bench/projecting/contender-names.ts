@@ -1,0 +1,17 @@
+/**
+ * What is measured, in the order of the table. `discard` to `update-one` carry the same records as `projector-3`;
+ * the number behind `projector` is that of the organizations.
+ */
+export const contenderNames = [
+  'discard',
+  'bulk-write',
+  'connector',
+  'update-one',
+  'projector-1',
+  'projector-3',
+  'projector-50',
+  'projector-250',
+  'live',
+] as const;
+
+export type ContenderName = (typeof contenderNames)[number];

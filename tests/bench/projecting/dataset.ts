@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto';
+import { kinds, type Kind } from '../../../shared/documents/document.ts';
+import { created } from '../../support/entities.ts';
+import { encode, type Event, type Produced } from '../../support/events.ts';
+import { createRandom, type Random } from '../../support/random.ts';
+
+/** How many entities of each kind; each is published once, so that this is the number of records too. */
+export type Counts = Record<Kind, number>;
+
+const fullCounts: Counts = {
+  apiKey: 250,
+  contact: 1_750,
+  user: 250,
+  agent: 250,
+  tag: 500,
+  topic: 500,
+  channel: 250,
+  ticket: 6_000,
+  conversation: 6_000,
+  message: 30_000,
+  qa: 250,
+};
+
+/** The share of the full size; what others refer to has at least one entity in each organization. */
+export function countsFor(share: number, organizations: number): Counts {
+  const least = (kind: Kind) => (kind === 'apiKey' || kind === 'qa' ? 1 : organizations);
+  return Object.fromEntries(
+    kinds.map((kind) => [kind, Math.max(least(kind), Math.round(fullCounts[kind] * share))]),
+  ) as Counts;
+}
+
+export type DatasetOptions = { seed: number; organizations: number; counts: Counts };
+
+/** The entities of a dataset by their numbers; a seed determines them wholly. */
+export type Dataset = DatasetOptions & {
+  idOf: (kind: Kind, number: number) => string;
+  /** The event that publishes an entity; `version` 2 and above change its status. */
+  event: (kind: Kind, number: number, version?: number, time?: Date) => Event;
+};
+
+/** When the first entity was created; each later one of its kind came a minute after. */
+const startMs = Date.UTC(2026, 0, 1);
+
+export function createDataset({ seed, organizations, counts }: DatasetOptions): Dataset {
+  const ids = idsOf(createRandom(seed), counts);
+  const idOf = (kind: Kind, number: number) =>
+    ids[kind][number % counts[kind]] ?? `${idPrefixes[kind]}${number}`;
+  const organizationOf = (kind: Kind, number: number) =>
+    (kind === 'message' ? number % counts.conversation : number) % organizations;
+  const event: Dataset['event'] = (kind, number, version = 1, time = new Date(startMs + number * 60_000)) => {
+    const organization = organizationOf(kind, number);
+    const random = createRandom(seed + number * kinds.length + kinds.indexOf(kind));
+    const one = (other: Kind) =>
+      idOf(other, organization + organizations * random.int(Math.floor(counts[other] / organizations)));
+    const id = number < counts[kind] ? idOf(kind, number) : `${idPrefixes[kind]}${letters(random, 20)}`;
+    const primaryOf = (other: Kind, index: number) => idOf(other, index);
+    const state = stateOf(kind, { random, one, number, version, at: time.toISOString(), counts, primaryOf });
+    return {
+      ...created('contact', id, {}, version),
+      kind,
+      orgId: `org_${organization}`,
+      time,
+      data: { ...state, id },
+    };
+  };
+  return { seed, organizations, counts, idOf, event };
+}
+
+/** In CloudEvents' structured mode, which every contender can read as plain JSON. */
+export const recordOf = (event: Event): Produced => encode(event, 'structured');
+
+const idPrefixes: Record<Kind, string> = {
+  apiKey: 'key_',
+  contact: 'con_',
+  user: 'user_',
+  agent: 'agent_',
+  tag: 'tag_',
+  topic: 'topic_',
+  channel: 'chan_',
+  ticket: 'ti_',
+  conversation: 'conv_',
+  message: 'msg_',
+  qa: 'qa_',
+};
+
+const idsOf = (random: Random, counts: Counts) =>
+  Object.fromEntries(
+    kinds.map((kind) => [
+      kind,
+      Array.from({ length: counts[kind] }, () => idPrefixes[kind] + letters(random, 20)),
+    ]),
+  ) as Record<Kind, string[]>;
+
+type Context = {
+  random: Random;
+  /** Any entity of that kind in the same organization. */
+  one: (kind: Kind) => string;
+  primaryOf: (kind: Kind, number: number) => string;
+  number: number;
+  version: number;
+  at: string;
+  counts: Counts;
+};
+
+/** Full states of a realistic size: records of 0.3 to 1.5 KB. */
+function stateOf(kind: Kind, context: Context): Record<string, unknown> {
+  const { random, one, primaryOf, number, version, at, counts } = context;
+  const several = (other: Kind) => [...new Set(Array.from({ length: random.int(4) }, () => one(other)))];
+  const times = { createdAt: at, updatedAt: at };
+  const base = (known: Parameters<typeof created>[0], changes: object) =>
+    created(known, '', { ...changes }).data ?? {};
+  switch (kind) {
+    case 'apiKey':
+      return {
+        name: prose(random, 20),
+        mode: 'live',
+        tokenSha256: createHash('sha256').update(`${number}`).digest('hex'),
+        access: 'read',
+        createdAt: at,
+      };
+    case 'contact':
+      return base('contact', {
+        name: prose(random, 14),
+        email: { email: `${letters(random, 12)}@example.com`, verified: true },
+      });
+    case 'user':
+      return { name: prose(random, 14), email: `${letters(random, 10)}@example.com` };
+    case 'agent':
+      return { name: prose(random, 10), disabled: false };
+    case 'tag':
+      return base('tag', { name: prose(random, 10) });
+    case 'topic':
+      return { name: prose(random, 12), color: '#2f6fde' };
+    case 'channel':
+      return base('channel', { name: prose(random, 16), agentId: one('agent'), ...times });
+    case 'ticket': {
+      const status = version % 2 === 1 ? 'open' : 'resolved';
+      const references = { requesterId: one('contact'), tagIds: several('tag'), topicIds: several('topic') };
+      return base('ticket', { title: prose(random, 60), status, ...references, ...times });
+    }
+    case 'conversation':
+      return base('conversation', {
+        ticketId: primaryOf('ticket', number),
+        title: prose(random, 60),
+        status: version % 2 === 1 ? 'needs_first_response' : 'waiting_for_user',
+        channelId: one('channel'),
+        contactId: one('contact'),
+        assignedUserId: random.chance(0.5) ? one('user') : null,
+        topicIds: several('topic'),
+        tagIds: several('tag'),
+        urgencyScore: 1 + random.int(3),
+        ...times,
+      });
+    case 'message':
+      return base('message', {
+        conversationId: primaryOf('conversation', number % counts.conversation),
+        ...author(random, one),
+        content: prose(random, 100 + random.int(500)),
+        createdAt: at,
+      });
+    case 'qa': {
+      const questionVariations = Array.from({ length: 3 }, () => prose(random, 60));
+      return { question: prose(random, 60), questionVariations, answer: prose(random, 500), ...times };
+    }
+  }
+}
+
+function author(random: Random, one: Context['one']) {
+  const role = random.pick(['user', 'user', 'assistant', 'human'] as const);
+  switch (role) {
+    case 'user':
+      return { role, author: { type: 'contact', id: one('contact') } };
+    case 'assistant':
+      return { role, author: { type: 'ai_agent', id: one('agent') } };
+    case 'human':
+      return { role, author: { type: 'user', id: one('user') } };
+  }
+}
+
+const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
+const letters = (random: Random, length: number) =>
+  Array.from({ length }, () => alphabet[random.int(alphabet.length)]).join('');
+
+const words =
+  `order invoice refund delivery parcel account password please thanks the a my we you is was not yet arrived
+  broken lamp tent jacket since yesterday again could check label return address changed twice charged working`.split(
+    /\s+/,
+  );
+
+/** Words of at least that many characters together. */
+function prose(random: Random, length: number): string {
+  let text = random.pick(words);
+  while (text.length < length) text += ` ${random.pick(words)}`;
+  return text;
+}

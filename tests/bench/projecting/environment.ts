@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import { Kafka, logLevel, type Admin, type Producer } from 'kafkajs';
+import type { Db, MongoClient } from 'mongodb';
+import type { Stack } from '../../../infra/stack/stack.ts';
+import { kinds } from '../../../shared/documents/document.ts';
+import { resources } from '../../../shared/documents/resources.ts';
+import { controlDatabase, createMongo, generationDatabase } from '../../../shared/runtime/mongo.ts';
+import { storeProcessorTime } from '../processor-time.ts';
+
+/** The servers that every contender runs on, with clients of the benchmark's own. */
+export type BenchEnvironment = {
+  kafkaBrokers: string;
+  mongodbUrl: string;
+  /** What the names of the benchmark's topics start with. */
+  prefix: string;
+  admin: Admin;
+  producer: Producer;
+  mongo: MongoClient;
+  /** Processor time of the store so far, in seconds; null where it cannot be told. */
+  storeSeconds: () => number | null;
+  /** Folder for logs and settings of what is started. */
+  dataDir: string;
+};
+
+/** Connects to the servers; the topics under the prefix are gone afterwards. */
+export async function withEnvironment<T>(
+  stack: Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'native'>,
+  dataDir: string,
+  work: (environment: BenchEnvironment) => Promise<T>,
+): Promise<T> {
+  const { kafkaBrokers, mongodbUrl } = stack;
+  process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
+  const kafka = new Kafka({ brokers: kafkaBrokers.split(','), logLevel: logLevel.NOTHING });
+  const admin = kafka.admin();
+  const producer = kafka.producer({ allowAutoTopicCreation: false });
+  const mongo = createMongo(mongodbUrl, 'bench');
+  const prefix = `${uniqueName()}.`;
+  await Promise.all([admin.connect(), producer.connect()]);
+  try {
+    const storeSeconds = storeProcessorTime(stack);
+    return await work({ kafkaBrokers, mongodbUrl, prefix, admin, producer, mongo, storeSeconds, dataDir });
+  } finally {
+    const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(prefix));
+    if (topics.length > 0) await admin.deleteTopics({ topics });
+    await Promise.all([admin.disconnect(), producer.disconnect(), mongo.close()]);
+  }
+}
+
+/** Databases and a consumer group that one run has for itself. */
+export type Scratch = { name: string; control: Db; database: Db };
+
+const uniqueName = (): string => `bench_${randomBytes(5).toString('hex')}`;
+
+/** Gives `work` an empty database and an unused group, and removes both afterwards. */
+export async function withScratch<T>(
+  { mongo, admin }: Pick<BenchEnvironment, 'mongo' | 'admin'>,
+  work: (scratch: Scratch) => Promise<T>,
+): Promise<T> {
+  const name = uniqueName();
+  const [control, database] = [controlDatabase(mongo, name), generationDatabase(mongo, name, 1)];
+  try {
+    return await work({ name, control, database });
+  } finally {
+    await control.dropDatabase();
+    await database.dropDatabase();
+    // A group whose members were killed is not empty yet; it expires by itself.
+    await admin.deleteGroups([name]).catch(() => undefined);
+  }
+}
+
+/** How many documents the database holds. */
+export async function documentsIn(database: Db): Promise<number> {
+  const counts = await Promise.all(
+    kinds.map((kind) => database.collection(resources[kind].collection).countDocuments()),
+  );
+  return counts.reduce((total, count) => total + count, 0);
+}
+
+/** How often the documents have been written since they are there: each write raises a document's revision by one. */
+export async function writesIn(database: Db): Promise<number> {
+  const sums = await Promise.all(
+    kinds.map(async (kind) => {
+      const group = { $group: { _id: null, writes: { $sum: '$revision' } } };
+      const [sum] = await database
+        .collection(resources[kind].collection)
+        .aggregate<{ writes: number }>([group])
+        .toArray();
+      return sum?.writes ?? 0;
+    }),
+  );
+  return sums.reduce((total, count) => total + count, 0);
+}

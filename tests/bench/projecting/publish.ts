@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Admin, Producer } from 'kafkajs';
+import { kinds, type Kind } from '../../../shared/documents/document.ts';
+import { createTopics } from '../../../services/cli/topics.ts';
+import { topicOf } from '../../../services/projector/events/topics.ts';
+import { recordOf, type Dataset } from './dataset.ts';
+
+export const partitionsPerTopic = 3;
+
+/** A dataset on topics of its own. */
+export type Published = {
+  dataset: Dataset;
+  prefix: string;
+  topics: string[];
+  /** Documents that there are to be: each entity was published once. */
+  entities: number;
+  /** Records of the log: more than the entities, should the producer have sent some twice. */
+  records: number;
+  bytes: number;
+  /** The log's end by `<topic>/<partition>`. */
+  ends: Map<string, number>;
+  /** The ids of the last record of each partition: once they are in the store, all others are. */
+  lastIds: { kind: Kind; id: string }[];
+};
+
+const recordsPerRequest = 500;
+
+/** Creates the topics under `prefix` and publishes the dataset, one topic after the other. */
+export async function publishDataset(
+  { admin, producer }: { admin: Admin; producer: Producer },
+  dataset: Dataset,
+  prefix: string,
+): Promise<Published> {
+  await createTopics(admin, prefix, partitionsPerTopic);
+  const topics = kinds.map((kind) => topicOf(kind, prefix));
+  await logEnds(admin, topics);
+  const lastIds = new Map<string, { kind: Kind; id: string }>();
+  let [entities, bytes] = [0, 0];
+  for (const kind of kinds) {
+    const topic = topicOf(kind, prefix);
+    for (let from = 0; from < dataset.counts[kind]; from += recordsPerRequest) {
+      const size = Math.min(recordsPerRequest, dataset.counts[kind] - from);
+      const messages = Array.from({ length: size }, (_, index) => {
+        const record = recordOf(dataset.event(kind, from + index));
+        return { ...record, partition: partitionOf(record.key) };
+      });
+      for (const { key, value, partition } of messages) {
+        lastIds.set(`${topic}/${partition}`, { kind, id: key });
+        bytes += Buffer.byteLength(value ?? '');
+      }
+      entities += size;
+      await producer.send({ topic, messages });
+    }
+  }
+  const ends = await logEnds(admin, topics);
+  const records = [...ends.values()].reduce((total, end) => total + end, 0);
+  return { dataset, prefix, topics, entities, records, bytes, ends, lastIds: [...lastIds.values()] };
+}
+
+/** The end of each partition. A new partition's leader is named before it knows that it is: that is waited for. */
+export async function logEnds(admin: Admin, topics: string[]): Promise<Map<string, number>> {
+  const ends = new Map<string, number>();
+  for (const topic of topics) {
+    for (const { partition, high } of await offsetsOf(admin, topic))
+      ends.set(`${topic}/${partition}`, Number(high));
+  }
+  return ends;
+}
+
+async function offsetsOf(admin: Admin, topic: string) {
+  for (;;) {
+    try {
+      return await admin.fetchTopicOffsets(topic);
+    } catch (error) {
+      if ((error as { type?: string }).type !== 'NOT_LEADER_FOR_PARTITION') throw error;
+      await sleep(100);
+    }
+  }
+}
+
+/** Named by the publisher rather than left to the client, so that the last record of each partition is known. */
+export const partitionOf = (key: string): number =>
+  [...key].reduce((hash, character) => (hash * 31 + character.charCodeAt(0)) % 65_521, 7) %
+  partitionsPerTopic;

@@ -1,0 +1,73 @@
+import { resources } from '../../shared/documents/resources.ts';
+import { createRig, type Rig } from '../support/projectors.ts';
+import { startService, type Service } from '../support/service.ts';
+
+/** Nothing listens on it. */
+const closedPort = 1;
+
+describe('a projector that starts', () => {
+  let rig: Rig;
+  let projector: Service | null = null;
+  beforeAll(async () => {
+    rig = await createRig(1);
+  }, 60_000);
+  afterEach(async () => {
+    await projector?.stop();
+    projector = null;
+  }, 60_000);
+  afterAll(() => rig.close(), 60_000);
+
+  const start = (changed: Record<string, string>) => {
+    projector = startService('projector', { ...rig.environment, LOG_LEVEL: 'info', ...changed });
+    return projector;
+  };
+  /** What its last words say; that they are those of a refusal goes with it. */
+  const refusal = ({ log }: Service) => {
+    const { type, message } = log.find(({ level }) => level === 'fatal')?.error as Record<string, string>;
+    return type === 'StartRefused' ? message : type;
+  };
+
+  test('ends where an index of the store conflicts with its own, and says which one and what to do', async () => {
+    // given an index of the name of a declared one, over another field
+    const { name } = resources.ticket.indexes[0] ?? {};
+    if (!name) throw new Error('tickets declare no index');
+    await rig.database.collection('tickets').createIndex({ other: 1 }, { name });
+    const service = start({});
+    expect(await service.exited).toBe(1);
+    expect(refusal(service)).toMatch(
+      new RegExp(
+        `indexes of ${rig.name}_g1\\.tickets \\(.*${name}.*: .*rebuild the read model into an empty database`,
+      ),
+    );
+    // and starts once that is done
+    await rig.database.collection('tickets').dropIndex(name);
+    await start({}).logged('projecting');
+  }, 60_000);
+
+  test('ends where the store refuses its password', async () => {
+    const service = start({ MONGODB_URL: rig.config.MONGODB_URL.replace('//', '//reader:wrong@') });
+    expect(await service.exited).toBe(1);
+    expect(refusal(service)).toMatch(/Authentication failed.*MONGODB_URL/);
+  }, 60_000);
+
+  test('ends where the brokers do not speak its SASL mechanism', async () => {
+    const sasl = { KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'reader', KAFKA_SASL_PASSWORD: 'no' };
+    const service = start(sasl);
+    expect(await service.exited).toBe(1);
+    expect(refusal(service)).toMatch(/SASL state.*KAFKA_SASL_MECHANISM/);
+  }, 60_000);
+
+  test.each([
+    ['the store is away', { MONGODB_URL: `mongodb://127.0.0.1:${closedPort}/` }],
+    ['the brokers are away', { KAFKA_BROKERS: `127.0.0.1:${closedPort}` }],
+    ['topics are missing; create them with: npm run cli -- topics create', { TOPIC_PREFIX: 'absent.' }],
+  ])(
+    'waits where %s',
+    async (waitingFor, changed) => {
+      const service = start(changed);
+      expect(await service.logged(`waiting: ${waitingFor}`)).toHaveProperty('reason');
+      expect(service.child.exitCode).toBeNull();
+    },
+    90_000,
+  );
+});

@@ -1,0 +1,69 @@
+import { collectionOf } from '../../shared/runtime/mongo.ts';
+import type { StoredDocument } from '../../services/projector/materialize/store.ts';
+import { day, eventsOf, openReadModel, type ReadModel } from './given.ts';
+
+const { channel, conversation, message } = eventsOf('a');
+const freed = (messages: number) => ({ conversations: 0, messages });
+
+/** A compacted log may hold messages long after the last record of their conversation is gone. */
+describe('a message whose conversation is missing', () => {
+  let model: ReadModel;
+
+  beforeEach(async () => {
+    model = await openReadModel();
+  }, 60_000);
+  afterEach(() => model.close(), 60_000);
+
+  const stored = () => collectionOf<StoredDocument>(model.database, 'message').findOne({ _id: 'msg_a_000' });
+
+  test('is freed once it has waited for 30 days, and not before', async () => {
+    await model.apply([message(0)], day(100));
+    expect(await model.sweepAsOf(day(130, -1))).toEqual(freed(0));
+    expect(await stored()).toMatchObject({ own: { id: 'msg_a_000' }, orphanedAt: day(100) });
+    expect(await model.sweepAsOf(day(130))).toEqual(freed(1));
+    expect(await stored()).toEqual({
+      ...{ _id: 'msg_a_000', orgId: 'org_1', version: 1, revision: 2, expiresAt: day(160) },
+      at: { partition: 0, offset: 1, timestampMs: 1 },
+    });
+  }, 60_000);
+
+  test('is kept where the conversation has come, and is then freed with that', async () => {
+    await model.apply([message(0)], day(100));
+    await model.apply([channel(0), conversation(0)], day(110));
+    expect(await model.sweepAsOf(day(130))).toEqual(freed(0));
+    const { messages } = await model.answersAt('a', day(130));
+    expect(messages).toMatchObject([{ id: 'msg_a_000' }]);
+    expect(await stored()).not.toHaveProperty('orphanedAt');
+    await model.apply([channel(30, 2)], day(130));
+    expect(await model.sweepAsOf(day(130))).toEqual({ conversations: 1, messages: 1 });
+  }, 60_000);
+
+  test('is freed where the conversation belongs to another organization, as if there were none', async () => {
+    await model.apply([channel(0), { ...conversation(0), orgId: 'org_2' }, message(0)], day(100));
+    expect(await model.sweepAsOf(day(130))).toEqual(freed(1));
+    expect(await model.sweepAsOf(day(131))).toEqual(freed(0));
+  }, 60_000);
+
+  test('is freed where the conversation was, and what is younger waits as long', async () => {
+    // given a conversation that was freed before a message of its came
+    await model.apply([channel(), conversation(0)], day(10));
+    expect(await model.sweepAsOf(day(40))).toEqual({ conversations: 1, messages: 0 });
+    await model.apply([message(0)], day(50));
+    expect(await model.sweepAsOf(day(80, -1))).toEqual(freed(0));
+    expect(await model.sweepAsOf(day(80))).toEqual(freed(1));
+  }, 60_000);
+
+  test('is freed however many there are, some with a conversation among them', async () => {
+    const many = Array.from({ length: 1_100 }, (_, index) => {
+      const id = `msg_a_${String(index).padStart(4, '0')}`;
+      const conversationId = index % 3 === 0 ? 'conv_a' : `conv_${index}`;
+      return { ...message(0), id, data: { ...message(0).data, id, conversationId } };
+    });
+    await model.applyAtOnce(many, day(100));
+    await model.apply([channel(0), conversation(0)], day(100));
+    expect(await model.sweepAsOf(day(130))).toEqual(freed(733));
+    const living = { own: { $exists: true } };
+    expect(await collectionOf(model.database, 'message').countDocuments(living)).toBe(367);
+    expect(await model.sweepAsOf(day(130))).toEqual(freed(0));
+  }, 60_000);
+});

@@ -1,0 +1,68 @@
+import type { Store, StoredDocument, Write } from '../../services/projector/materialize/store.ts';
+import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { emptyData, memoryStore } from '../simulation/memory-store.ts';
+import { openEngineStore } from './engine-store.ts';
+
+type Opened = {
+  store: Store;
+  /** A stored conversation as it is. */
+  find: (id: string) => Promise<StoredDocument | null>;
+  close: () => Promise<void>;
+};
+
+/** The real store, and the one that the simulation runs on: one suite holds them to each other. */
+export const bothStores: { name: string; isReal: boolean; open: () => Promise<Opened> }[] = [
+  {
+    ...{ name: 'the real store', isReal: true },
+    open: async () => {
+      const { store, database, close } = await openEngineStore();
+      const conversations = collectionOf<StoredDocument>(database, 'conversation');
+      return { store, close, find: (id) => conversations.findOne({ _id: id }) };
+    },
+  },
+  {
+    ...{ name: "the simulation's store", isReal: false },
+    open: async () => {
+      const data = emptyData();
+      const find = async (id: string) => data.get('conversation')?.get(id) ?? null;
+      return { store: memoryStore(data), find, close: async () => undefined };
+    },
+  },
+];
+
+export const position = (offset: number) => ({ partition: 0, offset, timestampMs: offset });
+
+export const keyOf = (second: number, id: string) => new Date(second * 1_000).toISOString() + id;
+
+/** A stored conversation of `org_1`, created at a second. */
+export const conversation = (
+  id: string,
+  ticketId: string,
+  second = 0,
+  changes: Partial<StoredDocument> = {},
+): StoredDocument => ({
+  ...{ _id: id, orgId: 'org_1', version: 1, revision: 1, at: position(1) },
+  own: { id, ticketId, role: 'side', status: 'resolved', channelId: 'chan_1', title: 'Broken' },
+  joined: { channel: null },
+  refs: ['channel:chan_1'],
+  byCreated: keyOf(second, id),
+  ...changes,
+});
+
+/** What stays of a document that was deleted. */
+export const deletedOne = ({ _id, orgId, version, revision, at }: StoredDocument): StoredDocument => ({
+  ...{ _id, orgId, version, revision, at, deletedAt: new Date(0) },
+});
+
+export const insert = (document: StoredDocument): Write => ({ op: 'put', document, guard: null });
+
+/** Everything that several reads give, each of as much as bounded memory holds. */
+export async function readAll(store: Store, kind: 'conversation' | 'message', ids: string[]) {
+  const documents = [];
+  for (let open = ids; open.length > 0;) {
+    const read = await store.readCurrent(kind, open);
+    documents.push(...read.documents);
+    open = read.rest;
+  }
+  return documents;
+}

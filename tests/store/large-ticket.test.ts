@@ -1,0 +1,100 @@
+import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
+import type { StoredDocument } from '../../services/projector/materialize/store.ts';
+import { embeddedConversationsMax, type TicketJoined } from '../../shared/documents/ticket.ts';
+import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { changeOf, deletionOf, engineDeps } from '../support/engine.ts';
+import { created } from '../support/entities.ts';
+import type { Event } from '../support/events.ts';
+import { openEngineStore, type EngineStore } from './engine-store.ts';
+
+const children = 20_000;
+/** What one event may have read of the conversations, as often as it refreshes the ticket: two pages. */
+const readMax = 4_500;
+
+const idOf = (index: number) => `conv_${String(index).padStart(5, '0')}`;
+const createdAt = (index: number) => new Date(index * 1_000).toISOString();
+const keyOf = (index: number) => createdAt(index) + idOf(index);
+const event = (index: number, version: number, changes: Record<string, unknown> = {}): Event =>
+  created('conversation', idOf(index), { createdAt: createdAt(index), ...changes }, version);
+
+describe(`a ticket with ${children} conversations`, () => {
+  let opened: EngineStore;
+
+  beforeAll(async () => {
+    opened = await openEngineStore();
+    await apply(created('channel', 'chan_1'));
+    const documents = Array.from({ length: children }, (_, index): StoredDocument => {
+      const { own, orgId, version, position } = changeOf(event(index, 1)) as never as StoredDocument & {
+        position: NonNullable<StoredDocument['at']>;
+      };
+      const joined = { channel: null };
+      const refs = ['channel:chan_1'];
+      return {
+        _id: idOf(index),
+        orgId,
+        version,
+        revision: 1,
+        at: position,
+        own,
+        joined,
+        refs,
+        byCreated: keyOf(index),
+      };
+    });
+    const conversations = collectionOf<StoredDocument>(opened.database, 'conversation');
+    for (let start = 0; start < children; start += 5_000)
+      await conversations.insertMany(documents.slice(start, start + 5_000));
+    await apply(created('ticket', 'ti_1'));
+  }, 240_000);
+  afterAll(() => opened.close(), 120_000);
+
+  const apply = (one: Event) =>
+    applyChanges(engineDeps(opened.store, { isApplied: () => true }), one.kind, [changeOf(one)]);
+  const shown = async () => {
+    const found = await collectionOf<StoredDocument>(opened.database, 'ticket').findOne({ _id: 'ti_1' });
+    const { conversations, moreAfter } = found?.joined as TicketJoined;
+    const embeds = (found?.refs ?? []).filter((ref) => ref.startsWith('conversations:')).length;
+    return { ids: conversations.map(({ id }) => id), moreAfter, embeds };
+  };
+  const ids = (from: number) =>
+    Array.from({ length: embeddedConversationsMax }, (_, index) => idOf(from + index));
+
+  it('embeds the first of them, and says behind which there may be more', async () => {
+    expect(await shown()).toEqual({
+      ids: ids(0),
+      moreAfter: keyOf(embeddedConversationsMax - 1),
+      embeds: embeddedConversationsMax,
+    });
+  });
+
+  it.each([
+    ['one that it embeds', event(7, 2, { status: 'resolved' })],
+    ['one behind those', event(children - 1, 2, { status: 'resolved' })],
+    ['the ticket itself', created('ticket', 'ti_1', { title: 'Still broken' }, 2)],
+  ])(
+    'has a bounded number of them read for an event of %s',
+    async (_, one) => {
+      const asked = opened.watch();
+      await apply(one);
+      expect(asked.given('conversation')).toBeLessThan(readMax);
+      expect((await shown()).ids).toEqual(ids(0));
+    },
+    60_000,
+  );
+
+  it('embeds the next one where one of the first goes, and one that comes before them', async () => {
+    await apply(deletionOf(event(3, 1), 2));
+    const without = [...ids(0), idOf(embeddedConversationsMax)].filter((id) => id !== idOf(3));
+    expect(await shown()).toMatchObject({ ids: without, moreAfter: keyOf(embeddedConversationsMax) });
+    // when one from behind was created first after all
+    const last = children - 2;
+    await apply(event(last, 2, { createdAt: '1960-01-01T00:00:00.000Z' }));
+    expect(await shown()).toMatchObject({
+      ids: [idOf(last), ...without.slice(0, -1)],
+      moreAfter: keyOf(embeddedConversationsMax - 1),
+    });
+    // and is moved away
+    await apply(event(last, 3, { ticketId: 'ti_2' }));
+    expect((await shown()).ids).toEqual(without);
+  }, 60_000);
+});

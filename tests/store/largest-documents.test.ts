@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import { BSON, MongoClient, type Db } from 'mongodb';
+import type { Document, Kind } from '../../shared/documents/document.ts';
+import { ensureIndexes } from '../../shared/runtime/indexes.ts';
+import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { largestConversation, largestMessage, largestTicket } from '../support/largest-documents.ts';
+
+/**
+ * In bytes: a ticket 11,474,158, of which 7.7 MB are the ids and names of 2,000 tags and topics, 1.6 MB their ids in
+ * its state and 1.6 MB those in its references; a conversation 11,027,251; a message 8,408,865, of which 8 MB are its
+ * state.
+ */
+const documentBytesMax = 16 * 1024 * 1024;
+/** For what the engine notes on a document for itself: hashes and a place. */
+const notesBytes = 64 * 1024;
+
+type Stored = Document<unknown, unknown>;
+
+const largest: [Kind, Stored][] = [
+  ['ticket', largestTicket()],
+  ['conversation', largestConversation()],
+  ['message', largestMessage()],
+];
+
+describe('the largest documents that the bounds of lists and texts allow', () => {
+  let mongo: MongoClient;
+  let database: Db;
+
+  beforeAll(async () => {
+    mongo = new MongoClient(process.env.MONGODB_URL ?? '');
+    database = mongo.db(`t${randomBytes(5).toString('hex')}_g1`);
+    await ensureIndexes(database);
+  }, 60_000);
+
+  afterAll(async () => {
+    await database.dropDatabase();
+    await mongo.close();
+  }, 60_000);
+
+  test.each(largest)('a %s stays below what a document of the store may take', (_, document) => {
+    const bytes = BSON.calculateObjectSize(document);
+    expect(bytes).toBeGreaterThan(documentBytesMax / 2);
+    expect(bytes + notesBytes).toBeLessThan(documentBytesMax);
+  });
+
+  test.each(largest)(
+    'a %s is taken by the store, its indexes included, and again when it is replaced',
+    async (kind, document) => {
+      const collection = collectionOf<Stored>(database, kind);
+      await collection.insertOne(document);
+      const { _id, revision, ...rest } = document;
+      const filter = { _id, revision };
+      const replacement = { ...rest, revision: 1 };
+      const { modifiedCount } = await collection.bulkWrite([
+        { replaceOne: { filter, replacement, upsert: true } },
+      ]);
+      expect(modifiedCount).toBe(1);
+      // then the index of references finds it by the last of them
+      const last = document.refs.at(-1) ?? '';
+      const found = await collection
+        .find({ refs: { $in: [last] }, orgId: document.orgId }, { projection: { _id: 1 } })
+        .toArray();
+      expect(found).toEqual([{ _id }]);
+    },
+    60_000,
+  );
+});

@@ -1,0 +1,152 @@
+import { applyParsed } from '../../services/projector/apply.ts';
+import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
+import type { Change } from '../../services/projector/events/change.ts';
+import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
+import type { Kind } from '../../shared/documents/document.ts';
+import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { changeOf, engineDeps, recordOf } from '../support/engine.ts';
+import { created } from '../support/entities.ts';
+import type { Event } from '../support/events.ts';
+import { openEngineStore, type EngineStore } from './engine-store.ts';
+
+const tagId = (prefix: string, index: number) => `tag_${prefix}_${index}`;
+const tagIds = (prefix: string, count: number) =>
+  Array.from({ length: count }, (_, index) => tagId(prefix, index));
+
+/** No parser would take them: they stand for whatever else the store may refuse. */
+describe('a document that the store refuses for what it is', () => {
+  let opened: EngineStore;
+  let offset = 0;
+
+  beforeAll(async () => {
+    opened = await openEngineStore();
+  }, 120_000);
+  afterAll(() => opened.close(), 60_000);
+
+  const tag = (id: string, nameLength: number): StoredDocument => ({
+    ...{ _id: id, orgId: 'org_1', version: 1, revision: 1, joined: {}, refs: [] },
+    at: { partition: 0, offset: 0, timestampMs: 0 },
+    own: { id, name: 'x'.repeat(nameLength) },
+  });
+  const given = async (tags: StoredDocument[]) => {
+    for (const document of tags) await opened.store.write('tag', [{ op: 'put', document, guard: null }]);
+  };
+  const ticket = (id: string, ids: string[], version = 1) => created('ticket', id, { tagIds: ids }, version);
+  /** Applies events of one kind in one run; gives what was set aside, and what could not be refreshed. */
+  const apply = async (events: Event[]) => {
+    const notRefreshed: string[] = [];
+    const deps = engineDeps(opened.store, {
+      now: () => new Date(7),
+      onNotRefreshed: (kind, id, reason) => notRefreshed.push(`${kind} ${id}: ${reason.length > 0}`),
+    });
+    const records = events.map((event) => recordOf(event, (offset += 1)));
+    const { rejected } = await applyParsed(deps, events[0]?.kind ?? 'tag', records, deps);
+    const setAside = rejected.map(({ record, rejection }) => [
+      events[records.indexOf(record)]?.id,
+      events[records.indexOf(record)]?.version,
+      rejection.reason,
+    ]);
+    return { setAside, notRefreshed };
+  };
+  /** Renames a tag to what no parser lets pass. */
+  const rename = async (id: string, nameLength: number, version: number) => {
+    const notRefreshed: string[] = [];
+    const deps = engineDeps(opened.store, {
+      now: () => new Date(7),
+      onNotRefreshed: (kind: Kind, of: string) => notRefreshed.push(`${kind} ${of}`),
+    });
+    const change = changeOf(created('tag', id, {}, version), (offset += 1));
+    const own = { id, name: 'y'.repeat(nameLength) };
+    await applyChanges(deps, 'tag', [{ ...change, own } as Change]);
+    return notRefreshed;
+  };
+  const stored = (id: string) => collectionOf<StoredDocument>(opened.database, 'ticket').findOne({ _id: id });
+  const nameLengths = async (id: string) =>
+    ((await stored(id))?.joined as { tags: { name: string }[] }).tags.map(({ name }) => name.length);
+
+  it('is set aside with its own record, and its neighbours in the run are written', async () => {
+    // given tags that are too large together for one document
+    await given(tagIds('a', 22).map((id) => tag(id, 900_000)));
+    const few = tagIds('a', 2);
+    // when one ticket of several names them all
+    const { setAside, notRefreshed } = await apply([
+      ticket('ti_a1', few),
+      ticket('ti_a2', tagIds('a', 22)),
+      ticket('ti_a3', []),
+      ticket('ti_a4', few),
+    ]);
+    // then that alone is set aside
+    expect({ setAside, notRefreshed }).toEqual({
+      setAside: [['ti_a2', 1, 'refused_by_store']],
+      notRefreshed: [],
+    });
+    expect(await stored('ti_a2')).toBeNull();
+    for (const id of ['ti_a1', 'ti_a4']) expect(await nameLengths(id)).toEqual([900_000, 900_000]);
+    expect(await nameLengths('ti_a3')).toEqual([]);
+  }, 120_000);
+
+  it('leaves the version before it, whether that came in the same run or not', async () => {
+    await given(tagIds('b', 22).map((id) => tag(id, 900_000)));
+    await apply([ticket('ti_b1', [])]);
+    const { setAside } = await apply([
+      ticket('ti_b1', tagIds('b', 22), 2),
+      ticket('ti_b2', []),
+      ticket('ti_b2', tagIds('b', 22), 2),
+    ]);
+    expect(setAside.toSorted()).toEqual([
+      ['ti_b1', 2, 'refused_by_store'],
+      ['ti_b2', 2, 'refused_by_store'],
+    ]);
+    for (const id of ['ti_b1', 'ti_b2'])
+      expect(await stored(id)).toMatchObject({ version: 1, own: { tagIds: [] } });
+    // and a later version that fits takes its place
+    expect((await apply([ticket('ti_b1', tagIds('b', 1), 3)])).setAside).toEqual([]);
+    expect(await nameLengths('ti_b1')).toEqual([900_000]);
+  }, 120_000);
+
+  it('in a refresh keeps what it showed before, marked, until one fits, and holds up no other', async () => {
+    // given one ticket with tags that just fit, among others with one of them
+    await given(tagIds('c', 22).map((id, index) => tag(id, index === 0 ? 10 : 700_000)));
+    const others = Array.from({ length: 40 }, (_, index) => `ti_c_${String(index).padStart(2, '0')}`);
+    await apply([
+      ...others.map((id) => ticket(id, tagIds('c', 1))),
+      ticket('ti_c_15_large', tagIds('c', 22)),
+    ]);
+    const before = await stored('ti_c_15_large');
+    // when that one's name grows beyond what the ticket can show
+    expect(await rename(tagId('c', 0), 2_500_000, 2)).toEqual(['ticket ti_c_15_large']);
+    // then the ticket is as it was, with a mark, and all others show it
+    expect(await stored('ti_c_15_large')).toEqual({ ...before, notRefreshedAt: new Date(7) });
+    for (const id of others) expect(await nameLengths(id)).toEqual([2_500_000]);
+    // and the mark goes when the name fits again
+    expect(await rename(tagId('c', 0), 20, 3)).toEqual([]);
+    expect((await nameLengths('ti_c_15_large'))[0]).toBe(20);
+    expect(await stored('ti_c_15_large')).not.toHaveProperty('notRefreshedAt');
+    for (const id of others) expect(await nameLengths(id)).toEqual([20]);
+  }, 120_000);
+
+  it('by the rules is set aside once, however often its entity is tried', async () => {
+    // given a run with a record of another organization, whose worker loses its first write to another worker
+    const contact = (name: string, version: number) => created('contact', 'con_d', { name }, version);
+    await apply([contact('Ada', 1)]);
+    let isFirst = true;
+    const store: Store = {
+      ...opened.store,
+      write: async (kind, writes) => {
+        if (isFirst) {
+          isFirst = false;
+          await apply([contact('Grace', 2)]);
+        }
+        return opened.store.write(kind, writes);
+      },
+    };
+    const foreign = { ...contact('Eve', 4), orgId: 'org_2' };
+    const changes = [contact('Countess', 3), foreign].map((event) => changeOf(event));
+    const rejections = await applyChanges(engineDeps(store), 'contact', changes);
+    expect(rejections.map(({ change, rejection }) => [changes.indexOf(change), rejection.reason])).toEqual([
+      [1, 'wrong_organization'],
+    ]);
+    const { documents } = await opened.store.readCurrent('contact', ['con_d']);
+    expect(documents).toMatchObject([{ version: 3, own: { name: 'Countess' } }]);
+  }, 60_000);
+});
