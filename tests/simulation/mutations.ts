@@ -19,7 +19,7 @@ export const mutations: Mutation[] = [
   {
     name: 'references are not rechecked after the write',
     file: reconcile,
-    edits: [['...conflicted, ...stale]', '...conflicted]']],
+    edits: [['...conflicted, ...builtOnOld]', '...conflicted]']],
   },
   {
     name: 'references are rechecked before the write',
@@ -30,7 +30,7 @@ export const mutations: Mutation[] = [
         `const early = await recheck(deps, kind, targets, references);
   const { conflicted, refused } = await store.write(kind, writes);`,
       ],
-      ['...conflicted, ...stale]', '...conflicted, ...(isFirst ? early : [])]'],
+      ['...conflicted, ...builtOnOld]', '...conflicted, ...(isFirst ? early : [])]'],
     ],
   },
   {
@@ -62,7 +62,7 @@ export const mutations: Mutation[] = [
   {
     name: 'a conflicted write is not tried again',
     file: reconcile,
-    edits: [['ids: [...rest, ...conflicted, ...stale]', 'ids: [...rest, ...stale]']],
+    edits: [['ids: [...rest, ...conflicted, ...builtOnOld]', 'ids: [...rest, ...builtOnOld]']],
   },
   {
     name: 'a deleted entity leaves no tombstone',
@@ -77,12 +77,13 @@ export const mutations: Mutation[] = [
   {
     name: 'an equal version is not checked again',
     file: reconcile,
-    edits: [
-      [
-        'if (!entity || (!changed && current && isSettled(deps, kind, current))) return [];',
-        'if (!entity || (!changed && current)) return [];',
-      ],
-    ],
+    edits: [['current !== undefined && isSettled(deps, kind, current);', 'current !== undefined;']],
+  },
+  {
+    name: 'what was built on old references is left so once another worker has applied it',
+    schedules: 8_000,
+    file: reconcile,
+    edits: [['!stale.has(id) && ', '']],
   },
   {
     name: 'a state counts as shown to its dependents once it is stored',
@@ -170,7 +171,7 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'how far a fan-out has come outlives the state that it was of',
-    schedules: 8_000,
+    schedules: 20_000,
     file: reconcile,
     edits: [
       ["resumeAt: op === 'join' ? current?.fanOutCursor : undefined,", 'resumeAt: current?.fanOutCursor,'],

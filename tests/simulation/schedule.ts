@@ -15,13 +15,20 @@ export class NoReply extends Error {
 }
 
 /** One worker on one partition, from its start to its end or crash. `ending` tells it that it lost the partition. */
-export type Lane = { name: string; isDead: boolean; ending: AbortController; cache: ReferenceCache };
+export type Lane = {
+  name: string;
+  isDead: boolean;
+  ending: AbortController;
+  cache: ReferenceCache;
+  /** How far the lane knows a partition to be applied. */
+  positions: (partition: string) => number;
+};
 
 /** So small a memory of entities that some are forgotten. */
 const cacheBytes = 2_000;
 
-export const createLane = (name: string): Lane => ({
-  ...{ name, isDead: false },
+export const createLane = (name: string, positions: Lane['positions']): Lane => ({
+  ...{ name, isDead: false, positions },
   ending: new AbortController(),
   cache: createReferenceCache(cacheBytes),
 });

@@ -47,7 +47,10 @@ export async function simulate(history: Event[], seed: number): Promise<Failure 
   const lanes = new Map<Lane, Partition>();
   const assign = (to: Partition) => {
     to.epoch += 1;
-    const lane = createLane(`${to.name}#${to.epoch}`);
+    const lane = createLane(
+      `${to.name}#${to.epoch}`,
+      positionsOf(world, () => schedule.random.chance(0.3)),
+    );
     lanes.set(lane, to);
     void work(world, lane, to);
   };
@@ -80,6 +83,15 @@ function disturb(
   assign(partition);
 }
 
+/** What a process knows of how far partitions are applied: it looks now and then, and never forgets. */
+function positionsOf({ partitions }: World, looks: () => boolean): (name: string) => number {
+  const known = new Map<string, number>();
+  return (name) => {
+    if (looks()) for (const one of partitions.values()) known.set(one.name, one.applied);
+    return known.get(name) ?? 0;
+  };
+}
+
 /** Applies the partition's records from the committed place, and commits after each run of them. */
 function work(world: World, lane: Lane, partition: Partition): Promise<void> {
   const { schedule } = world;
@@ -90,7 +102,7 @@ function work(world: World, lane: Lane, partition: Partition): Promise<void> {
     now: () => new Date(0),
     tombstoneDays: 30,
     isApplied: (kind: Kind, { partition: number, offset }: Change['position']) =>
-      offset < (world.partitions.get(`${kind}/${number}`)?.applied ?? 0),
+      offset < lane.positions(`${kind}/${number}`),
     onNotRefreshed: () => undefined,
     onProgress: () => undefined,
     signal: lane.ending.signal,

@@ -45,7 +45,13 @@ export type Outcome = {
 };
 
 /** What a round works on besides its documents. */
-type Round = { changes: Map<string, Change[]> | null; outcome: Outcome; isFirst: boolean };
+type Round = {
+  changes: Map<string, Change[]> | null;
+  outcome: Outcome;
+  isFirst: boolean;
+  /** What this call has written from references that had changed: to be joined again, whatever others applied. */
+  stale: Set<string>;
+};
 
 /** References of the documents of one round; bounds its memory, each being a few kilobytes at most. */
 const referencesPerRoundMax = 10_000;
@@ -65,14 +71,16 @@ export async function reconcile(
   changes: Map<string, Change[]> | null,
 ): Promise<Outcome> {
   const outcome: Outcome = { entities: new Map(), rejections: [] };
+  const stale = new Set<string>();
   const expected = expectsNew.get(deps.store) ?? new Map<Kind, boolean>();
   expectsNew.set(deps.store, expected);
   const isOptimistic = changes !== null && expected.get(kind) === true;
   let open = ids;
   for (let round = 0; open.length > 0; round += 1) {
     const read = round === 0 && isOptimistic ? nothingStored : await deps.store.readCurrent(kind, open);
-    const drafts = draft(deps, kind, open, read, changes, outcome);
-    const again = await settleRound(deps, kind, drafts, { changes, outcome, isFirst: round === 0 });
+    const state: Round = { changes, outcome, isFirst: round === 0, stale };
+    const drafts = draft(deps, kind, open, read, state);
+    const again = await settleRound(deps, kind, drafts, state);
     if (round === 0 && changes !== null) {
       const known = isOptimistic ? again.conflicted : read.documents.length;
       expected.set(kind, known * 10 < open.length);
@@ -90,8 +98,7 @@ function draft(
   kind: Kind,
   ids: string[],
   { documents, rest }: { documents: Current[]; rest: string[] },
-  changes: Map<string, Change[]> | null,
-  outcome: Outcome,
+  { changes, outcome, stale }: Round,
 ): Draft[] {
   const { deletionIsFinal } = projections[kind];
   const rules: EvolveRules = { deletionIsFinal, now: deps.now(), tombstoneDays: deps.tombstoneDays };
@@ -113,7 +120,8 @@ function draft(
       changed ||= next.changed;
       if (next.rejected) outcome.rejections.push({ change, rejection: next.rejected });
     }
-    if (!entity || (!changed && current && isSettled(deps, kind, current))) return [];
+    const isDone = !changed && !stale.has(id) && current !== undefined && isSettled(deps, kind, current);
+    if (!entity || isDone) return [];
     return [{ id, current, entity, isNewState: entity.own !== undefined && entity.own !== current?.own }];
   });
 }
@@ -155,7 +163,7 @@ async function settlePortion(
   deps: ReconcileDeps,
   kind: Kind,
   drafts: Drafted[],
-  { changes, outcome, isFirst }: Round,
+  { changes, outcome, isFirst, stale }: Round,
 ): Promise<{ ids: string[]; conflicted: number }> {
   const { store, cache } = deps;
   const targets = drafts.flatMap(({ target }) => target ?? []);
@@ -183,8 +191,9 @@ async function settlePortion(
   const toRecheck = written.flatMap(({ item: { target, current }, write: { document } }) =>
     target && document.refs && (isCached || !isSame(current?.refs, document.refs)) ? [target] : [],
   );
-  const stale = await recheck(deps, kind, toRecheck, references);
-  return { ids: [...rest, ...conflicted, ...stale], conflicted: conflicted.size };
+  const builtOnOld = await recheck(deps, kind, toRecheck, references);
+  for (const id of builtOnOld) stale.add(id);
+  return { ids: [...rest, ...conflicted, ...builtOnOld], conflicted: conflicted.size };
 }
 
 const isSame = (before: string[] | undefined, after: string[]): boolean =>
