@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Kafka, logLevel, type Admin, type Producer } from 'kafkajs';
+import { Kafka, KafkaJSProtocolError, logLevel, type Admin, type Producer } from 'kafkajs';
 import { MongoClient } from 'mongodb';
 import { pino, type Logger } from 'pino';
 import { kinds } from '../../shared/documents/document.ts';
@@ -120,15 +120,7 @@ export async function applied(
   { admin, control, topics }: Rig,
   fatal: () => Error[] = () => [],
 ): Promise<void> {
-  const ends = await Promise.all(
-    topics.map(async (topic) =>
-      (await admin.fetchTopicOffsets(topic)).map(({ partition, high }) => ({
-        topic,
-        partition,
-        end: Number(high),
-      })),
-    ),
-  );
+  const ends = await Promise.all(topics.map((topic) => endsOf(admin, topic)));
   for (;;) {
     const [error] = fatal();
     if (error) throw error;
@@ -141,5 +133,18 @@ export async function applied(
       .filter(({ topic, partition, end }) => (positions.get(`${topic}/${partition}`) ?? 0) < end);
     if (open.length === 0) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** The ends of a topic's log. A broker that has come back leads its partitions one after another: waits for all. */
+async function endsOf(admin: Admin, topic: string) {
+  for (;;) {
+    try {
+      const offsets = await admin.fetchTopicOffsets(topic);
+      return offsets.map(({ partition, high }) => ({ topic, partition, end: Number(high) }));
+    } catch (error) {
+      if (!(error instanceof KafkaJSProtocolError && error.retriable)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
   }
 }
