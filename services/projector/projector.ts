@@ -74,7 +74,10 @@ export async function startProjector(deps: ProjectorDeps) {
       const parsed = kind && parse(kind, record);
       return parsed && 'change' in parsed ? parsed.change.time.getTime() : null;
     },
-    onApplied: ({ topic }, applied) => count(deps, topic, applied, flusher?.watermarkMs() ?? 0),
+    onApplied: ({ topic }, applied) => {
+      count(deps, topic, applied, flusher?.watermarkMs() ?? 0);
+      flusher?.onApplied(applied.events + applied.rejected);
+    },
   });
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
   const sweeper = startSweeper({ ...applyDeps, ...deps, database });

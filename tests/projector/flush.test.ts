@@ -23,6 +23,7 @@ describe('a turn of recording and committing', () => {
   let nowMs: number;
   let ends: Map<string, number>;
   let partitions: Snapshot[];
+  let isCaughtUp: boolean;
   /** What happens while the log's ends are read, behind what is looked at, and where it is committed. */
   let whileEndsAreRead: () => void;
   let onSnapshot: () => void;
@@ -34,6 +35,7 @@ describe('a turn of recording and committing', () => {
     nowMs = 50_000;
     ends = new Map([['t/0', 0]]);
     partitions = [];
+    isCaughtUp = true;
     whileEndsAreRead = () => undefined;
     onSnapshot = () => undefined;
     onCommit = async () => undefined;
@@ -54,6 +56,7 @@ describe('a turn of recording and committing', () => {
         onSnapshot();
         return taken;
       },
+      isCaughtUp: () => isCaughtUp,
       unplaced: () => [],
       watchGaps: () => undefined,
       commit: (snapshot) => onCommit(snapshot),
@@ -125,6 +128,33 @@ describe('a turn of recording and committing', () => {
     await flusher.flush();
     expect((await watermark(control, generation))?.getTime()).toBe(20_000 - allowanceMs);
     expect(flusher.watermarkMs()).toBe(20_000 - allowanceMs);
+  });
+
+  test('comes at once where a backlog ends', async () => {
+    let commits = 0;
+    const committed = new Promise<void>((resolve) => {
+      onCommit = async () => {
+        commits += 1;
+        resolve();
+      };
+    });
+    // given so many records that they are a backlog, and more to come
+    isCaughtUp = false;
+    flusher.onApplied(2_000);
+    expect(commits).toBe(0);
+    // when the last of them is applied
+    isCaughtUp = true;
+    flusher.onApplied(1);
+    // then nobody waits for the next turn
+    await committed;
+  });
+
+  test('does not come for every few records', async () => {
+    let commits = 0;
+    onCommit = async () => void (commits += 1);
+    for (let record = 0; record < 500; record += 1) flusher.onApplied(1);
+    await flusher.flush();
+    expect(commits).toBe(1);
   });
 
   describe('where nothing comes', () => {

@@ -59,18 +59,9 @@ export async function createRig(partitions = 3, servers: Servers = process.env) 
   };
 }
 
-/** A new topic's leader is named before it knows that it is; until then it refuses to tell offsets. */
-export async function answers(admin: Admin, topic: string): Promise<void> {
-  for (;;) {
-    try {
-      await admin.fetchTopicOffsets(topic);
-      return;
-    } catch (error) {
-      if ((error as { type?: string }).type !== 'NOT_LEADER_FOR_PARTITION') throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-  }
-}
+/** Resolves when every partition of a topic has its leader. */
+export const answers = async (admin: Admin, topic: string): Promise<void> =>
+  void (await endsOf(admin, topic));
 
 export type Rig = Awaited<ReturnType<typeof createRig>>;
 export type { Admin, Producer };
@@ -136,7 +127,10 @@ export async function applied(
   }
 }
 
-/** The ends of a topic's log. A broker that has come back leads its partitions one after another: waits for all. */
+/**
+ * The ends of a topic's log. The leader of a new topic, or of a broker that has come back, is named before it knows
+ * that it is, and refuses to tell them until then: that is waited for.
+ */
 async function endsOf(admin: Admin, topic: string) {
   for (;;) {
     try {

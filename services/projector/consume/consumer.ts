@@ -30,6 +30,8 @@ export type ConsumeDeps = AssignmentDeps & {
 export type Consuming = {
   /** How far each partition of ours has been applied. */
   snapshot: () => Snapshot[];
+  /** Whether each partition of ours is applied up to its end as last seen. */
+  isCaughtUp: () => boolean;
   /** Partitions of ours whose place has not been found yet, as `<topic>/<partition>`. */
   unplaced: () => string[];
   /** Ends the process where the log is not what it was, as `createGapWatch` finds; to be called once a second. */
@@ -70,6 +72,7 @@ export async function consume(deps: ConsumeDeps): Promise<Consuming> {
   const findGap = createGapWatch();
   return {
     snapshot: () => snapshot(deps, assignment),
+    isCaughtUp: () => assignment.all().every(({ position, end }) => position !== null && position >= end),
     unplaced: () => assignment.all().flatMap((item) => (item.position === null ? [keyOf(item)] : [])),
     watchGaps: (log) => {
       const gap = findGap(assignment.all(), log);

@@ -27,13 +27,18 @@ export type FlushDeps = {
 export type Flusher = {
   /** Records progress and commits, once. */
   flush: () => Promise<void>;
+  /** Counts records that were applied. Where a backlog ends with them, its progress is recorded at once. */
+  onApplied: (records: number) => void;
   stop: () => Promise<void>;
   /** The watermark as of the last flush. */
   watermarkMs: () => number;
 };
 
+/** So many records since the last turn were a backlog: fewer are not worth a turn of their own. */
+const backlogMin = 1_000;
+
 /**
- * Once a second: reads the log's ends, makes new partitions known, records how far each partition of ours is
+ * Once a second, and at the end of a backlog: reads the log's ends, makes new partitions known, records how far each partition of ours is
  * applied and complete, then commits. In that order, so that no offset is committed ahead of its record.
  */
 export function startFlusher(deps: FlushDeps, consuming: Consuming, intervalMs = 1_000): Flusher {
@@ -41,9 +46,11 @@ export function startFlusher(deps: FlushDeps, consuming: Consuming, intervalMs =
   const readLog = createLogView(deps.log, deps.topics);
   const recorder = createRecorder(deps);
   let watermarkMs = 0;
+  let appliedSince = 0;
 
   const flush = async () => {
     const asOf = deps.now();
+    appliedSince = 0;
     const log = await readLog();
     const { ends } = log;
     consuming.watchGaps(log);
@@ -69,14 +76,18 @@ export function startFlusher(deps: FlushDeps, consuming: Consuming, intervalMs =
     deps.liveness.observe(deps.now().getTime(), seen);
   };
 
-  const { stop } = repeat(flush, {
+  const { hurry, stop } = repeat(flush, {
     intervalMs,
     onError: (error) => {
       if (isTransient(error)) deps.liveness.observeAway(deps.now().getTime());
       deps.logger.warn({ error }, 'progress could not be recorded; trying again');
     },
   });
-  return { flush, watermarkMs: () => watermarkMs, stop };
+  const onApplied = (records: number) => {
+    appliedSince += records;
+    if (appliedSince >= backlogMin && consuming.isCaughtUp()) hurry();
+  };
+  return { flush, onApplied, watermarkMs: () => watermarkMs, stop };
 }
 
 /** To find the place of a partition is work to be done. */

@@ -28,7 +28,7 @@ const lettersOverlapMs = 600_000;
  * that instant on, and is freed within minutes of it; while the projector catches up, not before the log is applied
  * up to it. Dead letters that outlived what they are about are erased, too.
  */
-export function startSweeper(deps: SweeperDeps, intervalMs = 300_000): Repeating {
+export function startSweeper(deps: SweeperDeps, intervalMs = 300_000): Pick<Repeating, 'stop'> {
   const stopping = new AbortController();
   const { signal } = stopping;
   const lease = `sweep of generation ${deps.generation}`;
