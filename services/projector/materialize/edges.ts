@@ -6,9 +6,14 @@ import { projections } from '../projections/projections.ts';
 /** An edge seen from the entity that it leads to. */
 export type Incoming = { from: Kind; name: string; edge: Edge };
 
+const outgoing = new Map(kinds.map((kind) => [kind, Object.entries(projections[kind].edges)]));
+
+/** The edges that the documents of a kind declare, each with its name. */
+export const edgesOf = (kind: Kind): [name: string, edge: Edge][] => outgoing.get(kind) ?? [];
+
 const incoming = new Map<Kind, Incoming[]>(kinds.map((kind) => [kind, []]));
-for (const { kind, edges } of Object.values(projections))
-  for (const [name, edge] of Object.entries(edges)) incoming.get(edge.to)?.push({ from: kind, name, edge });
+for (const kind of kinds)
+  for (const [name, edge] of edgesOf(kind)) incoming.get(edge.to)?.push({ from: kind, name, edge });
 
 /** The edges of all declarations that lead to a kind. */
 export const incomingEdges = (kind: Kind): Incoming[] => incoming.get(kind) ?? [];
@@ -31,10 +36,15 @@ const fieldsOf = (edge: Edge): readonly string[] => {
   }
 };
 
+const shown = new Map(
+  kinds.map((kind) => [
+    kind,
+    [...new Set(['id', ...incomingEdges(kind).flatMap(({ edge }) => fieldsOf(edge))])],
+  ]),
+);
+
 /** The fields of an entity's own state that documents show of it. `id` tells whether it has a state at all. */
-export const shownFields = (kind: Kind): string[] => [
-  ...new Set(['id', ...incomingEdges(kind).flatMap(({ edge }) => fieldsOf(edge))]),
-];
+export const shownFields = (kind: Kind): string[] => shown.get(kind) ?? [];
 
 const field = <T = unknown>(own: unknown, name: string): T | undefined =>
   (own as Record<string, T> | undefined)?.[name];

@@ -1,7 +1,7 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import type { Edge } from '../projections/define-projection.ts';
 import { projections } from '../projections/projections.ts';
-import { idIn, idsByEdge, refOf } from './edges.ts';
+import { edgesOf, idIn, idsByEdge, refOf } from './edges.ts';
 import type { Child, Referred, Store } from './store.ts';
 
 /** A living document to be joined, with the ids that its own state names over each edge. */
@@ -27,7 +27,7 @@ export type ReadReferred = (kind: Kind, ids: string[]) => Promise<Referred[]>;
 /** The ids that a whole own state names over the edges of its kind. */
 export function namedByState(kind: Kind, own: unknown): Target['named'] {
   const named: Target['named'] = new Map();
-  for (const [name, edge] of Object.entries(projections[kind].edges)) {
+  for (const [name, edge] of edgesOf(kind)) {
     if (edge.type === 'refer') named.set(name, edge.ids(own as never));
     if (edge.type === 'owner') named.set(name, [idIn(own, edge.parent)]);
   }
@@ -49,8 +49,7 @@ export async function readReferences(
 ): Promise<{ references: References; rest: Set<string> }> {
   const references: References = { byKind: new Map(), byParent: new Map() };
   const rest = new Set<string>();
-  const { edges } = projections[kind];
-  for (const [name, edge] of Object.entries(edges)) {
+  for (const [name, edge] of edgesOf(kind)) {
     if (edge.type !== 'children') continue;
     const read = await readChildren(store, edge, targets);
     references.byParent.set(name, read.children);
@@ -90,7 +89,7 @@ function idsOver(name: string, edge: Edge, target: Target, references: Reference
 function idsToRead(kind: Kind, targets: Target[], references: References): Map<Kind, Set<string>> {
   const wanted = new Map<Kind, Set<string>>();
   for (const target of targets)
-    for (const [name, edge] of Object.entries(projections[kind].edges)) {
+    for (const [name, edge] of edgesOf(kind)) {
       const ids = wanted.get(edge.to) ?? new Set();
       for (const id of idsOver(name, edge, target, references)) ids.add(id);
       if (ids.size > 0) wanted.set(edge.to, ids);
@@ -109,11 +108,15 @@ const shownBy = ({ fields }: { fields: readonly string[] }, own: unknown): objec
 export function join(kind: Kind, target: Target, references: References): Joined {
   const resolved: Record<string, unknown> = {};
   const result = { refs: [] as string[], ownerDeleted: false, ownerMissing: false };
-  for (const [name, edge] of Object.entries(projections[kind].edges)) {
+  for (const [name, edge] of edgesOf(kind)) {
     const entities = references.byKind.get(edge.to);
     const ids = idsOver(name, edge, target, references);
-    const mine = ids.flatMap((id) => entities?.get(id) ?? []).filter(({ orgId }) => orgId === target.orgId);
-    if (edge.type !== 'children') for (const id of ids) result.refs.push(refOf(name, id));
+    const mine: Referred[] = [];
+    for (const id of ids) {
+      result.refs.push(refOf(name, id));
+      const entity = entities?.get(id);
+      if (entity?.orgId === target.orgId) mine.push(entity);
+    }
     if (edge.type === 'owner') {
       result.ownerDeleted ||= mine.some(({ deletedAt }) => deletedAt !== undefined);
       result.ownerMissing ||= mine.every((owner) => owner.own === undefined);
@@ -142,12 +145,12 @@ export async function recheckReferences(
   targets: Target[],
   references: References,
 ): Promise<{ stale: string[]; changed: [Kind, string][] }> {
-  const { edges } = projections[kind];
+  const edges = edgesOf(kind);
   const wanted = idsToRead(kind, targets, references);
   const [revisions, children] = await Promise.all([
     Promise.all([...wanted].map(async ([to, ids]) => [to, await store.readRevisions(to, [...ids])] as const)),
     Promise.all(
-      Object.entries(edges).map(async ([name, edge]) =>
+      edges.map(async ([name, edge]) =>
         edge.type === 'children' ? ([[name, await readChildren(store, edge, targets)]] as const) : [],
       ),
     ),
@@ -163,7 +166,7 @@ export async function recheckReferences(
   if (changed.length === 0 && children.flat().length === 0) return { stale: [], changed };
   const stale = targets.filter(
     (target) =>
-      Object.entries(edges).some(([name, edge]) =>
+      edges.some(([name, edge]) =>
         idsOver(name, edge, target, references).some((id) => isChanged.get(edge.to)?.has(id)),
       ) ||
       children

@@ -2,6 +2,7 @@ import type { Kind } from '../../../shared/documents/document.ts';
 import type { Change, Rejection } from '../events/change.ts';
 import { portions } from '../portions.ts';
 import { projections } from '../projections/projections.ts';
+import { edgesOf } from './edges.ts';
 import { evolve, type Entity, type EvolveRules } from './evolve.ts';
 import {
   namedByRefs,
@@ -210,7 +211,7 @@ async function recheck(
   targets: Target[],
   references: References,
 ): Promise<string[]> {
-  if (targets.length === 0 || Object.keys(projections[kind].edges).length === 0) return [];
+  if (targets.length === 0 || edgesOf(kind).length === 0) return [];
   const { stale, changed } = await recheckReferences(store, kind, targets, references);
   for (const [of, id] of changed) cache.forget(of, id);
   return stale;

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Kind } from '../../../shared/documents/document.ts';
-import { shownFields } from './edges.ts';
+import { incomingEdges, shownFields } from './edges.ts';
 import type { ReadReferred } from './join.ts';
 import type { Referred, Store, StoredDocument } from './store.ts';
 
@@ -10,7 +10,7 @@ const cacheBytesMax = 8 * 1024 * 1024;
 /** Referenced entities as this process last saw them. They may be stale: whoever uses one rechecks its revision. */
 export type ReferenceCache = {
   read: (store: Store) => ReadReferred;
-  /** Remembers what was just written. */
+  /** Remembers what was just written, of the kinds that documents refer to. */
   put: (kind: Kind, document: StoredDocument) => void;
   forget: (kind: Kind, id: string) => void;
 };
@@ -33,6 +33,7 @@ export function createReferenceCache(bytesMax = cacheBytesMax): ReferenceCache {
       return known.length === 0 ? found : [...known, ...found];
     },
     put: (kind, { _id, orgId, revision, deletedAt, own }) => {
+      if (incomingEdges(kind).length === 0) return;
       const state = own as Record<string, unknown> | undefined;
       const shown = state && Object.fromEntries(shownFields(kind).map((name) => [name, state[name]]));
       cache.set(keyOf(kind, _id), {
