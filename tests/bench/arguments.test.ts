@@ -1,7 +1,7 @@
 import { parseArguments } from './arguments.ts';
 
 describe('the arguments of npm run bench', () => {
-  it('measures projecting three times unless told otherwise, and once with --quick', () => {
+  it('reads a benchmark and its options, and measures projecting unless told otherwise', () => {
     expect(parseArguments([])).toEqual({
       bench: {
         name: 'projecting',
@@ -12,6 +12,15 @@ describe('the arguments of npm run bench', () => {
       bench: {
         name: 'projecting',
         options: { quick: true, rounds: 1, only: ['live', 'discard'], json: null, writeDocs: false },
+      },
+    });
+    expect(parseArguments(['serving', '--tickets', '500,20', '--only', 'bare,api'])).toEqual({
+      bench: {
+        name: 'serving',
+        options: {
+          ...{ quick: false, rounds: 3, only: ['bare', 'api'], json: null, writeDocs: false },
+          ...{ connections: 32, tickets: [20, 500] },
+        },
       },
     });
     expect(parseArguments(['traces', '--connections', '4'])).toEqual({
@@ -31,6 +40,9 @@ describe('the arguments of npm run bench', () => {
     [['--write-docs', '--only', 'live'], '--only'],
     [['--connections', '3'], '--connections'],
     [['traces', '--quick'], '--quick'],
+    [['--tickets', '5'], '--tickets'],
+    [['serving', '--tickets', '5,x'], 'given: x'],
+    [['serving', '--only', 'discard'], '--only discard: known are bare'],
     [['traces', '--connections', 'many'], 'given: many'],
   ])('names what is wrong with %j', (given, offender) => {
     expect(parseArguments(given)).toEqual({ usageError: expect.stringContaining(offender) as string });

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
+import { servingNames, type ServingName } from './serving/contender-names.ts';
 import { contenderNames, type ContenderName } from './projecting/contender-names.ts';
 
-export const usage = `Usage: npm run bench -- [projecting|traces] [options]
+export const usage = `Usage: npm run bench -- [projecting|serving|traces] [options]
 
   projecting (unless told otherwise)   the projector beside other ways to carry the same records into the store
     --quick            everything once, with few records, in a minute or two
@@ -11,6 +12,15 @@ export const usage = `Usage: npm run bench -- [projecting|traces] [options]
     --only A,B         these alone: ${contenderNames.join(', ')}
     --json FILE        write every figure to this file
     --write-docs       write docs/benchmarks.md and docs/benchmarks.svg; not with --quick or --only
+
+  serving                              the API beside other ways to answer the same requests
+    --quick            everything once, with few documents, in a minute or two
+    --rounds N         how often each contender runs, 1 to 100; 3 unless told, 1 with --quick
+    --only A,B         these alone: ${servingNames.join(', ')}
+    --connections N    keep-alive connections of the load, 1 to 1000; 32 unless told
+    --tickets N,M      sizes of the list of tickets; 10000,100000 unless told
+    --json FILE        write every figure to this file
+    --write-docs       write docs/benchmarks-serving.md and .svg; not with --quick or --only
 
   traces                               what request traces cost the API
     --rounds N         1 to 100; 20 unless told
@@ -26,10 +36,21 @@ export type ProjectingOptions = {
   json: string | null;
   writeDocs: boolean;
 };
+export type ServingOptions = {
+  quick: boolean;
+  rounds: number;
+  only: ServingName[] | null;
+  connections: number;
+  tickets: number[] | null;
+  json: string | null;
+  writeDocs: boolean;
+};
 export type TracesOptions = { rounds: number; connections: number };
 
 export type Bench =
-  { name: 'projecting'; options: ProjectingOptions } | { name: 'traces'; options: TracesOptions };
+  | { name: 'projecting'; options: ProjectingOptions }
+  | { name: 'serving'; options: ServingOptions }
+  | { name: 'traces'; options: TracesOptions };
 
 export type BenchArguments = { bench: Bench } | { help: true } | { usageError: string };
 
@@ -40,6 +61,7 @@ const options = {
   json: { type: 'string' },
   'write-docs': { type: 'boolean' },
   connections: { type: 'string' },
+  tickets: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -59,6 +81,7 @@ export function parseArguments(given: string[]): BenchArguments {
   if (more.length > 0) return { usageError: `Not understood after ${name}: ${more.join(' ')}` };
   try {
     if (name === 'projecting') return { bench: { name, options: projectingOptions(values) } };
+    if (name === 'serving') return { bench: { name, options: servingOptions(values) } };
     if (name === 'traces') return { bench: { name, options: tracesOptions(values) } };
   } catch (error) {
     if (error instanceof UsageError) return { usageError: error.message };
@@ -72,20 +95,33 @@ class UsageError extends Error {
 }
 
 function projectingOptions(values: Values): ProjectingOptions {
-  refuse(values, ['connections'], 'projecting');
+  refuse(values, ['connections', 'tickets'], 'projecting');
+  return { ...roundsAndOutput(values), only: namesIn(values.only, contenderNames) };
+}
+
+function servingOptions(values: Values): ServingOptions {
+  const sizes = values.tickets?.split(',').map((word) => wholeNumber('tickets', word, 0, 10_000_000));
+  return {
+    ...roundsAndOutput(values),
+    only: namesIn(values.only, servingNames),
+    connections: wholeNumber('connections', values.connections, 32, 1_000),
+    tickets: sizes?.toSorted((a, b) => a - b) ?? null,
+  };
+}
+
+function roundsAndOutput(values: Values) {
   const { quick = false, json = null, 'write-docs': writeDocs = false } = values;
-  const only = values.only === undefined ? null : values.only.split(',').map(contenderName);
-  if (writeDocs && (quick || only)) {
+  if (writeDocs && (quick || values.only !== undefined)) {
     throw new UsageError(`--write-docs does not go with ${quick ? '--quick' : '--only'}`);
   }
   if (json !== null && !existsSync(dirname(json))) {
     throw new UsageError(`--json ${json}: the folder ${dirname(json)} does not exist`);
   }
-  return { quick, rounds: wholeNumber('rounds', values.rounds, quick ? 1 : 3, 100), only, json, writeDocs };
+  return { quick, rounds: wholeNumber('rounds', values.rounds, quick ? 1 : 3, 100), json, writeDocs };
 }
 
 function tracesOptions(values: Values): TracesOptions {
-  refuse(values, ['quick', 'only', 'json', 'write-docs'], 'traces');
+  refuse(values, ['quick', 'only', 'json', 'write-docs', 'tickets'], 'traces');
   return {
     rounds: wholeNumber('rounds', values.rounds, 20, 100),
     connections: wholeNumber('connections', values.connections, 16, 1_000),
@@ -97,10 +133,14 @@ function refuse(values: Values, names: (keyof Values)[], bench: string): void {
   if (name !== undefined) throw new UsageError(`--${name} does not go with ${bench}`);
 }
 
-function contenderName(word: string): ContenderName {
-  const found = contenderNames.find((name) => name === word);
-  if (!found) throw new UsageError(`--only ${word}: known are ${contenderNames.join(', ')}`);
-  return found;
+/** The contenders that are named; null for all of them. */
+function namesIn<T extends string>(words: string | undefined, known: readonly T[]): T[] | null {
+  if (words === undefined) return null;
+  return words.split(',').map((word) => {
+    const found = known.find((name) => name === word);
+    if (found === undefined) throw new UsageError(`--only ${word}: known are ${known.join(', ')}`);
+    return found;
+  });
 }
 
 function wholeNumber(name: string, word: string | undefined, otherwise: number, max: number): number {

@@ -4,6 +4,18 @@ import { join } from 'node:path';
 import { startScript } from '../support/service.ts';
 import { contenderNames } from './projecting/contender-names.ts';
 import type { ProjectingResult } from './projecting/result.ts';
+import type { ServingResult } from './serving/result.ts';
+
+/** Runs a benchmark; gives what it wrote to its file, and its table. */
+async function run<T>(words: string[]): Promise<{ result: T; table: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-test-'));
+  const file = join(folder, 'figures.json');
+  const bench = startScript('tests/bench/main.ts', process.env, [...words, '--quick', '--json', file]);
+  expect([await bench.exited, bench.stderr()]).toEqual([0, expect.any(String)]);
+  const result = JSON.parse(await readFile(file, 'utf8')) as T;
+  await rm(folder, { recursive: true });
+  return { result, table: bench.stdout() };
+}
 
 /** Times are not looked at: only that everything is measured, on all of the records. */
 describe('npm run bench -- --quick', () => {
@@ -11,13 +23,7 @@ describe('npm run bench -- --quick', () => {
   let table: string;
 
   beforeAll(async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'bench-test-'));
-    const file = join(folder, 'figures.json');
-    const bench = startScript('tests/bench/main.ts', process.env, ['--quick', '--json', file]);
-    expect([await bench.exited, bench.stderr()]).toEqual([0, expect.any(String)]);
-    result = JSON.parse(await readFile(file, 'utf8')) as ProjectingResult;
-    table = bench.stdout();
-    await rm(folder, { recursive: true });
+    ({ result, table } = await run<ProjectingResult>([]));
   }, 300_000);
 
   it('measures every contender once, or says why it left one out', () => {
@@ -65,5 +71,43 @@ describe('npm run bench -- --quick', () => {
     expect(result.goals).toHaveLength(7);
     expect(table).toContain(`Node ${process.versions.node}`);
     expect(result.machine.cores).toBeGreaterThan(0);
+  });
+});
+
+describe('npm run bench -- serving --quick', () => {
+  const names = ['bare', 'fastify', 'naive-koa', 'api', 'api-http2'];
+  let result: ServingResult;
+  let table: string;
+
+  beforeAll(async () => {
+    ({ result, table } = await run<ServingResult>(['serving', '--only', names.join()]));
+  }, 300_000);
+
+  it('measures every contender at every endpoint', () => {
+    expect(result.contenders.map(({ name }) => name)).toEqual(names);
+    for (const { endpoints, peakMegabytes } of result.contenders) {
+      expect(endpoints.map(({ endpoint }) => endpoint)).toEqual([
+        'tickets',
+        'ticket',
+        'conversation',
+        'messages',
+      ]);
+      for (const { requestsPerSecond, processorMs, p99Ms, ofBare } of endpoints)
+        for (const spread of [requestsPerSecond, processorMs, p99Ms, ofBare, peakMegabytes])
+          expect(Object.values(spread ?? {}).filter(Number.isFinite)).toHaveLength(3);
+    }
+  });
+
+  it('measures pages at three places of the list, and threads', () => {
+    expect(result.places.map(({ place }) => place)).toEqual(['start', 'middle', 'end']);
+    for (const { p50Ms } of result.places) expect(p50Ms?.median).toBeGreaterThan(0);
+    expect(result.threads.map(({ messages }) => messages)).toEqual([100, 1_000]);
+  });
+
+  it('prints a row for every contender and goal, and what it ran on', () => {
+    for (const name of names) expect(table).toContain(`| \`${name}\``);
+    for (const { goal } of result.goals) expect(table).toContain(goal);
+    expect(result.goals).toHaveLength(9);
+    expect(table).toContain(`Node ${process.versions.node}`);
   });
 });

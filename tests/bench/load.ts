@@ -1,49 +1,127 @@
-import { Agent, get } from 'node:http';
+import { Agent as HttpAgent, get as getHttp } from 'node:http';
+import { connect, constants, type ClientHttp2Session } from 'node:http2';
+import { Agent as HttpsAgent, get as getHttps } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** How requests travel. Certificates are not checked: they are the benchmark's own. */
+export type Protocol = 'http' | 'https' | 'http2';
+
+export type Target = {
+  /** More than one where several processes serve: they are asked in turn. */
+  ports: number[];
+  paths: string[];
+  headers: Record<string, string>;
+  protocol?: Protocol;
+};
+
 /** What was measured: requests answered, and what `sample` gave at the end less what it gave at the start. */
-export type Load = { requests: number; seconds: number; sampled: number };
+export type Load = { requests: number; seconds: number; sampled: number; latenciesMs: number[] };
+
+export type LoadOptions = { warmMs: number; ms: number; connections: number };
+
+/** Streams that share one connection of HTTP/2. */
+const streamsPerConnection = 8;
 
 /**
  * Asks a server over keep-alive connections, each as fast as it is answered, and measures `ms` milliseconds of
  * it after `warmMs`. Rejects on any answer but 200, so that a figure never stands for errors.
  */
 export async function load(
-  target: { port: number; paths: string[]; headers: Record<string, string> },
-  { warmMs, ms, connections }: { warmMs: number; ms: number; connections: number },
+  target: Target,
+  { warmMs, ms, connections }: LoadOptions,
   sample: () => number,
 ): Promise<Load> {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections });
-  let requests = 0;
+  const client = createClient(target, connections);
+  const latenciesMs: number[] = [];
+  let isMeasured = false;
   let isOver = false;
+  let hasFailed = false;
   const ask = async (first: number) => {
     for (let turn = first; !isOver; turn += 1) {
-      await once(agent, { ...target, path: target.paths[turn % target.paths.length] ?? '/' });
-      requests += 1;
+      const startedMs = performance.now();
+      await client.get(target.paths[turn % target.paths.length] ?? '/', first);
+      if (isMeasured) latenciesMs.push(performance.now() - startedMs);
     }
   };
   const window = async (): Promise<Load> => {
     await sleep(warmMs);
-    const before = { requests, sampled: sample(), startedMs: performance.now() };
+    isMeasured = true;
+    const before = { sampled: sample(), startedMs: performance.now() };
     await sleep(ms);
+    // A figure needs an answer, however short the slice and busy the machine.
+    while (latenciesMs.length === 0 && !hasFailed) await sleep(10);
     isOver = true;
+    isMeasured = false;
     const seconds = (performance.now() - before.startedMs) / 1_000;
-    return { requests: requests - before.requests, sampled: sample() - before.sampled, seconds };
+    return { requests: latenciesMs.length, sampled: sample() - before.sampled, seconds, latenciesMs };
   };
-  const asking = Array.from({ length: connections }, (_, index) => ask(index));
-  const [measured] = await Promise.all([window(), ...asking]);
-  agent.destroy();
-  return measured;
+  const asking = Array.from({ length: connections }, (_, index) =>
+    ask(index).catch((error: unknown) => {
+      hasFailed = true;
+      throw error;
+    }),
+  );
+  try {
+    const [measured] = await Promise.all([window(), ...asking]);
+    return measured;
+  } finally {
+    isOver = true;
+    client.close();
+  }
 }
 
-const once = (
-  agent: Agent,
-  { port, path, headers }: { port: number; path: string; headers: Record<string, string> },
-) =>
-  new Promise<void>((resolve, reject) => {
-    const request = get({ host: '127.0.0.1', port, path, headers, agent }, (response) => {
-      if (response.statusCode !== 200) reject(new Error(`${path}: ${response.statusCode}`));
-      response.resume().once('end', resolve);
+/** Asks each path once, one after the other, and gives the milliseconds of each. */
+export async function askInTurn(target: Target): Promise<number[]> {
+  const client = createClient(target, 1);
+  const taken: number[] = [];
+  for (const path of target.paths) {
+    const startedMs = performance.now();
+    await client.get(path, 0);
+    taken.push(performance.now() - startedMs);
+  }
+  client.close();
+  return taken;
+}
+
+type Client = { get: (path: string, connection: number) => Promise<void>; close: () => void };
+
+const createClient = (target: Target, connections: number): Client =>
+  target.protocol === 'http2' ? http2Client(target, connections) : http1Client(target, connections);
+
+const portOf = ({ ports }: Target, index: number): number => ports[index % ports.length] ?? 0;
+
+function http1Client(target: Target, connections: number): Client {
+  const isSecure = target.protocol === 'https';
+  const options = { keepAlive: true, maxSockets: connections };
+  const agent = isSecure ? new HttpsAgent({ ...options, rejectUnauthorized: false }) : new HttpAgent(options);
+  const get = (path: string, connection: number) =>
+    new Promise<void>((resolve, reject) => {
+      const { headers } = target;
+      const where = { host: '127.0.0.1', port: portOf(target, connection), path, headers, agent };
+      const request = (isSecure ? getHttps : getHttp)(where, (response) => {
+        if (response.statusCode !== 200) reject(new Error(`${path}: ${response.statusCode}`));
+        response.resume().once('end', resolve);
+      });
+      request.once('error', reject);
     });
-    request.once('error', reject);
-  });
+  return { get, close: () => agent.destroy() };
+}
+
+function http2Client(target: Target, connections: number): Client {
+  const count = Math.max(1, Math.ceil(connections / streamsPerConnection));
+  const sessions: ClientHttp2Session[] = Array.from({ length: count }, (_, index) =>
+    connect(`https://127.0.0.1:${portOf(target, index)}`, { rejectUnauthorized: false }),
+  );
+  const get = (path: string, connection: number) =>
+    new Promise<void>((resolve, reject) => {
+      const session = sessions[connection % count];
+      const stream = session?.request({ [constants.HTTP2_HEADER_PATH]: path, ...target.headers });
+      if (!stream) return reject(new Error('there is no connection'));
+      stream.once('response', (headers) => {
+        const status = Number(headers[constants.HTTP2_HEADER_STATUS]);
+        if (status !== 200) reject(new Error(`${path}: ${status}`));
+      });
+      stream.resume().once('end', resolve).once('error', reject);
+    });
+  return { get, close: () => sessions.forEach((session) => session.destroy()) };
+}

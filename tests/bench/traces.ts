@@ -65,7 +65,7 @@ async function measureRounds(
   };
   const measure = async (mode: Mode) => {
     const pid = services[mode].child.pid ?? 0;
-    const target = { port: ports[mode], paths, headers };
+    const target = { ports: [ports[mode]], paths, headers };
     const measured = await load(target, { warmMs, ms: sliceMs, connections }, () => processorSeconds(pid));
     await sleep(settleMs);
     return measured;
@@ -92,7 +92,8 @@ async function measureRounds(
 }
 
 function summary(slices: Load[]) {
-  const sum = (field: keyof Load) => slices.reduce((total, slice) => total + slice[field], 0);
+  const sum = (field: 'requests' | 'seconds' | 'sampled') =>
+    slices.reduce((total, slice) => total + slice[field], 0);
   return {
     perSecond: sum('requests') / sum('seconds'),
     processorMs: (sum('sampled') / sum('requests')) * 1_000,

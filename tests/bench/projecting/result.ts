@@ -1,3 +1,4 @@
+import type { Goal } from '../goal.ts';
 import type { Machine } from '../machine.ts';
 import type { Spread } from '../statistics.ts';
 import type { ContenderName } from './contender-names.ts';
@@ -39,8 +40,6 @@ export type FollowRun = {
   partitions: number;
   peakMegabytes: number;
 };
-
-export type Goal = { goal: string; figure: number | null; unit: string; met: boolean | null };
 
 export type ContenderResult = {
   name: ContenderName;

@@ -1,7 +1,8 @@
+import { atLeast, atMost, type Goal } from '../goal.ts';
 import type { Machine } from '../machine.ts';
 import { median, percentile, spreadOf, type Spread } from '../statistics.ts';
 import type { ContenderName } from './contender-names.ts';
-import type { BacklogRun, ContenderResult, FollowRun, Goal, ProjectingResult, RateResult } from './result.ts';
+import type { BacklogRun, ContenderResult, FollowRun, ProjectingResult, RateResult } from './result.ts';
 
 /** A contender's runs, one a round. */
 export type Measured = Pick<ContenderResult, 'name' | 'title' | 'organizations' | 'entities' | 'runs'>;
@@ -88,16 +89,3 @@ function goalsOf(contenders: ContenderResult[], live: ProjectingResult['live']):
 
 const rate = ({ records, seconds }: BacklogRun) => records / seconds;
 const medianOf = (spread: Spread | null) => spread?.median ?? null;
-
-const atLeast = (what: string, bound: number, unit: string, figure: number | null): Goal => ({
-  goal: `${what}: at least ${bound}${unit}`,
-  figure,
-  unit,
-  met: figure === null ? null : figure >= bound,
-});
-const atMost = (what: string, bound: number, unit: string, figure: number | null): Goal => ({
-  goal: `${what}: at most ${bound}${unit}`,
-  figure,
-  unit,
-  met: figure === null ? null : figure <= bound,
-});

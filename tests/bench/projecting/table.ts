@@ -1,5 +1,5 @@
-import type { Spread } from '../statistics.ts';
-import type { ContenderResult, Goal, ProjectingResult } from './result.ts';
+import { goalTable, grouped, markdownTable, shown } from '../markdown.ts';
+import type { ContenderResult, ProjectingResult } from './result.ts';
 
 /** The whole result as Markdown, aligned so that it reads as plain text too. */
 export function renderResult(result: ProjectingResult): string {
@@ -61,43 +61,3 @@ const liveTable = ({ rates }: NonNullable<ProjectingResult['live']>): string =>
     ]),
     0,
   );
-
-const goalTable = (goals: Goal[]): string =>
-  markdownTable(
-    ['goal', 'figure', 'met'],
-    goals.map(({ goal, figure, unit, met }) => [
-      goal,
-      figure === null ? '–' : `${grouped(figure, 2)}${unit}`,
-      met === null ? 'not measured' : met ? 'yes' : 'no',
-    ]),
-    1,
-  );
-
-/** The median, with the extremes behind it where there are any. */
-function shown(spread: Spread | null, digits: number): string {
-  if (!spread) return '–';
-  const [median, min, max] = [spread.median, spread.min, spread.max].map((value) => grouped(value, digits));
-  return min === max ? `${median}` : `${median} (${min}–${max})`;
-}
-
-export const grouped = (value: number, digits: number): string =>
-  value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
-
-/** The first `leftColumns` columns hold words; figures are set to the right. */
-function markdownTable(header: string[], rows: string[][], leftColumns: number): string {
-  const widths = header.map((title, column) =>
-    Math.max(3, title.length, ...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  const isLeft = (column: number) => column < leftColumns;
-  const line = (cells: string[]) => `| ${cells.join(' | ')} |`;
-  const padded = (row: string[]) =>
-    line(
-      row.map((cell, column) =>
-        isLeft(column) ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
-      ),
-    );
-  const rule = line(
-    widths.map((width, column) => (isLeft(column) ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)),
-  );
-  return [padded(header), rule, ...rows.map(padded)].join('\n');
-}

@@ -1,5 +1,8 @@
-import type { ContenderResult } from './result.ts';
-import { grouped } from './table.ts';
+import { grouped } from './markdown.ts';
+import type { Spread } from './statistics.ts';
+
+/** A bar of a chart: the median of what was measured, null where nothing was. */
+export type Bar = { title: string; isOurs: boolean; figure: Spread | null };
 
 const width = 860;
 const labelWidth = 400;
@@ -7,35 +10,28 @@ const rowHeight = 34;
 const barHeight = 18;
 const margin = { top: 56, right: 90, bottom: 20 };
 
-/**
- * A bar for each contender's median of records a second, with a line from its least to its most. `discard` is left out:
- * it stores nothing, and beside its bar the others would not be told apart.
- */
-export function renderChart(contenders: ContenderResult[]): string {
-  const shown = contenders.filter(({ name, recordsPerSecond }) => name !== 'discard' && recordsPerSecond);
-  const most = Math.max(1, ...shown.map(({ recordsPerSecond }) => recordsPerSecond?.max ?? 0));
+/** A bar for each median, with a line from the least to the most. */
+export function renderChart(title: string, bars: Bar[]): string {
+  const shown = bars.filter(({ figure }) => figure);
+  const most = Math.max(1, ...shown.map(({ figure }) => figure?.max ?? 0));
   const xOf = (value: number) => labelWidth + (value / most) * (width - labelWidth - margin.right);
   const height = margin.top + shown.length * rowHeight + margin.bottom;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
-    `  <title>Records per second from an empty database, by contender</title>`,
+    `  <title>${escaped(title)}, by contender</title>`,
     `  <style>text { font: 13px system-ui, sans-serif; fill: #1f2328 } .title { font-size: 16px; font-weight: 600 } .figure { font-variant-numeric: tabular-nums }</style>`,
     `  <rect width="${width}" height="${height}" rx="8" fill="#ffffff"/>`,
-    `  <text class="title" x="16" y="32">Records per second from an empty database (median; the line spans all rounds)</text>`,
-    ...shown.map((contender, row) => bar(contender, margin.top + row * rowHeight, xOf)),
+    `  <text class="title" x="16" y="32">${escaped(title)} (median; the line spans all rounds)</text>`,
+    ...shown.map((one, row) => bar(one, margin.top + row * rowHeight, xOf)),
     '</svg>',
     '',
   ].join('\n');
 }
 
-function bar(
-  { name, title, recordsPerSecond }: ContenderResult,
-  top: number,
-  xOf: (value: number) => number,
-): string {
-  const { median, min, max } = recordsPerSecond ?? { median: 0, min: 0, max: 0 };
+function bar({ title, isOurs, figure }: Bar, top: number, xOf: (value: number) => number): string {
+  const { median, min, max } = figure ?? { median: 0, min: 0, max: 0 };
   const middle = top + rowHeight / 2;
-  const fill = name.startsWith('projector') ? '#2f6fde' : '#9aa4b2';
+  const fill = isOurs ? '#2f6fde' : '#9aa4b2';
   const at = (value: number) => xOf(value).toFixed(1);
   return [
     `  <text x="${labelWidth - 10}" y="${middle + 4}" text-anchor="end">${escaped(title.replaceAll('`', ''))}</text>`,

@@ -1,0 +1,75 @@
+import * as given from '../../api/given.ts';
+import { startStore, type TestStore } from '../../api/harness.ts';
+
+/** How many of each there are. */
+export type ServingCounts = { tickets: number; threads: number[] };
+
+/** Conversations of five messages and of a page's, of which requests pick one after the other. */
+const conversations = 500;
+const messagesEach = 5;
+const messagesOfAPage = 40;
+
+/** A store with generation 1 of an organization's read model, as the projector would have written it. */
+export async function seedStore({ tickets, threads }: ServingCounts): Promise<TestStore> {
+  const store = await startStore();
+  const startMs = Date.parse('2026-01-01T00:00:00Z');
+  const instant = (index: number) => new Date(startMs + index * 1_000).toISOString();
+  const batch = 10_000;
+  for (let from = 0; from < tickets; from += batch) {
+    const size = Math.min(batch, tickets - from);
+    const some = Array.from({ length: size }, (_, index) =>
+      given.ticket({
+        id: ticketId(from + index),
+        title: `Printer ${from + index} on fire`,
+        createdAt: instant(from + index),
+        updatedAt: instant(from + index),
+      }),
+    );
+    await given.store(store.database, 'ticket', some);
+  }
+  await seedThread(store, range(conversations).map(shortThreadId), messagesEach);
+  await seedThread(store, [pageThreadId], messagesOfAPage);
+  for (const size of threads) await seedThread(store, [longThreadId(size)], size);
+  return store;
+}
+
+async function seedThread({ database }: TestStore, ids: string[], size: number): Promise<void> {
+  const items = ids.map((id) => given.conversation({ id }));
+  await given.store(database, 'conversation', items);
+  const content = 'The printer in the hall has been on fire since this morning. '.repeat(6);
+  for (const id of ids) {
+    const messages = range(size).map((index) =>
+      given.message({
+        id: `msg_${id}_${String(index).padStart(6, '0')}`,
+        conversationId: id,
+        content,
+        createdAt: new Date(Date.parse(given.at) + index).toISOString(),
+      }),
+    );
+    await given.store(database, 'message', messages);
+  }
+}
+
+const range = (length: number) => Array.from({ length }, (_, index) => index);
+export const ticketId = (index: number) => `ti_${String(index).padStart(8, '0')}`;
+const shortThreadId = (index: number) => `conv_${index}`;
+const pageThreadId = 'conv_page';
+export const longThreadId = (size: number) => `conv_long${size}`;
+
+/** What is asked for: each kind of answer, by requests that differ where their answers do. */
+export const endpointsOf = (tickets: number) => [
+  { name: 'tickets', title: 'a list of 20 tickets', paths: ['/v1/tickets'] },
+  {
+    name: 'ticket',
+    title: 'a ticket',
+    paths: range(500).map((index) => `/v1/tickets/${ticketId(Math.floor((index * tickets) / 500))}`),
+  },
+  {
+    name: 'conversation',
+    title: 'a conversation of 5 messages',
+    paths: range(conversations).map((index) => `/v1/conversations/${shortThreadId(index)}`),
+  },
+  { name: 'messages', title: 'a page of 20 messages', paths: [`/v1/conversations/${pageThreadId}/messages`] },
+];
+
+export type Endpoint = ReturnType<typeof endpointsOf>[number];

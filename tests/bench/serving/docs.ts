@@ -1,0 +1,58 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { format, resolveConfig } from 'prettier';
+import { renderChart } from '../chart.ts';
+import type { ServingResult } from './result.ts';
+import { renderResult } from './table.ts';
+
+const file = 'docs/benchmarks-serving.md';
+const chartFile = 'docs/benchmarks-serving.svg';
+
+/** Writes the table and the chart into `docs/`, formatted as the project's check wants it. */
+export async function writeDocs(result: ServingResult): Promise<void> {
+  await mkdir('docs', { recursive: true });
+  const config = await resolveConfig(file);
+  await writeFile(file, await format(page(result), { ...config, parser: 'markdown' }));
+  await writeFile(chartFile, chartOf(result));
+}
+
+const chartOf = ({ contenders }: ServingResult): string =>
+  renderChart(
+    'Requests per second for a list of 20 tickets',
+    contenders.map(({ name, title, endpoints }) => ({
+      title,
+      isOurs: name.startsWith('api'),
+      figure: endpoints.find(({ endpoint }) => endpoint === 'tickets')?.requestsPerSecond ?? null,
+    })),
+  );
+
+const page = (result: ServingResult): string => `# Benchmarks of serving
+
+What a request costs, beside the least that could answer it and beside other ways to write the same endpoints.
+\`npm run bench -- serving --write-docs\` measures all of it and writes this page.
+
+![Requests per second by contender](benchmarks-serving.svg)
+
+${renderResult(result)}
+## What is measured
+
+- **Contenders**: all read the same index ranges of the same store and send the same JSON, but for the cursor. \`bare\`,
+  \`fastify\` and \`naive-koa\` are in \`tests/bench/serving/servers\`. This API runs as it is deployed: keys, rate limit
+  headers, checks of every parameter, access log and request traces; its log is read and dropped.
+- **Requests**: over keep-alive connections, each as fast as it is answered, from one client process on the same
+  machine, which takes its share of the cores. **Processor time** is that of the contender alone.
+- **Places**: a page of 20 at the start, in the middle and at the end of a list, one request after the other.
+- **Threads**: a conversation retrieved with all of its messages, one request after the other.
+- **Peak memory**: of one process, after all endpoints and a slice with 256 connections.
+- **Rounds**: each contender runs once a round, in an order that moves on by one each round. A figure beside another
+  contender's is the median of the rounds' ratios.
+
+## Reproduce
+
+\`\`\`sh
+npm run bench -- serving                             # everything, three rounds
+npm run bench -- serving --quick                     # once, with few documents, in a minute or two
+npm run bench -- serving --only bare,api --rounds 5
+npm run bench -- serving --tickets 10000,1000000     # other sizes of the list
+npm run bench -- serving --json figures.json         # every figure of every slice
+\`\`\`
+`;
