@@ -1,23 +1,73 @@
-import { parseCommand } from './command.ts';
+import { execFileSync } from 'node:child_process';
+import { parseArguments } from './command.ts';
 
-describe('the words of the operator', () => {
+describe('the arguments of the command line', () => {
   const requestId = 'req_01HNZX8JGFACFA36RBXDHEQN6E';
 
-  it('name a request to trace', () => {
-    expect(parseCommand(['trace', requestId])).toEqual({ verb: 'trace', requestId, json: false });
-    expect(parseCommand(['trace', requestId, '--json'])).toEqual({ verb: 'trace', requestId, json: true });
+  it('name a verb with its options', () => {
+    expect(parseArguments(['trace', requestId])).toEqual({
+      command: { verb: 'trace', requestId, json: false },
+    });
+    expect(parseArguments(['status', '--json'])).toEqual({ command: { verb: 'status', json: true } });
+    expect(parseArguments(['topics', 'create'])).toEqual({
+      command: { verb: 'topics create', partitions: 3 },
+    });
   });
 
-  it.each([[], ['01HNZX8JGFACFA36RBXDHEQN6E'], ['req_1'], [`${requestId}0`], [requestId, requestId]])(
-    'are at fault where %p stands for one request id',
-    (...words) => {
-      const command = parseCommand(['trace', ...words]);
-      expect('fault' in command && command.fault).toContain('one request id');
+  it.each([
+    ['', 'a verb is missing: one of topics, status, trace, dead-letters, completion', ''],
+    ['statu', "unknown command 'statu' (Did you mean status?)", ''],
+    ['topics', 'topics needs a verb: one of create', 'topics '],
+    ['topics creat', "unknown command 'creat' (Did you mean create?)", 'topics '],
+    ['topics create --json', "unknown option '--json'", 'topics '],
+    ['topics create --partitions 0', 'It takes a whole number from 1 to 1000.', 'topics '],
+    ['topics create --partitions 1e2', 'It takes a whole number from 1 to 1000.', 'topics '],
+    ['status now', "too many arguments for 'status'", 'status '],
+    ['trace', "missing required argument 'Request-Id'", 'trace '],
+    ['trace req_1', 'A request id is req_ and 26 characters.', 'trace '],
+    [`trace ${requestId}0`, 'A request id is req_ and 26 characters.', 'trace '],
+    [`trace ${requestId} ${requestId}`, "too many arguments for 'trace'", 'trace '],
+    [`trace ${requestId} --partitions 3`, "unknown option '--partitions'", 'trace '],
+  ])('"%s" is answered with two lines: what is wrong, and where the help is', (words, problem, verb) => {
+    const parsed = parseArguments(words.split(' ').filter(Boolean));
+    const [first, ...others] = ('usageError' in parsed ? parsed.usageError : '').split('\n');
+    expect(first).toContain(problem);
+    expect(others).toEqual([`Help: npm run cli -- ${verb}--help`, '']);
+  });
+
+  it.each([['--help'], ['status --help'], ['dead-letters redrive -h'], ['trace --help']])(
+    '"%s" asks for help, with the exit codes or an example',
+    (words) => {
+      const parsed = parseArguments(words.split(' '));
+      expect('help' in parsed && parsed.help).toMatch(/Exit codes|Examples?:\n {2}npm run cli -- /);
     },
   );
+});
 
-  it('are at fault where an option goes with another verb', () => {
-    expect(parseCommand(['trace', requestId, '--partitions', '3'])).toHaveProperty('fault');
-    expect(parseCommand(['topics', 'create', '--json'])).toHaveProperty('fault');
+describe('the script for completion', () => {
+  const parsed = parseArguments(['completion', 'my-cli']);
+  const script = 'command' in parsed && parsed.command.verb === 'completion' ? parsed.command.script : '';
+  const complete = (...words: string[]) =>
+    execFileSync(
+      'bash',
+      [
+        '-c',
+        `${script}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _my_cli; echo "\${COMPREPLY[*]}"`,
+        'bash',
+        ...words,
+      ],
+      { encoding: 'utf8' },
+    ).trim();
+
+  it('completes verbs, the verbs of a group, and options', () => {
+    expect(complete('my-cli', 'st')).toBe('status');
+    expect(complete('my-cli', 'dead-letters', '')).toBe('list show redrive purge');
+    expect(complete('my-cli', 'dead-letters', 'purge', '--y')).toBe('--yes');
+    expect(complete('my-cli', 'dead-letters', 'list', '--reason', 'x', '--l')).toBe('--limit');
+    expect(complete('my-cli', 'topics', 'create', '--')).toBe('--partitions --help');
+  });
+
+  it('refuses an alias that a shell would not take', () => {
+    expect(parseArguments(['completion', 'rm -rf'])).toHaveProperty('usageError');
   });
 });

@@ -1,75 +1,118 @@
-import { parseArgs } from 'node:util';
+import { Command, CommanderError, InvalidArgumentError } from '@commander-js/extra-typings';
 import { requestIdShape } from '../../shared/runtime/request-traces.ts';
-import { deadLettersUsage, parseDeadLetters, type DeadLettersCommand } from './dead-letters/command.ts';
+import { completionScript } from './completion.ts';
+import { addDeadLetters, type DeadLettersCommand } from './dead-letters/command.ts';
+import { example, jsonOption, wholeNumber } from './options.ts';
 
-/** A verb with its options, or what is wrong with the words given. */
-export type Command =
-  | { verb: 'help' }
+/** A verb with its options. */
+export type CliCommand =
   | { verb: 'topics create'; partitions: number }
   | { verb: 'status'; json: boolean }
   | { verb: 'trace'; requestId: string; json: boolean }
-  | DeadLettersCommand
-  | { fault: string };
+  | { verb: 'completion'; script: string }
+  | DeadLettersCommand;
 
-export const usage = `Usage: npm run cli -- <verb> [options]
+/** What the arguments come to: a verb to run, the help that they ask for, or what is wrong with them. */
+export type ParsedArguments = { command: CliCommand } | { help: string } | { usageError: string };
 
-  topics create [--partitions N]   Create the bus's topics and the dead-letter topic where they are absent
-                                   (1 to 1000 partitions each, 3 unless told).
-  status [--json]                  Positions, ends and lag by partition; documents by kind; what is pending;
-                                   dead letters; the watermark; topics that a rebuild cannot rely on.
-  trace <Request-Id> [--json]      What is kept of one request to the API: route, parameters, status, duration,
-                                   key, organization, replica. Needs the store only.
-${deadLettersUsage}
-  topics create and status read KAFKA_BROKERS and MONGODB_URL from the environment, the others MONGODB_URL alone.
-  Exit codes: 0 done; 1 not done, or not all of it; 2 wrong words or a bad configuration.
-`;
+const name = 'npm run cli --';
 
-/** Reads the words behind \`npm run cli --\`. */
-export function parseCommand(words: string[]): Command {
-  const [first, ...others] = words;
-  const wantsHelp = words.includes('--help') || words.includes('-h');
-  if (first === 'dead-letters' && !wantsHelp) return parseDeadLetters(others);
-  let parsed;
+/** Reads the arguments behind `npm run cli --`. */
+export function parseArguments(args: string[]): ParsedArguments {
+  const output = { help: '', error: '' };
+  let found: CliCommand | undefined;
+  const program = createProgram(output, (command) => (found = command));
   try {
-    parsed = parseArgs({
-      args: words,
-      allowPositionals: true,
-      options: {
-        partitions: { type: 'string' },
-        json: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
+    program.parse(args, { from: 'user' });
   } catch (error) {
-    return { fault: error instanceof Error ? error.message : String(error) };
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return { help: output.help };
+    const path = program.commands.some((command) => command.name() === args[0]) ? `${args[0]} ` : '';
+    const problem = error.code === 'commander.help' ? missingVerb(program, args) : inOneLine(output.error);
+    return { usageError: `${problem}\nHelp: ${name} ${path}--help\n` };
   }
-  const { values, positionals } = parsed;
-  const json = values.json ?? false;
-  if (positionals[0] === 'trace' && !values.help) return traceCommand(positionals.slice(1), values);
-  const verb = positionals.join(' ');
-  if (values.help || verb === 'help') return { verb: 'help' };
-  if (verb === 'topics create') {
-    if (json) return { fault: '--json goes with status and trace' };
-    const partitions = Number(values.partitions ?? '3');
-    if (!/^\d+$/.test(values.partitions ?? '3') || partitions < 1 || partitions > 1_000) {
-      return { fault: '--partitions takes a whole number from 1 to 1000' };
-    }
-    return { verb, partitions };
-  }
-  if (verb === 'status') {
-    if (values.partitions !== undefined) return { fault: '--partitions goes with topics create' };
-    return { verb, json };
-  }
-  return { fault: verb === '' ? 'no verb given' : `unknown verb: ${verb}` };
+  if (!found) throw new Error('a verb without an action');
+  return { command: found };
 }
 
-function traceCommand(
-  [requestId = '', ...more]: string[],
-  { partitions, json = false }: { partitions?: string; json?: boolean },
+const inOneLine = (text: string) =>
+  text
+    .replace(/^error: /, '')
+    .trim()
+    .replaceAll('\n', ' ');
+
+function missingVerb(program: Command, [first]: string[]): string {
+  const group = program.commands.find((command) => command.name() === first);
+  const verbs = (group ?? program).commands.map((command) => command.name());
+  return `${group ? `${group.name()} needs a verb` : 'a verb is missing'}: one of ${verbs.join(', ')}`;
+}
+
+/** `output` receives what commander would print. */
+function createProgram(
+  output: { help: string; error: string },
+  accept: (command: CliCommand) => void,
 ): Command {
-  if (partitions !== undefined) return { fault: '--partitions goes with topics create' };
-  if (more.length > 0 || !requestIdShape.test(requestId)) {
-    return { fault: 'trace takes one request id, as the header Request-Id gave it: req_ and 26 characters' };
-  }
-  return { verb: 'trace', requestId, json };
+  // Set before the verbs are added: each takes these over.
+  const program = new Command(name)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => (output.help += text),
+      writeErr: (text) => (output.error += text),
+    })
+    .description('Creates topics, shows what the projectors have done, and works on dead letters.')
+    .helpCommand(false);
+  const topics = program
+    .command('topics')
+    .helpCommand(false)
+    .description("the Kafka topics of the read model's events");
+  topics
+    .command('create')
+    .description('create the topics and the dead-letter topic where they are absent')
+    .option('--partitions <n>', 'partitions of each, 1 to 1000', wholeNumber(1_000), 3)
+    .addHelpText('after', example('topics create --partitions 6'))
+    .action(({ partitions }) => accept({ verb: 'topics create', partitions }));
+  program
+    .command('status')
+    .description(
+      'positions, ends and lag by partition; documents by kind; what is pending; dead letters; the ' +
+        'watermark; topics that a rebuild cannot rely on',
+    )
+    .addOption(jsonOption())
+    .addHelpText('after', example('status', 'status --json | jq .deadLetters'))
+    .action(({ json = false }) => accept({ verb: 'status', json }));
+  program
+    .command('trace')
+    .description('what is kept of one request to the API; needs MONGODB_URL only')
+    .argument('<Request-Id>', 'as the header Request-Id of the answer gives it', requestIdOf)
+    .addOption(jsonOption())
+    .addHelpText('after', example('trace req_01HNZX8JGFACFA36RBXDHEQN6E'))
+    .action((requestId, { json = false }) => accept({ verb: 'trace', requestId, json }));
+  addDeadLetters(program, accept);
+  program
+    .command('completion')
+    .description('print a script with which bash or zsh complete the verbs and options')
+    .argument('[alias]', `the shell's alias for "${name}"`, aliasOf, 'support-cli')
+    .addHelpText(
+      'after',
+      '\nExample:\n  alias support-cli="npm run --silent cli --"\n  eval "$(support-cli completion support-cli)"\n',
+    )
+    .action((alias) => accept({ verb: 'completion', script: completionScript(program, alias) }));
+  program.addHelpText(
+    'after',
+    `
+topics and status read KAFKA_BROKERS and MONGODB_URL from the environment, the others MONGODB_URL alone.
+Exit codes: 0 done; 1 not done, or not all of it; 2 wrong arguments or a bad configuration.
+`,
+  );
+  return program;
+}
+
+function requestIdOf(text: string): string {
+  if (requestIdShape.test(text)) return text;
+  throw new InvalidArgumentError('A request id is req_ and 26 characters.');
+}
+
+function aliasOf(text: string): string {
+  if (/^[A-Za-z][A-Za-z0-9_-]*$/.test(text)) return text;
+  throw new InvalidArgumentError('An alias is letters, digits, - and _.');
 }

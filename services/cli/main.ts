@@ -5,29 +5,28 @@ import { createLogger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, createMongo } from '../../shared/runtime/mongo.ts';
 import { createKafka } from '../projector/kafka/client.ts';
 import { cliConfig, lettersConfig, storeConfig } from './config.ts';
-import { parseCommand, usage, type Command } from './command.ts';
+import { parseArguments, type CliCommand } from './command.ts';
 import { runDeadLetters } from './dead-letters/run.ts';
 import { asJson, type Printed } from './printed.ts';
 import { readStatus } from './status/read.ts';
 import { renderStatus } from './status/render.ts';
 import { createTopics } from './topics.ts';
 import { readTrace, renderTrace } from './trace/trace.ts';
-import { UsageFault } from './usage-fault.ts';
+import { UsageError } from './usage-error.ts';
 
-const command = parseCommand(process.argv.slice(2));
-if ('fault' in command) {
-  process.stderr.write(`${command.fault}\n\n${usage}`);
+const parsed = parseArguments(process.argv.slice(2));
+if ('usageError' in parsed) {
+  process.stderr.write(parsed.usageError);
   process.exit(2);
 }
-if (command.verb === 'help') {
-  process.stdout.write(usage);
+if ('help' in parsed) {
+  process.stdout.write(parsed.help);
   process.exit(0);
 }
-
-type Verb = Exclude<Command, { fault: string } | { verb: 'help' }>;
+const { command } = parsed;
 
 /** What the verb prints. */
-async function run(command: Verb): Promise<string | Printed> {
+async function run(command: CliCommand): Promise<string | Printed> {
   switch (command.verb) {
     case 'topics create': {
       const { partitions } = command;
@@ -42,6 +41,8 @@ async function run(command: Verb): Promise<string | Printed> {
       const trace = await withStore((mongo, name) => readTrace(controlDatabase(mongo, name), requestId));
       return command.json ? asJson(trace) : renderTrace(trace);
     }
+    case 'completion':
+      return command.script;
     case 'dead-letters list':
     case 'dead-letters show':
     case 'dead-letters redrive':
@@ -99,5 +100,5 @@ try {
   process.exitCode = exitCode;
 } catch (error) {
   process.stderr.write(`${command.verb} failed: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = error instanceof UsageFault ? 2 : 1;
+  process.exitCode = error instanceof UsageError ? 2 : 1;
 }

@@ -1,9 +1,10 @@
+import { closest, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 
 export type Environment = Record<string, string | undefined>;
 
-/** A configuration, or every fault of it, a line each that names the variable. */
-export type ConfigResult<T> = { config: T } | { faults: string[] };
+/** A configuration with the variables that look misspelt, or all faults; a line each, which names the variable. */
+export type ConfigResult<T> = { config: T; warnings?: string[] } | { faults: string[] };
 
 /**
  * Reads the variables that `settings` names from `environment`. A rule across variables is checked by
@@ -26,8 +27,24 @@ export function readConfig<S extends z.ZodRawShape>(
         return given[name] === undefined ? `${name} is not set` : `${name}: ${message}`;
       });
   faults.push(...check(given));
-  return parsed.success && faults.length === 0 ? { config: parsed.data } : { faults };
+  const warnings = misspeltIn(environment, Object.keys(settings));
+  return parsed.success && faults.length === 0
+    ? { config: parsed.data, warnings }
+    : { faults: [...faults, ...warnings] };
 }
+
+/** Letters that two names may differ in for one to be taken for a misspelling of the other. */
+const misspellingMax = 2;
+/** Shorter names resemble too many of other programs. */
+const misspeltLengthMin = 8;
+
+/** The set variables that are no settings, but nearly: a misspelt one would leave its default in force unnoticed. */
+const misspeltIn = (environment: Environment, names: string[]): string[] =>
+  Object.keys(environment).flatMap((name) => {
+    if (names.includes(name) || name.length < misspeltLengthMin || !environment[name]) return [];
+    const near = closest(name, names);
+    return distance(name, near) <= misspellingMax ? `${name} is no setting; did you mean ${near}?` : [];
+  });
 
 /** The rule that a value breaks, where its schema does not word it itself. */
 function wording(issue: z.core.$ZodRawIssue): string | undefined {
@@ -46,9 +63,12 @@ export const saslRule = (given: Environment): string[] =>
         .map((name) => `${name} is not set, but KAFKA_SASL_MECHANISM is`)
     : [];
 
-/** For a `main`: the configuration, or the faults on stderr and exit code 2. */
+/** For a `main`: the configuration, warnings on stderr; or the faults on stderr and exit code 2. */
 export function configOrExit<T>(result: ConfigResult<T>): T {
-  if ('config' in result) return result.config;
+  if ('config' in result) {
+    for (const warning of result.warnings ?? []) process.stderr.write(`Warning: ${warning}\n`);
+    return result.config;
+  }
   process.stderr.write(`Bad configuration:\n${result.faults.map((fault) => `  ${fault}\n`).join('')}`);
   return process.exit(2);
 }

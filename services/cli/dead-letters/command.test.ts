@@ -1,9 +1,13 @@
-import { parseCommand } from '../command.ts';
+import { parseArguments } from '../command.ts';
 
 const id = 'support.tags/0/17';
-const read = (words: string) => parseCommand(['dead-letters', ...words.split(' ').filter(Boolean)]);
+const parse = (words: string) => parseArguments(['dead-letters', ...words.split(' ').filter(Boolean)]);
+const read = (words: string) => {
+  const parsed = parse(words);
+  return 'command' in parsed ? parsed.command : parsed;
+};
 
-describe('the words for dead letters', () => {
+describe('the arguments for dead letters', () => {
   it('list by filters', () => {
     const words = 'list --topic support.tags --reason bad_data --key tag_1 --org org_1 --limit 3 --json';
     expect(read(`${words} --since 2026-01-31T09:00:00Z --until 2026-01-31T10:00:00+01:00`)).toEqual({
@@ -39,36 +43,37 @@ describe('the words for dead letters', () => {
   });
 
   it.each([
-    ['', 'list, show, redrive or purge'],
-    ['constructor', 'list, show, redrive or purge'],
-    ['show', 'one id'],
-    [`show ${id} ${id}`, 'one id'],
-    ['show support.tags/0', 'no id of a dead letter'],
-    ['redrive support.tags/x/1', 'no id of a dead letter'],
-    [`list ${id}`, 'takes filters'],
+    ['', 'one of list, show, redrive, purge'],
+    ['constructor', "unknown command 'constructor'"],
+    ['redrve', 'Did you mean redrive?'],
+    ['show', "missing required argument 'id'"],
+    [`show ${id} ${id}`, 'too many arguments'],
+    ['show support.tags/0', 'An id of a dead letter is <topic>/<partition>/<offset>.'],
+    ['redrive support.tags/x/1', 'An id of a dead letter is'],
+    [`list ${id}`, 'too many arguments'],
     ['redrive', 'ids, or filters, or --all'],
     ['purge --limit 3', 'ids, or filters, or --all'],
     [`redrive ${id} --all`, 'ids, or filters, or --all'],
     ['purge --all --reason bad_data', 'ids, or filters, or --all'],
     [`redrive ${id} --limit 1`, '--limit goes with'],
-    ['list --all', '--all does not go with dead-letters list'],
-    ['redrive --all --yes', '--yes does not go with dead-letters redrive'],
-    ['purge --all --dry-run', '--dry-run does not go with dead-letters purge'],
-    ['list --reason bad', 'one of not_json'],
+    ['list --all', "unknown option '--all'"],
+    ['redrive --all --yes', "unknown option '--yes'"],
+    ['purge --all --dry-run', "unknown option '--dry-run'"],
+    ['list --reason bad', 'Allowed choices are not_json'],
     ['list --reason constructor', 'too_large, refused_by_store'],
     ['list --org acme', '--org'],
-    ['list --since yesterday', '--since takes an instant'],
-    ['list --until 2026-01-31', '--until takes an instant'],
-    ['list --limit 0', '--limit takes'],
-    ['list --limit 1001', '1000 at most'],
-    ['list --limit 1e2', '--limit takes'],
+    ['list --since yesterday', 'It takes an instant'],
+    ['list --until 2026-01-31', 'It takes an instant'],
+    ['list --limit 0', 'from 1 to 1000'],
+    ['list --limit 1001', 'from 1 to 1000'],
+    ['redrive --all --limit 1e2', 'of 1 or more'],
     ['list --colour', '--colour'],
     ['list --key', '--key'],
-  ])('are at fault in "%s"', (words, fault) => {
-    expect(read(words)).toEqual({ fault: expect.stringContaining(fault) as string });
+  ])('are wrong in "%s"', (words, problem) => {
+    expect(read(words)).toEqual({ usageError: expect.stringContaining(problem) as string });
   });
 
-  it('give the usage when it is asked for', () => {
-    expect(read('redrive --help')).toEqual({ verb: 'help' });
+  it('ask for the help of a verb', () => {
+    expect(parse('redrive --help')).toEqual({ help: expect.stringContaining('--dry-run') as string });
   });
 });

@@ -1,11 +1,14 @@
-import { parseArgs } from 'node:util';
+import { InvalidArgumentError, Option, type Command } from '@commander-js/extra-typings';
 import { parseInstant } from '../../../shared/documents/instant.ts';
 import { rejectionReasons, type Rejection } from '../../projector/events/change.ts';
+import { example, jsonOption, wholeNumber } from '../options.ts';
+
+type Reason = Rejection['reason'];
 
 /** Which letters are meant; an absent filter holds for all. `since` is included, `until` is not. */
 export type LetterFilter = {
   topic?: string;
-  reason?: Rejection['reason'];
+  reason?: Reason;
   key?: string;
   orgId?: string;
   since?: Date;
@@ -21,159 +24,124 @@ export type DeadLettersCommand =
   | { verb: 'dead-letters redrive'; selection: Selection; dryRun: boolean; json: boolean }
   | { verb: 'dead-letters purge'; selection: Selection; yes: boolean; json: boolean };
 
-export const deadLettersUsage = `  dead-letters list [filters] [--json]
-                                   Records that were set aside: the last one first, 50 unless --limit says
-                                   otherwise (1000 at most); then how many there are by topic and reason.
-  dead-letters show <id> [--raw] [--json]
-                                   One of them, secrets and personal data redacted. --raw prints the value's
-                                   bytes as they are; with --json, key and headers too, in base64. Of a record
-                                   above 8 MB only the head is kept.
-  dead-letters redrive <id>…|filters|--all [--dry-run] [--json]
-                                   Applies them again, out of band: what succeeds is removed, what is refused
-                                   stays. Exits 1 where one is refused. Needs the store only.
-  dead-letters purge <id>…|filters|--all [--yes] [--json]
-                                   Deletes them from the store; asks on a terminal unless --yes is given.
-    An id is <topic>/<partition>/<offset>, as list prints it. Filters: --topic T, --reason R, --key K, --org O,
-    --since and --until (RFC 3339, by when it was last set aside), --limit N.
-`;
+const reasons = Object.keys(rejectionReasons) as Reason[];
+const listLimit = { default: 50, max: 1_000 };
 
-const options = {
-  topic: { type: 'string' },
-  reason: { type: 'string' },
-  key: { type: 'string' },
-  org: { type: 'string' },
-  since: { type: 'string' },
-  until: { type: 'string' },
-  limit: { type: 'string' },
-  all: { type: 'boolean' },
-  raw: { type: 'boolean' },
-  'dry-run': { type: 'boolean' },
-  yes: { type: 'boolean' },
-  json: { type: 'boolean' },
-} as const;
-
-type Options = {
-  [K in keyof typeof options]?: (typeof options)[K]['type'] extends 'string' ? string : boolean;
+type FilterOptions = {
+  topic?: string | undefined;
+  reason?: Reason | undefined;
+  key?: string | undefined;
+  org?: string | undefined;
+  since?: Date | undefined;
+  until?: Date | undefined;
 };
 
-const filterOptions: (keyof Options)[] = ['topic', 'reason', 'key', 'org', 'since', 'until', 'limit'];
-const selectionOptions: (keyof Options)[] = [...filterOptions, 'all', 'json'];
+/** The verbs that take filters begin with them. */
+const filtered = (group: Command, name: string) =>
+  group
+    .command(name)
+    .option('--topic <topic>', 'of this topic')
+    .addOption(new Option('--reason <reason>', 'set aside for this reason').choices(reasons))
+    .option('--key <key>', 'whose record has this key')
+    .option('--org <id>', 'of this organization', orgIdOf)
+    .option('--since <instant>', 'last set aside at this RFC 3339 instant or later', instantOf)
+    .option('--until <instant>', 'last set aside before this instant', instantOf)
+    .addOption(jsonOption());
 
-const optionsOf = {
-  list: [...filterOptions, 'json'],
-  show: ['raw', 'json'],
-  redrive: [...selectionOptions, 'dry-run'],
-  purge: [...selectionOptions, 'yes'],
-} satisfies Record<string, (keyof Options)[]>;
+/** The verbs that work on many letters take their ids, or filters, or `--all`. */
+const selecting = (group: Command, name: string) =>
+  filtered(group, name)
+    .argument('[ids...]', '<topic>/<partition>/<offset>', idsOf)
+    .option('--limit <n>', 'so many at most', wholeNumber(Number.MAX_SAFE_INTEGER))
+    .option('--all', 'all of them');
 
-const isVerb = (word: string): word is keyof typeof optionsOf => Object.hasOwn(optionsOf, word);
+/** Adds the verbs of the dead letters. */
+export function addDeadLetters(program: Command, accept: (command: DeadLettersCommand) => void): void {
+  const group = program
+    .command('dead-letters')
+    .helpCommand(false)
+    .description('records that were set aside; they need MONGODB_URL only')
+    .addHelpText('after', '\nAn id is <topic>/<partition>/<offset>, as list prints it.');
+  filtered(group, 'list')
+    .description('the last one first, and how many there are by topic and reason')
+    .option('--limit <n>', 'so many at most', wholeNumber(listLimit.max), listLimit.default)
+    .addHelpText('after', example('dead-letters list --reason bad_data --since 2026-11-21T00:00:00Z'))
+    .action(({ limit, json = false, ...filter }) =>
+      accept({ verb: 'dead-letters list', filter: filterOf(filter), limit, json }),
+    );
+  group
+    .command('show')
+    .description('one of them, secrets and personal data redacted')
+    .argument('<id>', '<topic>/<partition>/<offset>', idOf)
+    .option('--raw', "print the value's bytes as they are; with --json, key and headers too, in base64")
+    .addOption(jsonOption())
+    .addHelpText('after', '\nOf a record above 8 MB only the head is kept.')
+    .addHelpText('after', example('dead-letters show support.contacts/0/17'))
+    .action((id, { raw = false, json = false }) => accept({ verb: 'dead-letters show', id, raw, json }));
+  const redrive = selecting(group, 'redrive')
+    .description('apply them again, out of band: what succeeds is removed, what is refused stays')
+    .option('--dry-run', 'only tell what would become of each')
+    .addHelpText('after', '\nExits 1 where one is refused.')
+    .addHelpText(
+      'after',
+      example(
+        'dead-letters redrive support.contacts/0/17',
+        'dead-letters redrive --topic support.contacts --dry-run',
+      ),
+    )
+    .action((ids, { dryRun = false, json = false, ...options }) => {
+      const selection = selectionOf(ids, options);
+      if (typeof selection === 'string') redrive.error(selection);
+      else accept({ verb: 'dead-letters redrive', selection, dryRun, json });
+    });
+  const purge = selecting(group, 'purge')
+    .description('delete them from the store; asks on a terminal')
+    .option('--yes', 'do not ask')
+    .addHelpText('after', example('dead-letters purge --until 2026-10-01T00:00:00Z --yes'))
+    .action((ids, { yes = false, json = false, ...options }) => {
+      const selection = selectionOf(ids, options);
+      if (typeof selection === 'string') purge.error(selection);
+      else accept({ verb: 'dead-letters purge', selection, yes, json });
+    });
+}
 
-const listLimit = { fallback: 50, max: 1_000 };
+/** The letters that are meant, or what is wrong. Never all for want of an argument: `--all` has to be said. */
+function selectionOf(
+  ids: string[],
+  { all, limit, ...options }: FilterOptions & { all?: true | undefined; limit?: number | undefined },
+): Selection | string {
+  const filter = filterOf(options);
+  const ways = [ids.length > 0, Object.keys(filter).length > 0, all === true].filter(Boolean).length;
+  if (ways !== 1) return 'it takes ids, or filters, or --all: one of the three';
+  if (ids.length === 0) return { filter, limit: limit ?? Infinity };
+  return limit === undefined ? { ids: [...new Set(ids)] } : '--limit goes with filters and --all';
+}
 
-/** Reads the words behind `dead-letters`. */
-export function parseDeadLetters(words: string[]): DeadLettersCommand | { fault: string } {
-  let parsed;
-  try {
-    parsed = parseArgs({ args: words, allowPositionals: true, options });
-  } catch (error) {
-    return { fault: error instanceof Error ? error.message : String(error) };
-  }
-  const [verb = '', ...ids] = parsed.positionals;
-  const given: Options = parsed.values;
-  if (!isVerb(verb)) return { fault: 'dead-letters takes list, show, redrive or purge' };
-  const allowed: string[] = optionsOf[verb];
-  const stray = Object.keys(given).find((name) => !allowed.includes(name));
-  if (stray) return { fault: `--${stray} does not go with dead-letters ${verb}` };
-  const badId = ids.find((id) => !idShape.test(id));
-  if (badId !== undefined)
-    return { fault: `${badId} is no id of a dead letter: <topic>/<partition>/<offset>` };
-  return commandOf(verb, ids, given);
+const filterOf = ({ topic, reason, key, org, since, until }: FilterOptions): LetterFilter => ({
+  ...(topic !== undefined && { topic }),
+  ...(reason !== undefined && { reason }),
+  ...(key !== undefined && { key }),
+  ...(org !== undefined && { orgId: org }),
+  ...(since && { since }),
+  ...(until && { until }),
+});
+
+function orgIdOf(text: string): string {
+  if (/^org_./.test(text)) return text;
+  throw new InvalidArgumentError('An organization has an id such as org_1.');
 }
 
 const idShape = /^[A-Za-z0-9._-]{1,249}\/\d{1,10}\/\d{1,16}$/;
 
-function commandOf(
-  verb: keyof typeof optionsOf,
-  ids: string[],
-  given: Options,
-): DeadLettersCommand | { fault: string } {
-  const json = given.json ?? false;
-  if (verb === 'show') {
-    const [id, ...more] = ids;
-    if (id === undefined || more.length > 0) return { fault: 'dead-letters show takes one id' };
-    return { verb: 'dead-letters show', id, raw: given.raw ?? false, json };
-  }
-  const filter = filterOf(given);
-  if ('fault' in filter) return filter;
-  if (verb === 'list') {
-    if (ids.length > 0) return { fault: 'dead-letters list takes filters; show takes an id' };
-    const limit = limitOf(given, listLimit);
-    return typeof limit === 'number' ? { verb: 'dead-letters list', filter, limit, json } : limit;
-  }
-  const selection = selectionOf(verb, ids, filter, given);
-  if ('fault' in selection) return selection;
-  return verb === 'redrive'
-    ? { verb: 'dead-letters redrive', selection, dryRun: given['dry-run'] ?? false, json }
-    : { verb: 'dead-letters purge', selection, yes: given.yes ?? false, json };
+function idOf(text: string): string {
+  if (idShape.test(text)) return text;
+  throw new InvalidArgumentError('An id of a dead letter is <topic>/<partition>/<offset>.');
 }
 
-/** Never all for want of words: `--all` has to be said. */
-function selectionOf(
-  verb: string,
-  ids: string[],
-  filter: LetterFilter,
-  given: Options,
-): Selection | { fault: string } {
-  const isFiltered = filterOptions.some((name) => name !== 'limit' && given[name] !== undefined);
-  const ways = [ids.length > 0, isFiltered, given.all ?? false].filter(Boolean).length;
-  if (ways !== 1) return { fault: `dead-letters ${verb} takes ids, or filters, or --all: one of the three` };
-  if (ids.length > 0) {
-    return given.limit === undefined
-      ? { ids: [...new Set(ids)] }
-      : { fault: '--limit goes with filters and --all' };
-  }
-  const limit = limitOf(given, { fallback: Infinity, max: Number.MAX_SAFE_INTEGER });
-  return typeof limit === 'number' ? { filter, limit } : limit;
-}
+const idsOf = (text: string, before: string[] | undefined): string[] => [...(before ?? []), idOf(text)];
 
-function filterOf({
-  topic,
-  reason,
-  key,
-  org: orgId,
-  since,
-  until,
-}: Options): LetterFilter | { fault: string } {
-  const isReason = (word: string): word is Rejection['reason'] => Object.hasOwn(rejectionReasons, word);
-  if (reason !== undefined && !isReason(reason)) {
-    return { fault: `--reason takes one of ${Object.keys(rejectionReasons).join(', ')}` };
-  }
-  if (orgId !== undefined && !/^org_./.test(orgId))
-    return { fault: '--org takes the id of an organization, org_…' };
-  const instants: { since?: Date; until?: Date } = {};
-  for (const [name, text] of Object.entries({ since, until })) {
-    if (text === undefined) continue;
-    const instant = parseInstant(text);
-    if (!instant) return { fault: `--${name} takes an instant such as 2026-01-31T09:00:00Z` };
-    instants[name as 'since' | 'until'] = instant;
-  }
-  return {
-    ...(topic !== undefined && { topic }),
-    ...(reason !== undefined && { reason }),
-    ...(key !== undefined && { key }),
-    ...(orgId !== undefined && { orgId }),
-    ...instants,
-  };
-}
-
-function limitOf(
-  { limit }: Options,
-  { fallback, max }: { fallback: number; max: number },
-): number | { fault: string } {
-  if (limit === undefined) return fallback;
-  const count = Number(limit);
-  if (/^\d{1,15}$/.test(limit) && count >= 1 && count <= max) return count;
-  return {
-    fault: `--limit takes a whole number of 1 or more${max === listLimit.max ? `, ${max} at most` : ''}`,
-  };
+function instantOf(text: string): Date {
+  const instant = parseInstant(text);
+  if (instant) return instant;
+  throw new InvalidArgumentError('It takes an instant such as 2026-01-31T09:00:00Z.');
 }

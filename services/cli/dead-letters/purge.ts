@@ -1,6 +1,6 @@
 import { deadLetterTopic, removeLetters } from '../../projector/dead-letters/dead-letters.ts';
 import { asJson, type Printed } from '../printed.ts';
-import { UsageFault } from '../usage-fault.ts';
+import { UsageError } from '../usage-error.ts';
 import type { DeadLettersCommand } from './command.ts';
 import { countSelected, selected, type LettersDeps } from './select.ts';
 
@@ -15,7 +15,7 @@ export async function purgeLetters(
   const count = await countSelected(deps, selection);
   if (!yes) {
     if (!deps.confirm)
-      throw new UsageFault('dead-letters purge needs --yes where no terminal is there to ask');
+      throw new UsageError('dead-letters purge needs --yes where no terminal is there to ask');
     const question = `Delete ${count} dead letters for good? They cannot be re-driven afterwards. [y/N] `;
     if (!(await deps.confirm(question))) return { text: 'nothing was deleted\n', exitCode: 1 };
   }

@@ -3,7 +3,7 @@ import { kinds } from '../../../shared/documents/document.ts';
 import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/dead-letters.ts';
 import { portions } from '../../projector/portions.ts';
 import { topicOf } from '../../projector/events/topics.ts';
-import { UsageFault } from '../usage-fault.ts';
+import { UsageError } from '../usage-error.ts';
 import type { LetterFilter, Selection } from './command.ts';
 
 export type LettersDeps = { control: Db; prefix: string };
@@ -15,7 +15,7 @@ export function storeFilter(
 ): Filter<DeadLetter> {
   const topics = kinds.map((kind) => topicOf(kind, prefix));
   if (topic !== undefined && !topics.includes(topic)) {
-    throw new UsageFault(`--topic: the bus has no topic ${topic}; it has ${topics.join(', ')}`);
+    throw new UsageError(`--topic: the bus has no topic ${topic}; it has ${topics.join(', ')}`);
   }
   const lastAt = { ...(since && { $gte: since }), ...(until && { $lt: until }) };
   return {

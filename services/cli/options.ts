@@ -1,0 +1,19 @@
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
+
+/** The one way to ask for JSON, for every verb that has it. */
+export const jsonOption = () => new Option('--json', 'print JSON');
+
+/** Command lines for the help of a verb. */
+export const example = (...lines: string[]): string =>
+  `\nExample${lines.length > 1 ? 's' : ''}:\n${lines.map((line) => `  npm run cli -- ${line}\n`).join('')}`;
+
+/** Reads a whole number from 1 to `max`. */
+export const wholeNumber =
+  (max: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (/^\d{1,15}$/.test(text) && value >= 1 && value <= max) return value;
+    throw new InvalidArgumentError(
+      `It takes a whole number ${Number.isSafeInteger(max) && max < Number.MAX_SAFE_INTEGER ? `from 1 to ${max}` : 'of 1 or more'}.`,
+    );
+  };
