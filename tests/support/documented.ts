@@ -1,5 +1,9 @@
 import type { Header, OpenApiDocument, Reference, Response } from '../../services/api/openapi/openapi.ts';
+import { errorResponse } from '../../services/api/openapi/errors.ts';
 import { responseComponentOf } from '../../services/api/openapi/operation.ts';
+import { responseHeaders } from '../../services/api/openapi/headers.ts';
+import { toJsonSchema } from '../../services/api/openapi/json-schema.ts';
+import { errorEnvelopeSchemaOf } from '../../services/api/http/error-envelope.ts';
 import { documentSchemas, type Faults } from './document-schemas.ts';
 
 export type Exchange = {
@@ -31,7 +35,8 @@ type Documented = { pointer: string; response: Response };
  * Holds answers to the document, strictly: the status is one of that path and method, the body is what the
  * schema says and no more, every header that is promised is there, and every header that is there is documented.
  */
-export function documented(document: OpenApiDocument): HoldToDocument {
+export function documented(published: OpenApiDocument): HoldToDocument {
+  const document = withUnlisted(published);
   const faults = documentSchemas(document);
   const find = finder(document);
   return (exchange) => {
@@ -45,7 +50,35 @@ export function documented(document: OpenApiDocument): HoldToDocument {
   };
 }
 
-/** HEAD is documented with GET; OPTIONS, and paths that are none, among the components. */
+/**
+ * OpenAPI has no room for what any path answers to OPTIONS, nor for paths that it does not list, so the document
+ * tells of both in prose. Here they are responses as well, to hold answers to.
+ */
+function withUnlisted(document: OpenApiDocument): OpenApiDocument {
+  const { components } = document;
+  const isLimited = 'RateLimitLimit' in components.headers;
+  const described = {
+    docs: { docsUrl: undefined, baseUrl: undefined },
+    headersOf: (status: number) => responseHeaders(status, isLimited),
+  };
+  const routeNotFound = errorEnvelopeSchemaOf(['route_not_found']);
+  return {
+    ...document,
+    components: {
+      ...components,
+      responses: {
+        ...components.responses,
+        RouteNotFound: errorResponse(described, 404, ['route_not_found']),
+        Methods: { description: 'The methods that are served.', headers: responseHeaders(204, isLimited) },
+      },
+      schemas: { ...components.schemas, ...toJsonSchema(routeNotFound).components },
+    },
+  };
+}
+
+const unlisted: Record<number, string> = { 204: 'Methods', 404: 'RouteNotFound' };
+
+/** HEAD is documented with GET. */
 function finder(document: OpenApiDocument) {
   const { paths, components } = document;
   const patterns = Object.keys(paths).map((template) => ({
@@ -66,7 +99,7 @@ function finder(document: OpenApiDocument) {
       );
       return { pointer: found.pointer, response: found.value };
     }
-    const name = responseComponentOf(String(status));
+    const name = unlisted[status] ?? responseComponentOf(String(status));
     const response = components.responses[name];
     return response && { pointer: `#/components/responses/${name}`, response };
   };

@@ -13,7 +13,7 @@ export type ChannelItem = Schemas['ChannelItem'];
 export type Qa = Schemas['Qa'];
 
 /** Every code that the API may answer with; it grows with new releases, so keep a branch for others. */
-export type ErrorCode = Schemas['Error']['error']['code'];
+export type ErrorCode = Schemas[Extract<keyof Schemas, `${string}Error`>]['code'];
 
 /** The paths below `/v1`, as the document writes them. */
 export type Path = Extract<keyof paths, `/v1/${string}`>;

@@ -14,20 +14,19 @@ const common = {
 };
 const param = { param: z.string().describe('The offending query parameter.') };
 
-/** The body of one error. Only `invalid_query_parameter` names a parameter, and always does. */
+/** One error. Only `invalid_query_parameter` names a parameter, and always does. */
 const errorSchemaOf = (code: ErrorCode) => {
   const fields = {
     type: z.literal<ErrorType>(errorCatalogue[code].type).describe('Category of the error.'),
     code: z.literal(code).describe('What has gone wrong; branch on this.'),
     ...common,
   };
-  const error = code === 'invalid_query_parameter' ? { ...fields, ...param } : fields;
   return z
-    .strictObject({ error: z.strictObject(error).describe('The error.') })
+    .strictObject(code === 'invalid_query_parameter' ? { ...fields, ...param } : fields)
     .meta({ id: componentOf(code), description: errorCatalogue[code].message });
 };
 
-/** `invalid_cursor` → `InvalidCursorError`: the name of the body in the document. */
+/** `invalid_cursor` → `InvalidCursorError`: the name of the error in the document. */
 const componentOf = (code: ErrorCode): string => {
   const name = code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return name.endsWith('Error') ? name : `${name}Error`;
@@ -46,12 +45,21 @@ export type ErrorEnvelope = {
 
 export const errorSchemas = Object.fromEntries(
   errorCodes.map((code) => [code, errorSchemaOf(code)]),
-) as unknown as Record<ErrorCode, z.ZodType<ErrorEnvelope>>;
+) as Record<ErrorCode, ReturnType<typeof errorSchemaOf>>;
+
+/** The body of a response that is not a success, with one of these codes. */
+export const errorEnvelopeSchemaOf = ([first, ...rest]: [ErrorCode, ...ErrorCode[]]) =>
+  z.strictObject({
+    error:
+      rest.length === 0
+        ? errorSchemas[first]
+        : z
+            .discriminatedUnion('code', [errorSchemas[first], ...rest.map((code) => errorSchemas[code])])
+            .describe('The error.'),
+  });
 
 /** The one body of every response that is not a success. */
-export const errorEnvelopeSchema = z
-  .union(errorCodes.map((code) => errorSchemas[code]))
-  .meta({ id: 'Error', description: 'The body of every response that is not a success.' });
+export const errorEnvelopeSchema = errorEnvelopeSchemaOf(errorCodes);
 
 /** Where the pages about error codes are: `docsUrl` if configured, else below the API's own address. */
 export type DocsLocation = { docsUrl: string | undefined; baseUrl: string | undefined };

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
-import { errorEnvelopeSchema } from '../http/error-envelope.ts';
+import { errorSchemas } from '../http/error-envelope.ts';
 import type { Route } from '../http/route.ts';
+import { commonErrors } from './errors.ts';
 import { headerComponents } from './headers.ts';
 import { description, tags } from './info.ts';
 import { toJsonSchema, type JsonSchema } from './json-schema.ts';
@@ -13,6 +14,7 @@ import type { DocumentSettings } from './settings.ts';
 export function createDocument(settings: DocumentSettings, routes: Route[]): OpenApiDocument {
   const { docs, brand, limit } = settings;
   const shown = { docs, isLimited: limit.requests > 0 };
+  const codes = new Set([...commonErrors, ...routes.flatMap(({ errors }) => errors)]);
   return {
     openapi: '3.1.1',
     info: {
@@ -20,6 +22,8 @@ export function createDocument(settings: DocumentSettings, routes: Route[]): Ope
       version: '1.0.0',
       summary: 'Read-only access to tickets, conversations, messages, channels and Q&As.',
       description: description(settings),
+      // As in package.json: nobody else is given a licence.
+      license: { name: 'UNLICENSED', identifier: 'LicenseRef-UNLICENSED' },
     },
     servers: [{ url: docs.baseUrl ?? '/', description: 'The service that serves this document.' }],
     tags,
@@ -41,9 +45,12 @@ export function createDocument(settings: DocumentSettings, routes: Route[]): Ope
         },
       },
       parameters: { IfNoneMatch: ifNoneMatch },
-      headers: headerComponents(),
+      headers: headerComponents(shown.isLimited),
       responses: responseComponents(shown),
-      schemas: schemaComponents([...routes.map(({ response }) => response), errorEnvelopeSchema]),
+      schemas: schemaComponents([
+        ...routes.map(({ response }) => response),
+        ...[...codes].map((code) => errorSchemas[code]),
+      ]),
     },
   };
 }

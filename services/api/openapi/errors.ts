@@ -1,9 +1,14 @@
 import { STATUS_CODES } from 'node:http';
 import { ApiError } from '../http/api-error.ts';
 import { errorCatalogue, type ErrorCode } from '../http/error-catalogue.ts';
-import { errorCodes, errorEnvelope, errorSchemas, type DocsLocation } from '../http/error-envelope.ts';
+import {
+  errorCodes,
+  errorEnvelope,
+  errorEnvelopeSchemaOf,
+  type DocsLocation,
+} from '../http/error-envelope.ts';
 import { headers } from './headers.ts';
-import { toJsonSchema, type JsonSchema } from './json-schema.ts';
+import { toJsonSchema } from './json-schema.ts';
 import type { Response } from './openapi.ts';
 
 type Described = { docs: DocsLocation; headersOf: (status: number) => Response['headers'] };
@@ -22,22 +27,23 @@ export const publicErrors = commonErrors.filter((code) => {
 
 /** One response for each status among `codes`, with every code that it may carry. */
 export function errorResponses(described: Described, codes: ErrorCode[]): Record<string, Response> {
-  const statuses = [...new Set(codes.map((code) => errorCatalogue[code].status as number))];
+  const byStatus = new Map<number, [ErrorCode, ...ErrorCode[]]>();
+  for (const code of codes) {
+    const { status } = errorCatalogue[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code] as [ErrorCode, ...ErrorCode[]]);
+  }
   return Object.fromEntries(
-    statuses
-      .toSorted((a, b) => a - b)
-      .map((status) => [
-        String(status),
-        errorResponse(
-          described,
-          status,
-          codes.filter((code) => errorCatalogue[code].status === status),
-        ),
-      ]),
+    [...byStatus]
+      .toSorted(([a], [b]) => a - b)
+      .map(([status, found]) => [String(status), errorResponse(described, status, found)]),
   );
 }
 
-export function errorResponse({ docs, headersOf }: Described, status: number, codes: ErrorCode[]): Response {
+export function errorResponse(
+  { docs, headersOf }: Described,
+  status: number,
+  codes: [ErrorCode, ...ErrorCode[]],
+): Response {
   const examples = codes.map((code) => [
     code,
     { summary: errorCatalogue[code].message, value: errorExample(docs, code) },
@@ -47,17 +53,11 @@ export function errorResponse({ docs, headersOf }: Described, status: number, co
     headers: headersOf(status),
     content: {
       'application/json': {
-        schema: schemaOf(codes),
+        schema: toJsonSchema(errorEnvelopeSchemaOf(codes)).schema,
         examples: Object.fromEntries(examples) as Record<string, { summary: string; value: unknown }>,
       },
     },
   };
-}
-
-function schemaOf(codes: ErrorCode[]): JsonSchema {
-  const schemas = codes.map((code) => toJsonSchema(errorSchemas[code]).schema);
-  const [only] = schemas;
-  return only && schemas.length === 1 ? only : { oneOf: schemas };
 }
 
 /** Stands for the address of the API in examples where none is configured. */

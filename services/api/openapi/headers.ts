@@ -57,9 +57,12 @@ export type HeaderName = keyof typeof headers;
 /** Headers as components are named by letters alone. */
 const componentOf = (name: HeaderName) => name.replaceAll('-', '');
 
-export const headerComponents = (): Record<string, Header> =>
+/** `isLimited` unless the rate limit is turned off, which leaves its headers out. */
+export const headerComponents = (isLimited: boolean): Record<string, Header> =>
   Object.fromEntries(
-    Object.entries(headers).map(([name, header]) => [componentOf(name as HeaderName), header]),
+    (Object.keys(headers) as HeaderName[])
+      .filter((name) => isLimited || !ofLimit.includes(name))
+      .map((name) => [componentOf(name), headers[name]]),
   );
 
 const always = (names: HeaderName[]): Headers =>

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { errorCatalogue } from '../http/error-catalogue.ts';
 import type { DocsLocation } from '../http/error-envelope.ts';
 import type { Route } from '../http/route.ts';
-import { commonErrors, errorResponse, errorResponses } from './errors.ts';
+import { commonErrors, errorResponses } from './errors.ts';
 import { responseHeaders } from './headers.ts';
 import { toJsonSchema } from './json-schema.ts';
 import type { Operation, Parameter, Reference, Response } from './openapi.ts';
@@ -52,25 +52,18 @@ export const ifNoneMatch: Parameter = {
 };
 export const ifNoneMatchReference: Reference = { $ref: '#/components/parameters/IfNoneMatch' };
 
-/** The responses that all endpoints below `/v1` share, that to OPTIONS, and that of paths which are none. */
-export function responseComponents(settings: OperationSettings): Record<string, Response> {
-  const described = describing(settings);
-  const shared = Object.entries(errorResponses(described, commonErrors));
-  return {
-    ...Object.fromEntries(shared.map(([status, response]) => [responseComponentOf(status), response])),
-    [responseComponentOf('404')]: errorResponse(described, 404, ['route_not_found']),
-    [responseComponentOf('204')]: {
-      description: 'The answer to `OPTIONS`, on every path: the methods that are served.',
-      headers: described.headersOf(204),
-    },
-  };
-}
+/** The responses that all endpoints below `/v1` share. */
+export const responseComponents = (settings: OperationSettings): Record<string, Response> =>
+  Object.fromEntries(
+    Object.entries(errorResponses(describing(settings), commonErrors)).map(([status, response]) => [
+      responseComponentOf(status),
+      response,
+    ]),
+  );
 
-/** 429 → `TooManyRequests`; 404 is that of a path which is none. */
-export function responseComponentOf(status: string): string {
-  if (status === '204') return 'Methods';
-  return status === '404' ? 'RouteNotFound' : (STATUS_CODES[status] ?? status).replace(/[^A-Za-z]/g, '');
-}
+/** 429 → `TooManyRequests` */
+export const responseComponentOf = (status: string) =>
+  (STATUS_CODES[status] ?? status).replace(/[^A-Za-z]/g, '');
 
 const commonReferences = Object.fromEntries(
   commonErrors

@@ -268,28 +268,25 @@ export interface components {
         };
         /** @description There is no such channel. */
         ChannelNotFoundError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "channel_not_found";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "not_found";
-            };
+            /**
+             * @description What has gone wrong; branch on this.
+             * @constant
+             */
+            code: "channel_not_found";
+            /**
+             * Format: uri
+             * @description Page about the code.
+             */
+            docUrl: string;
+            /** @description The same for people; it may change between releases. */
+            message: string;
+            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            requestId: string;
+            /**
+             * @description Category of the error.
+             * @constant
+             */
+            type: "not_found";
         };
         /** @description Processing settings that all channel types share. */
         ChannelSettings: {
@@ -463,28 +460,25 @@ export interface components {
         };
         /** @description Bound either `createdAt` or `updatedAt`, not both. */
         ConflictingDateRangeError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "conflicting_date_range";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "validation_error";
-            };
+            /**
+             * @description What has gone wrong; branch on this.
+             * @constant
+             */
+            code: "conflicting_date_range";
+            /**
+             * Format: uri
+             * @description Page about the code.
+             */
+            docUrl: string;
+            /** @description The same for people; it may change between releases. */
+            message: string;
+            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            requestId: string;
+            /**
+             * @description Category of the error.
+             * @constant
+             */
+            type: "validation_error";
         };
         /** @description A contact as the sender. */
         ContactAuthor: {
@@ -606,28 +600,25 @@ export interface components {
         };
         /** @description There is no such conversation. */
         ConversationNotFoundError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "conversation_not_found";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "not_found";
-            };
+            /**
+             * @description What has gone wrong; branch on this.
+             * @constant
+             */
+            code: "conversation_not_found";
+            /**
+             * Format: uri
+             * @description Page about the code.
+             */
+            docUrl: string;
+            /** @description The same for people; it may change between releases. */
+            message: string;
+            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            requestId: string;
+            /**
+             * @description Category of the error.
+             * @constant
+             */
+            type: "not_found";
         };
         /** @description A conversation of a ticket in a list. */
         ConversationReference: {
@@ -764,8 +755,6 @@ export interface components {
                 useForReplies: boolean;
             };
         };
-        /** @description The body of every response that is not a success. */
-        Error: components["schemas"]["MissingApiKeyError"] | components["schemas"]["InvalidApiKeyError"] | components["schemas"]["HttpsRequiredError"] | components["schemas"]["RouteNotFoundError"] | components["schemas"]["TicketNotFoundError"] | components["schemas"]["ConversationNotFoundError"] | components["schemas"]["ChannelNotFoundError"] | components["schemas"]["MalformedRequestError"] | components["schemas"]["MethodNotAllowedError"] | components["schemas"]["RequestTimeoutError"] | components["schemas"]["UriTooLongError"] | components["schemas"]["HeadersTooLargeError"] | components["schemas"]["InvalidQueryParameterError"] | components["schemas"]["InvalidPathParameterError"] | components["schemas"]["InvalidCursorError"] | components["schemas"]["ConflictingDateRangeError"] | components["schemas"]["TooManyRequestsError"] | components["schemas"]["InternalError"] | components["schemas"]["ServiceUnavailableError"];
         /** @description A form. */
         FormChannel: {
             /** @description The AI agent assigned to the channel; null if there is none. */
@@ -839,180 +828,159 @@ export interface components {
         };
         /** @description The request headers are too large. */
         HeadersTooLargeError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "headers_too_large";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "invalid_request_error";
-            };
+            /**
+             * @description What has gone wrong; branch on this.
+             * @constant
+             */
+            code: "headers_too_large";
+            /**
+             * Format: uri
+             * @description Page about the code.
+             */
+            docUrl: string;
+            /** @description The same for people; it may change between releases. */
+            message: string;
+            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            requestId: string;
+            /**
+             * @description Category of the error.
+             * @constant
+             */
+            type: "invalid_request_error";
         };
         /** @description Plain HTTP is not served; repeat the request over HTTPS and replace a key that was sent in clear. */
         HttpsRequiredError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "https_required";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "invalid_request_error";
-            };
+            /**
+             * @description What has gone wrong; branch on this.
+             * @constant
+             */
+            code: "https_required";
+            /**
+             * Format: uri
+             * @description Page about the code.
+             */
+            docUrl: string;
+            /** @description The same for people; it may change between releases. */
+            message: string;
+            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            requestId: string;
+            /**
+             * @description Category of the error.
+             * @constant
+             */
+            type: "invalid_request_error";
         };
         /** @description Something failed on our side; the request id helps us to find out what. */
         InternalError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "internal_error";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "api_error";
-            };
+            /**
+             * @description What has gone wrong; branch on this.
+             * @constant
+             */
+            code: "internal_error";
+            /**
+             * Format: uri
+             * @description Page about the code.
+             */
+            docUrl: string;
+            /** @description The same for people; it may change between releases. */
+            message: string;
+            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            requestId: string;
+            /**
+             * @description Category of the error.
+             * @constant
+             */
+            type: "api_error";
         };
         /** @description The API key is malformed, unknown or archived. */
         InvalidApiKeyError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "invalid_api_key";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "authentication_error";
-            };
+            /**
+             * @description What has gone wrong; branch on this.
+             * @constant
+             */
+            code: "invalid_api_key";
+            /**
+             * Format: uri
+             * @description Page about the code.
+             */
+            docUrl: string;
+            /** @description The same for people; it may change between releases. */
+            message: string;
+            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            requestId: string;
+            /**
+             * @description Category of the error.
+             * @constant
+             */
+            type: "authentication_error";
         };
         /** @description `startingAfter` must be the `nextCursor` of a previous page of this list, with the same sort and filters. */
         InvalidCursorError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "invalid_cursor";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "validation_error";
-            };
+            /**
+             * @description What has gone wrong; branch on this.
+             * @constant
+             */
+            code: "invalid_cursor";
+            /**
+             * Format: uri
+             * @description Page about the code.
+             */
+            docUrl: string;
+            /** @description The same for people; it may change between releases. */
+            message: string;
+            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            requestId: string;
+            /**
+             * @description Category of the error.
+             * @constant
+             */
+            type: "validation_error";
         };
         /** @description The id in the path is not one of this resource. */
         InvalidPathParameterError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "invalid_path_parameter";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "validation_error";
-            };
+            /**
+             * @description What has gone wrong; branch on this.
+             * @constant
+             */
+            code: "invalid_path_parameter";
+            /**
+             * Format: uri
+             * @description Page about the code.
+             */
+            docUrl: string;
+            /** @description The same for people; it may change between releases. */
+            message: string;
+            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            requestId: string;
+            /**
+             * @description Category of the error.
+             * @constant
+             */
+            type: "validation_error";
         };
         /** @description A query parameter is not valid. */
         InvalidQueryParameterError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "invalid_query_parameter";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description The offending query parameter. */
-                param: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "validation_error";
-            };
+            /**
+             * @description What has gone wrong; branch on this.
+             * @constant
+             */
+            code: "invalid_query_parameter";
+            /**
+             * Format: uri
+             * @description Page about the code.
+             */
+            docUrl: string;
+            /** @description The same for people; it may change between releases. */
+            message: string;
+            /** @description The offending query parameter. */
+            param: string;
+            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            requestId: string;
+            /**
+             * @description Category of the error.
+             * @constant
+             */
+            type: "validation_error";
         };
         /** @description A tag or a topic. */
         Label: {
@@ -1023,28 +991,25 @@ export interface components {
         };
         /** @description The request is not well-formed HTTP. */
         MalformedRequestError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "malformed_request";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "invalid_request_error";
-            };
+            /**
+             * @description What has gone wrong; branch on this.
+             * @constant
+             */
+            code: "malformed_request";
+            /**
+             * Format: uri
+             * @description Page about the code.
+             */
+            docUrl: string;
+            /** @description The same for people; it may change between releases. */
+            message: string;
+            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            requestId: string;
+            /**
+             * @description Category of the error.
+             * @constant
+             */
+            type: "invalid_request_error";
         };
         /** @description A message in a list. */
         Message: {
@@ -1097,53 +1062,47 @@ export interface components {
         };
         /** @description This API is read-only; the header Allow names the methods that are served here. */
         MethodNotAllowedError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "method_not_allowed";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "invalid_request_error";
-            };
+            /**
+             * @description What has gone wrong; branch on this.
+             * @constant
+             */
+            code: "method_not_allowed";
+            /**
+             * Format: uri
+             * @description Page about the code.
+             */
+            docUrl: string;
+            /** @description The same for people; it may change between releases. */
+            message: string;
+            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            requestId: string;
+            /**
+             * @description Category of the error.
+             * @constant
+             */
+            type: "invalid_request_error";
         };
         /** @description Send your API key in the header `Authorization: Bearer <API_KEY>`. */
         MissingApiKeyError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "missing_api_key";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "authentication_error";
-            };
+            /**
+             * @description What has gone wrong; branch on this.
+             * @constant
+             */
+            code: "missing_api_key";
+            /**
+             * Format: uri
+             * @description Page about the code.
+             */
+            docUrl: string;
+            /** @description The same for people; it may change between releases. */
+            message: string;
+            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            requestId: string;
+            /**
+             * @description Category of the error.
+             * @constant
+             */
+            type: "authentication_error";
         };
         /** @description A question and its answer in the knowledge base. */
         Qa: {
@@ -1205,78 +1164,47 @@ export interface components {
         };
         /** @description The request did not arrive in time. */
         RequestTimeoutError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "request_timeout";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "invalid_request_error";
-            };
-        };
-        /** @description There is nothing at this path. */
-        RouteNotFoundError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "route_not_found";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "not_found";
-            };
+            /**
+             * @description What has gone wrong; branch on this.
+             * @constant
+             */
+            code: "request_timeout";
+            /**
+             * Format: uri
+             * @description Page about the code.
+             */
+            docUrl: string;
+            /** @description The same for people; it may change between releases. */
+            message: string;
+            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            requestId: string;
+            /**
+             * @description Category of the error.
+             * @constant
+             */
+            type: "invalid_request_error";
         };
         /** @description The data cannot be read at the moment; try again shortly. */
         ServiceUnavailableError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "service_unavailable";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "api_error";
-            };
+            /**
+             * @description What has gone wrong; branch on this.
+             * @constant
+             */
+            code: "service_unavailable";
+            /**
+             * Format: uri
+             * @description Page about the code.
+             */
+            docUrl: string;
+            /** @description The same for people; it may change between releases. */
+            message: string;
+            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            requestId: string;
+            /**
+             * @description Category of the error.
+             * @constant
+             */
+            type: "api_error";
         };
         /** @description A case: one primary conversation, and any number of side ones. */
         Ticket: {
@@ -1400,78 +1328,69 @@ export interface components {
         };
         /** @description There is no such ticket. */
         TicketNotFoundError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "ticket_not_found";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "not_found";
-            };
+            /**
+             * @description What has gone wrong; branch on this.
+             * @constant
+             */
+            code: "ticket_not_found";
+            /**
+             * Format: uri
+             * @description Page about the code.
+             */
+            docUrl: string;
+            /** @description The same for people; it may change between releases. */
+            message: string;
+            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            requestId: string;
+            /**
+             * @description Category of the error.
+             * @constant
+             */
+            type: "not_found";
         };
         /** @description Too many requests with this API key; wait as long as the header Retry-After says. */
         TooManyRequestsError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "too_many_requests";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "rate_limit_error";
-            };
+            /**
+             * @description What has gone wrong; branch on this.
+             * @constant
+             */
+            code: "too_many_requests";
+            /**
+             * Format: uri
+             * @description Page about the code.
+             */
+            docUrl: string;
+            /** @description The same for people; it may change between releases. */
+            message: string;
+            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            requestId: string;
+            /**
+             * @description Category of the error.
+             * @constant
+             */
+            type: "rate_limit_error";
         };
         /** @description The request target is too long. */
         UriTooLongError: {
-            /** @description The error. */
-            error: {
-                /**
-                 * @description What has gone wrong; branch on this.
-                 * @constant
-                 */
-                code: "uri_too_long";
-                /**
-                 * Format: uri
-                 * @description Page about the code.
-                 */
-                docUrl: string;
-                /** @description The same for people; it may change between releases. */
-                message: string;
-                /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
-                requestId: string;
-                /**
-                 * @description Category of the error.
-                 * @constant
-                 */
-                type: "invalid_request_error";
-            };
+            /**
+             * @description What has gone wrong; branch on this.
+             * @constant
+             */
+            code: "uri_too_long";
+            /**
+             * Format: uri
+             * @description Page about the code.
+             */
+            docUrl: string;
+            /** @description The same for people; it may change between releases. */
+            message: string;
+            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            requestId: string;
+            /**
+             * @description Category of the error.
+             * @constant
+             */
+            type: "invalid_request_error";
         };
         /** @description A teammate as the sender. */
         UserAuthor: {
@@ -1523,7 +1442,9 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["MalformedRequestError"];
+                "application/json": {
+                    error: components["schemas"]["MalformedRequestError"];
+                };
             };
         };
         /** @description Forbidden: `https_required`. */
@@ -1537,7 +1458,9 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["HttpsRequiredError"];
+                "application/json": {
+                    error: components["schemas"]["HttpsRequiredError"];
+                };
             };
         };
         /** @description Internal Server Error: `internal_error`. */
@@ -1566,7 +1489,9 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["InternalError"];
+                "application/json": {
+                    error: components["schemas"]["InternalError"];
+                };
             };
         };
         /** @description Method Not Allowed: `method_not_allowed`. */
@@ -1584,40 +1509,10 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["MethodNotAllowedError"];
+                "application/json": {
+                    error: components["schemas"]["MethodNotAllowedError"];
+                };
             };
-        };
-        /** @description The answer to `OPTIONS`, on every path: the methods that are served. */
-        Methods: {
-            headers: {
-                Allow: components["headers"]["Allow"];
-                "Cache-Control": components["headers"]["CacheControl"];
-                /**
-                 * @description Every change made up to this instant is in the response; later ones may be.
-                 * @example 2026-01-31T12:41:03.218Z
-                 */
-                "Data-As-Of"?: string;
-                /**
-                 * @description Requests that the key may make in one window.
-                 * @example 100
-                 */
-                "RateLimit-Limit"?: number;
-                /**
-                 * @description Requests that are left to the key at the moment.
-                 * @example 87
-                 */
-                "RateLimit-Remaining"?: number;
-                /**
-                 * @description Seconds until the oldest request counted leaves the window, and one more is admitted.
-                 * @example 42
-                 */
-                "RateLimit-Reset"?: number;
-                "Request-Id": components["headers"]["RequestId"];
-                Vary: components["headers"]["Vary"];
-                "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                [name: string]: unknown;
-            };
-            content?: never;
         };
         /** @description Request Header Fields Too Large: `headers_too_large`. */
         RequestHeaderFieldsTooLarge: {
@@ -1638,7 +1533,9 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["HeadersTooLargeError"];
+                "application/json": {
+                    error: components["schemas"]["HeadersTooLargeError"];
+                };
             };
         };
         /** @description Request Timeout: `request_timeout`. */
@@ -1660,24 +1557,9 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["RequestTimeoutError"];
-            };
-        };
-        /** @description Not Found: `route_not_found`. */
-        RouteNotFound: {
-            headers: {
-                "Cache-Control": components["headers"]["CacheControl"];
-                "Data-As-Of": components["headers"]["DataAsOf"];
-                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                "RateLimit-Reset": components["headers"]["RateLimitReset"];
-                "Request-Id": components["headers"]["RequestId"];
-                Vary: components["headers"]["Vary"];
-                "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["RouteNotFoundError"];
+                "application/json": {
+                    error: components["schemas"]["RequestTimeoutError"];
+                };
             };
         };
         /** @description Service Unavailable: `service_unavailable`. */
@@ -1707,7 +1589,9 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["ServiceUnavailableError"];
+                "application/json": {
+                    error: components["schemas"]["ServiceUnavailableError"];
+                };
             };
         };
         /** @description Too Many Requests: `too_many_requests`. */
@@ -1737,7 +1621,9 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["TooManyRequestsError"];
+                "application/json": {
+                    error: components["schemas"]["TooManyRequestsError"];
+                };
             };
         };
         /** @description Unauthorized: `missing_api_key`, `invalid_api_key`. */
@@ -1752,7 +1638,10 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["MissingApiKeyError"] | components["schemas"]["InvalidApiKeyError"];
+                "application/json": {
+                    /** @description The error. */
+                    error: components["schemas"]["MissingApiKeyError"] | components["schemas"]["InvalidApiKeyError"];
+                };
             };
         };
         /** @description URI Too Long: `uri_too_long`. */
@@ -1766,7 +1655,9 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["UriTooLongError"];
+                "application/json": {
+                    error: components["schemas"]["UriTooLongError"];
+                };
             };
         };
     };
@@ -1891,7 +1782,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MalformedRequestError"];
+                    "application/json": {
+                        error: components["schemas"]["MalformedRequestError"];
+                    };
                 };
             };
             /** @description Method Not Allowed: `method_not_allowed`. */
@@ -1905,7 +1798,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MethodNotAllowedError"];
+                    "application/json": {
+                        error: components["schemas"]["MethodNotAllowedError"];
+                    };
                 };
             };
             /** @description Request Timeout: `request_timeout`. */
@@ -1922,7 +1817,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RequestTimeoutError"];
+                    "application/json": {
+                        error: components["schemas"]["RequestTimeoutError"];
+                    };
                 };
             };
             /** @description URI Too Long: `uri_too_long`. */
@@ -1935,7 +1832,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UriTooLongError"];
+                    "application/json": {
+                        error: components["schemas"]["UriTooLongError"];
+                    };
                 };
             };
             /** @description Request Header Fields Too Large: `headers_too_large`. */
@@ -1952,7 +1851,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HeadersTooLargeError"];
+                    "application/json": {
+                        error: components["schemas"]["HeadersTooLargeError"];
+                    };
                 };
             };
             /** @description Internal Server Error: `internal_error`. */
@@ -1965,7 +1866,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InternalError"];
+                    "application/json": {
+                        error: components["schemas"]["InternalError"];
+                    };
                 };
             };
         };
@@ -2068,7 +1971,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MalformedRequestError"];
+                    "application/json": {
+                        error: components["schemas"]["MalformedRequestError"];
+                    };
                 };
             };
             /** @description Forbidden: `https_required`. */
@@ -2081,7 +1986,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HttpsRequiredError"];
+                    "application/json": {
+                        error: components["schemas"]["HttpsRequiredError"];
+                    };
                 };
             };
             /** @description Method Not Allowed: `method_not_allowed`. */
@@ -2095,7 +2002,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MethodNotAllowedError"];
+                    "application/json": {
+                        error: components["schemas"]["MethodNotAllowedError"];
+                    };
                 };
             };
             /** @description Request Timeout: `request_timeout`. */
@@ -2112,7 +2021,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RequestTimeoutError"];
+                    "application/json": {
+                        error: components["schemas"]["RequestTimeoutError"];
+                    };
                 };
             };
             /** @description URI Too Long: `uri_too_long`. */
@@ -2125,7 +2036,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UriTooLongError"];
+                    "application/json": {
+                        error: components["schemas"]["UriTooLongError"];
+                    };
                 };
             };
             /** @description Request Header Fields Too Large: `headers_too_large`. */
@@ -2142,7 +2055,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HeadersTooLargeError"];
+                    "application/json": {
+                        error: components["schemas"]["HeadersTooLargeError"];
+                    };
                 };
             };
             /** @description Internal Server Error: `internal_error`. */
@@ -2155,7 +2070,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InternalError"];
+                    "application/json": {
+                        error: components["schemas"]["InternalError"];
+                    };
                 };
             };
         };
@@ -2282,7 +2199,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidQueryParameterError"] | components["schemas"]["InvalidCursorError"];
+                    "application/json": {
+                        /** @description The error. */
+                        error: components["schemas"]["InvalidQueryParameterError"] | components["schemas"]["InvalidCursorError"];
+                    };
                 };
             };
             429: components["responses"]["TooManyRequests"];
@@ -2445,7 +2365,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ChannelNotFoundError"];
+                    "application/json": {
+                        error: components["schemas"]["ChannelNotFoundError"];
+                    };
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -2465,7 +2387,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidQueryParameterError"];
+                    "application/json": {
+                        error: components["schemas"]["InvalidQueryParameterError"];
+                    };
                 };
             };
             429: components["responses"]["TooManyRequests"];
@@ -2619,7 +2543,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ConversationNotFoundError"];
+                    "application/json": {
+                        error: components["schemas"]["ConversationNotFoundError"];
+                    };
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -2639,7 +2565,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidPathParameterError"] | components["schemas"]["InvalidQueryParameterError"];
+                    "application/json": {
+                        /** @description The error. */
+                        error: components["schemas"]["InvalidPathParameterError"] | components["schemas"]["InvalidQueryParameterError"];
+                    };
                 };
             };
             429: components["responses"]["TooManyRequests"];
@@ -2782,7 +2711,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ConversationNotFoundError"];
+                    "application/json": {
+                        error: components["schemas"]["ConversationNotFoundError"];
+                    };
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -2802,7 +2733,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidPathParameterError"] | components["schemas"]["InvalidQueryParameterError"] | components["schemas"]["InvalidCursorError"];
+                    "application/json": {
+                        /** @description The error. */
+                        error: components["schemas"]["InvalidPathParameterError"] | components["schemas"]["InvalidQueryParameterError"] | components["schemas"]["InvalidCursorError"];
+                    };
                 };
             };
             429: components["responses"]["TooManyRequests"];
@@ -2918,7 +2852,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidQueryParameterError"] | components["schemas"]["InvalidCursorError"];
+                    "application/json": {
+                        /** @description The error. */
+                        error: components["schemas"]["InvalidQueryParameterError"] | components["schemas"]["InvalidCursorError"];
+                    };
                 };
             };
             429: components["responses"]["TooManyRequests"];
@@ -3093,7 +3030,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidQueryParameterError"] | components["schemas"]["InvalidCursorError"] | components["schemas"]["ConflictingDateRangeError"];
+                    "application/json": {
+                        /** @description The error. */
+                        error: components["schemas"]["InvalidQueryParameterError"] | components["schemas"]["InvalidCursorError"] | components["schemas"]["ConflictingDateRangeError"];
+                    };
                 };
             };
             429: components["responses"]["TooManyRequests"];
@@ -3229,7 +3169,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TicketNotFoundError"];
+                    "application/json": {
+                        error: components["schemas"]["TicketNotFoundError"];
+                    };
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -3249,7 +3191,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidPathParameterError"] | components["schemas"]["InvalidQueryParameterError"];
+                    "application/json": {
+                        /** @description The error. */
+                        error: components["schemas"]["InvalidPathParameterError"] | components["schemas"]["InvalidQueryParameterError"];
+                    };
                 };
             };
             429: components["responses"]["TooManyRequests"];

@@ -1,0 +1,13 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { readFileSync } from 'node:fs';
+
+/**
+ * Prints what the recommended rules of Redocly's linter have to say about the OpenAPI document at a path. A
+ * program of its own, as the linter is made of ES modules, which jest does not load.
+ */
+const [path = ''] = process.argv.slice(2);
+const config = await createConfig({ extends: ['recommended'], telemetry: 'off' });
+const problems = await lintFromString({ source: readFileSync(path, 'utf8'), config });
+for (const { ruleId, message, location } of problems) {
+  console.log(`${location[0]?.pointer ?? ''} ${ruleId}: ${message}`);
+}
