@@ -7,30 +7,37 @@ import type { Random } from '../support/random.ts';
 
 type Stored = Document & { _id: string };
 type Written = { at: number; applyAt: number; kind: Kind; document: Stored };
+type Replica = { store: TestStore; lagMax: number; pending: Written[] };
 
 const startMs = Date.parse('2026-01-01T00:00:00Z');
-/** A change is applied at most this many steps after it was made. */
+/** A change is applied to the first store at most this many steps after it was made, to each further one later. */
 const lagMax = 8;
 
 /**
- * A support desk that makes a change at each step, and a projector which applies changes late and out of
- * order, as partitions that lag differently do; what is complete is said by the watermark alone.
+ * A support desk that makes a change at each step, and for each store a projector which applies changes late and
+ * out of order, as partitions that lag differently do; what is complete is said by the watermark alone.
  */
-export function createProduct(store: TestStore, random: Random) {
+export function createProduct(stores: TestStore[], random: Random) {
+  const replicas = stores.map((store, index): Replica => ({
+    store,
+    lagMax: lagMax * (1 + index),
+    pending: [],
+  }));
   let step = 0;
   let made = 0;
   let tickets = 0;
-  let pending: Written[] = [];
   const messages = new Map<string, number>();
   const instant = () => new Date(startMs + step).toISOString();
 
   const write = (kind: Kind, document: Written['document']) => {
-    // An entity is on one partition, whose order holds: it is never applied before its own earlier changes.
-    const earlier = pending
-      .filter((each) => each.document._id === document._id)
-      .map(({ applyAt }) => applyAt);
-    const applyAt = Math.max(step + random.int(lagMax), ...earlier);
-    pending.push({ at: step, applyAt, kind, document });
+    for (const replica of replicas) {
+      // An entity is on one partition, whose order holds: it is never applied before its own earlier changes.
+      const earlier = replica.pending
+        .filter((each) => each.document._id === document._id)
+        .map(({ applyAt }) => applyAt);
+      const applyAt = Math.max(step + random.int(replica.lagMax), ...earlier);
+      replica.pending.push({ at: step, applyAt, kind, document });
+    }
   };
 
   const change = () => {
@@ -49,9 +56,10 @@ export function createProduct(store: TestStore, random: Random) {
     write('ticket', given.ticket({ ...fields, updatedAt: instant() }, { joined }));
   };
 
-  const apply = async () => {
-    const due = pending.filter(({ applyAt }) => applyAt <= step);
-    pending = pending.filter(({ applyAt }) => applyAt > step);
+  const apply = async (replica: Replica) => {
+    const { store } = replica;
+    const due = replica.pending.filter(({ applyAt }) => applyAt <= step);
+    replica.pending = replica.pending.filter(({ applyAt }) => applyAt > step);
     for (const kind of ['message', 'conversation', 'ticket'] as const) {
       const latest = new Map(
         due.filter((each) => each.kind === kind).map(({ document }) => [document._id, document]),
@@ -64,7 +72,7 @@ export function createProduct(store: TestStore, random: Random) {
         })),
       );
     }
-    const complete = Math.min(step, ...pending.map(({ at }) => at - 1));
+    const complete = Math.min(step, ...replica.pending.map(({ at }) => at - 1));
     const completeTo = new Date(startMs + complete);
     await given.dataAsOf(store.control, completeTo);
   };
@@ -73,12 +81,12 @@ export function createProduct(store: TestStore, random: Random) {
     /** So many changes, and the application of those that are due by then. */
     advance: async (steps: number) => {
       for (const last = step + steps; step < last; change()) step += 1;
-      await apply();
+      await Promise.all(replicas.map(apply));
     },
     /** Applies all that was made. */
     settle: async () => {
-      step += lagMax;
-      await apply();
+      step += lagMax * stores.length;
+      await Promise.all(replicas.map(apply));
     },
   };
 }

@@ -1,6 +1,7 @@
+import { connect } from '../client/harness.ts';
 import { createRandom } from '../support/random.ts';
 import { createDesk } from './desk.ts';
-import { exportRound, type Exported } from './exporter.ts';
+import { createCopy, exportRound, type Copy } from './exporter.ts';
 import { startWorld, type World } from './world.ts';
 
 /** A failure is made again with `SEED`. */
@@ -9,7 +10,7 @@ const turns = 200;
 /** The product's clock keeps pace with the real one: an event that is late is late for readers too. */
 const turnMs = 100;
 
-describe(`an export by updatedAt[gte] from the first Data-As-Of of the round before (seed ${seed})`, () => {
+describe(`an export with the client, round after round (seed ${seed})`, () => {
   let world: World;
 
   beforeAll(async () => {
@@ -18,19 +19,26 @@ describe(`an export by updatedAt[gte] from the first Data-As-Of of the round bef
   afterAll(() => world.close(), 120_000);
 
   /** What an export must hold of a ticket: its own state, and its threads, but not the names of others. */
-  const ownOf = ({ ticket, threads }: Exported) => ({
-    title: ticket.title,
-    status: ticket.status,
-    updatedAt: ticket.updatedAt,
-    threads: Object.fromEntries(
-      Object.entries(threads).map(([id, { messages }]) => [id, messages.map(({ content }) => content)]),
-    ),
-  });
+  const ownOf = ({ tickets, conversations }: Copy, ticketId: string) => {
+    const ticket = tickets.get(ticketId);
+    if (!ticket) return null;
+    const threads = ticket.conversations.map(({ id }) => [
+      id,
+      conversations.get(id)?.messages.map(({ content }) => content),
+    ]);
+    return {
+      title: ticket.title,
+      status: ticket.status,
+      updatedAt: ticket.updatedAt,
+      threads: Object.fromEntries(threads) as Record<string, unknown>,
+    };
+  };
   const toTheSecond = (instant: string) => `${instant.slice(0, 19)}Z`;
 
   test('ends with exactly the final state of every ticket and thread, however unevenly partitions lag', async () => {
     // given a desk at work while partitions are published late and consumed later, and the key is known
     const { product, get, fatal } = world;
+    const { client } = connect({ baseUrl: world.url });
     const desk = createDesk(product, createRandom(seed + 1));
     let turn = 0;
     const happen = () => {
@@ -41,16 +49,16 @@ describe(`an export by updatedAt[gte] from the first Data-As-Of of the round bef
     while ((await get('/v1/tickets')).status !== 200)
       await new Promise((resolve) => setTimeout(resolve, 100));
     // when an exporter goes round all the while, until a round began with all that ever happened
-    const copy = new Map<string, Exported>();
-    let since: string | null = null;
+    const copy = createCopy();
+    let since: string | undefined;
     let rounds = 0;
     let isOver = false;
     void living.finally(() => (isOver = true));
     const endedAt = () => new Date(product.nowMs() - 6_000).toISOString();
-    while (!isOver || since === null || since < endedAt()) {
-      const first: string = await exportRound(get, copy, since);
-      expect(first >= (since ?? '')).toBe(true);
-      since = first;
+    while (!isOver || since === undefined || since < endedAt()) {
+      const next: string = await exportRound(client, copy, since);
+      expect(next >= (since ?? '')).toBe(true);
+      since = next;
       rounds += 1;
       expect(fatal()).toEqual([]);
     }
@@ -65,10 +73,7 @@ describe(`an export by updatedAt[gte] from the first Data-As-Of of the round bef
         threads: { [one.conversation]: one.messages.map(({ content }) => content) },
       },
     ]);
-    const held = [...desk.cases.keys()].map((id) => {
-      const exported = copy.get(id);
-      return [id, exported ? ownOf(exported) : null];
-    });
+    const held = [...desk.cases.keys()].map((id) => [id, ownOf(copy, id)]);
     expect(rounds).toBeGreaterThan(10);
     expect({ seed, tickets: Object.fromEntries(held) as unknown }).toEqual({
       seed,
@@ -76,11 +81,11 @@ describe(`an export by updatedAt[gte] from the first Data-As-Of of the round bef
     });
 
     // and a round without a bound brings the rest: the names of others, and what is gone
-    const whole = new Map<string, Exported>();
-    await exportRound(get, whole, null);
-    expect([...whole.keys()].toSorted()).toEqual([...desk.cases.keys()].toSorted());
+    const whole = createCopy();
+    await exportRound(client, whole, undefined);
+    expect([...whole.tickets.keys()].toSorted()).toEqual([...desk.cases.keys()].toSorted());
     for (const one of desk.cases.values()) {
-      expect(whole.get(one.id)?.ticket.requester.name).toBe(desk.nameOf(one.contact));
+      expect(whole.tickets.get(one.id)?.requester.name).toBe(desk.nameOf(one.contact));
     }
   }, 180_000);
 });

@@ -48,6 +48,7 @@ export async function startWorld({
     random,
     product,
     get: api.get,
+    url: api.url,
     fatal: () => projectors.flatMap(({ fatal }) => fatal),
     /** Turns the product's clock, and has `happen` tell what goes on, as often as `while` holds. */
     live: async (happen: () => void, goesOn: () => boolean, pauseMs: number) => {

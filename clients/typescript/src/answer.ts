@@ -11,8 +11,8 @@ export function readAnswer(response: Response, text: string, nowMs: number): Raw
   const body = parseJson(text);
   const requestId = headers.get('Request-Id');
   if (!response.ok) throw errorOf(response, body, nowMs);
-  const dataAsOf = new Date(headers.get('Data-As-Of') ?? '');
-  if (body === undefined || requestId === null || Number.isNaN(dataAsOf.getTime())) {
+  const dataAsOf = dataAsOfOf(headers);
+  if (body === undefined || requestId === null || dataAsOf === null) {
     const message = `HTTP ${status}, but not an answer of this API. Is baseUrl right?`;
     throw new ApiError({ status, code: null, message, requestId });
   }
@@ -25,7 +25,14 @@ type Envelope = {
 
 function errorOf({ status, headers }: Response, body: unknown, nowMs: number): ApiError {
   const waitMs = retryAfterMs(headers, nowMs);
-  if (isEnvelope(body)) return new ApiError({ ...body.error, status, retryAfterMs: waitMs });
+  if (isEnvelope(body)) {
+    return new ApiError({
+      ...body.error,
+      status,
+      dataAsOf: dataAsOfOf(headers),
+      retryAfterMs: waitMs,
+    });
+  }
   return new ApiError({
     status,
     code: null,
@@ -37,6 +44,11 @@ function errorOf({ status, headers }: Response, body: unknown, nowMs: number): A
 
 const isEnvelope = (body: unknown): body is Envelope =>
   typeof (body as Partial<Envelope> | null | undefined)?.error?.code === 'string';
+
+function dataAsOfOf(headers: Headers): Date | null {
+  const dataAsOf = new Date(headers.get('Data-As-Of') ?? '');
+  return Number.isNaN(dataAsOf.getTime()) ? null : dataAsOf;
+}
 
 function rateLimitOf(headers: Headers): RateLimit | null {
   const limit = headers.get('RateLimit-Limit');

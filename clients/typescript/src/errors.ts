@@ -7,6 +7,7 @@ type Details = {
   param?: string | undefined;
   docUrl?: string | undefined;
   requestId: string | null;
+  dataAsOf?: Date | null;
   retryAfterMs?: number | null;
 };
 
@@ -22,16 +23,19 @@ export class ApiError extends Error {
   readonly docUrl: string | undefined;
   /** Tell it to support. */
   readonly requestId: string | null;
+  /** Every change made up to this instant was known to who answered; null when the answer is not the API's own. */
+  readonly dataAsOf: Date | null;
   /** How long the service asks to be left alone, in milliseconds; null when it does not say. */
   readonly retryAfterMs: number | null;
 
-  constructor({ status, code, message, param, docUrl, requestId, retryAfterMs }: Details) {
+  constructor({ status, code, message, param, docUrl, requestId, dataAsOf, retryAfterMs }: Details) {
     super(message);
     this.status = status;
     this.code = code;
     this.param = param;
     this.docUrl = docUrl;
     this.requestId = requestId;
+    this.dataAsOf = dataAsOf ?? null;
     this.retryAfterMs = retryAfterMs ?? null;
   }
 }

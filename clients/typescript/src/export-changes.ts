@@ -4,7 +4,7 @@ import { merge } from './merge.ts';
 import { wholeNumber } from './options.ts';
 import { readPlace, writePlace, type Place } from './place.ts';
 import { linkedController } from './signal.ts';
-import type { Conversation, Message, Meta, TicketItem } from './types.ts';
+import type { Conversation, Message, TicketItem } from './types.ts';
 
 export type ExportOptions = {
   client: Client;
@@ -30,8 +30,8 @@ export type ChangeBatch = {
 
 /**
  * The tickets that have changed, oldest change first; it ends when there are no more. Something may come
- * twice, but nothing is left out: a run begins where the data was complete at the first page of the one before,
- * or at the least complete answer of that run, if a replica of the API was behind the others.
+ * twice, but nothing is left out: a run begins at the earliest `Data-As-Of` of all answers of the one before. The
+ * guide to exports says why.
  */
 export async function* exportChanges(options: ExportOptions): AsyncGenerator<ChangeBatch, void, undefined> {
   const { client, threads, limit = 100, concurrency = 4, signal } = options;
@@ -58,7 +58,7 @@ type Run = {
 /** Gives the place after the page; null after the last. */
 async function* exportPage(run: Run, start: Place): AsyncGenerator<ChangeBatch, Place | null, undefined> {
   const { page, place } = await readTickets(run, start);
-  let next = earlier(place.next, page);
+  let next = earlier(place.next, page.dataAsOf);
   const before = writePlace(start);
   const end = () => writePlace({ from: place.from, next, cursor: page.nextCursor });
   const batch = { tickets: page.data, conversations: [], messages: [] };
@@ -66,9 +66,9 @@ async function* exportPage(run: Run, start: Place): AsyncGenerator<ChangeBatch, 
     yield { ...batch, since: end() };
   } else {
     yield { ...batch, since: before };
-    for await (const { meta, ...items } of threadsOf(run, page.data)) {
-      next = earlier(next, meta);
-      yield { ...nothing, ...items, since: before };
+    for await (const { dataAsOf, ...items } of threadsOf(run, page.data)) {
+      next = earlier(next, dataAsOf);
+      if (items.conversations || items.messages) yield { ...nothing, ...items, since: before };
     }
     yield { ...nothing, since: end() };
   }
@@ -77,8 +77,7 @@ async function* exportPage(run: Run, start: Place): AsyncGenerator<ChangeBatch, 
 
 const nothing: Omit<ChangeBatch, 'since'> = { tickets: [], conversations: [], messages: [] };
 
-const earlier = (known: Date | null, { dataAsOf }: Pick<Meta, 'dataAsOf'>): Date =>
-  known && known < dataAsOf ? known : dataAsOf;
+const earlier = (known: Date | null, dataAsOf: Date): Date => (known && known < dataAsOf ? known : dataAsOf);
 
 /** A cursor that the service has come to refuse, as a release may have it, begins the run again. */
 async function readTickets({ client, limit, signal }: Run, place: Place) {
@@ -98,7 +97,8 @@ async function readTickets({ client, limit, signal }: Run, place: Place) {
   }
 }
 
-type Thread = { meta: Pick<Meta, 'dataAsOf'> } & Partial<Pick<ChangeBatch, 'conversations' | 'messages'>>;
+/** What one answer has of a thread: nothing, where the answer is that there is none. */
+type Thread = { dataAsOf: Date } & Partial<Pick<ChangeBatch, 'conversations' | 'messages'>>;
 
 function threadsOf(run: Run, tickets: TicketItem[]): AsyncGenerator<Thread, void, undefined> {
   const read = run.threads === 'messages' ? messagesOf : conversationOf;
@@ -112,21 +112,28 @@ function threadsOf(run: Run, tickets: TicketItem[]): AsyncGenerator<Thread, void
 async function* messagesOf({ client, signal }: Run, id: string): AsyncGenerator<Thread, void, undefined> {
   try {
     for await (const page of client.conversations.messages.pages(id, { limit: 100 }, { signal })) {
-      yield { messages: page.data, meta: page };
+      yield { messages: page.data, dataAsOf: page.dataAsOf };
     }
   } catch (error) {
-    if (!isGone(error)) throw error;
+    yield absent(error);
   }
 }
 
 async function* conversationOf({ client, signal }: Run, id: string): AsyncGenerator<Thread, void, undefined> {
   try {
-    const { data, ...meta } = await client.conversations.retrieve(id, { signal });
-    yield { conversations: [data], meta };
+    const { data, dataAsOf } = await client.conversations.retrieve(id, { signal });
+    yield { conversations: [data], dataAsOf };
   } catch (error) {
-    if (!isGone(error)) throw error;
+    yield absent(error);
   }
 }
 
-/** Deleted since its ticket was read; or archived, if it was to be whole. */
-const isGone = (error: unknown) => error instanceof ApiError && error.code === 'conversation_not_found';
+/**
+ * Deleted since its ticket was read; archived, if it was to be whole; or not there yet, where a replica that is
+ * behind has answered. So the instant of this answer counts too.
+ */
+function absent(error: unknown): Thread {
+  const isAbsent = error instanceof ApiError && error.code === 'conversation_not_found';
+  if (isAbsent && error.dataAsOf) return { dataAsOf: error.dataAsOf };
+  throw error;
+}

@@ -32,8 +32,8 @@ same sort and filters.
 
 ## Freshness
 
-\`Data-As-Of\` says up to when a response is complete: every change made up to then is in it. To export changes, ask
-for \`updatedAt[gte]\` = the \`Data-As-Of\` of the first page of the previous export, and take what comes twice once.
+\`Data-As-Of\` says up to when a response is complete: every change made up to then is in it. The guide at
+\`/docs/guides/exports\` says how exports of changes alone miss nothing by it.
 
 ## Errors
 

@@ -24,19 +24,20 @@ export const exportsGuide = (site: Site): Page => ({
     <ol>
       <li>
         Walk <code>/v1/tickets?sort=updatedAt</code>,
-        <a href="${site.href('/docs/guides/paging')}">all pages</a>, and keep the <code>Data-As-Of</code> of
-        the <strong>first</strong> page.
+        <a href="${site.href('/docs/guides/paging')}">all pages</a>. Store each ticket under its
+        <code>id</code>, replacing what is there.
       </li>
       <li>
-        Store each ticket under its <code>id</code>, replacing what is there. Fetch the threads of tickets
-        that are new or changed.
+        Fetch the threads of <strong>every</strong> ticket met, also of one that you have and that has not
+        changed, and store messages under their <code>id</code>.
       </li>
       <li>
-        Once the last page is stored, store the kept <code>Data-As-Of</code>. Next time, walk with
-        <code>updatedAt[gte]</code> set to it, and go on with step 2.
+        Note the <strong>earliest</strong> <code>Data-As-Of</code> of all answers: pages, threads, and those
+        that say a thread is not there (404). Store it once everything before it is stored.
       </li>
+      <li>Next time, walk with <code>updatedAt[gte]</code> set to it, and repeat.</li>
     </ol>
-    <p>A walk that breaks off is simply begun again from the value that was stored last.</p>
+    <p>A walk that breaks off is begun again from the value that was stored last.</p>
     ${[withCurl(site), withClient, threads(site), whyComplete, limits]}`,
 });
 
@@ -46,7 +47,8 @@ const withCurl = ({ href }: Site): Html =>
       With <code>API</code> and <code>API_KEY</code>
       <a href="${href('/docs/guides/paging')}">as for paging</a>. The first run writes every ticket to
       <code>changes.jsonl</code>, each further run adds those that have changed; the file
-      <code>since</code> is all that is kept in between.
+      <code>since</code> is all that is kept in between. Threads are left out here; a script that fetches them
+      compares their <code>Data-As-Of</code> in the same way.
     </p>
     ${codeBlock('Exporting changes', exportScript)}
     <p>To have the latest state of each ticket, keep the last line of each <code>id</code>:</p>
@@ -67,25 +69,36 @@ const threads = ({ href }: Site): Html =>
       <code>/v1/conversations/{id}/messages</code> where threads are long or the authors matter. An archived
       conversation is not retrieved by itself (404
       <a href="${href('/docs/errors/conversation_not_found')}"><code>conversation_not_found</code></a
-      >); its messages still are.
+      >); its messages still are. Their <code>Data-As-Of</code> counts as that of the pages does.
     </p>`;
 
 const whyComplete = html`<h2>Why it is complete</h2>
   <p>
     The data behind the API arrives in several streams at once, and one may be ahead of another.
     <code>Data-As-Of</code> is the instant up to which <em>all</em> of them have arrived: every change made up
-    to then is in the response; of later changes some may be, too.
+    to then is in that response; of later changes some may be, too. Your requests may be answered by different
+    replicas, and one may be behind another.
   </p>
   <ul>
     <li>
-      <strong>Nothing is left out.</strong> What a walk has not shown was changed after the
-      <code>Data-As-Of</code> of its first page. So its <code>updatedAt</code> is not before that instant, and
-      the next walk asks for it.
+      <strong>Nothing is left out.</strong> What a run has not shown was changed after the earliest
+      <code>Data-As-Of</code> of its answers. So the ticket's <code>updatedAt</code> is not before that
+      instant, and the next walk asks for it.
     </li>
     <li>
-      <strong>Why the first page.</strong> While you walk, a change may arrive late and take its place on a
-      page that you have already had. It was made after the first page's <code>Data-As-Of</code>, but perhaps
-      before the last page's: the last one would lose it.
+      <strong>Why the earliest, and not the last.</strong> While you walk, a change may arrive late and take
+      its place on a page that you have already had. It was made after that page's <code>Data-As-Of</code>,
+      but perhaps before the last page's.
+    </li>
+    <li>
+      <strong>Why the earliest, and not the first.</strong> A later page, or a thread, may come from a replica
+      that is behind the one that gave the first page. It lacks changes which the first page's
+      <code>Data-As-Of</code> counts as shown.
+    </li>
+    <li>
+      <strong>Why the threads of unchanged tickets too.</strong> A message may arrive after the ticket that it
+      belongs to. You meet that ticket again, as it was changed after <code>Data-As-Of</code>, but it looks
+      the same.
     </li>
     <li>
       <strong>Why not your own clock, or the greatest <code>updatedAt</code> seen.</strong> A ticket of a fast
@@ -101,7 +114,11 @@ const whyComplete = html`<h2>Why it is complete</h2>
       <strong>Why <code>sort=updatedAt</code>.</strong> A ticket that changes during the walk moves towards
       the end, which is still to come. Under the default, <code>-updatedAt</code>, it would move behind you.
     </li>
-  </ul>`;
+  </ul>
+  <p>
+    It rests on two promises of the system that the data comes from: <code>updatedAt</code> is the instant of
+    the change, and a ticket is updated no earlier than what happens in its threads.
+  </p>`;
 
 const limits = html`<h2>What it does not show</h2>
   <p>
@@ -127,9 +144,8 @@ while :; do
   page=$(curl --silent --show-error --fail --retry 5 --dump-header headers --get "$API/v1/tickets" \\
     --header "Authorization: Bearer $API_KEY" --data limit=100 --data sort=updatedAt \\
     \${since:+--data "updatedAt[gte]=$since"} \${cursor:+--data "startingAfter=$cursor"}) || exit 1
-  if [ -z "$next" ]; then    # the first page's, and no other
-    next=$(tr -d '\\r' < headers | awk 'tolower($1) == "data-as-of:" { at = $2 } END { print at }')
-  fi
+  as_of=$(tr -d '\\r' < headers | awk 'tolower($1) == "data-as-of:" { at = $2 } END { print at }')
+  if [[ -z "$next" || "$as_of" < "$next" ]]; then next=$as_of; fi    # the earliest of all answers
   jq --compact-output '.data[]' <<< "$page" >> changes.jsonl
   cursor=$(jq --raw-output '.nextCursor // empty' <<< "$page")
   [ -n "$cursor" ] || break

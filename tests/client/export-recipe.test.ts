@@ -1,0 +1,143 @@
+import { exportChanges } from '../../clients/typescript/src/index.ts';
+import * as given from '../api/given.ts';
+import { startApi, startStore, type Get, type TestApi, type TestStore } from '../api/harness.ts';
+import { connect } from './harness.ts';
+import { exportBy, type Recipe } from './recipes.ts';
+
+/** What one replica serves: documents of these ids, complete up to an instant. */
+type State = { ids: string[]; completeTo: string };
+
+const changedAt = '2026-03-01T00:00:10.000Z';
+const instant = (second: string) => `2026-03-01T00:00:${second}.000Z`;
+const referenceTo = (id: string) => ({ ...given.ticketJoined().conversations[0], id }) as never;
+const joined = given.ticketJoined({ conversations: [referenceTo('conv_2')] });
+/** A ticket that stays as it is, and one that has just been opened with a message. */
+const documents = {
+  ti_1: given.ticket({ id: 'ti_1' }, { joined: given.ticketJoined({ conversations: [] }) }),
+  ti_2: given.ticket({ id: 'ti_2', updatedAt: changedAt }, { joined }),
+  conv_2: given.conversation({ id: 'conv_2', ticketId: 'ti_2', updatedAt: changedAt }),
+  msg_2: given.message({ id: 'msg_2', conversationId: 'conv_2', createdAt: changedAt }),
+};
+const kinds = { ti: 'ticket', conv: 'conversation', msg: 'message' } as const;
+const everything: State = { ids: Object.keys(documents), completeTo: '2026-03-01T00:01:00.000Z' };
+
+type Case = {
+  name: string;
+  ahead: State;
+  behind: State;
+  /** The requests that a replica which is behind answers. */
+  isBehind: (path: string) => boolean;
+  /** Recipes that lose the change. */
+  wrong: Recipe[];
+};
+const right: Recipe = { threads: 'every', next: 'answers and errors' };
+const isThread = (path: string) => path.includes('/messages');
+const whole: State = { ids: everything.ids, completeTo: instant('20') };
+const cases: Case[] = [
+  {
+    name: 'a message that is applied after its ticket',
+    ahead: { ids: ['ti_1', 'ti_2', 'conv_2'], completeTo: instant('09') },
+    behind: whole,
+    isBehind: () => false,
+    wrong: [{ ...right, threads: 'new' }],
+  },
+  {
+    name: 'a second page from a replica that is behind',
+    ahead: whole,
+    behind: { ids: ['ti_1'], completeTo: instant('05') },
+    isBehind: (path) => path.includes('startingAfter'),
+    wrong: [{ ...right, next: 'first page' }],
+  },
+  {
+    name: 'a thread from a replica that is behind',
+    ahead: whole,
+    behind: { ids: ['ti_1', 'conv_2'], completeTo: instant('05') },
+    isBehind: isThread,
+    wrong: [
+      { ...right, next: 'first page' },
+      { ...right, next: 'pages' },
+    ],
+  },
+  {
+    name: 'a thread that a replica which is behind does not have yet',
+    ahead: whole,
+    behind: { ids: ['ti_1'], completeTo: instant('05') },
+    isBehind: isThread,
+    wrong: [
+      { ...right, next: 'first page' },
+      { ...right, next: 'pages' },
+      { ...right, next: 'answers' },
+    ],
+  },
+];
+
+describe.each(cases)('an export that meets $name', ({ ahead, behind, isBehind, wrong }) => {
+  type Replica = { store: TestStore; api: TestApi };
+  let replicas: { ahead: Replica; behind: Replica };
+  let nowMs = 0;
+
+  const start = async (): Promise<Replica> => {
+    const store = await startStore();
+    return { store, api: await startApi(store, { nowMs: () => nowMs }) };
+  };
+  const serve = async ({ store: { database, control } }: Replica, { ids, completeTo }: State) => {
+    for (const id of ids as (keyof typeof documents)[]) {
+      const kind = kinds[id.split('_')[0] as keyof typeof kinds];
+      await database.collection(`${kind}s`).deleteOne({ _id: id as never });
+      await given.store(database, kind, [documents[id]]);
+    }
+    await given.dataAsOf(control, new Date(completeTo));
+  };
+  const replicaOf = (path: string) => replicas[isBehind(path) ? 'behind' : 'ahead'];
+
+  beforeEach(async () => {
+    replicas = { ahead: await start(), behind: await start() };
+    await serve(replicas.ahead, ahead);
+    await serve(replicas.behind, behind);
+  }, 60_000);
+  afterEach(async () => {
+    for (const { api, store } of Object.values(replicas)) {
+      await api.close();
+      await store.close();
+    }
+  }, 60_000);
+
+  /** Everything is applied everywhere, and the replicas look at the store again. */
+  const catchUp = async () => {
+    for (const replica of Object.values(replicas)) await serve(replica, everything);
+    nowMs += 2_000;
+  };
+
+  test('loses nothing with the client', async () => {
+    const ids = new Set<string>();
+    let since: string | undefined;
+    const baseUrl = replicas.ahead.api.url;
+    const { client } = connect({
+      baseUrl,
+      fetch: (url, init) => {
+        const path = (url as string).slice(baseUrl.length);
+        return fetch(`${replicaOf(path).api.url}${path}`, init);
+      },
+    });
+    for (let run = 1; run <= 2; run += 1) {
+      for await (const batch of exportChanges({ client, since, threads: 'messages', limit: 1 })) {
+        for (const { id } of [...batch.tickets, ...batch.messages]) ids.add(id);
+        since = batch.since;
+      }
+      await catchUp();
+    }
+    expect([...ids].sort()).toEqual(['msg_2', 'ti_1', 'ti_2']);
+  });
+
+  test.each([{ ...right, loses: false }, ...wrong.map((recipe) => ({ ...recipe, loses: true }))])(
+    'by hand (threads of tickets: $threads, Data-As-Of of: $next) loses: $loses',
+    async ({ loses, ...recipe }) => {
+      const copy = new Set<string>();
+      const get: Get = (path, ...rest) => replicaOf(path).api.get(path, ...rest);
+      const since = await exportBy(recipe, get, copy, null);
+      await catchUp();
+      await exportBy(recipe, get, copy, since);
+      expect(copy.has('ti_2') && copy.has('msg_2')).toBe(!loses);
+    },
+  );
+});
