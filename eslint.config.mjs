@@ -43,7 +43,7 @@ export default tseslint.config(
     rules: { 'max-lines-per-function': 'off' },
   },
   boundary(
-    ['clients/**'],
+    ['clients/*/src/**'],
     '(/services/|/shared/|/infra/|^[^.])',
     'A client knows the API by its document alone, and runs wherever there is fetch: no packages, no node:.',
   ),

@@ -111,6 +111,31 @@ test.each([
   expect(waitsMs).toEqual([250, 500]);
 });
 
+test('the API says when to try again where that may help: its 503 without is told at once', async () => {
+  const unavailable = (headers: Record<string, string>) => () =>
+    new Response(envelope('service_unavailable'), { status: 503, headers });
+  const api = await serve(store);
+  const answers = [unavailable({ 'Retry-After': '2' }), unavailable({})];
+  const { client, waitsMs, asked } = connect({ baseUrl: api.url, fetch: answering(answers) });
+  expect(await failureOf(client.tickets.list())).toMatchObject({ status: 503, code: 'service_unavailable' });
+  expect(waitsMs).toEqual([2_250]);
+  expect(asked).toHaveLength(2);
+});
+
+test.each([
+  ['fewer', 1],
+  ['none', 0],
+])('a request may have %s retries of its own', async (_, retries) => {
+  const { client, asked } = connect({
+    baseUrl: 'http://localhost',
+    fetch: () => Promise.resolve(new Response('', { status: 503 })),
+  });
+  expect(await failureOf(client.tickets.list({}, { retries }))).toMatchObject({ status: 503 });
+  expect(await failureOf(client.raw('/v1/tickets', { retries }))).toMatchObject({ status: 503 });
+  expect(asked).toHaveLength(2 * (1 + retries));
+  expect(await failureOf(client.tickets.list({}, { retries: -1 }))).toBeInstanceOf(TypeError);
+});
+
 test.each([
   ['a redirect', () => new Response(null, { status: 302, headers: { Location: 'http://elsewhere' } }), 302],
   ['403 of a proxy', () => new Response('no', { status: 403 }), 403],
@@ -142,15 +167,27 @@ describe('a service that accepts and then keeps silent', () => {
     server.close();
   });
 
-  test.each(['list', 'retrieve'] as const)(
+  test.each(['list', 'retrieve', 'raw'] as const)(
     'is a TimeoutError once the attempts are used up: %s',
     async (method) => {
       const { client, asked } = connect({ baseUrl, timeoutMs: 30, retries: 2 });
-      const request = method === 'list' ? client.tickets.list() : client.tickets.retrieve('ti_1');
-      expect(await failureOf(request)).toMatchObject({ name: 'TimeoutError', timeoutMs: 30 });
+      const requests = {
+        list: () => client.tickets.list(),
+        retrieve: () => client.tickets.retrieve('ti_1'),
+        raw: () => client.raw('/v1/tickets/ti_1'),
+      };
+      expect(await failureOf(requests[method]())).toMatchObject({ name: 'TimeoutError', timeoutMs: 30 });
       expect(asked).toHaveLength(3);
     },
   );
+
+  test('has the reading of a raw body ended by the signal', async () => {
+    const controller = new AbortController();
+    const { client } = connect({ baseUrl });
+    const response = await client.raw('/v1/tickets', { signal: controller.signal });
+    controller.abort(new Error('enough'));
+    expect(await failureOf(response.text())).toEqual(new Error('enough'));
+  });
 
   test('takes the key nowhere else when it redirects', async () => {
     const { client } = connect({ baseUrl });

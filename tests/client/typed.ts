@@ -20,7 +20,13 @@ export function misuses(client: Client) {
     // @ts-expect-error a status is one of a list
     client.tickets.list({ status: 'open' }),
     // @ts-expect-error a bound is text or a Date
-    client.tickets.list({ 'updatedAt[gte]': 1_767_225_600 }),
+    client.tickets.list({ updatedAt: { gte: 1_767_225_600 } }),
+    // @ts-expect-error bounds are gte and lte
+    client.tickets.list({ updatedAt: { gt: '2026-01-01' } }),
+    // @ts-expect-error bounds are of a field, and of no list that has none
+    client.qas.list({ updatedAt: { gte: '2026-01-01' } }),
+    // @ts-expect-error a walk has no single answer that could be known
+    client.tickets.all({}, { ifNoneMatch: 'W/"1"' }),
     // @ts-expect-error channels have no status to filter by
     client.channels.list({ status: ['open'] }),
     // @ts-expect-error a list of messages is that of a conversation
@@ -45,9 +51,13 @@ export async function uses(client: Client): Promise<[TicketItem['status'], strin
   void channel.data.config.title;
   // @ts-expect-error the conversations of a listed ticket are references
   void (await client.tickets.list()).data[0]?.conversations[0]?.status;
-  const code: ErrorCode = 'ticket_not_found';
-  // @ts-expect-error no such code
-  void (code === 'ticket_gone');
+  // Codes and values of later releases are no errors of the types.
+  const code: ErrorCode = 'ticket_gone';
+  if (ticket.data.status === 'of a later release') void code;
+  const held = await client.tickets.retrieve('ti_1', { ifNoneMatch: ticket.etag });
+  // @ts-expect-error there is no data where nothing has changed
+  void held.data.id;
+  if (!held.notModified) void held.data.id;
   const page = await client.conversations.messages.list('conv_1', { limit: 20 });
   return [ticket.data.status, page.nextCursor, page.data, ticket.dataAsOf];
 }

@@ -2,28 +2,35 @@ import { retryAfterMs } from './backoff.ts';
 import { ApiError } from './errors.ts';
 import type { ErrorCode, Meta, RateLimit } from './types.ts';
 
-/** A body that the API vouches for, and what its headers say. */
+/** A body that the API vouches for, null where the caller has it already, and what its headers say. */
 export type RawAnswer = { body: unknown; meta: Meta };
 
 /** Tells the API's own answers from errors, and from what a proxy or a wrong address answers with. */
-export function readAnswer(response: Response, text: string, nowMs: number): RawAnswer {
+export function readAnswer(
+  response: Response,
+  text: string,
+  { nowMs, isConditional }: { nowMs: number; isConditional: boolean },
+): RawAnswer {
   const { status, headers } = response;
-  const body = parseJson(text);
+  const isNotModified = status === 304 && isConditional;
+  if (!response.ok && !isNotModified) throw errorOf(response, text, nowMs);
+  const body = isNotModified ? null : parseJson(text);
   const requestId = headers.get('Request-Id');
-  if (!response.ok) throw errorOf(response, body, nowMs);
   const dataAsOf = dataAsOfOf(headers);
   if (body === undefined || requestId === null || dataAsOf === null) {
     const message = `HTTP ${status}, but not an answer of this API. Is baseUrl right?`;
     throw new ApiError({ status, code: null, message, requestId });
   }
-  return { body, meta: { requestId, dataAsOf, rateLimit: rateLimitOf(headers) } };
+  const etag = headers.get('ETag');
+  return { body, meta: { requestId, dataAsOf, rateLimit: rateLimitOf(headers), etag, headers } };
 }
 
 type Envelope = {
   error: { code: ErrorCode; message: string; docUrl: string; requestId: string; param?: string };
 };
 
-function errorOf({ status, headers }: Response, body: unknown, nowMs: number): ApiError {
+export function errorOf({ status, headers }: Response, text: string, nowMs: number): ApiError {
+  const body = parseJson(text);
   const waitMs = retryAfterMs(headers, nowMs);
   if (isEnvelope(body)) {
     return new ApiError({

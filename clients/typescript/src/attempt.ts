@@ -1,20 +1,22 @@
-import { readAnswer, type RawAnswer } from './answer.ts';
-import { ConnectionError, TimeoutError } from './errors.ts';
+import { errorOf, readAnswer, type RawAnswer } from './answer.ts';
+import { ApiError, ConnectionError, TimeoutError } from './errors.ts';
 import { linkedController } from './signal.ts';
 
-type Request = {
+export type Request = {
   url: string;
   headers: Record<string, string>;
   timeoutMs: number;
   signal: AbortSignal | undefined;
 };
 
+type Deps = { fetch: typeof globalThis.fetch; nowMs: () => number };
+
 /**
- * Asks once. A redirect is not followed: the API has none, and the key is for no other place. Fails with
- * `ApiError`, `ConnectionError`, `TimeoutError`, or the reason of the caller's signal.
+ * Asks once, and reads the body. A redirect is not followed: the API has none, and the key is for no other place.
+ * Fails with `ApiError`, `ConnectionError`, `TimeoutError`, or the reason of the caller's signal.
  */
 export async function attempt(
-  { fetch, nowMs }: { fetch: typeof globalThis.fetch; nowMs: () => number },
+  { fetch, nowMs }: Deps,
   { url, headers, timeoutMs, signal }: Request,
 ): Promise<RawAnswer> {
   const { controller, unlink } = linkedController(signal);
@@ -30,5 +32,30 @@ export async function attempt(
     clearTimeout(timer);
     unlink();
   }
-  return readAnswer(response, text, nowMs());
+  return readAnswer(response, text, { nowMs: nowMs(), isConditional: 'If-None-Match' in headers });
+}
+
+/**
+ * The same, with the body left to the caller: `timeoutMs` ends with the headers, and `signal` ends the reading
+ * too.
+ */
+export async function attemptRaw(
+  { fetch, nowMs }: Deps,
+  { url, headers, timeoutMs, signal }: Request,
+): Promise<Response> {
+  signal?.throwIfAborted();
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new TimeoutError(timeoutMs)), timeoutMs);
+  const either = AbortSignal.any(signal ? [signal, late.signal] : [late.signal]);
+  try {
+    const response = await fetch(url, { headers, signal: either, redirect: 'manual' });
+    const isAnswer = response.ok || (response.status === 304 && 'If-None-Match' in headers);
+    if (isAnswer) return response;
+    throw errorOf(response, await response.text(), nowMs());
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw either.aborted ? either.reason : new ConnectionError(error);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -1,6 +1,6 @@
-import { attempt } from './attempt.ts';
+import { attempt, attemptRaw, type Request } from './attempt.ts';
 import { listing, type Listing } from './listing.ts';
-import { parseOptions, wholeNumber, type ClientOptions } from './options.ts';
+import { parseOptions, parseRequestOptions, type ClientOptions, type SentOptions } from './options.ts';
 import { withRetries, type RetryDeps } from './retry.ts';
 import { sleep } from './signal.ts';
 import type {
@@ -9,10 +9,11 @@ import type {
   Channel,
   ChannelItem,
   ChannelListParams,
+  Conditional,
   Conversation,
   Message,
   MessageListParams,
-  Meta,
+  NotModified,
   Page,
   Path,
   Qa,
@@ -25,7 +26,12 @@ import type {
 } from './types.ts';
 import { requestUrl } from './url.ts';
 
-type Retrieve<Data> = (id: string, options?: RequestOptions) => Promise<Answer<Data>>;
+type Retrieve<Data> = {
+  (id: string, options: Conditional): Promise<Answer<Data> | NotModified>;
+  (id: string, options?: RequestOptions): Promise<Answer<Data>>;
+};
+
+type MessageList = Listing<Message, MessageListParams>;
 
 export type Client = {
   tickets: Listing<TicketItem, TicketListParams> & { retrieve: Retrieve<Ticket> };
@@ -33,14 +39,26 @@ export type Client = {
     /** With every message; the whole thread is held in memory. `messages.all` holds one page of it. */
     retrieve: Retrieve<Conversation>;
     messages: {
-      [Method in keyof Listing<Message, MessageListParams>]: (
-        conversationId: string,
-        ...rest: Parameters<Listing<Message, MessageListParams>[Method]>
-      ) => ReturnType<Listing<Message, MessageListParams>[Method]>;
+      list: {
+        (
+          id: string,
+          params: MessageListParams | undefined,
+          options: Conditional,
+        ): Promise<Page<Message> | NotModified>;
+        (id: string, params?: MessageListParams, options?: RequestOptions): Promise<Page<Message>>;
+      };
+      pages: (id: string, ...rest: Parameters<MessageList['pages']>) => ReturnType<MessageList['pages']>;
+      all: (id: string, ...rest: Parameters<MessageList['all']>) => ReturnType<MessageList['all']>;
     };
   };
   channels: Listing<ChannelItem, ChannelListParams> & { retrieve: Retrieve<Channel> };
   qas: Listing<Qa, QaListParams>;
+  /**
+   * The platform's own response to a path, such as `/v1/tickets?limit=5`, with its body unread: to stream it, or for
+   * an endpoint that is newer than this client. Errors and retries are as elsewhere, but reading the body is the
+   * caller's: `timeoutMs` ends with the headers.
+   */
+  raw: (path: `/v1/${string}`, options?: SentOptions) => Promise<Response>;
 };
 
 /** A client of the API. It holds no connection and needs no closing. Fails with a `TypeError` on a bad option. */
@@ -49,52 +67,76 @@ export const createClient = (options: ClientOptions): Client =>
 
 /** The same with its waits, chance and clock given, for tests. */
 export function createClientWith(deps: RetryDeps, options: ClientOptions): Client {
-  const get = createGet(deps, options);
-  const retrieve =
-    <P extends Path>(path: P): Retrieve<Body<P>> =>
-    async (id, requestOptions) => {
+  const { get, raw } = createTransport(deps, options);
+  const retrieve = <P extends Path>(path: P) =>
+    (async (id, requestOptions = {}) => {
       const { body, meta } = await get(path, id, {}, requestOptions);
-      return { data: body, ...meta };
-    };
+      return body === null
+        ? { data: null, notModified: true, ...meta }
+        : { data: body, notModified: false, ...meta };
+    }) as Retrieve<Body<P>>;
   const list =
     <P extends ListPath>(path: P, id: string | null = null) =>
-    async (query: Query<P>, requestOptions?: RequestOptions): Promise<Page<Body<P>['data'][number]>> => {
+    async (
+      query: Query<P>,
+      requestOptions: SentOptions,
+    ): Promise<Page<Body<P>['data'][number]> | NotModified> => {
       const { body, meta } = await get(path, id, query, requestOptions);
-      return { data: body.data, hasMore: body.hasMore, nextCursor: body.nextCursor, ...meta };
+      if (body === null) return { data: null, notModified: true, ...meta };
+      const { data, hasMore, nextCursor } = body;
+      return { data, hasMore, nextCursor, notModified: false, ...meta };
     };
   const messages = (conversationId: string) =>
-    listing(list('/v1/conversations/{id}/messages', conversationId));
+    listing<Message, MessageListParams>(list('/v1/conversations/{id}/messages', conversationId));
   return {
     tickets: { ...listing(list('/v1/tickets')), retrieve: retrieve('/v1/tickets/{id}') },
     conversations: {
       retrieve: retrieve('/v1/conversations/{id}'),
       messages: {
-        list: (id, ...rest) => messages(id).list(...rest),
+        list: (id: string, ...rest: Parameters<MessageList['list']>) => messages(id).list(...rest),
         pages: (id, ...rest) => messages(id).pages(...rest),
         all: (id, ...rest) => messages(id).all(...rest),
       },
     },
     channels: { ...listing(list('/v1/channels')), retrieve: retrieve('/v1/channels/{id}') },
     qas: listing(list('/v1/knowledge/qa')),
+    raw,
   };
 }
 
 type ListPath = { [P in Path]: Body<P> extends { object: 'list' } ? P : never }[Path];
 
 /** The key is in here and in no property, so that nothing which prints a client shows it. */
-function createGet(deps: RetryDeps, options: ClientOptions) {
-  const { baseUrl, headers, ...settings } = parseOptions(options);
+function createTransport(deps: RetryDeps, options: ClientOptions) {
+  const { baseUrl, ...settings } = parseOptions(options);
   const fetch = options.fetch ?? globalThis.fetch;
-  return async <P extends Path>(
-    path: P,
-    id: string | null,
-    query: Query<P> | Record<string, never>,
-    { signal, timeoutMs = settings.timeoutMs }: RequestOptions = {},
-  ): Promise<{ body: Body<P>; meta: Meta }> => {
-    wholeNumber('timeoutMs', timeoutMs, 1);
-    const request = { url: requestUrl(baseUrl, path, id, query), headers, timeoutMs, signal };
-    const ask = () => attempt({ fetch, nowMs: deps.nowMs }, request);
-    const { body, meta } = await withRetries(deps, settings, { path, signal }, ask);
-    return { body: body as Body<P>, meta };
+  const { nowMs } = deps;
+  const send = <Result>(
+    path: string,
+    url: string,
+    sent: SentOptions,
+    ask: (request: Request) => Promise<Result>,
+  ): Promise<Result> => {
+    const { headers, timeoutMs, retries } = parseRequestOptions(settings, sent);
+    const policy = { ...settings, retries };
+    const request = { url, headers, timeoutMs, signal: sent.signal };
+    return withRetries(deps, policy, { path, signal: sent.signal }, () => ask(request));
+  };
+  return {
+    get: async <P extends Path>(
+      path: P,
+      id: string | null,
+      query: Query<P> | Record<string, never>,
+      sent: SentOptions,
+    ) => {
+      const url = requestUrl(baseUrl, path, id, query);
+      const { body, meta } = await send(path, url, sent, (request) => attempt({ fetch, nowMs }, request));
+      return { body: body as Body<P> | null, meta };
+    },
+    raw: async (path: `/v1/${string}`, sent: SentOptions = {}) => {
+      // Anything else might make another host of the address, which would be given the key.
+      if (!path.startsWith('/v1/')) throw new TypeError('path must begin with /v1/');
+      return send(path, `${baseUrl}${path}`, sent, (request) => attemptRaw({ fetch, nowMs }, request));
+    },
   };
 }

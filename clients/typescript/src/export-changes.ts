@@ -85,7 +85,7 @@ async function readTickets({ client, limit, signal }: Run, place: Place) {
   const query = {
     limit,
     sort: 'updatedAt' as const,
-    ...(from === null ? {} : { 'updatedAt[gte]': from }),
+    ...(from === null ? {} : { updatedAt: { gte: from } }),
   };
   if (cursor === null) return { page: await client.tickets.list(query, { signal }), place };
   try {

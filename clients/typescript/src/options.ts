@@ -1,5 +1,6 @@
 import type { Retry } from './retry.ts';
-import { version } from './version.ts';
+import type { Conditional, RequestOptions } from './types.ts';
+import { version } from './generated/version.ts';
 
 export type ClientOptions = {
   /** Where the API is, such as `https://api.example.com`. Plain HTTP is taken for this machine alone. */
@@ -48,6 +49,29 @@ export function parseOptions({ userAgent, onRetry, ...options }: ClientOptions):
     retries: wholeNumber('retries', options.retries ?? 5, 0),
     retryForMs: wholeNumber('retryForMs', options.retryForMs ?? 180_000, 0),
     onRetry: onRetry ?? (() => undefined),
+  };
+}
+
+/** The options of any one request. */
+export type SentOptions = RequestOptions & Partial<Pick<Conditional, 'ifNoneMatch'>>;
+
+/** A request's own options in the place of the client's. Fails with a `TypeError` that names the option. */
+export function parseRequestOptions(
+  settings: Pick<Settings, 'headers' | 'timeoutMs' | 'retries'>,
+  { timeoutMs = settings.timeoutMs, retries = settings.retries, headers = {}, ifNoneMatch }: SentOptions,
+): Pick<Settings, 'headers' | 'timeoutMs' | 'retries'> {
+  const taken = new Set(
+    [...Object.keys(settings.headers), 'If-None-Match'].map((name) => name.toLowerCase()),
+  );
+  for (const [name, value] of Object.entries(headers)) {
+    if (taken.has(name.toLowerCase())) throw new TypeError(`headers must not have ${name}`);
+    if (!isHeaderText(value)) throw new TypeError(`headers must have printable ASCII in ${name}`);
+  }
+  const conditional = ifNoneMatch ? { 'If-None-Match': ifNoneMatch } : {};
+  return {
+    headers: { ...headers, ...settings.headers, ...conditional },
+    timeoutMs: wholeNumber('timeoutMs', timeoutMs, 1),
+    retries: wholeNumber('retries', retries, 0),
   };
 }
 

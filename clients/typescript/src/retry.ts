@@ -42,7 +42,9 @@ export async function withRetries<Result>(
   }
 }
 
-const isPassing = (error: unknown): error is Failure =>
-  error instanceof ApiError
-    ? error.status >= 500 || error.status === 429 || error.status === 408
-    : error instanceof ConnectionError || error instanceof TimeoutError;
+function isPassing(error: unknown): error is Failure {
+  if (!(error instanceof ApiError)) return error instanceof ConnectionError || error instanceof TimeoutError;
+  // The API says when to try again wherever that may help. A proxy's own 503 says nothing either way.
+  if (error.status === 503 && error.code !== null) return error.retryAfterMs !== null;
+  return error.status >= 500 || error.status === 429 || error.status === 408;
+}

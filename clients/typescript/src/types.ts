@@ -12,8 +12,8 @@ export type Channel = Schemas['Channel'];
 export type ChannelItem = Schemas['ChannelItem'];
 export type Qa = Schemas['Qa'];
 
-/** Every code that the API may answer with; it grows with new releases, so keep a branch for others. */
-export type ErrorCode = Schemas[Extract<keyof Schemas, `${string}Error`>]['code'];
+/** The codes that the API answers with; it grows with new releases, so keep a branch for others. */
+export type ErrorCode = Schemas[Extract<keyof Schemas, `${string}Error`>]['code'] | (string & {});
 
 /** The paths below `/v1`, as the document writes them. */
 export type Path = Extract<keyof paths, `/v1/${string}`>;
@@ -21,14 +21,17 @@ export type Path = Extract<keyof paths, `/v1/${string}`>;
 /** What a path answers with when all is well. */
 export type Body<P extends Path> = paths[P]['get']['responses'][200]['content']['application/json'];
 
-/** The query parameters of a path; a bound may be a `Date` as well. */
-export type Query<P extends Path> = WithDates<NonNullable<paths[P]['get']['parameters']['query']>>;
+/** The query parameters of a path: `updatedAt[gte]` is `updatedAt: { gte }`, and may be a `Date` as well. */
+export type Query<P extends Path> = Nested<NonNullable<paths[P]['get']['parameters']['query']>>;
 
-type WithDates<Parameters> = {
-  [Name in keyof Parameters]: Name extends `${string}[${string}]`
-    ? Parameters[Name] | Date
-    : Parameters[Name];
+type Nested<Parameters> = {
+  [Name in keyof Parameters as Name extends `${string}[${string}]` ? never : Name]: Parameters[Name];
+} & {
+  [Name in keyof Parameters as Name extends `${infer Field}[${string}]` ? Field : never]?: Bounds;
 };
+
+/** Inclusive bounds of a time: ISO 8601 or a `Date`. */
+export type Bounds = { gte?: string | Date | undefined; lte?: string | Date | undefined };
 
 export type TicketListParams = Query<'/v1/tickets'>;
 export type MessageListParams = Query<'/v1/conversations/{id}/messages'>;
@@ -51,16 +54,30 @@ export type Meta = {
   dataAsOf: Date;
   /** Null where the service does not limit requests. */
   rateLimit: RateLimit | null;
+  /** Version of the answer, for `ifNoneMatch`; null on very long ones, which are streamed. */
+  etag: string | null;
+  /** All headers, as they came. */
+  headers: Headers;
 };
 
-export type Answer<Data> = Meta & { data: Data };
+export type Answer<Data> = Meta & { data: Data; notModified: false };
 
 /** One page of a list. */
 export type Page<Item> = Answer<Item[]> & { hasMore: boolean; nextCursor: string | null };
+
+/** What the caller has is still the same: the answer to `ifNoneMatch`. */
+export type NotModified = Meta & { data: null; notModified: true };
 
 export type RequestOptions = {
   /** Ends the request, its retries and the waits between them; what is thrown is the signal's reason. */
   signal?: AbortSignal | undefined;
   /** Takes the place of the client's own limit, for this request. */
   timeoutMs?: number | undefined;
+  /** Takes the place of the client's own number, for this request. */
+  retries?: number | undefined;
+  /** Sent as well, such as `traceparent`. Those that the client sends itself are refused. */
+  headers?: Readonly<Record<string, string>> | undefined;
 };
+
+/** The `etag` of the answer that the caller has; null sends none. */
+export type Conditional = RequestOptions & { ifNoneMatch: string | null };

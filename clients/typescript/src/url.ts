@@ -1,20 +1,30 @@
 type Value = string | number | boolean | Date;
 
-/** `/v1/tickets/{id}` with its id and query. What is undefined is left out; a list is its name repeated. */
+/**
+ * `/v1/tickets/{id}` with its id and query. What is undefined is left out; a list is its name repeated, and
+ * `updatedAt: { gte }` is `updatedAt[gte]`.
+ */
 export function requestUrl(
   baseUrl: string,
   path: string,
   id: string | null,
   query: Readonly<Record<string, unknown>>,
 ): string {
-  const pairs = Object.entries(query).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value])
-      .filter((each) => each !== undefined)
-      .map((each): [string, string] => [name, textOf(each as Value)]),
-  );
-  const search = new URLSearchParams(pairs).toString();
+  const search = new URLSearchParams(pairsOf(query)).toString();
   const filled = id === null ? path : path.replace('{id}', segment(id));
   return `${baseUrl}${filled}${search && `?${search}`}`;
+}
+
+function pairsOf(query: Readonly<Record<string, unknown>>): [string, string][] {
+  return Object.entries(query).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    if (Array.isArray(value)) return value.map((each): [string, string] => [name, textOf(each as Value)]);
+    if (typeof value !== 'object' || value === null || value instanceof Date) {
+      return [[name, textOf(value as Value)]];
+    }
+    const bounds = Object.entries(value).map(([bound, of]) => [`${name}[${bound}]`, of as unknown] as const);
+    return pairsOf(Object.fromEntries(bounds));
+  });
 }
 
 const textOf = (value: Value) => (value instanceof Date ? value.toISOString() : String(value));

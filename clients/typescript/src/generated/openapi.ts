@@ -243,7 +243,7 @@ export interface components {
              * @description Chat widget, email inbox or form.
              * @enum {string}
              */
-            type: "chatbot" | "email" | "form";
+            type: "chatbot" | "email" | "form" | (string & {});
             /**
              * Format: date-time
              * @description When the channel was last updated.
@@ -342,7 +342,7 @@ export interface components {
                  * @description What is wrong; branch on this.
                  * @enum {string}
                  */
-                code: "mailbox_not_connected" | "reconnect_needed" | "mailbox_disconnected" | "sync_stalled" | "missing_domain" | "domain_not_verified";
+                code: "mailbox_not_connected" | "reconnect_needed" | "mailbox_disconnected" | "sync_stalled" | "missing_domain" | "domain_not_verified" | (string & {});
                 /** @description The same for people; it may change between releases. */
                 message: string;
             }[];
@@ -352,7 +352,7 @@ export interface components {
              * @description `live`: running. `observing`: an email inbox not yet live; mail is mirrored into tickets, nothing is sent and the AI does not run. `paused`: paused in the dashboard. `needs_attention`: something blocks the channel, see `issues`. `archived`: met by retrieving a channel only.
              * @enum {string}
              */
-            state: "live" | "observing" | "paused" | "needs_attention" | "archived";
+            state: "live" | "observing" | "paused" | "needs_attention" | "archived" | (string & {});
         };
         /** @description A chat widget. */
         ChatbotChannel: {
@@ -405,7 +405,7 @@ export interface components {
                  * @description For a visitor who matches no rule: `open` searches all knowledge, `strict` only what is not tied to an audience.
                  * @enum {string}
                  */
-                fallback: "open" | "strict";
+                fallback: "open" | "strict" | (string & {});
                 /** @description Number of audience rules. */
                 ruleCount: number;
             };
@@ -422,12 +422,12 @@ export interface components {
              * @description How the widget looks.
              * @enum {string}
              */
-            layout: "floating" | "panel" | "page" | "search";
+            layout: "floating" | "panel" | "page" | "search" | (string & {});
             /**
              * @description How visitors consent.
              * @enum {string}
              */
-            privacyOptIn: "explicit" | "implicit" | "none";
+            privacyOptIn: "explicit" | "implicit" | "none" | (string & {});
             /** @description How the widget leads conversations. */
             routing: {
                 /** @description What the widget asks visitors for. */
@@ -443,18 +443,18 @@ export interface components {
                  * @description How soon the AI escalates; present only when `entry` is `ai`.
                  * @enum {string}
                  */
-                eagerness?: "lazy" | "neutral" | "eager";
+                eagerness?: "lazy" | "neutral" | "eager" | (string & {});
                 /**
                  * @description Who answers first: the AI, a person, or nobody.
                  * @enum {string}
                  */
-                entry: "ai" | "live_chat_first" | "disabled";
+                entry: "ai" | "live_chat_first" | "disabled" | (string & {});
                 /** @description How a conversation gets to a person. */
                 escalation: {
                     /** @description Second way to a person; null for none. */
-                    fallback: ("live_chat" | "email") | null;
+                    fallback: ("live_chat" | "email" | (string & {})) | null;
                     /** @description First way to a person; null for none. */
-                    primary: ("live_chat" | "email") | null;
+                    primary: ("live_chat" | "email" | (string & {})) | null;
                 };
             };
         };
@@ -515,7 +515,7 @@ export interface components {
                  * @description Chat widget, email inbox or form.
                  * @enum {string}
                  */
-                type: "chatbot" | "email" | "form";
+                type: "chatbot" | "email" | "form" | (string & {});
             };
             /** @description The party that the conversation is with. */
             contact: {
@@ -550,12 +550,12 @@ export interface components {
              * @description Where the conversation stands.
              * @enum {string}
              */
-            status: "waiting_for_user" | "needs_first_response" | "needs_follow_up" | "scheduled_ai_response" | "assumed_resolved" | "resolved" | "spam" | "paused" | "investigating";
+            status: "waiting_for_user" | "needs_first_response" | "needs_follow_up" | "scheduled_ai_response" | "assumed_resolved" | "resolved" | "spam" | "paused" | "investigating" | (string & {});
             /**
              * @description Who handles it now.
              * @enum {string}
              */
-            supportLevel: "ai" | "human";
+            supportLevel: "ai" | "human" | (string & {});
             /** @description Tags on the conversation. */
             tags: components["schemas"]["Label"][];
             /** @description Subject or summary. */
@@ -594,7 +594,7 @@ export interface components {
              * @description `user` is the contact, `assistant` the AI, `human` a teammate, `system` the service itself.
              * @enum {string}
              */
-            role: "user" | "assistant" | "human" | "system";
+            role: "user" | "assistant" | "human" | "system" | (string & {});
             /** @description When an outbound message was delivered; null for inbound messages and undelivered drafts. */
             sentAt: string | null;
         };
@@ -628,7 +628,7 @@ export interface components {
              * @description `primary` is the thread with the requester, `side` an isolated one with another party.
              * @enum {string}
              */
-            role: "primary" | "side";
+            role: "primary" | "side" | (string & {});
         };
         /** @description A topic, with its color. */
         ConversationTopic: {
@@ -716,7 +716,7 @@ export interface components {
                  * @description How the connection stands.
                  * @enum {string}
                  */
-                status: "pending" | "connected" | "needs_reauth" | "disconnected";
+                status: "pending" | "connected" | "needs_reauth" | "disconnected" | (string & {});
             } | null;
             /** @description Internal description; null for none. */
             description: string | null;
@@ -730,7 +730,7 @@ export interface components {
              * @description How mail comes in: forwarded, Microsoft 365 or Google Workspace.
              * @enum {string}
              */
-            provider: "forwarding" | "microsoft" | "google";
+            provider: "forwarding" | "microsoft" | "google" | (string & {});
             /** @description Override of Reply-To; null for none. */
             replyTo: string | null;
             /** @description Where mail leaves from; null when none is set, and for providers other than `forwarding`. */
@@ -741,7 +741,7 @@ export interface components {
                  * @description Whether its DNS setup has been verified.
                  * @enum {string}
                  */
-                verificationStatus: "pending" | "verifying" | "verified" | "failed";
+                verificationStatus: "pending" | "verifying" | "verified" | "failed" | (string & {});
             }) | null;
             /** @description Signatures of outgoing mail. */
             signatures: {
@@ -812,7 +812,7 @@ export interface components {
                  * @description Its kind of input.
                  * @enum {string}
                  */
-                type: "text" | "email" | "textarea" | "select" | "checkbox" | "phone" | "number";
+                type: "text" | "email" | "textarea" | "select" | "checkbox" | "phone" | "number" | (string & {});
             }[];
             /** @description Where the visitor goes after submitting; null to stay. */
             redirectUrl: string | null;
@@ -1037,12 +1037,12 @@ export interface components {
              * @description `user` is the contact, `assistant` the AI, `human` a teammate, `system` the service itself.
              * @enum {string}
              */
-            role: "user" | "assistant" | "human" | "system";
+            role: "user" | "assistant" | "human" | "system" | (string & {});
             /**
              * @description The medium.
              * @enum {string}
              */
-            type: "chat" | "email";
+            type: "chat" | "email" | (string & {});
         };
         /** @description One page of a list. */
         MessageList: {
@@ -1229,7 +1229,7 @@ export interface components {
              * @description Where the case stands.
              * @enum {string}
              */
-            status: "open" | "snoozed" | "resolved" | "assumed_resolved" | "closed";
+            status: "open" | "snoozed" | "resolved" | "assumed_resolved" | "closed" | (string & {});
             /** @description Tags on the ticket. */
             tags: components["schemas"]["Label"][];
             /** @description Subject or summary. */
@@ -1260,12 +1260,12 @@ export interface components {
              * @description `primary` is the thread with the requester, `side` an isolated one with another party.
              * @enum {string}
              */
-            role: "primary" | "side";
+            role: "primary" | "side" | (string & {});
             /**
              * @description Where the conversation stands; may be `archived` here.
              * @enum {string}
              */
-            status: "waiting_for_user" | "needs_first_response" | "needs_follow_up" | "scheduled_ai_response" | "assumed_resolved" | "resolved" | "spam" | "paused" | "investigating" | "archived";
+            status: "waiting_for_user" | "needs_first_response" | "needs_follow_up" | "scheduled_ai_response" | "assumed_resolved" | "resolved" | "spam" | "paused" | "investigating" | "archived" | (string & {});
             /** @description Id of the ticket that it belongs to. */
             ticketId: string;
             /**
@@ -1297,7 +1297,7 @@ export interface components {
              * @description Where the case stands.
              * @enum {string}
              */
-            status: "open" | "snoozed" | "resolved" | "assumed_resolved" | "closed";
+            status: "open" | "snoozed" | "resolved" | "assumed_resolved" | "closed" | (string & {});
             /** @description Tags on the ticket. */
             tags: components["schemas"]["Label"][];
             /** @description Subject or summary. */

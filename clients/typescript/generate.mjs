@@ -1,0 +1,42 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import openapiTS, { astToString, COMMENT_HEADER } from 'openapi-typescript';
+import ts from 'typescript';
+
+/**
+ * Writes what the sources take from elsewhere: the types from openapi.json, the version from package.json. With
+ * `--check` it writes nothing, and fails where something is out of date.
+ */
+const { factory } = ts;
+const read = (path) => readFileSync(new URL(path, import.meta.url), 'utf8');
+
+/**
+ * A later release of the API may answer with values that this one does not list, so the types of answers admit
+ * them: `'open' | 'closed' | (string & {})`, which editors still complete. Parameters stay as they are, and so does
+ * what tells the members of a union apart, which is one value in each.
+ */
+function openEnum(type, { path = '' }) {
+  // The generator makes literals identifiers whose text is quoted.
+  const isEnum = ts.isUnionTypeNode(type) && type.types.every((each) => each.text?.startsWith('"'));
+  if (!isEnum || path.includes('/parameters/')) return undefined;
+  const anyString = factory.createIntersectionTypeNode([
+    factory.createKeywordTypeNode(ts.SyntaxKind.StringKeyword),
+    factory.createTypeLiteralNode([]),
+  ]);
+  return factory.createUnionTypeNode([...type.types, factory.createParenthesizedType(anyString)]);
+}
+
+const document = JSON.parse(read('../../openapi.json'));
+const types = await openapiTS(document, { alphabetize: true, postTransform: openEnum });
+const { version } = JSON.parse(read('package.json'));
+const files = {
+  'src/generated/openapi.ts': `${COMMENT_HEADER}${astToString(types)}`,
+  'src/generated/version.ts': `/** As in package.json. */\nexport const version = '${version}';\n`,
+};
+
+for (const [path, text] of Object.entries(files)) {
+  if (read(path) === text) continue;
+  if (process.argv.includes('--check')) {
+    console.error(`${path} is out of date: npm run client:generate`);
+    process.exitCode = 1;
+  } else writeFileSync(new URL(path, import.meta.url), text);
+}
