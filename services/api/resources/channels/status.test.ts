@@ -36,6 +36,18 @@ describe('the state of a channel', () => {
     ],
     ['observing before the inbox is live', email({ liveAt: null }), 'observing', null],
     [
+      'observing since it was resumed',
+      email({ liveAt: null }, { pausedAt: early, resumedAt: late }),
+      'observing',
+      late,
+    ],
+    [
+      'paused before it is observing',
+      email({ liveAt: null }, { pausedAt: late, resumedAt: early }),
+      'paused',
+      late,
+    ],
+    [
       'in need of attention before it is observing',
       email({ liveAt: null, sendingDomain: null }),
       'needs_attention',
