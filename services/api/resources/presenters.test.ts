@@ -59,6 +59,17 @@ describe('a conversation', () => {
   });
 });
 
+it.each([
+  ['email', 'email'],
+  ['chatbot', 'widget'],
+  ['form', 'form'],
+] as const)('a conversation on a channel of type %s shows %s', (type, shownType) => {
+  const channel = { id: 'chan_1', name: 'Support', type, dataRetentionDays: null };
+  const joined = given.conversationJoined({ channel });
+  const stored = given.conversation({ id: 'conv_1' }, { joined }) as VisibleConversation;
+  expect(presentConversationHead(stored, 'resolved', undefined).channel.type).toBe(shownType);
+});
+
 describe('a message', () => {
   it('leaves inline files out, and says when it was sent only inside a conversation', () => {
     const stored = given.message({ id: 'msg_1', role: 'human', sentAt: '2026-01-01T12:00:05.5Z' });

@@ -22,7 +22,11 @@ export const presentConversationHead = (
   title: own.title,
   status,
   supportLevel: own.supportLevel,
-  channel: { id: joined.channel.id, name: joined.channel.name, type: joined.channel.type },
+  channel: {
+    id: joined.channel.id,
+    name: joined.channel.name,
+    type: joined.channel.type === 'chatbot' ? 'widget' : joined.channel.type,
+  },
   contact: {
     id: `ct_${own.contactId.slice('con_'.length)}`,
     name: joined.contact?.name ?? null,

@@ -1,16 +1,20 @@
 import { z } from 'zod';
-import { channelTypes } from '../../../../shared/documents/channel.ts';
 import { activeConversationStatuses } from '../../../../shared/documents/conversation.ts';
 import { messageRoles } from '../../../../shared/documents/message.ts';
 import { labelSchema } from '../label.ts';
 import { attachmentSchema, messageTexts } from '../messages/schema.ts';
 import { secondsSchema } from '../timestamps.ts';
 
+/** The types of channel as a conversation names them: a chatbot's conversation came in through its widget. */
+const conversationChannelTypes = ['email', 'widget', 'form'] as const;
+
 const channel = z
   .strictObject({
     id: z.string().describe('Id of the channel.'),
     name: z.string().describe("The channel's name in the dashboard."),
-    type: z.enum(channelTypes).describe('Chat widget, email inbox or form.'),
+    type: z
+      .enum(conversationChannelTypes)
+      .describe('Email inbox, chat widget or form. The channel itself calls a chat widget `chatbot`.'),
   })
   .describe('The channel through which the conversation came in.');
 
