@@ -113,6 +113,13 @@ describe.each(routes)('$path', ({ route, url, foreign }) => {
     expect(errorOf(answer)).toMatchObject({ type: 'validation_error', param: 'page' });
   });
 
+  it('lists what its parameters may answer in the document', () => {
+    const expected = route.path.includes(':id')
+      ? ['invalid_path_parameter', 'invalid_query_parameter']
+      : ['invalid_query_parameter'];
+    expect(route.errors).toEqual(expect.arrayContaining(expected));
+  });
+
   it('does not take the key from the query string', async () => {
     expectError(await api.get(`${url}?api_key=${tokens.a}`, { token: null }), 401, 'missing_api_key');
     const answer = await api.get(`${url}?api_key=${tokens.a}`);
@@ -188,12 +195,26 @@ describe('beside the routes', () => {
     expect([answer.status, answer.json()]).toEqual([200, { status: 'ok' }]);
     expect(answer.headers.get('request-id')).toMatch(/^req_/);
     expect((await api.get('/health', { method: 'POST' })).status).toBe(405);
+    expect((await api.get('/health?page=2', { token: null })).status).toBe(200);
   });
 
-  it('answers 400 to a path that is not percent-encoded UTF-8', async () => {
-    for (const path of ['/v1/tickets/%zz', '/v1/channels/%', '/v1/conversations/%ff/messages']) {
+  it.each(['%zz', '%', '%ff', 'ti_%e0%a4', '%25%zz'])(
+    'answers 422 to the id %s, which is not percent-encoded UTF-8',
+    async (id) => {
+      for (const route of routes.filter(({ path }) => path.includes(':id'))) {
+        expectError(await api.get(route.path.replace(':id', id)), 422, 'invalid_path_parameter');
+      }
+    },
+  );
+
+  it('answers 400 to a path that is not percent-encoded UTF-8 and names no resource', async () => {
+    for (const path of ['/v1/ticket%zz', '/v1/%ff/ti_1', '/%', '/v1/conversations/%ff/nothing']) {
       expectError(await api.get(path), 400, 'malformed_request');
     }
+  });
+
+  it('takes an id that is percent-encoded twice as it is', async () => {
+    expectError(await api.get('/v1/tickets/ti_%25zz'), 404, 'ticket_not_found');
   });
 
   it('answers 414 to a target beyond 8 KB', async () => {

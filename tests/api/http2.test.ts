@@ -96,7 +96,8 @@ describe('over HTTP/2', () => {
   it('answers errors in the envelope', async () => {
     for (const [headers, status, code] of [
       [{ authorization: 'Basic x' }, 401, 'missing_api_key'],
-      [{ ':path': '/v1/tickets/%zz' }, 400, 'malformed_request'],
+      [{ ':path': '/v1/tickets/%zz' }, 422, 'invalid_path_parameter'],
+      [{ ':path': '/v1/%zz' }, 400, 'malformed_request'],
       [{ ':path': '/nothing' }, 404, 'route_not_found'],
       [{ ':method': 'DELETE' }, 405, 'method_not_allowed'],
       [{ ':method': 'BREW' }, 405, 'method_not_allowed'],

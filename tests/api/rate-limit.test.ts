@@ -38,7 +38,7 @@ describe('the limit of a key', () => {
       ['/v1/tickets', 'DELETE', 405],
       ['/v1/tickets?limit=0', 'GET', 422],
       ['/v1/tickets/ti_none', 'GET', 404],
-      ['/v1/tickets/%zz', 'GET', 400],
+      ['/v1/tickets/%zz', 'GET', 422],
       ['/nothing', 'GET', 404],
     ] as const) {
       const answer = await api.get(path, { method });

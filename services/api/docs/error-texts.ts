@@ -82,7 +82,7 @@ export const errorTexts: Record<ErrorCode, ErrorText> = {
   malformed_request: {
     meaning: 'What arrived breaks the rules of HTTP, so that it cannot be told what was asked for.',
     causes: [
-      'A percent sign in the path that is not followed by two hexadecimal digits, or bytes that are not UTF-8.',
+      'A percent sign in a path that is of no endpoint, not followed by two hexadecimal digits, or bytes there that are not UTF-8.',
       'A request of HTTP/1.1 without the header `Host`.',
       'A client or proxy that does not speak HTTP on this connection.',
     ],
@@ -132,6 +132,7 @@ export const errorTexts: Record<ErrorCode, ErrorText> = {
     causes: [
       "The id is of another resource: a ticket's begins with `ti_`, a conversation's with `conv_`.",
       'The placeholder of a template was sent as it is.',
+      'The id has a percent sign that is not followed by two hexadecimal digits, or bytes that are not UTF-8.',
     ],
     remedy: 'Use ids as the API gives them, unaltered. Repeating the request does not help.',
   },

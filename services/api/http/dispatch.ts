@@ -18,22 +18,26 @@ export function dispatch({ routes }: { routes: Route[] }): Step {
   }
   const matchers = router.routes();
   return async (context, next) => {
-    rejectBadEncoding(context.path);
     await matchers(context as Parameters<typeof matchers>[0], async () => {
       // Over HTTP/2 a method may be any word; the router knows those of HTTP/1.1 alone.
       if (!context.state.route && router.match(context.path, 'GET').route) throw methodNotAllowed();
+      if (!context.state.route && !isPercentEncoded(context.path))
+        throw new ApiError('malformed_request', badPath);
       if (!context.state.route) throw new ApiError('route_not_found');
       await next();
     });
   };
 }
 
+const badPath = { message: 'The path is not valid percent-encoded UTF-8.' };
+
 /** Percent signs that are not UTF-8 percent-encoding name no resource that could be looked for. */
-function rejectBadEncoding(path: string): void {
+function isPercentEncoded(path: string): boolean {
   try {
     decodeURIComponent(path);
+    return true;
   } catch {
-    throw new ApiError('malformed_request', { message: 'The path is not valid percent-encoded UTF-8.' });
+    return false;
   }
 }
 
@@ -41,6 +45,8 @@ async function answer(context: Context, route: Route, params: Record<string, str
   const { caller, view } = context.state;
   if (!caller || !view) throw new Error('a route was reached without authentication');
   if (!asksForResource(context)) return;
+  // The path has matched, so the fault lies in its parameter.
+  if (!isPercentEncoded(context.path)) throw new ApiError('invalid_path_parameter');
   const scope = { orgId: caller.orgId, database: view.database, path: context.path };
   await send(context, await route.respond(scope, { params, search: context.querystring }));
 }

@@ -26,7 +26,7 @@ type Declaration<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodTy
   response: R;
   /** A 200 body for the document. */
   example: z.output<R>;
-  /** Codes besides those that any route may answer (`commonErrors` in the document). */
+  /** Codes besides those that any route may answer (`commonErrors` in the document) and those of its parameters. */
   errors: ErrorCode[];
   handler: (
     scope: Scope,
@@ -38,13 +38,21 @@ export type Route = Omit<Declaration<z.ZodObject, z.ZodObject, z.ZodType>, 'hand
   respond: (scope: Scope, raw: { params: Record<string, string>; search: string }) => Promise<Reply<unknown>>;
 };
 
-/** A route as data. Path and query are parsed here, so that handlers meet only what is valid. */
+/**
+ * A route as data. Path and query are parsed here, so that handlers meet only what is valid. Every route may answer
+ * `invalid_query_parameter`, as a parameter that it does not have is one.
+ */
 export function defineRoute<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodType>({
   handler,
   ...declared
 }: Declaration<P, Q, R>): Route {
+  const parameterErrors: ErrorCode[] =
+    Object.keys(declared.params.shape).length === 0
+      ? ['invalid_query_parameter']
+      : ['invalid_path_parameter', 'invalid_query_parameter'];
   return {
     ...declared,
+    errors: [...parameterErrors, ...declared.errors],
     respond: (scope, { params, search }) =>
       handler(scope, { params: readPath(declared.params, params), query: readQuery(declared.query, search) }),
   };

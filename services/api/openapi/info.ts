@@ -12,8 +12,8 @@ its knowledge base.
 - Bodies are JSON in UTF-8. Names are in camelCase. No field is ever left out for being null, unless said so.
 - Times are ISO 8601 in UTC with a trailing \`Z\`: to the second, or to the millisecond in channels and Q&As.
 - Ids are opaque text of at most 256 characters; most have a prefix, such as \`ti_\`.
-- Parameters that an endpoint does not have are refused, and so are values that are out of bounds: 422
-  \`invalid_query_parameter\`, with the name in \`error.param\`.
+- Every endpoint below \`/v1\` refuses query parameters that it does not have, and values that are out of bounds: 422
+  \`invalid_query_parameter\`, with the name in \`error.param\`. \`/health\` and \`/openapi.json\` ignore parameters.
 - \`HEAD\` is served wherever \`GET\` is, with the same headers and no body; \`OPTIONS\` answers 204 with \`Allow\`;
   any other method is 405. Paths that are not in this document are 404 \`route_not_found\`.
 - Responses carry an \`ETag\`; sent back as \`If-None-Match\`, it saves the transfer of what has not changed.

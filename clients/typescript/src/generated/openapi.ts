@@ -512,10 +512,10 @@ export interface components {
                 /** @description The channel's name in the dashboard. */
                 name: string;
                 /**
-                 * @description Chat widget, email inbox or form.
+                 * @description Email inbox, chat widget or form. The channel itself calls a chat widget `chatbot`.
                  * @enum {string}
                  */
-                type: "chatbot" | "email" | "form" | (string & {});
+                type: "email" | "widget" | "form" | (string & {});
             };
             /** @description The party that the conversation is with. */
             contact: {
@@ -2373,7 +2373,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             414: components["responses"]["URITooLong"];
-            /** @description Unprocessable Entity: `invalid_query_parameter`. */
+            /** @description Unprocessable Entity: `invalid_path_parameter`, `invalid_query_parameter`. */
             422: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
@@ -2388,7 +2388,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        error: components["schemas"]["InvalidQueryParameterError"];
+                        /** @description The error. */
+                        error: components["schemas"]["InvalidPathParameterError"] | components["schemas"]["InvalidQueryParameterError"];
                     };
                 };
             };

@@ -26,7 +26,7 @@ const listChannels = ({ now }: ChannelDeps) =>
     query: channelListQuery,
     response: channelListSchema,
     example: channelListExample,
-    errors: ['invalid_query_parameter', 'invalid_cursor'],
+    errors: ['invalid_cursor'],
     handler: async ({ orgId, database, path }, { query }) => {
       const scope = { orgId, list: 'channels', sort: 'createdAt', filters: query.type ?? null };
       const after = query.startingAfter === undefined ? null : decodeCursor(query.startingAfter, scope);
@@ -48,7 +48,7 @@ const retrieveChannel = ({ now, brand }: ChannelDeps) =>
     query: noQuery,
     response: channelSchema,
     example: channelExample,
-    errors: ['channel_not_found', 'invalid_query_parameter'],
+    errors: ['channel_not_found'],
     handler: async ({ orgId, database }, { params }) => {
       const channel = await findChannel(database, orgId, params.id);
       if (!channel) throw new ApiError('channel_not_found');

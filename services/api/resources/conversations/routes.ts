@@ -24,7 +24,7 @@ const retrieveConversation = ({ now }: Clock) =>
     query: noQuery,
     response: conversationSchema,
     example: conversationExample,
-    errors: ['conversation_not_found', 'invalid_path_parameter', 'invalid_query_parameter'],
+    errors: ['conversation_not_found'],
     handler: async ({ orgId, database }, { params }) => {
       const instant = now();
       const conversation = await findConversation(database, { orgId, id: params.id, now: instant });

@@ -25,7 +25,7 @@ const listMessages = ({ now }: Clock) =>
     query: messageListQuery,
     response: messageListSchema,
     example: messageListExample,
-    errors: ['conversation_not_found', 'invalid_path_parameter', 'invalid_query_parameter', 'invalid_cursor'],
+    errors: ['conversation_not_found', 'invalid_cursor'],
     handler: async ({ orgId, database, path }, { params, query: { limit, startingAfter } }) => {
       const scope = { orgId, list: `messages of ${params.id}`, sort: 'createdAt', filters: null };
       const after = startingAfter === undefined ? null : decodeCursor(startingAfter, scope);

@@ -21,7 +21,7 @@ const listQas = defineRoute({
   query: qaListQuery,
   response: qaListSchema,
   example: qaListExample,
-  errors: ['invalid_query_parameter', 'invalid_cursor'],
+  errors: ['invalid_cursor'],
   handler: async ({ orgId, database, path }, { query: { limit, startingAfter } }) => {
     const scope = { orgId, list: 'qas', sort: 'createdAt', filters: null };
     const after = startingAfter === undefined ? null : decodeCursor(startingAfter, scope);

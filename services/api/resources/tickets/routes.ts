@@ -29,7 +29,7 @@ const listTickets = ({ now }: Clock) =>
     query: ticketListQuery,
     response: ticketListSchema,
     example: ticketListExample,
-    errors: ['invalid_query_parameter', 'invalid_cursor', 'conflicting_date_range'],
+    errors: ['invalid_cursor', 'conflicting_date_range'],
     handler: async ({ orgId, database, path }, { query }) => {
       const filters = ticketFilters(query);
       const scope = ticketCursorScope(orgId, query, filters);
@@ -57,7 +57,7 @@ const retrieveTicket = ({ now }: Clock) =>
     query: noQuery,
     response: ticketSchema,
     example: ticketExample,
-    errors: ['ticket_not_found', 'invalid_path_parameter', 'invalid_query_parameter'],
+    errors: ['ticket_not_found'],
     handler: async ({ orgId, database }, { params }) => {
       const ticket = await findTicket(database, orgId, params.id);
       if (!ticket) throw new ApiError('ticket_not_found');
