@@ -23,6 +23,7 @@ import type { OpenApiDocument } from './openapi/openapi.ts';
 import { serveDocument } from './openapi/serve.ts';
 import { rateLimit } from './rate-limit/rate-limit.ts';
 import type { RateLimit, Windows } from './rate-limit/windows.ts';
+import type { OpenReader } from './store/reader.ts';
 import type { Views } from './store/view.ts';
 import { traceRequests } from './traces/trace-requests.ts';
 import type { Trace } from './traces/tracer.ts';
@@ -35,6 +36,7 @@ export type AppDeps = {
   limit: RateLimit;
   /** Requests with a valid key that may be under way at once. */
   requestsMax: number;
+  openReader: OpenReader;
   windows: Windows;
   docs: DocsLocation;
   trustedProxies: AddressRange[];

@@ -63,6 +63,24 @@ export const apiSettings = {
     .describe(
       'Requests with a valid key under way at once, until their answers are taken, a quarter of them for one organization; further ones are 503 `service_unavailable`',
     ),
+  API_ANSWERS_MB_MAX: z.coerce
+    .number()
+    .int()
+    .min(64)
+    .max(1_000_000)
+    .default(128)
+    .describe(
+      'Megabytes that answers take at once: 16 for each page that is read, 4 for each document, then their text until the client has taken it; a quarter of them for one organization; further reads wait up to 10 s, then 503 `service_unavailable`',
+    ),
+  API_SCAN_ENTRIES_MAX: z.coerce
+    .number()
+    .int()
+    .min(1_000)
+    .max(10_000_000)
+    .default(20_000)
+    .describe(
+      'Index entries that the store looks at for one page of tickets filtered by another date than they are sorted by; the page ends there, and its cursor goes on',
+    ),
   API_BASE_URL: webAddress
     .optional()
     .describe("Public address of the API, for links in errors; default: the request's own origin"),

@@ -1,3 +1,4 @@
+import type { MongoClient } from 'mongodb';
 import { startAdminServer } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { activeGeneration, watermark } from '../../shared/runtime/generation.ts';
@@ -16,9 +17,17 @@ import type { Credentials } from './http/tls-front.ts';
 import { createDocument } from './openapi/document.ts';
 import { createWindows } from './rate-limit/create-windows.ts';
 import { createRegistry } from './resources/registry.ts';
+import { poolTimeoutMs, readOptions, serverTimeoutMs } from './store/deadline.ts';
+import { createReaders } from './store/reader.ts';
 import { watchReadiness } from './store/readiness.ts';
 import { createViews } from './store/view.ts';
 import { startTracing } from './traces/start.ts';
+
+/**
+ * Connections for keys, freshness and request traces, apart from those for data: however slow data is to read, keys
+ * are still looked up.
+ */
+const authPoolSizeMax = 4;
 
 /** Requests begun get this long to end when the service stops, in milliseconds. */
 const shutdownDeadlineMs = 25_000;
@@ -26,17 +35,26 @@ const shutdownDeadlineMs = 25_000;
 const config = configOrExit(readApiConfig(process.env));
 const certificate = configOrExit(readCredentials(config));
 const logger = createLogger('api', config.LOG_LEVEL);
-const mongo = createMongo(config.MONGODB_URL, 'support-api');
-const control = controlDatabase(mongo, config.DATABASE_NAME);
+const mongo = createMongo(config.MONGODB_URL, 'support-api', { poolTimeoutMs });
+const authMongo = createMongo(config.MONGODB_URL, 'support-api-auth', {
+  poolSizeMax: authPoolSizeMax,
+  poolTimeoutMs,
+});
+const control = controlDatabase(authMongo, config.DATABASE_NAME);
+const inGeneration = (client: MongoClient, generation: number) =>
+  generationDatabase(client, config.DATABASE_NAME, generation);
 const nowMs = () => performance.now();
 const docs = { docsUrl: config.DOCS_URL, baseUrl: config.API_BASE_URL };
 const metrics = createMetrics();
 const views = createViews({
-  connect: () => mongo.connect(),
-  activeGeneration: () => activeGeneration(control),
-  watermark: (generation) => watermark(control, generation),
-  missingIndexes,
-  databaseOf: (generation) => generationDatabase(mongo, config.DATABASE_NAME, generation),
+  connect: () => Promise.all([mongo.connect(), authMongo.connect()]),
+  activeGeneration: () => activeGeneration(control, readOptions()),
+  watermark: (generation) => watermark(control, generation, readOptions()),
+  missingIndexes: (database) => missingIndexes(database, { maxTimeMS: serverTimeoutMs }),
+  databasesOf: (generation) => ({
+    database: inGeneration(mongo, generation),
+    authDatabase: inGeneration(authMongo, generation),
+  }),
   logger,
   nowMs,
 });
@@ -59,6 +77,11 @@ const app = createApp({
   failures: createFailureGuard({ limit: { ...limit, requests: config.AUTH_FAILURE_LIMIT }, nowMs }),
   limit,
   requestsMax: config.API_REQUESTS_MAX,
+  openReader: createReaders({
+    bytesMax: config.API_ANSWERS_MB_MAX * 1_024 * 1_024,
+    connectionsMax: mongo.options.maxPoolSize || Infinity,
+    scanEntriesMax: config.API_SCAN_ENTRIES_MAX,
+  }),
   windows,
   docs,
   trustedProxies: config.API_TRUSTED_PROXIES,
@@ -87,7 +110,7 @@ const closers: Closer[] = [
   { name: 'server', close: web.stop },
   ...(tracing ? [{ name: 'traces', close: tracing.stop }] : []),
   { name: 'rate limit store', close: async () => windows.stop() },
-  { name: 'store', close: () => mongo.close() },
+  { name: 'store', close: async () => void (await Promise.all([mongo.close(), authMongo.close()])) },
 ];
 onShutdown(logger, closers, shutdownDeadlineMs);
 logger.info({ ...web.address, scheme: certificate ? 'https' : 'http' }, 'listening');

@@ -16,7 +16,7 @@ const config = configOrExit(projectorConfig(process.env));
 const logger = createLogger('projector', config.LOG_LEVEL);
 const metrics = createMetrics();
 const kafka = createKafka(config, logger);
-const mongo = createMongo(config.MONGODB_URL, 'projector', 40);
+const mongo = createMongo(config.MONGODB_URL, 'projector', { poolSize: 40 });
 const closers: Closer[] = [];
 const stop = onShutdown(logger, closers, 30_000);
 

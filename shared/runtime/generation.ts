@@ -1,4 +1,4 @@
-import type { Collection, Db } from 'mongodb';
+import type { Collection, Db, FindOptions } from 'mongodb';
 
 /** Which generation readers are served from; one document in the control database. */
 export type ActiveGeneration = { _id: 'active'; generation: number; since: Date };
@@ -40,8 +40,8 @@ export const topicIdsOf = (control: Db): Collection<TopicIdentity> => control.co
 export const watermarksOf = (control: Db): Collection<Watermark> => control.collection('watermarks');
 
 /** The active generation, or null before a projector has first started. */
-export async function activeGeneration(control: Db): Promise<number | null> {
-  const active = await generationsOf(control).findOne({ _id: 'active' });
+export async function activeGeneration(control: Db, options: FindOptions = {}): Promise<number | null> {
+  const active = await generationsOf(control).findOne({ _id: 'active' }, options);
   return active?.generation ?? null;
 }
 
@@ -59,8 +59,12 @@ export async function ensureActiveGeneration(control: Db): Promise<number> {
  * The watermark of a generation: the instant up to which it holds everything that the product published. Null
  * before it was first raised. It never moves backwards.
  */
-export async function watermark(control: Db, generation: number): Promise<Date | null> {
-  return (await watermarksOf(control).findOne({ _id: generation }))?.completeTo ?? null;
+export async function watermark(
+  control: Db,
+  generation: number,
+  options: FindOptions = {},
+): Promise<Date | null> {
+  return (await watermarksOf(control).findOne({ _id: generation }, options))?.completeTo ?? null;
 }
 
 /**

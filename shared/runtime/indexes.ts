@@ -1,4 +1,4 @@
-import type { Db, IndexDescription } from 'mongodb';
+import type { CommandOperationOptions, Db, IndexDescription } from 'mongodb';
 import { kinds } from '../documents/document.ts';
 import { resources } from '../documents/resources.ts';
 
@@ -27,20 +27,26 @@ async function createIndexes(database: Db, collection: string, indexes: IndexDes
 }
 
 /** The declared indexes that the database lacks, as `<collection>.<index>`. */
-export async function missingIndexes(database: Db): Promise<string[]> {
+export async function missingIndexes(database: Db, options: CommandOperationOptions = {}): Promise<string[]> {
   const missing = await Promise.all(
     kinds.map(async (kind) => {
       const { collection, indexes } = resources[kind];
-      const present = await indexNames(database, collection);
+      const present = await indexNames(database, collection, options);
       return indexes.filter(({ name }) => !present.has(name)).map(({ name }) => `${collection}.${name}`);
     }),
   );
   return missing.flat();
 }
 
-async function indexNames(database: Db, collection: string): Promise<Set<string | undefined>> {
-  const found = await database.listCollections({ name: collection }, { nameOnly: true }).toArray();
+async function indexNames(
+  database: Db,
+  collection: string,
+  options: CommandOperationOptions,
+): Promise<Set<string | undefined>> {
+  const found = await database
+    .listCollections({ name: collection }, { nameOnly: true, ...options })
+    .toArray();
   if (found.length === 0) return new Set();
-  const indexes = await database.collection(collection).indexes();
+  const indexes = await database.collection(collection).indexes(options);
   return new Set(indexes.map(({ name }) => name));
 }

@@ -24,7 +24,9 @@ export const storeSettings = {
   MONGODB_URL: z
     .string()
     .regex(/^mongodb(\+srv)?:\/\/./, 'must start with mongodb:// or mongodb+srv://')
-    .describe('Connection string of the store'),
+    .describe(
+      'Connection string of the store; `maxPoolSize` in it is the connections that a process may open',
+    ),
   DATABASE_NAME: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,48}$/, 'must be 1 to 48 letters, digits, - or _')

@@ -6,7 +6,7 @@ import {
   MongoSystemError,
 } from 'mongodb';
 
-/** Driver errors that mean a lost or closed connection, besides network errors. */
+/** Driver errors that mean a lost or closed connection, or none free in time, besides network errors. */
 const driverErrors = new Set([
   'MongoNotConnectedError',
   'MongoTopologyClosedError',
@@ -14,6 +14,7 @@ const driverErrors = new Set([
   'MongoClientClosedError',
   'MongoExpiredSessionError',
   'MongoOperationTimeoutError',
+  'MongoWaitQueueTimeoutError',
 ]);
 
 /**

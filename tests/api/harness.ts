@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { Db } from 'mongodb';
 import { activeGeneration, ensureActiveGeneration, watermark } from '../../shared/runtime/generation.ts';
 import { ensureIndexes, missingIndexes } from '../../shared/runtime/indexes.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
@@ -15,6 +14,8 @@ import { createDocument } from '../../services/api/openapi/document.ts';
 import { createMemoryWindows } from '../../services/api/rate-limit/memory-windows.ts';
 import type { RateLimit } from '../../services/api/rate-limit/windows.ts';
 import { createRegistry } from '../../services/api/resources/registry.ts';
+import { readOptions, serverTimeoutMs } from '../../services/api/store/deadline.ts';
+import { createReaders } from '../../services/api/store/reader.ts';
 import { createViews } from '../../services/api/store/view.ts';
 import { startTracing } from '../../services/api/traces/start.ts';
 import { documented, type HoldToDocument } from '../support/documented.ts';
@@ -65,11 +66,16 @@ type Options = {
   credentials?: Credentials | null;
   trustedProxies?: AddressRange[];
   now?: () => Date;
+  scanEntriesMax?: number;
   /** Has requests traced, as `startTracing` does. */
   traced?: boolean;
 };
 
 const loopback: AddressRange[] = [ipaddr.parseCIDR('127.0.0.0/8')];
+
+/** Readers by the limits that the API has by default. */
+export const testReaders = (scanEntriesMax = 20_000) =>
+  createReaders({ bytesMax: 128 * 1_024 * 1_024, connectionsMax: 20, scanEntriesMax });
 
 /** The API in this process, on a free port, as behind a trusted proxy. */
 export async function startApi(
@@ -82,10 +88,13 @@ export async function startApi(
   const docs = { docsUrl: undefined, baseUrl: undefined };
   const views = createViews({
     connect: () => client.connect(),
-    activeGeneration: () => activeGeneration(control),
-    watermark: (generation) => watermark(control, generation),
-    missingIndexes,
-    databaseOf: (generation): Db => generationDatabase(client, name, generation),
+    activeGeneration: () => activeGeneration(control, readOptions()),
+    watermark: (generation) => watermark(control, generation, readOptions()),
+    missingIndexes: (database) => missingIndexes(database, { maxTimeMS: serverTimeoutMs }),
+    databasesOf: (generation) => {
+      const database = generationDatabase(client, name, generation);
+      return { database, authDatabase: database };
+    },
     logger,
     nowMs,
   });
@@ -107,6 +116,7 @@ export async function startApi(
     }),
     limit,
     requestsMax: 500,
+    openReader: testReaders(options.scanEntriesMax),
     windows: createMemoryWindows({ limit, nowMs }),
     docs,
     trustedProxies: options.trustedProxies ?? loopback,

@@ -7,6 +7,7 @@ import { findTicket } from '../../services/api/resources/tickets/query.ts';
 import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
 import { sweep, type SweepDeps } from '../../services/projector/retention/sweep.ts';
 import { dayMs } from '../../shared/documents/retention.ts';
+import { testReaders } from '../api/harness.ts';
 import { changeOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
@@ -47,15 +48,16 @@ export const eventsOf = (name: string) => ({
 /** What readers are given of a name's data at an instant. */
 export async function answersAt(database: Db, name: string, now: Date) {
   const reader = { orgId: 'org_1', now };
-  const found = await findConversation(database, { ...reader, id: `conv_${name}` });
+  const store = testReaders()('org_1', database);
+  const found = await findConversation(store, { ...reader, id: `conv_${name}` });
   const messages: unknown[] = [];
   if (found)
-    for await (const batch of readThread(database, threadOf('org_1', found, now)))
+    for await (const batch of readThread(store, threadOf('org_1', found, now)))
       messages.push(...batch.map(({ own }) => own));
-  const ticket = await findTicket(database, 'org_1', `ti_${name}`);
+  const ticket = await findTicket(store, 'org_1', `ti_${name}`);
   const ofTicket: string[] = [];
   if (ticket)
-    for await (const batch of readConversations(database, reader, ticket))
+    for await (const batch of readConversations(store, reader, ticket))
       ofTicket.push(...batch.map(({ id }) => id));
   return { conversation: found?.own ?? null, messages, ofTicket };
 }

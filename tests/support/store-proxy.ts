@@ -6,6 +6,8 @@ export type Trouble = {
   delayMs: number;
   /** So many replies to writes are still to be lost: the store has written, the writer never hears of it. */
   repliesToLose: number;
+  /** A request that contains this text, and whatever follows on its connection, waits until this is null again. */
+  holding: string | null;
   /** Connections that are open, and those made meanwhile, are silent for ever. */
   silent: boolean;
 };
@@ -14,7 +16,8 @@ export type Trouble = {
 export function createStoreProxy(mongodbUrl: string) {
   const target = new URL(mongodbUrl.replace('mongodb:', 'http:'));
   const sockets = new Set<Socket>();
-  const trouble: Trouble = { delayMs: 0, repliesToLose: 0, silent: false };
+  const trouble: Trouble = { delayMs: 0, repliesToLose: 0, holding: null, silent: false };
+  const held = new Set<Socket>();
   let server: Server | null = null;
   const forward = (client: Socket) => {
     const upstream = connect(Number(target.port || 27_017), target.hostname);
@@ -24,6 +27,10 @@ export function createStoreProxy(mongodbUrl: string) {
       isSilent ||= trouble.silent;
       if (isSilent) return;
       hasWritten = isWrite(chunk);
+      if (trouble.holding !== null && chunk.includes(trouble.holding)) {
+        upstream.cork();
+        held.add(upstream);
+      }
       upstream.write(chunk);
     });
     upstream.on('data', (chunk) => {
@@ -44,12 +51,21 @@ export function createStoreProxy(mongodbUrl: string) {
         .on('error', () => other.destroy())
         .on('close', () => {
           sockets.delete(one);
+          held.delete(one);
           other.destroy();
         });
     }
   };
   return {
     trouble,
+    /** Connections on which a request is held. */
+    heldCount: () => held.size,
+    /** Lets what is held go on, and holds nothing more. */
+    release: () => {
+      trouble.holding = null;
+      for (const socket of held) socket.uncork();
+      held.clear();
+    },
     /** Listens on the port, 0 for any free one; gives the one it got. */
     listen: (port: number) =>
       new Promise<number>((resolve) => {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import { collectionOf } from '../../../shared/runtime/mongo.ts';
-import { readDeadline } from '../store/deadline.ts';
+import { readOptions } from '../store/deadline.ts';
 import type { View } from '../store/view.ts';
 
 /** Whose request it is. */
@@ -67,9 +67,9 @@ const sha256 = (token: string) => createHash('sha256').update(token).digest('hex
  * The one query without an organization: the key is what names it. Of several keys the first by id that lives
  * is taken. Whether a key is archived is not asked of the store, whose work would then tell it by its time.
  */
-async function lookUpCaller({ database }: View, hash: string): Promise<Caller | null> {
-  const keys = await collectionOf<ApiKeyDocument>(database, 'apiKey')
-    .find({ 'own.tokenSha256': hash, orgId: { $type: 'string' } }, { hint: 'token', signal: readDeadline() })
+async function lookUpCaller({ authDatabase }: View, hash: string): Promise<Caller | null> {
+  const keys = await collectionOf<ApiKeyDocument>(authDatabase, 'apiKey')
+    .find({ 'own.tokenSha256': hash, orgId: { $type: 'string' } }, { hint: 'token', ...readOptions() })
     .project<{ _id: string; orgId: string; deletedAt?: Date; own?: { archivedAt?: Date | null } }>({
       orgId: 1,
       deletedAt: 1,

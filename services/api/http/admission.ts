@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
 import type { Counter } from 'prom-client';
+import type { OpenReader } from '../store/reader.ts';
 import { ApiError } from './api-error.ts';
 import type { Step } from './request-state.ts';
 
@@ -9,16 +10,18 @@ const retryAfterSeconds = 1;
 const organizationShare = 1 / 4;
 
 /**
- * Bounds the requests of all clients that are being read and answered, with what each of them holds: a page, or
- * a cursor of the store. One is under way until its client has taken the answer; beyond the bound it is 503.
+ * Bounds the requests of all clients that are being read and answered; what each of them reads and holds is bounded by
+ * its reader. One is under way until its client has taken the answer; beyond the bound it is 503.
  * It stands behind the key and its rate limit, so that those who have no key cannot use it up, and no
  * organization can use it up for the others.
  */
 export function admission({
   requestsMax,
+  openReader,
   requestsRefused,
 }: {
   requestsMax: number;
+  openReader: OpenReader;
   requestsRefused: Counter;
 }): Step {
   const ownMax = Math.max(1, Math.floor(requestsMax * organizationShare));
@@ -31,7 +34,9 @@ export function admission({
     else own.delete(orgId);
   };
   return (context, next) => {
-    const { orgId = '' } = context.state.caller ?? {};
+    const { caller, view } = context.state;
+    if (!caller || !view) throw new Error('admission was reached without authentication');
+    const { orgId } = caller;
     if (underWay >= requestsMax || (own.get(orgId) ?? 0) >= ownMax) {
       requestsRefused.inc();
       throw new ApiError('service_unavailable', {
@@ -43,8 +48,13 @@ export function admission({
     const response = context.res as ServerResponse | Http2ServerResponse;
     // The client has left meanwhile, and its end has been announced already.
     if ('stream' in response ? response.stream.destroyed : response.closed) return undefined;
+    const store = openReader(orgId, view.database);
     count(orgId, 1);
-    response.once('close', () => count(orgId, -1));
+    response.once('close', () => {
+      count(orgId, -1);
+      store.end();
+    });
+    context.state.store = store;
     return next();
   };
 }

@@ -33,7 +33,10 @@ let port: number;
 beforeAll(async () => {
   const app = new Koa<RequestState>();
   app.use((context, next) => {
-    Object.assign(context.state, { caller: { keyId: 'key_1', orgId: 'org_1' }, view: {} });
+    Object.assign(context.state, {
+      caller: { keyId: 'key_1', orgId: 'org_1' },
+      store: { holdOnly: () => undefined },
+    });
     return next();
   });
   app.use(compression);

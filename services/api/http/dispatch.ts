@@ -4,6 +4,7 @@ import { ApiError } from './api-error.ts';
 import { sendText } from './conditional.ts';
 import { asksForResource, methodNotAllowed } from './methods.ts';
 import type { Context, RequestState, Step } from './request-state.ts';
+import type { StoreReader } from '../store/reader.ts';
 import type { Reply, Route } from './route.ts';
 
 /** Matches the path, then the method, and answers with the route's reply. Every route serves GET alone. */
@@ -42,13 +43,13 @@ function isPercentEncoded(path: string): boolean {
 }
 
 async function answer(context: Context, route: Route, params: Record<string, string>): Promise<void> {
-  const { caller, view } = context.state;
-  if (!caller || !view) throw new Error('a route was reached without authentication');
+  const { caller, store } = context.state;
+  if (!caller || !store) throw new Error('a route was reached without admission');
   if (!asksForResource(context)) return;
   // The path has matched, so the fault lies in its parameter.
   if (!isPercentEncoded(context.path)) throw new ApiError('invalid_path_parameter');
-  const scope = { orgId: caller.orgId, database: view.database, path: context.path };
-  await send(context, await route.respond(scope, { params, search: context.querystring }));
+  const scope = { orgId: caller.orgId, store, path: context.path };
+  await send(context, store, await route.respond(scope, { params, search: context.querystring }));
 }
 
 /** Characters up to which a reply in pieces is put together, for its length and its tag to be known. */
@@ -59,16 +60,20 @@ const wholeLengthMax = 262_144;
  * there, so that a store that is away is still a 503. A failure after that cuts the connection, as the status
  * is already out; a client that leaves ends the stream.
  */
-async function send(context: Context, reply: Reply<unknown>): Promise<void> {
+async function send(context: Context, store: StoreReader, reply: Reply<unknown>): Promise<void> {
+  const sendWhole = (text: string) => {
+    store.holdOnly(text.length);
+    sendText(context, text);
+  };
   if ('body' in reply) {
-    sendText(context, JSON.stringify(reply.body));
+    sendWhole(JSON.stringify(reply.body));
     return;
   }
   let text = '';
   while (text.length <= wholeLengthMax) {
     const { value, done } = await reply.chunks.next();
     if (done) {
-      sendText(context, text);
+      sendWhole(text);
       return;
     }
     text += value;

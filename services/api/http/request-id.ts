@@ -26,6 +26,7 @@ export const requestId: Step = (context, next) => {
     requestId: id,
     caller: null,
     view: null,
+    store: null,
     route: null,
     pathId: undefined,
     errorCode: null,

@@ -1,6 +1,7 @@
 import type { Middleware, ParameterizedContext } from 'koa';
 import type { Caller } from '../auth/api-keys.ts';
 import type { ErrorCode } from './error-catalogue.ts';
+import type { StoreReader } from '../store/reader.ts';
 import type { View } from '../store/view.ts';
 
 /** What the middlewares learn of a request, in the order in which they learn it. */
@@ -9,6 +10,8 @@ export type RequestState = {
   caller: Caller | null;
   /** The generation that the whole request is answered from. */
   view: View | null;
+  /** How the request reads that generation, once it is admitted. */
+  store: StoreReader | null;
   /** The pattern of the route that matched, for logs and metrics: paths carry ids. */
   route: string | null;
   /** The id in the path, as the client sent it. */

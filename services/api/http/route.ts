@@ -1,11 +1,11 @@
-import type { Db } from 'mongodb';
 import type { z } from 'zod';
 import type { ErrorCode } from './error-catalogue.ts';
 import { readPath } from './path-parameters.ts';
 import { readQuery } from './query-string.ts';
+import type { StoreReader } from '../store/reader.ts';
 
 /** What a handler may read: the caller's organization, in the generation that serves this request. */
-export type Scope = { orgId: string; database: Db; path: string };
+export type Scope = { orgId: string; store: StoreReader; path: string };
 
 /** A response body; `chunks` is one that is too large to be held, as pieces of its JSON text. */
 export type Reply<T> = { body: T } | { chunks: AsyncGenerator<string, void> };

@@ -3,7 +3,7 @@ import type { Bounds } from './bounds.ts';
 export type Direction = 'ascending' | 'descending';
 
 /** A MongoDB condition on a sort key. */
-export type KeyRange = { $gt: string; $lt?: string } | { $gte: string; $lt?: string };
+export type KeyRange = ({ $gt: string } | { $gte: string }) & ({ $lt?: string } | { $lte: string });
 
 /** Bytewise, as the store compares. */
 const isAbove = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b)) > 0;
@@ -26,4 +26,18 @@ export function keyRange(
         : { $gte: from };
   const upper = reached !== null && (until === null || isAbove(until, reached)) ? reached : until;
   return upper === null ? lower : { ...lower, $lt: upper };
+}
+
+/** What is left of a range behind `key`, which lies in it. */
+export const goingOn = (range: KeyRange, direction: Direction, key: string): KeyRange =>
+  direction === 'ascending' ? { ...upper(range), $gt: key } : { ...lower(range), $lt: key };
+
+/** A range that ends with `key`, which lies in it. */
+export const upTo = (range: KeyRange, direction: Direction, key: string): KeyRange =>
+  direction === 'ascending' ? { ...lower(range), $lte: key } : { ...upper(range), $gte: key };
+
+const lower = (range: KeyRange) => ('$gt' in range ? { $gt: range.$gt } : { $gte: range.$gte });
+function upper(range: KeyRange) {
+  if ('$lte' in range) return { $lte: range.$lte };
+  return range.$lt === undefined ? {} : { $lt: range.$lt };
 }

@@ -11,15 +11,19 @@ async function* inPieces(text: string) {
 }
 
 /** Writes the items piece by piece; the page is full once `fullAfter` items are written. */
-async function written(page: { items: string[]; hasMore: boolean }, fullAfter: number) {
+async function written(page: { items: string[]; nextKey: string | null }, fullAfter: number) {
   let count = 0;
-  const chunks = listChunks(page, scope, path, keyOf, {
-    isFull: () => count >= fullAfter,
-    write: (item) => {
-      count += 1;
-      return inPieces(JSON.stringify(present(item)));
+  const chunks = listChunks(
+    page,
+    { scope, path, keyOf },
+    {
+      isFull: () => count >= fullAfter,
+      write: (item) => {
+        count += 1;
+        return inPieces(JSON.stringify(present(item)));
+      },
     },
-  });
+  );
   let text = '';
   for await (const chunk of chunks) text += chunk;
   return text;
@@ -32,8 +36,8 @@ describe('a list that is written piece by piece', () => {
     ['several', ['a', 'b', 'c'], false],
     ['several, and more behind them', ['a', 'b', 'c'], true],
   ])('is the same text as one written whole: %s', async (_, items, hasMore) => {
-    const page = { items, hasMore };
-    const whole = JSON.stringify(listEnvelope(page, scope, path, keyOf, present));
+    const page = { items, nextKey: hasMore ? keyOf('c') : null };
+    const whole = JSON.stringify(listEnvelope(page, { scope, path }, present));
     expect(await written(page, Infinity)).toBe(whole);
   });
 
@@ -41,7 +45,7 @@ describe('a list that is written piece by piece', () => {
     ['between two items', 2, ['a', 'b'], 'b'],
     ['with the first item, however full it is', 0, ['a'], 'a'],
   ])('ends %s, and its cursor goes on from there', async (_, fullAfter, expected, last) => {
-    const list = JSON.parse(await written({ items: ['a', 'b', 'c'], hasMore: false }, fullAfter)) as {
+    const list = JSON.parse(await written({ items: ['a', 'b', 'c'], nextKey: null }, fullAfter)) as {
       data: { id: string }[];
       hasMore: boolean;
       nextCursor: string;
@@ -52,7 +56,7 @@ describe('a list that is written piece by piece', () => {
   });
 
   it('is the last page when it is full with its last item', async () => {
-    const list = JSON.parse(await written({ items: ['a', 'b'], hasMore: false }, 2)) as object;
+    const list = JSON.parse(await written({ items: ['a', 'b'], nextKey: null }, 2)) as object;
     expect(list).toMatchObject({ hasMore: false, nextCursor: null });
   });
 });

@@ -12,9 +12,12 @@ export const listSchema = <T extends z.ZodType>(id: string, item: T) =>
         .array(item)
         .max(pageSizeMax)
         .describe(
-          'The items of the page, in the order of the list; fewer than `limit` where they are large.',
+          'The items of the page, in the order of the list; fewer than `limit`, perhaps none, where they are ' +
+            'large or where few of those looked at match the filters.',
         ),
-      hasMore: z.boolean().describe('Whether more pages follow, however many items there are on this one.'),
+      hasMore: z
+        .boolean()
+        .describe('Whether to go on: a page that holds few items, or none, may have others behind it.'),
       nextCursor: z
         .string()
         .nullable()
@@ -23,33 +26,29 @@ export const listSchema = <T extends z.ZodType>(id: string, item: T) =>
     })
     .meta({ id, description: 'One page of a list.' });
 
-/** A page in the list envelope; `keyOf` gives the sort key that the list is ordered by, `path` that of the request. */
-export function listEnvelope<T, Presented>(
-  { items, hasMore }: Page<T>,
-  scope: CursorScope,
-  path: string,
-  keyOf: (item: T) => string | undefined,
-  present: (item: T) => Presented,
-) {
-  const last = items.at(-1);
-  const lastKey = last && keyOf(last);
-  return { object: 'list' as const, data: items.map(present), ...endOf(lastKey, hasMore, scope, path) };
-}
+/** The list that a page is of: what its cursors are bound to, the path of the request, and the sort key of an item. */
+export type ListOf<T> = { scope: CursorScope; path: string; keyOf: (item: T) => string | undefined };
 
-function endOf(lastKey: string | undefined, hasMore: boolean, scope: CursorScope, path: string) {
-  const nextCursor = hasMore && lastKey !== undefined ? encodeCursor(lastKey, scope) : null;
-  return { hasMore, nextCursor, url: path };
-}
+/** A page in the list envelope. */
+export const listEnvelope = <T, Presented>(
+  { items, nextKey }: Pick<Page<T>, 'items' | 'nextKey'>,
+  list: Omit<ListOf<T>, 'keyOf'>,
+  present: (item: T) => Presented,
+) => ({ object: 'list' as const, data: items.map(present), ...endOf(nextKey, list) });
+
+const endOf = (nextKey: string | null, { scope, path }: Omit<ListOf<unknown>, 'keyOf'>) => ({
+  hasMore: nextKey !== null,
+  nextCursor: nextKey === null ? null : encodeCursor(nextKey, scope),
+  url: path,
+});
 
 /**
  * The JSON text of the same envelope, each item of which is written piece by piece. The page ends before its last
  * item where `isFull` says so, but holds one item at the least.
  */
 export async function* listChunks<T>(
-  { items, hasMore }: Page<T>,
-  scope: CursorScope,
-  path: string,
-  keyOf: (item: T) => string | undefined,
+  { items, nextKey }: Pick<Page<T>, 'items' | 'nextKey'>,
+  list: ListOf<T>,
   { write, isFull }: { write: (item: T) => AsyncIterable<string>; isFull: () => boolean },
 ): AsyncGenerator<string, void> {
   yield '{"object":"list","data":[';
@@ -61,6 +60,6 @@ export async function* listChunks<T>(
     count += 1;
   }
   const last = items[count - 1];
-  const end = endOf(last && keyOf(last), hasMore || count < items.length, scope, path);
-  yield `],${JSON.stringify(end).slice(1)}`;
+  const end = count < items.length && last !== undefined ? (list.keyOf(last) ?? null) : nextKey;
+  yield `],${JSON.stringify(endOf(end, list)).slice(1)}`;
 }

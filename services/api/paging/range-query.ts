@@ -1,13 +1,20 @@
-import type { Db, Document, Filter } from 'mongodb';
+import type { Document, Filter } from 'mongodb';
 import type { Kind } from '../../../shared/documents/document.ts';
-import { resources } from '../../../shared/documents/resources.ts';
-import { withDeadline } from '../store/deadline.ts';
+import type { StoreReader } from '../store/reader.ts';
+import { goingOn, type Direction, type KeyRange } from './key-range.ts';
+import { readPage } from './page-query.ts';
+
+/** A sort key, by which indexes order documents. */
+export type SortField = 'byCreated' | 'byUpdated';
 
 /** An index range as the store is asked for it; plain data, so that tests can have the same query explained. */
 export type RangeQuery = {
   kind: Kind;
-  filter: Filter<Document>;
-  sort: Record<string, 1 | -1>;
+  /** What the fields before the sort key in the index equal. */
+  within: Filter<Document>;
+  field: SortField;
+  direction: Direction;
+  range: KeyRange;
   /** Name of the declared index that holds the documents as one range (or one a status). */
   hint: string;
 };
@@ -19,25 +26,22 @@ type Reading = {
   batchSize: number;
 };
 
-const closeTimeoutMs = 1_000;
-
 /**
- * Every document of a range in its order, one reply of the store at a time, each under a deadline. Ending the
- * generator early closes the store's cursor.
+ * Every document of a range in its order, batch by batch. Each batch is a query of its own that goes on behind the
+ * last key, so a client may take its time: no cursor is open meanwhile, and no limit of time runs.
  */
 export async function* readRange<T extends Document>(
-  database: Db,
-  { kind, filter, sort, hint }: RangeQuery,
+  store: StoreReader,
+  query: RangeQuery,
   { projection, batchSize }: Reading,
 ): AsyncGenerator<T[], void> {
-  const cursor = database
-    .collection(resources[kind].collection)
-    .find(filter, { sort, hint, batchSize })
-    .project<T>(projection);
-  try {
-    while (await withDeadline(cursor.hasNext())) yield cursor.readBufferedDocuments();
-  } finally {
-    // A store that is silent would not answer this either; it drops idle cursors by itself.
-    await withDeadline(cursor.close(), closeTimeoutMs).catch(() => undefined);
+  let { range } = query;
+  for (;;) {
+    const page = await readPage<T>(store, { ...query, range, limit: batchSize, projection });
+    const drop = store.hold(page.bytes);
+    yield page.items;
+    drop();
+    if (page.nextKey === null) return;
+    range = goingOn(range, query.direction, page.nextKey);
   }
 }

@@ -1,8 +1,9 @@
-import type { Db } from 'mongodb';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import type { Kind } from '../../../shared/documents/document.ts';
 import { collectionOf } from '../../../shared/runtime/mongo.ts';
-import { readDeadline, readTimeoutMs } from '../store/deadline.ts';
+import { readOptions } from '../store/deadline.ts';
+import { documentBytes } from '../store/read-budget.ts';
+import type { StoreReader } from '../store/reader.ts';
 
 /** What presenters need of a document. */
 export type Visible<D extends Stored> = Pick<D, 'own' | 'joined'>;
@@ -14,18 +15,16 @@ type Stored = { own: unknown; joined: unknown };
  * looked for.
  */
 export async function findOwn<D extends Stored>(
-  database: Db,
+  store: StoreReader,
   kind: Kind,
   { orgId, id }: { orgId: string; id: string },
 ): Promise<Visible<D> | null> {
   if (id.length > idLengthMax || id.includes('\0') || !id.isWellFormed()) return null;
-  const found = await collectionOf(database, kind).findOne<Partial<Stored> & { deletedAt?: Date }>(
-    { _id: id, orgId },
-    {
-      projection: { own: 1, joined: 1, deletedAt: 1 },
-      maxTimeMS: readTimeoutMs,
-      signal: readDeadline(),
-    },
+  const found = await store.read(documentBytes, () =>
+    collectionOf(store.database, kind).findOne<Partial<Stored> & { deletedAt?: Date }>(
+      { _id: id, orgId },
+      { projection: { own: 1, joined: 1, deletedAt: 1 }, ...readOptions() },
+    ),
   );
   return found?.own && !found.deletedAt ? (found as Visible<D>) : null;
 }

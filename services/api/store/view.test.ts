@@ -1,7 +1,6 @@
-import type { Db } from 'mongodb';
 import { createLogger } from '../../../shared/runtime/logger.ts';
 import { StoreUnavailable } from './store-errors.ts';
-import { createViews } from './view.ts';
+import { createViews, type Databases } from './view.ts';
 
 /** A store as it would answer, and a clock; both are moved by the tests. */
 function given() {
@@ -24,7 +23,7 @@ function given() {
       return second === undefined ? null : new Date(second * 1_000);
     },
     missingIndexes: async () => state.missing,
-    databaseOf: (generation) => ({ databaseName: `g${generation}` }) as Db,
+    databasesOf: () => ({}) as Databases,
     logger: createLogger('test', 'silent'),
     nowMs: () => state.nowMs,
   });

@@ -4,7 +4,10 @@ import { withDeadline } from './deadline.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** What one request reads: a generation's database, and the instant up to which that was complete before. */
-export type View = { generation: number; database: Db; dataAsOf: Date };
+export type View = Databases & { generation: number; dataAsOf: Date };
+
+/** A generation's database by two pools of connections, so that reads of data hold up nobody's authentication. */
+export type Databases = { database: Db; authDatabase: Db };
 
 export type Views = {
   /** At most a second old. Fails while there is nothing to serve from, then again for a second at no cost. */
@@ -22,7 +25,7 @@ export type ViewSources = {
   activeGeneration: () => Promise<number | null>;
   watermark: (generation: number) => Promise<Date | null>;
   missingIndexes: (database: Db) => Promise<string[]>;
-  databaseOf: (generation: number) => Db;
+  databasesOf: (generation: number) => Databases;
   logger: Logger;
   /** A clock that never goes back, in milliseconds. */
   nowMs: () => number;
@@ -85,8 +88,8 @@ async function readView(sources: ViewSources, memory: Memory): Promise<View> {
     memory.waitingSinceMs = null;
     return { ...previous, dataAsOf: dataAsOf > previous.dataAsOf ? dataAsOf : previous.dataAsOf };
   }
-  const database = sources.databaseOf(generation);
-  const missing = await sources.missingIndexes(database);
+  const databases = sources.databasesOf(generation);
+  const missing = await sources.missingIndexes(databases.authDatabase);
   if (missing.length > 0) {
     throw new StoreUnavailable(`generation ${generation} lacks indexes: ${missing.join(', ')}`);
   }
@@ -97,5 +100,5 @@ async function readView(sources: ViewSources, memory: Memory): Promise<View> {
   }
   memory.waitingSinceMs = null;
   sources.logger.info({ generation }, 'serving generation');
-  return { generation, database, dataAsOf };
+  return { ...databases, generation, dataAsOf };
 }

@@ -252,9 +252,9 @@ export interface components {
         };
         /** @description One page of a list. */
         ChannelList: {
-            /** @description The items of the page, in the order of the list; fewer than `limit` where they are large. */
+            /** @description The items of the page, in the order of the list; fewer than `limit`, perhaps none, where they are large or where few of those looked at match the filters. */
             data: components["schemas"]["ChannelItem"][];
-            /** @description Whether more pages follow, however many items there are on this one. */
+            /** @description Whether to go on: a page that holds few items, or none, may have others behind it. */
             hasMore: boolean;
             /** @description Opaque cursor to pass as `startingAfter` for the next page; null on the last page. */
             nextCursor: string | null;
@@ -1046,9 +1046,9 @@ export interface components {
         };
         /** @description One page of a list. */
         MessageList: {
-            /** @description The items of the page, in the order of the list; fewer than `limit` where they are large. */
+            /** @description The items of the page, in the order of the list; fewer than `limit`, perhaps none, where they are large or where few of those looked at match the filters. */
             data: components["schemas"]["Message"][];
-            /** @description Whether more pages follow, however many items there are on this one. */
+            /** @description Whether to go on: a page that holds few items, or none, may have others behind it. */
             hasMore: boolean;
             /** @description Opaque cursor to pass as `startingAfter` for the next page; null on the last page. */
             nextCursor: string | null;
@@ -1134,9 +1134,9 @@ export interface components {
         };
         /** @description One page of a list. */
         QaList: {
-            /** @description The items of the page, in the order of the list; fewer than `limit` where they are large. */
+            /** @description The items of the page, in the order of the list; fewer than `limit`, perhaps none, where they are large or where few of those looked at match the filters. */
             data: components["schemas"]["Qa"][];
-            /** @description Whether more pages follow, however many items there are on this one. */
+            /** @description Whether to go on: a page that holds few items, or none, may have others behind it. */
             hasMore: boolean;
             /** @description Opaque cursor to pass as `startingAfter` for the next page; null on the last page. */
             nextCursor: string | null;
@@ -1312,9 +1312,9 @@ export interface components {
         };
         /** @description One page of a list. */
         TicketList: {
-            /** @description The items of the page, in the order of the list; fewer than `limit` where they are large. */
+            /** @description The items of the page, in the order of the list; fewer than `limit`, perhaps none, where they are large or where few of those looked at match the filters. */
             data: components["schemas"]["TicketItem"][];
-            /** @description Whether more pages follow, however many items there are on this one. */
+            /** @description Whether to go on: a page that holds few items, or none, may have others behind it. */
             hasMore: boolean;
             /** @description Opaque cursor to pass as `startingAfter` for the next page; null on the last page. */
             nextCursor: string | null;

@@ -22,7 +22,9 @@ const thePage = html`<h2>The page</h2>
       row('object', 'Always `list`.'),
       row(
         'data',
-        'The items of the page, at most `limit`: 20 unless told, 100 at most; fewer where they are large.',
+        'The items of the page, at most `limit`: 20 unless told, 100 at most. There may be fewer, or none, before the ' +
+          'last page: a page ends early where its items are large, or where many tickets had to be looked at to find ' +
+          'those that match a filter on one date under a sort by the other.',
       ),
       row('hasMore', 'Whether pages follow; this alone tells, not the number of items.'),
       row('nextCursor', 'Where the next page begins; `null` on the last one.'),

@@ -1,7 +1,7 @@
-import type { Db } from 'mongodb';
 import type { ChannelDocument, ChannelType } from '../../../../shared/documents/channel.ts';
 import { keyRange } from '../../paging/key-range.ts';
 import type { PageQuery } from '../../paging/page-query.ts';
+import type { StoreReader } from '../../store/reader.ts';
 import { findOwn } from '../find-own.ts';
 
 /** The channels behind `after`, a sort key; archived ones have none and so are not met. */
@@ -11,15 +11,13 @@ export const channelPageQuery = (
   after: string | null,
 ): PageQuery => ({
   kind: 'channel',
-  filter: {
-    orgId,
-    ...(type ? { 'own.type': type } : {}),
-    byCreated: keyRange({ from: null, until: null }, { after, direction: 'ascending' }),
-  },
-  sort: { byCreated: 1 },
+  within: { orgId, ...(type ? { 'own.type': type } : {}) },
+  field: 'byCreated',
+  direction: 'ascending',
+  range: keyRange({ from: null, until: null }, { after, direction: 'ascending' }),
   hint: type ? 'typeCreated' : 'created',
   limit,
 });
 
-export const findChannel = (database: Db, orgId: string, id: string) =>
-  findOwn<ChannelDocument>(database, 'channel', { orgId, id });
+export const findChannel = (store: StoreReader, orgId: string, id: string) =>
+  findOwn<ChannelDocument>(store, 'channel', { orgId, id });

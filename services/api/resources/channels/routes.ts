@@ -27,12 +27,12 @@ const listChannels = ({ now }: ChannelDeps) =>
     response: channelListSchema,
     example: channelListExample,
     errors: ['invalid_cursor'],
-    handler: async ({ orgId, database, path }, { query }) => {
+    handler: async ({ orgId, store, path }, { query }) => {
       const scope = { orgId, list: 'channels', sort: 'createdAt', filters: query.type ?? null };
       const after = query.startingAfter === undefined ? null : decodeCursor(query.startingAfter, scope);
-      const page = await readPage<ChannelDocument>(database, channelPageQuery(orgId, query, after));
+      const page = await readPage<ChannelDocument>(store, channelPageQuery(orgId, query, after));
       const present = (channel: ChannelDocument) => presentChannelItem(channel, now());
-      return { body: listEnvelope(page, scope, path, (channel) => channel.byCreated, present) };
+      return { body: listEnvelope(page, { scope, path }, present) };
     },
   });
 
@@ -49,8 +49,8 @@ const retrieveChannel = ({ now, brand }: ChannelDeps) =>
     response: channelSchema,
     example: channelExample,
     errors: ['channel_not_found'],
-    handler: async ({ orgId, database }, { params }) => {
-      const channel = await findChannel(database, orgId, params.id);
+    handler: async ({ orgId, store }, { params }) => {
+      const channel = await findChannel(store, orgId, params.id);
       if (!channel) throw new ApiError('channel_not_found');
       return { body: presentChannel(channel, { now: now(), brand }) };
     },

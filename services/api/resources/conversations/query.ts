@@ -1,6 +1,6 @@
-import type { Db } from 'mongodb';
 import type { ConversationDocument, ConversationJoined } from '../../../../shared/documents/conversation.ts';
 import { isExpired, retainUntil } from '../../../../shared/documents/retention.ts';
+import type { StoreReader } from '../../store/reader.ts';
 import { findOwn, type Visible } from '../find-own.ts';
 
 /** A conversation that readers may see: its channel is known, and its retention has not passed. */
@@ -9,10 +9,10 @@ export type VisibleConversation = Visible<ConversationDocument> & {
 };
 
 export async function findConversation(
-  database: Db,
+  store: StoreReader,
   { orgId, id, now }: { orgId: string; id: string; now: Date },
 ): Promise<VisibleConversation | null> {
-  const found = await findOwn<ConversationDocument>(database, 'conversation', { orgId, id });
+  const found = await findOwn<ConversationDocument>(store, 'conversation', { orgId, id });
   return found && isVisible(found) && !isConversationExpired(found, now) ? found : null;
 }
 

@@ -25,12 +25,12 @@ const retrieveConversation = ({ now }: Clock) =>
     response: conversationSchema,
     example: conversationExample,
     errors: ['conversation_not_found'],
-    handler: async ({ orgId, database }, { params }) => {
+    handler: async ({ orgId, store }, { params }) => {
       const instant = now();
-      const conversation = await findConversation(database, { orgId, id: params.id, now: instant });
+      const conversation = await findConversation(store, { orgId, id: params.id, now: instant });
       const status = conversation?.own.status;
       if (!conversation || !status || status === 'archived') throw new ApiError('conversation_not_found');
-      const thread = readThread(database, threadOf(orgId, conversation, instant));
+      const thread = readThread(store, threadOf(orgId, conversation, instant));
       const head = (opening: EmbeddedMessage | undefined) =>
         presentConversationHead(conversation, status, opening);
       return { chunks: conversationChunks(head, thread) };

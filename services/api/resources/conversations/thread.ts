@@ -1,6 +1,6 @@
-import type { Db } from 'mongodb';
 import { objectChunks } from '../../http/json-chunks.ts';
 import { readRange } from '../../paging/range-query.ts';
+import type { StoreReader } from '../../store/reader.ts';
 import { threadQuery, type Thread } from '../messages/query.ts';
 import { presentEmbeddedMessage } from './presenter.ts';
 import type { ConversationHead, EmbeddedMessage } from './schema.ts';
@@ -16,8 +16,8 @@ type Read = { own: Parameters<typeof presentEmbeddedMessage>[0] };
 const shown = { id: 1, role: 1, content: 1, createdAt: 1, sentAt: 1, attachments: 1 };
 
 /** Every message of a thread, oldest first. */
-export const readThread = (database: Db, thread: Thread): AsyncGenerator<Read[], void> =>
-  readRange<Read>(database, threadQuery(thread, null), { projection: { _id: 0, own: shown }, batchSize });
+export const readThread = (store: StoreReader, thread: Thread): AsyncGenerator<Read[], void> =>
+  readRange<Read>(store, threadQuery(thread, null), { projection: { _id: 0, own: shown }, batchSize });
 
 /** The JSON text of a conversation with its messages, piece by piece; `head` is given the opening message. */
 export const conversationChunks = (

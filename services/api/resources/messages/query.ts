@@ -21,12 +21,10 @@ export function threadOf(
 /** The messages of a thread behind `after`, a sort key; all of them for null. */
 export const threadQuery = ({ orgId, conversationId, from }: Thread, after: string | null): RangeQuery => ({
   kind: 'message',
-  filter: {
-    'own.conversationId': conversationId,
-    orgId,
-    byCreated: keyRange({ from, until: null }, { after, direction: 'ascending' }),
-  },
-  sort: { byCreated: 1 },
+  within: { 'own.conversationId': conversationId, orgId },
+  field: 'byCreated',
+  direction: 'ascending',
+  range: keyRange({ from, until: null }, { after, direction: 'ascending' }),
   hint: 'thread',
 });
 

@@ -26,15 +26,15 @@ const listMessages = ({ now }: Clock) =>
     response: messageListSchema,
     example: messageListExample,
     errors: ['conversation_not_found', 'invalid_cursor'],
-    handler: async ({ orgId, database, path }, { params, query: { limit, startingAfter } }) => {
+    handler: async ({ orgId, store, path }, { params, query: { limit, startingAfter } }) => {
       const scope = { orgId, list: `messages of ${params.id}`, sort: 'createdAt', filters: null };
       const after = startingAfter === undefined ? null : decodeCursor(startingAfter, scope);
       const instant = now();
-      const conversation = await findConversation(database, { orgId, id: params.id, now: instant });
+      const conversation = await findConversation(store, { orgId, id: params.id, now: instant });
       if (!conversation) throw new ApiError('conversation_not_found');
       const query = messagePageQuery(threadOf(orgId, conversation, instant), limit, after);
-      const page = await readPage<MessageDocument>(database, query);
-      return { body: listEnvelope(page, scope, path, (message) => message.byCreated, presentMessageItem) };
+      const page = await readPage<MessageDocument>(store, query);
+      return { body: listEnvelope(page, { scope, path }, presentMessageItem) };
     },
   });
 

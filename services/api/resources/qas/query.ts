@@ -4,8 +4,10 @@ import type { PageQuery } from '../../paging/page-query.ts';
 /** The Q&As behind `after`, a sort key. */
 export const qaPageQuery = (orgId: string, limit: number, after: string | null): PageQuery => ({
   kind: 'qa',
-  filter: { orgId, byCreated: keyRange({ from: null, until: null }, { after, direction: 'ascending' }) },
-  sort: { byCreated: 1 },
+  within: { orgId },
+  field: 'byCreated',
+  direction: 'ascending',
+  range: keyRange({ from: null, until: null }, { after, direction: 'ascending' }),
   hint: 'created',
   limit,
 });

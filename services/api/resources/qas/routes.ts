@@ -22,11 +22,11 @@ const listQas = defineRoute({
   response: qaListSchema,
   example: qaListExample,
   errors: ['invalid_cursor'],
-  handler: async ({ orgId, database, path }, { query: { limit, startingAfter } }) => {
+  handler: async ({ orgId, store, path }, { query: { limit, startingAfter } }) => {
     const scope = { orgId, list: 'qas', sort: 'createdAt', filters: null };
     const after = startingAfter === undefined ? null : decodeCursor(startingAfter, scope);
-    const page = await readPage<QaDocument>(database, qaPageQuery(orgId, limit, after));
-    return { body: listEnvelope(page, scope, path, (qa) => qa.byCreated, presentQa) };
+    const page = await readPage<QaDocument>(store, qaPageQuery(orgId, limit, after));
+    return { body: listEnvelope(page, { scope, path }, presentQa) };
   },
 });
 

@@ -1,9 +1,9 @@
-import type { Db } from 'mongodb';
 import type { ConversationDocument } from '../../../../shared/documents/conversation.ts';
 import { isExpired, retainUntil } from '../../../../shared/documents/retention.ts';
 import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { objectChunks } from '../../http/json-chunks.ts';
 import { readRange, type RangeQuery } from '../../paging/range-query.ts';
+import type { StoreReader } from '../../store/reader.ts';
 import {
   presentReference,
   presentTicketItem,
@@ -40,8 +40,10 @@ export const hasRest = ({ joined }: Pick<Ticket, 'joined'>): boolean => joined.m
 /** The conversations of a ticket behind the sort key up to which its document embeds them. */
 export const restQuery = (orgId: string, ticketId: string, moreAfter: string): RangeQuery => ({
   kind: 'conversation',
-  filter: { 'own.ticketId': ticketId, orgId, byCreated: { $gt: moreAfter } },
-  sort: { byCreated: 1 },
+  within: { 'own.ticketId': ticketId, orgId },
+  field: 'byCreated',
+  direction: 'ascending',
+  range: { $gt: moreAfter },
   hint: 'ticket',
 });
 
@@ -50,7 +52,7 @@ export const restQuery = (orgId: string, ticketId: string, moreAfter: string): R
  * `onRead` is told how many were read from the store, visible or not.
  */
 export async function* readConversations(
-  database: Db,
+  store: StoreReader,
   { orgId, now, onRead }: { orgId: string; now: Date; onRead?: (count: number) => void },
   { own, joined }: Ticket,
 ): AsyncGenerator<ShownConversation[], void> {
@@ -59,7 +61,7 @@ export async function* readConversations(
   // A conversation whose creation was corrected may be in the range before the ticket is refreshed.
   const embedded = new Set(joined.conversations.map(({ id }) => id));
   const query = restQuery(orgId, own.id, joined.moreAfter);
-  for await (const batch of readRange<Read>(database, query, { projection, batchSize })) {
+  for await (const batch of readRange<Read>(store, query, { projection, batchSize })) {
     onRead?.(batch.length);
     const visible = batch.filter((read) => !embedded.has(read.own.id) && isVisible(read, now));
     yield visible.map((read) => read.own);
@@ -88,7 +90,7 @@ export const ticketChunks = <Presented>(
  * How a page writes tickets, one after another, when conversations have to be read for them. It is full once it
  * has read `restMax`; a ticket is always written whole.
  */
-export function listedTickets(database: Db, reader: { orgId: string; now: Date }) {
+export function listedTickets(store: StoreReader, reader: { orgId: string; now: Date }) {
   let read = 0;
   const onRead = (count: number) => (read += count);
   return {
@@ -96,7 +98,7 @@ export function listedTickets(database: Db, reader: { orgId: string; now: Date }
     write: (ticket: Ticket) =>
       ticketChunks(
         presentTicketItem(ticket, reader.now),
-        readConversations(database, { ...reader, onRead }, ticket),
+        readConversations(store, { ...reader, onRead }, ticket),
         presentReference,
       ),
   };

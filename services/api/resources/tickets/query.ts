@@ -1,10 +1,10 @@
-import type { Db } from 'mongodb';
 import { ticketStatuses, type TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { ApiError } from '../../http/api-error.ts';
 import { boundsOf, type Bounds } from '../../paging/bounds.ts';
 import type { CursorScope } from '../../paging/cursor.ts';
 import { keyRange } from '../../paging/key-range.ts';
 import type { PageQuery } from '../../paging/page-query.ts';
+import type { StoreReader } from '../../store/reader.ts';
 import { findOwn, type Visible } from '../find-own.ts';
 import type { TicketListQuery } from './schema.ts';
 
@@ -47,25 +47,24 @@ export function ticketPageQuery(
     ? { from: created.from, until: created.until ?? updated.until }
     : { from: updated.from ?? created.from, until: updated.until };
   const other = isByCreated ? updated : created;
+  const hasOther = other.from !== null || other.until !== null;
   const status = statuses.length === 1 ? statuses[0] : { $in: statuses };
   return {
     kind: 'ticket',
-    filter: {
-      orgId,
-      ...(statuses.length === 0 ? {} : { 'own.status': status }),
-      [field]: keyRange(bounds, { after, direction }),
-      ...(other.from === null && other.until === null
-        ? {}
-        : { [isByCreated ? 'byUpdated' : 'byCreated']: keyRange(other, { after: null, direction }) }),
-    },
-    sort: { [field]: direction === 'ascending' ? 1 : -1 },
+    within: { orgId, ...(statuses.length === 0 ? {} : { 'own.status': status }) },
+    field,
+    direction,
+    range: keyRange(bounds, { after, direction }),
+    filter: hasOther
+      ? { [isByCreated ? 'byUpdated' : 'byCreated']: keyRange(other, { after: null, direction }) }
+      : undefined,
     hint: `${statuses.length === 0 ? (isByCreated ? 'created' : 'updated') : isByCreated ? 'statusCreated' : 'statusUpdated'}`,
     limit,
   };
 }
 
 export const findTicket = (
-  database: Db,
+  store: StoreReader,
   orgId: string,
   id: string,
-): Promise<Visible<TicketDocument> | null> => findOwn<TicketDocument>(database, 'ticket', { orgId, id });
+): Promise<Visible<TicketDocument> | null> => findOwn<TicketDocument>(store, 'ticket', { orgId, id });

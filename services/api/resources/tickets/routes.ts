@@ -30,18 +30,18 @@ const listTickets = ({ now }: Clock) =>
     response: ticketListSchema,
     example: ticketListExample,
     errors: ['invalid_cursor', 'conflicting_date_range'],
-    handler: async ({ orgId, database, path }, { query }) => {
+    handler: async ({ orgId, store, path }, { query }) => {
       const filters = ticketFilters(query);
       const scope = ticketCursorScope(orgId, query, filters);
       const after = query.startingAfter === undefined ? null : decodeCursor(query.startingAfter, scope);
-      const page = await readPage<TicketDocument>(database, ticketPageQuery(orgId, query, filters, after));
+      const page = await readPage<TicketDocument>(store, ticketPageQuery(orgId, query, filters, after));
       const field = ticketSortField(query.sort);
       const keyOf = (ticket: TicketDocument) => ticket[field];
       const instant = now();
       const present = (ticket: TicketDocument) => presentTicketItem(ticket, instant);
-      if (!page.items.some(hasRest)) return { body: listEnvelope(page, scope, path, keyOf, present) };
-      const listed = listedTickets(database, { orgId, now: instant });
-      return { chunks: joinChunks(listChunks(page, scope, path, keyOf, listed)) };
+      if (!page.items.some(hasRest)) return { body: listEnvelope(page, { scope, path }, present) };
+      const listed = listedTickets(store, { orgId, now: instant });
+      return { chunks: joinChunks(listChunks(page, { scope, path, keyOf }, listed)) };
     },
   });
 
@@ -58,12 +58,12 @@ const retrieveTicket = ({ now }: Clock) =>
     response: ticketSchema,
     example: ticketExample,
     errors: ['ticket_not_found'],
-    handler: async ({ orgId, database }, { params }) => {
-      const ticket = await findTicket(database, orgId, params.id);
+    handler: async ({ orgId, store }, { params }) => {
+      const ticket = await findTicket(store, orgId, params.id);
       if (!ticket) throw new ApiError('ticket_not_found');
       const instant = now();
       if (!hasRest(ticket)) return { body: presentTicket(ticket, instant) };
-      const conversations = readConversations(database, { orgId, now: instant }, ticket);
+      const conversations = readConversations(store, { orgId, now: instant }, ticket);
       const present = presentTicketConversation(params.id);
       return { chunks: ticketChunks(presentTicketItem(ticket, instant), conversations, present) };
     },

@@ -1,0 +1,64 @@
+import { get, type IncomingMessage } from 'node:http';
+import { createStoreProxy } from '../support/store-proxy.ts';
+import { ask, eventually } from './ask.ts';
+import type { Child } from './child.ts';
+import { openChildren, type Children } from './children.ts';
+import * as given from './given.ts';
+import { mongoUrl, tokens } from './harness.ts';
+
+/** A key that no replica has met before the test asks with it. */
+const newToken = 'svc_live_newnewnewnewnew1';
+
+let children: Children;
+const proxy = createStoreProxy(mongoUrl());
+let port: number;
+
+beforeAll(async () => {
+  children = await openChildren();
+  const { database } = children.store;
+  await given.store(database, 'ticket', [given.ticket({ id: 'ti_slow' }), given.ticket({ id: 'ti_1' })]);
+  await given.store(database, 'ticket', [given.ticket({ id: 'ti_b' }, { orgId: 'org_b' })]);
+  await given.store(database, 'apiKey', [given.apiKey(newToken, { id: 'key_new' }, { orgId: 'org_b' })]);
+  port = await proxy.listen(0);
+}, 120_000);
+
+afterEach(() => proxy.release());
+afterAll(async () => {
+  await proxy.cut();
+  await children.close();
+}, 60_000);
+
+/** Asks for the ticket whose reads the proxy holds. */
+const askSlow = (child: Child) =>
+  new Promise<IncomingMessage>((resolve, reject) => {
+    const headers = { authorization: `Bearer ${tokens.a}`, 'x-forwarded-proto': 'https' };
+    const options = {
+      host: '127.0.0.1',
+      port: child.port,
+      path: '/v1/tickets/ti_slow',
+      agent: false,
+      headers,
+    };
+    get(options, (response) => resolve(response.resume())).on('error', reject);
+  });
+
+describe.each([
+  ['', 20],
+  ['&maxPoolSize=3', 3],
+])('with the pool of mongodb://…%s', (option, poolSize) => {
+  it('one organization whose reads are slow leaves connections to the others, and to keys not met before', async () => {
+    const url = `mongodb://127.0.0.1:${port}/?directConnection=true${option}`;
+    const child = await children.startServing({ MONGODB_URL: url });
+    proxy.trouble.holding = 'ti_slow';
+    const slow = Array.from({ length: 60 }, () => askSlow(child));
+    await eventually(async () => proxy.heldCount() > 0);
+    for (const token of [tokens.b, newToken]) {
+      const answer = await ask(child, '/v1/tickets/ti_b', { headers: { Authorization: `Bearer ${token}` } });
+      expect([token, answer.status]).toEqual([token, 200]);
+    }
+    expect(proxy.heldCount()).toBeLessThan(poolSize);
+    proxy.release();
+    const answers = await Promise.all(slow);
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual(slow.map(() => 200));
+  }, 60_000);
+});

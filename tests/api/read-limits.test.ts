@@ -1,0 +1,69 @@
+import type { CommandStartedEvent } from 'mongodb';
+import { createMongo } from '../../shared/runtime/mongo.ts';
+import { readTimeoutMs } from '../../services/api/store/deadline.ts';
+import * as given from './given.ts';
+import { mongoUrl, startApi, startStore, type TestApi, type TestStore } from './harness.ts';
+
+const now = new Date('2026-03-01T00:00:00.000Z');
+const second = (index: number) => new Date(Date.parse(given.at) + index * 1_000).toISOString();
+
+let store: TestStore;
+let api: TestApi;
+const client = createMongo(mongoUrl(), 'api-tests');
+const commands: CommandStartedEvent[] = [];
+
+beforeAll(async () => {
+  store = await startStore();
+  const { database } = store;
+  const messages = Array.from({ length: 250 }, (_, index) =>
+    given.message({ id: `msg_${String(index).padStart(3, '0')}`, createdAt: second(index) }),
+  );
+  const conversations = Array.from({ length: 450 }, (_, index) =>
+    given.conversation({
+      id: `conv_${index}`,
+      ticketId: 'ti_1',
+      createdAt: second(index),
+      updatedAt: now.toISOString(),
+    }),
+  );
+  const moreAfter = conversations[0]?.byCreated ?? null;
+  await given.store(database, 'message', messages);
+  await given.store(database, 'conversation', conversations);
+  await given.store(database, 'ticket', [
+    given.ticket({ id: 'ti_1' }, { joined: given.ticketJoined({ moreAfter }) }),
+  ]);
+  await given.store(database, 'channel', [given.channel({ id: 'chan_1' })]);
+  // The driver has this setter, its types do not.
+  Object.assign(client, { monitorCommands: true });
+  client.on('commandStarted', (event) => commands.push(event));
+  api = await startApi({ ...store, client, control: client.db(store.name) }, { now: () => now });
+}, 120_000);
+
+afterAll(async () => {
+  await api.close();
+  await client.close();
+  await store.close();
+});
+
+it('every read of the store ends at the store before its connection would be given up', async () => {
+  for (const path of [
+    '/v1/tickets',
+    '/v1/tickets?createdAt[lte]=2020-01-01',
+    '/v1/tickets/ti_1',
+    '/v1/conversations/conv_1',
+    '/v1/conversations/conv_1/messages?limit=100',
+    '/v1/channels',
+    '/v1/channels/chan_1',
+    '/v1/knowledge/qa',
+  ]) {
+    expect([path, (await api.get(path)).status]).toEqual([path, 200]);
+  }
+  expect((await api.get('/v1/tickets', { token: 'svc_live_unknown' })).status).toBe(401);
+  const reads = commands.filter(({ commandName }) => !['hello', 'ping', 'endSessions'].includes(commandName));
+  expect(reads.length).toBeGreaterThan(20);
+  for (const { commandName, command } of reads) {
+    const { maxTimeMS } = command as { maxTimeMS?: number };
+    expect([commandName, maxTimeMS ?? Infinity]).toEqual([commandName, expect.any(Number)]);
+    expect(maxTimeMS ?? Infinity).toBeLessThan(readTimeoutMs);
+  }
+});
