@@ -181,7 +181,7 @@ export const errorOf = (answer: Answer) => (answer.json() as ErrorBody).error;
 type ListBody = { data: { id: string }[]; hasMore: boolean; nextCursor: string | null };
 export const listOf = (answer: Answer) => answer.json() as ListBody;
 
-/** Ids of every page of a list, in order. */
+/** Ids of every page of a list, in order. Each page but the last is full, and says that others follow. */
 export async function walk(get: Get, path: string, limit: number): Promise<string[]> {
   const ids: string[] = [];
   const separator = path.includes('?') ? '&' : '?';
@@ -190,9 +190,12 @@ export async function walk(get: Get, path: string, limit: number): Promise<strin
     const after: string = cursor === null ? '' : `&startingAfter=${cursor}`;
     const answer = await get(`${path}${separator}limit=${limit}${after}`);
     if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`);
-    const page = listOf(answer);
-    ids.push(...page.data.map(({ id }) => id));
-    cursor = page.nextCursor;
+    const { data, hasMore, nextCursor } = listOf(answer);
+    if (hasMore !== (nextCursor !== null)) throw new Error(`hasMore is ${hasMore} beside ${nextCursor}`);
+    if (hasMore && data.length !== limit) throw new Error(`${data.length} items before the last page`);
+    if (data.length === 0 && cursor !== null) throw new Error('nothing follows a page that says hasMore');
+    ids.push(...data.map(({ id }) => id));
+    cursor = nextCursor;
   } while (cursor !== null);
   return ids;
 }

@@ -8,6 +8,8 @@ export type Plan = {
   readsAll: boolean;
   /** Index entries read; null where the store does not count them. */
   keysExamined: number | null;
+  /** Documents fetched; null where the store does not count them. */
+  documentsExamined: number | null;
 };
 
 type Node = Record<string, unknown>;
@@ -18,12 +20,13 @@ export function planOf(explained: unknown): Plan {
   const root = (queryPlanner.winningPlan ?? queryPlanner.Plan) as Node;
   const nodes = nodesOf(root);
   const stages = nodes.map((node) => node.stage ?? node['Node Type']);
-  const keys = executionStats?.totalKeysExamined;
+  const counted = (value: unknown) => (typeof value === 'number' ? value : null);
   return {
     scans: nodes.filter(isIndexScan).map((node) => String(node.indexName ?? node['Index Name'])),
     sorts: stages.some((stage) => ['SORT', 'Sort', 'Incremental Sort'].includes(String(stage))),
     readsAll: stages.some((stage) => ['COLLSCAN', 'Seq Scan', 'Bitmap Heap Scan'].includes(String(stage))),
-    keysExamined: typeof keys === 'number' ? keys : null,
+    keysExamined: counted(executionStats?.totalKeysExamined),
+    documentsExamined: counted(executionStats?.totalDocsExamined),
   };
 }
 

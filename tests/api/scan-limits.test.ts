@@ -1,0 +1,136 @@
+import type { CommandStartedEvent, Document } from 'mongodb';
+import { resources } from '../../shared/documents/resources.ts';
+import { createMongo } from '../../shared/runtime/mongo.ts';
+import { ticketSorts } from '../../services/api/resources/tickets/schema.ts';
+import { ticketStatuses } from '../../shared/documents/ticket.ts';
+import * as given from './given.ts';
+import { listOf, mongoUrl, startApi, startStore, type TestApi, type TestStore } from './harness.ts';
+
+const size = 6_000;
+const scanEntriesMax = 2_000;
+const second = (index: number) => new Date(Date.UTC(2026, 0, 1) + index * 1_000).toISOString();
+
+/** Updated in no order at all, and never before they were created. */
+const updatedIndex = (index: number) => index + ((index * 7_919) % (size - index));
+const tickets = Array.from({ length: size }, (_, index) =>
+  given.ticket({
+    id: `ti_${String(index).padStart(6, '0')}`,
+    status: ticketStatuses[index % ticketStatuses.length],
+    createdAt: second(index),
+    updatedAt: second(updatedIndex(index)),
+  }),
+);
+type Ticket = (typeof tickets)[number];
+
+let store: TestStore;
+let api: TestApi;
+const client = createMongo(mongoUrl(), 'api-tests');
+let commands: Document[] = [];
+
+beforeAll(async () => {
+  store = await startStore();
+  await given.store(store.database, 'ticket', tickets);
+  // The driver has this setter, its types do not.
+  Object.assign(client, { monitorCommands: true });
+  client.on('commandStarted', ({ command }: CommandStartedEvent) => {
+    if (command.find === resources.ticket.collection) commands.push(command);
+  });
+  const reached = { ...store, client, control: client.db(store.name) };
+  api = await startApi(reached, { scanEntriesMax });
+}, 120_000);
+
+afterAll(async () => {
+  await api.close();
+  await client.close();
+  await store.close();
+});
+
+/** Entries of its index that a query looks at: those of its range, whatever else it asks of them. */
+async function entriesOf({ filter, sort, skip = 0, limit }: Document): Promise<number> {
+  const [field] = (sort as Map<string, number>).keys();
+  const other = field === 'byCreated' ? 'byUpdated' : 'byCreated';
+  const { [other]: unused, ...range } = filter as Document;
+  const inRange = await store.database.collection(resources.ticket.collection).countDocuments(range);
+  const isFiltered = unused !== undefined;
+  return isFiltered ? inRange : Math.min(inRange, Number(skip) + Number(limit));
+}
+
+async function walk(path: string): Promise<{ ids: string[]; pages: number }> {
+  const ids: string[] = [];
+  let pages = 0;
+  let cursor: string | null = null;
+  do {
+    commands = [];
+    const page = listOf(await api.get(cursor === null ? path : `${path}&startingAfter=${cursor}`));
+    let entries = 0;
+    for (const command of commands) entries += await entriesOf(command);
+    expect(entries).toBeLessThanOrEqual(scanEntriesMax);
+    expect(page.hasMore).toBe(page.nextCursor !== null);
+    ids.push(...page.data.map(({ id }) => id));
+    pages += 1;
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return { ids, pages };
+}
+
+const latest = second(size - 1);
+/** Bounds on the date that the list is not sorted by. */
+const filters: Record<'createdAt' | 'updatedAt', [string, string, (ticket: Ticket) => boolean][]> = {
+  createdAt: [
+    ['none', 'createdAt[lte]=2020-01-01', () => false],
+    ['the oldest', `createdAt[lte]=${second(2)}`, ({ own }) => own.createdAt <= new Date(second(2))],
+    ['nearly all', `createdAt[gte]=${second(3)}`, ({ own }) => own.createdAt >= new Date(second(3))],
+  ],
+  updatedAt: [
+    ['none', 'updatedAt[gte]=2030-01-01', () => false],
+    ['the latest', `updatedAt[gte]=${latest}`, ({ own }) => own.updatedAt >= new Date(latest)],
+    ['nearly all', `updatedAt[gte]=${second(3)}`, ({ own }) => own.updatedAt >= new Date(second(3))],
+  ],
+};
+
+const inOrder = (sort: string) => (a: Ticket, b: Ticket) => {
+  const field = sort.endsWith('createdAt') ? 'byCreated' : 'byUpdated';
+  const order = (a[field] ?? '') < (b[field] ?? '') ? -1 : 1;
+  return sort.startsWith('-') ? -order : order;
+};
+
+describe.each(ticketSorts)('a page of tickets by %s', (sort) => {
+  const other = sort.endsWith('createdAt') ? 'updatedAt' : 'createdAt';
+  describe.each(filters[other])('of which %s match the other date', (_, filter, matches) => {
+    it.each([
+      ['any status', '', () => true],
+      [
+        'three statuses',
+        '&status=open&status=closed&status=snoozed',
+        ({ own }: Ticket) => ['open', 'closed', 'snoozed'].includes(own.status),
+      ],
+    ] as [string, string, (ticket: Ticket) => boolean][])(
+      'looks at few index entries, and the walk meets each match once: %s',
+      async (__, statuses, hasStatus) => {
+        const expected = tickets
+          .filter((ticket) => matches(ticket) && hasStatus(ticket))
+          .toSorted(inOrder(sort))
+          .map(({ _id }) => _id);
+        const { ids, pages } = await walk(`/v1/tickets?sort=${sort}&${filter}${statuses}&limit=100`);
+        expect(ids).toEqual(expected);
+        expect(pages).toBeLessThanOrEqual(
+          Math.ceil(expected.length / 100) + Math.ceil(size / (scanEntriesMax / 2)) + 1,
+        );
+      },
+      120_000,
+    );
+  });
+});
+
+it('says hasMore on an empty page that others follow', async () => {
+  const page = listOf(await api.get('/v1/tickets?createdAt[lte]=2020-01-01'));
+  expect(page).toMatchObject({ data: [], hasMore: true, nextCursor: expect.any(String) });
+});
+
+it('asks the store once where no scan has to be bounded', async () => {
+  for (const path of ['/v1/tickets', '/v1/tickets?status=open', `/v1/tickets?updatedAt[gte]=${second(9)}`]) {
+    commands = [];
+    await api.get(path);
+    expect([path, commands.length]).toEqual([path, 1]);
+  }
+});
