@@ -6,13 +6,13 @@ export type RequestTrace = {
   _id: string;
   /** When the request arrived. */
   at: Date;
-  /** Null where nothing could be made of what was sent; then `route` is too. */
+  /** `other` for one that HTTP does not define; null where nothing could be made of what was sent, like `route`. */
   method: string | null;
   /** Pattern of the route that matched, `/v1/tickets/:id`; null where none did. */
   route: string | null;
   /** The id in the path, where it has the form of this service's ids. */
   pathId: string | null;
-  /** In the order sent; `values` are null where they are not kept. */
+  /** In the order sent; `values` are null where they are not kept. None without a valid key. */
   parameters: { name: string; values: string[] | null }[];
   status: number;
   /** Code of the error that was answered. */

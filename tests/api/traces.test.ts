@@ -116,6 +116,11 @@ describe('every request leaves a trace, found by its Request-Id', () => {
     });
   });
 
+  it('without the names of parameters where there is no valid key', async () => {
+    const answer = await api.get('/v1/tickets?Ada-Lovelace=1', { token: null });
+    expect((await traceOf(answer)).parameters).toEqual([]);
+  });
+
   it('for 90 days, which the store sees to', async () => {
     await traceOf(await api.get('/health'));
     const indexes = await requestTracesOf(store.control).indexes();

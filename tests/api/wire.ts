@@ -49,9 +49,13 @@ export async function expectAnswering(child: Child): Promise<void> {
   expect([health.status, page.status]).toEqual([200, 200]);
 }
 
-/** A number that the admin port shows. */
-export async function metricOf({ lines }: Child, name: string): Promise<number> {
+/** All that the admin port shows at `/metrics`. */
+export async function metricsOf({ lines }: Child): Promise<string> {
   const port = Number(lines.find(({ msg }) => msg === 'admin listening')?.port);
-  const text = await (await fetch(`http://${host}:${port}/metrics`)).text();
-  return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(text)?.[1]);
+  return (await fetch(`http://${host}:${port}/metrics`)).text();
+}
+
+/** A number that the admin port shows. */
+export async function metricOf(child: Child, name: string): Promise<number> {
+  return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(await metricsOf(child))?.[1]);
 }

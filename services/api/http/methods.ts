@@ -4,6 +4,22 @@ import type { Context } from './request-state.ts';
 /** What every path serves, as the header Allow names it. */
 export const allowedMethods = 'GET, HEAD, OPTIONS';
 
+/** The methods of RFC 9110 and PATCH. */
+const knownMethods = new Set([
+  'GET',
+  'HEAD',
+  'OPTIONS',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'CONNECT',
+  'TRACE',
+]);
+
+/** A method as metrics, logs and traces show it. Over HTTP/2 a client may send any word as the method. */
+export const shownMethod = (method: string): string => (knownMethods.has(method) ? method : 'other');
+
 export const methodNotAllowed = () =>
   new ApiError('method_not_allowed', { headers: { Allow: allowedMethods } });
 

@@ -1,5 +1,6 @@
 import type { Gauge, Histogram } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { shownMethod } from './methods.ts';
 import type { Step } from './request-state.ts';
 
 /**
@@ -23,7 +24,7 @@ export const requestLog =
       inFlight.dec();
       const ms = performance.now() - startedMs;
       const { requestId, route, caller, failure } = context.state;
-      const { method } = context;
+      const method = shownMethod(context.method);
       const status = context.res.statusCode;
       durations.observe({ method, route: route ?? 'none', status: String(status) }, ms / 1_000);
       const line = {

@@ -1,3 +1,4 @@
+import { shownMethod } from '../http/methods.ts';
 import type { Step } from '../http/request-state.ts';
 import type { Trace } from './tracer.ts';
 
@@ -12,7 +13,7 @@ export const traceRequests =
       trace({
         requestId,
         at,
-        method: context.method,
+        method: shownMethod(context.method),
         route,
         pathId,
         search: context.querystring,

@@ -28,7 +28,10 @@ export function createTracer(
       _id: requestId,
       ...request,
       pathId: tracedId(pathId),
-      parameters: tracedParameters(shapes.get(request.route ?? '') ?? {}, search, isAccepted(request)),
+      // Names of parameters are free text of the client: they are kept for callers with a key alone.
+      parameters: caller
+        ? tracedParameters(shapes.get(request.route ?? '') ?? {}, search, isAccepted(request))
+        : [],
       durationMs: Math.round(request.durationMs * 10) / 10,
       keyId: caller?.keyId ?? null,
       orgId: caller?.orgId ?? null,

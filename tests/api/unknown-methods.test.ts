@@ -1,0 +1,55 @@
+import { connect, type ClientHttp2Session } from 'node:http2';
+import { requestTracesOf } from '../../shared/runtime/request-traces.ts';
+import { eventually } from './ask.ts';
+import { openChildren, type Children } from './children.ts';
+import { tokens } from './harness.ts';
+import { host, metricsOf } from './wire.ts';
+import type { Child } from './child.ts';
+
+let children: Children;
+let child: Child;
+let session: ClientHttp2Session;
+
+beforeAll(async () => {
+  children = await openChildren();
+  child = await children.startServing();
+  session = connect(`https://${host}:${child.port}`, { rejectUnauthorized: false });
+}, 120_000);
+
+afterAll(async () => {
+  session.destroy();
+  await children.close();
+}, 60_000);
+
+const ask = (method: string, headers: Record<string, string>) =>
+  new Promise<string>((resolve, reject) => {
+    const stream = session.request({ ':method': method, ':path': '/v1/tickets', ...headers });
+    stream.on('response', (received) => resolve(String(received['request-id']))).on('error', reject);
+    stream.resume();
+  });
+
+/** HTTP/2 takes any token as a method, so each label, log field and trace field has a fixed set of values. */
+it.each([
+  ['with a key', { authorization: `Bearer ${tokens.a}` }],
+  ['without one', {}],
+])(
+  'methods made up %s are counted, logged and traced as one',
+  async (_, headers) => {
+    const methods = Array.from({ length: 100 }, (__, index) => `LOVELACE${index}`);
+    const ids = await Promise.all(methods.map((method) => ask(method, headers)));
+    const lines = () => child.lines.filter(({ requestId }) => ids.includes(String(requestId)));
+    await eventually(async () => lines().length === ids.length);
+    expect(new Set(lines().map(({ method }) => method))).toEqual(new Set(['other']));
+
+    const metrics = await metricsOf(child);
+    expect(metrics).not.toContain('LOVELACE');
+    expect(metrics).toMatch(
+      /api_request_duration_seconds_count\{method="other",route="[^"]+",status="40[15]"\} /,
+    );
+
+    const traces = requestTracesOf(children.store.control);
+    await eventually(async () => (await traces.countDocuments({ _id: { $in: ids } })) === ids.length);
+    expect(await traces.distinct('method', { _id: { $in: ids } })).toEqual(['other']);
+  },
+  30_000,
+);
