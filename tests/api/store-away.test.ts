@@ -2,7 +2,7 @@ import { ask, codeOf, eventually } from './ask.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { openChildren, type Children } from './children.ts';
 import * as given from './given.ts';
-import { mongoUrl, startStore } from './harness.ts';
+import { mongoUrl, startStore, tokens } from './harness.ts';
 
 let children: Children;
 
@@ -38,6 +38,28 @@ describe('a store that comes and goes', () => {
     await eventually(async () => (await ready()) === 503);
     await listen(port);
     await eventually(async () => (await ask(child, '/v1/tickets/ti_1')).status === 200);
+    expect(await child.stop()).toBe(0);
+    await cut();
+  }, 60_000);
+
+  it('costs a valid key none of the failures that its address may have', async () => {
+    const port = await listen(0);
+    const child = await children.start({
+      ...children.tls,
+      MONGODB_URL: proxiedUrl(port),
+      AUTH_FAILURE_LIMIT: '3',
+    });
+    const status = async () => (await ask(child, '/v1/tickets')).status;
+    await eventually(async () => (await status()) === 200);
+    await cut();
+    const away: number[] = [];
+    const other = { headers: { Authorization: `Bearer ${tokens.b}` } };
+    for (let index = 0; index < 6; index += 1) away.push((await ask(child, '/v1/tickets', other)).status);
+    expect(away).toEqual(away.map(() => 503));
+    await listen(port);
+    let back = 503;
+    await eventually(async () => (back = (await ask(child, '/v1/tickets', other)).status) !== 503);
+    expect(back).toBe(200);
     expect(await child.stop()).toBe(0);
     await cut();
   }, 60_000);

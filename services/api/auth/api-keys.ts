@@ -1,16 +1,15 @@
-import { createHash } from 'node:crypto';
+import { hash as digest } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import { collectionOf } from '../../../shared/runtime/mongo.ts';
 import { readOptions } from '../store/deadline.ts';
 import type { View } from '../store/view.ts';
+import { batchLookUps, type LookUp } from './batch-look-ups.ts';
 
 /** Whose request it is. */
 export type Caller = { keyId: string; orgId: string };
 
 export type Callers = {
-  /** Whether the token has last been found to be a key's, however long ago. */
-  hasFound: (token: string) => boolean;
   /** The caller of a token in a view; null when the token is unknown or archived. */
   find: (view: View, token: string) => Promise<Caller | null>;
 };
@@ -19,7 +18,7 @@ export type Callers = {
 const lifetimeMs = 5_000;
 const callersMax = 10_000;
 const tokenLengthMax = 512;
-/** Keys of one token that are looked at; the product makes a token once. */
+/** Keys looked at for each token; the product makes a token once. */
 const sameHashMax = 10;
 
 export const tokenShape = (brand: string) => new RegExp(`^${brand}_(live|test)_[!-~]+$`);
@@ -29,55 +28,54 @@ export const tokenShape = (brand: string) => new RegExp(`^${brand}_(live|test)_[
  * same path and have a memory of their own, so that a flood of them does not push out callers.
  */
 export function createCallers({
-  lookUp = lookUpCaller,
+  lookUp = findCallers,
   nowMs,
 }: {
-  lookUp?: (view: View, hash: string) => Promise<Caller | null>;
+  lookUp?: LookUp;
   nowMs: () => number;
 }): Callers {
   const options = { max: callersMax, ttl: lifetimeMs, ttlResolution: 0, perf: { now: nowMs } };
   const known = new LRUCache<string, Caller>(options);
   const unknown = new LRUCache<string, true>(options);
-  const found = new LRUCache<string, true>({ max: callersMax });
+  const ask = batchLookUps({ lookUp, nowMs });
   const find = async (view: View, token: string) => {
-    const hash = sha256(token);
+    const hash = digest('sha256', token);
     const entry = `${view.generation}/${hash}`;
     const remembered = known.get(entry);
     if (remembered) return remembered;
     if (unknown.has(entry)) return null;
-    const startedMs = nowMs();
-    const caller = await lookUp(view, hash);
-    if (caller) {
-      known.set(entry, caller, { start: startedMs });
-      found.set(hash, true);
-    } else {
-      unknown.set(entry, true, { start: startedMs });
-      found.delete(hash);
-    }
+    const { caller, askedMs } = await ask(view, hash);
+    if (caller) known.set(entry, caller, { start: askedMs });
+    else unknown.set(entry, true, { start: askedMs });
     return caller;
   };
-  return { find, hasFound: (token) => found.has(sha256(token)) };
+  return { find };
 }
 
 export const isToken = (brand: RegExp, token: string) => token.length <= tokenLengthMax && brand.test(token);
 
-const sha256 = (token: string) => createHash('sha256').update(token).digest('hex');
-
 /**
- * The one query without an organization: the key is what names it. Of several keys the first by id that lives
- * is taken. Whether a key is archived is not asked of the store, whose work would then tell it by its time.
+ * The one query without an organization: the key is what names it. Of several keys of a token the first by id
+ * that lives is taken. Whether a key is archived is not asked of the store, whose work would then tell it by its
+ * time.
  */
-async function lookUpCaller({ authDatabase }: View, hash: string): Promise<Caller | null> {
+async function findCallers({ authDatabase }: View, hashes: string[]): Promise<Map<string, Caller>> {
   const keys = await collectionOf<ApiKeyDocument>(authDatabase, 'apiKey')
-    .find({ 'own.tokenSha256': hash, orgId: { $type: 'string' } }, { hint: 'token', ...readOptions() })
-    .project<{ _id: string; orgId: string; deletedAt?: Date; own?: { archivedAt?: Date | null } }>({
+    .find(
+      { 'own.tokenSha256': { $in: hashes }, orgId: { $type: 'string' } },
+      { hint: 'token', ...readOptions() },
+    )
+    .project<{ _id: string; orgId: string; deletedAt?: Date; own: StoredKey }>({
       orgId: 1,
       deletedAt: 1,
+      'own.tokenSha256': 1,
       'own.archivedAt': 1,
     })
     .sort({ _id: 1 })
-    .limit(sameHashMax)
+    .limit(sameHashMax * hashes.length)
     .toArray();
-  const living = keys.find(({ deletedAt, own }) => !deletedAt && !own?.archivedAt);
-  return living ? { keyId: living._id, orgId: living.orgId } : null;
+  const living = keys.filter(({ deletedAt, own }) => !deletedAt && !own.archivedAt);
+  return new Map(living.toReversed().map(({ _id, orgId, own }) => [own.tokenSha256, { keyId: _id, orgId }]));
 }
+
+type StoredKey = { tokenSha256: string; archivedAt?: Date | null };

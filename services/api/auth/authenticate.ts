@@ -1,6 +1,6 @@
 import { clientAddress, type AddressRange } from '../http/origin.ts';
 import { ApiError } from '../http/api-error.ts';
-import type { Step } from '../http/request-state.ts';
+import type { Context, Step } from '../http/request-state.ts';
 import { retryAfter } from '../rate-limit/rate-limit.ts';
 import type { Views } from '../store/view.ts';
 import { isToken, tokenShape, type Callers } from './api-keys.ts';
@@ -10,9 +10,9 @@ import type { FailureGuard } from './failure-guard.ts';
  * Admits requests that carry a key of this service in the `Authorization` header. What cannot be a key is
  * refused without asking the store. The view is taken here, before any data is read, and kept for the request.
  *
- * A token that has not been found before counts against its address until it is found, so that even many at
- * once ask the store no more often than the guard allows. Keys that this replica has found pass: those who
- * share an address with a guesser go on undisturbed, and who could name one needs not guess.
+ * Only tokens that are no key count against their address, once that is known: a guesser locks nobody out
+ * who shares the address, and a store that is away costs nobody anything. What guesses cost the store is bounded
+ * where tokens are looked up.
  */
 export function authenticate({
   brand,
@@ -28,22 +28,19 @@ export function authenticate({
   trustedProxies: AddressRange[];
 }): Step {
   const shape = tokenShape(brand);
+  const refusal = (context: Context) => {
+    const usage = failures.take(clientAddress(trustedProxies, context.req));
+    return usage.admitted ? new ApiError('invalid_api_key', challenge) : tooManyFailures(retryAfter(usage));
+  };
   return async (context, next) => {
     const header = context.req.headers.authorization;
     if (!header?.startsWith('Bearer ')) throw new ApiError('missing_api_key', challenge);
     const token = header.slice('Bearer '.length);
-    const isNew = !callers.hasFound(token);
-    const address = clientAddress(trustedProxies, context.req);
-    if (isNew) {
-      const usage = failures.take(address);
-      if (!usage.admitted) throw tooManyFailures(retryAfter(usage));
-    }
-    if (!isToken(shape, token)) throw new ApiError('invalid_api_key', challenge);
+    if (!isToken(shape, token)) throw refusal(context);
     const view = await views.current();
     context.set('Data-As-Of', view.dataAsOf.toISOString());
     const caller = await callers.find(view, token);
-    if (!caller) throw new ApiError('invalid_api_key', challenge);
-    if (isNew) failures.giveBack(address);
+    if (!caller) throw refusal(context);
     context.state.view = view;
     context.state.caller = caller;
     await next();
