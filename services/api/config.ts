@@ -127,7 +127,9 @@ export const apiSettings = {
     .min(0)
     .max(1_000_000)
     .default(300)
-    .describe('Invalid keys that one client address may try in a window, at each replica; 0 = no limit'),
+    .describe(
+      'Invalid keys that one client address may try in a window, at each replica; further ones are 429, while valid keys of that address pass; 0 = no limit',
+    ),
   ...commonSettings,
 };
 

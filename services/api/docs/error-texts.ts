@@ -159,7 +159,7 @@ export const errorTexts: Record<ErrorCode, ErrorText> = {
       'Many requests with keys that are not valid, from one address.',
     ],
     remedy:
-      'Wait for as many seconds as `Retry-After` says, then go on. Larger pages (`limit=100`) need fewer requests, and a 304 costs none. `RateLimit-Remaining` shows what is left.',
+      'Wait for as many seconds as `Retry-After` says, then go on. Larger pages (`limit=100`) need fewer requests. `RateLimit-Remaining` shows what is left.',
   },
   internal_error: {
     meaning: 'The request was understood and could not be answered, by a fault in the service.',

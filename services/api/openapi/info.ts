@@ -51,7 +51,7 @@ const rateLimit = ({ requests, windowSeconds }: DocumentSettings['limit']): stri
     ? 'Requests are not limited.'
     : `A key may make ${requests} requests in any ${windowSeconds} s; beyond that the answer is 429
 \`too_many_requests\`, and \`Retry-After\` says when to go on. The headers \`RateLimit-Limit\`, \`RateLimit-Remaining\` and
-\`RateLimit-Reset\` tell how matters stand. A 304 does not count.`;
+\`RateLimit-Reset\` tell how matters stand. A 304 counts like any other response.`;
 
 export const tags = [
   {

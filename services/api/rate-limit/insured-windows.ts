@@ -51,23 +51,22 @@ export function createInsuredWindows({ connect, memory, logger, fallbacks }: Ins
     isKnownAway = false;
     logger.info('rate limits are shared');
   };
-  const count = async (verb: 'take' | 'giveBack', key: string): Promise<Usage> => {
+  const take = async (key: string): Promise<Usage> => {
     const used = shared;
     if (used) {
       try {
-        return await used[verb](key);
+        return await used.take(key);
       } catch (error) {
         lose(used, error);
       }
     }
     fallbacks.inc();
-    return memory[verb](key);
+    return memory.take(key);
   };
 
   void reconnect();
   return {
-    take: (key) => count('take', key),
-    giveBack: (key) => count('giveBack', key),
+    take,
     stop: () => {
       stopping.abort();
       shared?.close();

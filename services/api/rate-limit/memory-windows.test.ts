@@ -4,7 +4,7 @@ import { createMemoryWindows } from './memory-windows.ts';
 const given = (requests: number, windowSeconds: number) => {
   const clock = { nowMs: 5_000 };
   const windows = createMemoryWindows({ limit: { requests, windowSeconds }, nowMs: () => clock.nowMs });
-  return { clock, take: () => windows.take('key'), giveBack: () => windows.giveBack('key'), windows };
+  return { clock, take: () => windows.take('key'), windows };
 };
 
 describe('a sliding window', () => {
@@ -52,13 +52,6 @@ describe('a sliding window', () => {
       expect(take().admitted).toBe(false);
     }
     clock.nowMs += 1_000;
-    expect(take().admitted).toBe(true);
-  });
-
-  it('forgets a request that is given back', () => {
-    const { take, giveBack } = given(1, 10);
-    take();
-    expect(giveBack()).toEqual({ admitted: true, remaining: 1, resetMs: 0 });
     expect(take().admitted).toBe(true);
   });
 

@@ -43,12 +43,5 @@ export function createMemoryWindows({
       counted.set(key, instants);
       return usage(admitted, instants, atMs);
     },
-    giveBack: (key) => {
-      const atMs = nowMs();
-      const instants = current(key, atMs);
-      instants.pop();
-      if (instants.length === 0) counted.delete(key);
-      return usage(true, instants, atMs);
-    },
   };
 }

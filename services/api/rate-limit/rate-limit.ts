@@ -2,10 +2,7 @@ import { ApiError } from '../http/api-error.ts';
 import type { Context, Step } from '../http/request-state.ts';
 import type { RateLimit, Usage, Windows } from './windows.ts';
 
-/**
- * Limits each key, and says on every response how far it is. A 304 costs nothing: it is counted while it is
- * made and then given back, so that a key over its limit is refused whatever it asks.
- */
+/** Limits each key, and says on every response how far it is. A 304 counts too: it costs the store as much. */
 export function rateLimit({ limit, windows }: { limit: RateLimit; windows: Windows }): Step {
   return async (context, next) => {
     const { caller } = context.state;
@@ -17,7 +14,6 @@ export function rateLimit({ limit, windows }: { limit: RateLimit; windows: Windo
     show(context, limit, usage);
     if (!usage.admitted) throw new ApiError('too_many_requests', { headers: retryAfter(usage) });
     await next();
-    if (context.status === 304) show(context, limit, await windows.giveBack(caller.keyId));
   };
 }
 

@@ -1,8 +1,7 @@
 import { createClient } from '@redis/client';
-import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { withDeadline } from '../store/deadline.ts';
 import { slidingLog } from './sliding-log.ts';
-import type { RateLimit, Usage, Windows } from './windows.ts';
+import type { RateLimit, Windows } from './windows.ts';
 
 /** A connection to the shared store; once it has failed or been closed it is not used again. */
 export type SharedWindows = Windows & { close: () => void };
@@ -20,6 +19,7 @@ export async function connectSharedWindows(
   const client = createClient({
     url,
     disableOfflineQueue: true,
+    scripts: { slidingLog },
     socket: { connectTimeout: connectTimeoutMs, reconnectStrategy: false },
   });
   const close = () => {
@@ -38,30 +38,12 @@ export async function connectSharedWindows(
     close();
     onLost(error);
   });
-  const limiter = new RateLimiterRedis({
-    storeClient: client,
-    useRedisPackage: true,
-    rejectIfRedisNotReady: true,
-    keyPrefix: 'rate',
-    points: requests,
-    duration: windowSeconds,
-    customIncrTtlLuaScript: slidingLog,
-  });
   return {
-    take: (key) => withDeadline(limiter.consume(key).then(usageOf, refusalOf), answerTimeoutMs),
-    giveBack: (key) => withDeadline(limiter.reward(key).then(usageOf), answerTimeoutMs),
+    take: async (key) => {
+      const counted = client.slidingLog(`rate:${key}`, windowSeconds, requests);
+      const { used, resetMs } = await withDeadline(counted, answerTimeoutMs);
+      return { admitted: used <= requests, remaining: Math.max(0, requests - used), resetMs };
+    },
     close,
   };
-}
-
-const usageOf = ({ remainingPoints, msBeforeNext }: RateLimiterRes): Usage => ({
-  admitted: true,
-  remaining: remainingPoints,
-  resetMs: msBeforeNext,
-});
-
-/** The library rejects with the window when the limit is reached, and with an error when the store fails. */
-function refusalOf(reason: unknown): Usage {
-  if (!(reason instanceof RateLimiterRes)) throw reason;
-  return { ...usageOf(reason), admitted: false };
 }

@@ -4,7 +4,7 @@ export type RateLimit = {
   windowSeconds: number;
 };
 
-/** A key's window once a request has been counted, refused or given back. */
+/** A key's window once a request has been counted or refused. */
 export type Usage = {
   /** Whether the request was counted. One that is refused is not, so that waiting always helps. */
   admitted: boolean;
@@ -17,8 +17,4 @@ export type Usage = {
  * Sliding windows, one for each key: no stretch of time as long as the window holds more requests than the
  * limit. After a burst none is admitted until the window has passed, then as many as age out.
  */
-export type Windows = {
-  take: (key: string) => Usage | Promise<Usage>;
-  /** Takes back a request that turned out to cost nothing: the newest, so that older ones age as they should. */
-  giveBack: (key: string) => Usage | Promise<Usage>;
-};
+export type Windows = { take: (key: string) => Usage | Promise<Usage> };
