@@ -116,6 +116,15 @@ export const apiSettings = {
     .max(3_650)
     .default(90)
     .describe('Days for which a trace is kept; another value holds for the traces written from then on'),
+  REQUEST_TRACES_KEYLESS_MAX: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(600)
+    .describe(
+      'Traces kept a minute, by each replica, of requests without a valid key or beyond the rate limit; further ones are counted as lost',
+    ),
   RATE_LIMIT_STORE_URL: z
     .string()
     .regex(/^rediss?:\/\/./, 'must start with redis:// or rediss://')

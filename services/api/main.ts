@@ -66,7 +66,10 @@ const windows = createWindows(
 const readiness = watchReadiness({ views, logger });
 const routes = createRegistry({ now: () => new Date(), brand: config.BRAND });
 const tracing = config.REQUEST_TRACES
-  ? startTracing({ control, routes, metrics, logger }, { keptDays: config.REQUEST_TRACE_DAYS })
+  ? startTracing(
+      { control, routes, metrics, logger, nowMs },
+      { keptDays: config.REQUEST_TRACE_DAYS, keylessMax: config.REQUEST_TRACES_KEYLESS_MAX },
+    )
   : null;
 const trace = tracing?.trace ?? null;
 const app = createApp({

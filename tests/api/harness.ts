@@ -69,6 +69,7 @@ type Options = {
   scanEntriesMax?: number;
   /** Has requests traced, as `startTracing` does. */
   traced?: boolean;
+  keylessTracesMax?: number;
 };
 
 const loopback: AddressRange[] = [ipaddr.parseCIDR('127.0.0.0/8')];
@@ -101,7 +102,10 @@ export async function startApi(
   const routes = createRegistry({ now: options.now ?? (() => new Date()), brand: 'svc' });
   const metrics = createMetrics();
   const tracing = options.traced
-    ? startTracing({ control, routes, metrics, logger }, { keptDays: 90 })
+    ? startTracing(
+        { control, routes, metrics, logger, nowMs },
+        { keptDays: 90, keylessMax: options.keylessTracesMax ?? 1_000 },
+      )
     : null;
   const trace = tracing?.trace ?? null;
   const document = createDocument({ docs, brand: 'svc', limit }, routes);
@@ -134,7 +138,8 @@ export async function startApi(
     await web.stop();
     await tracing?.stop();
   };
-  return { url, port: web.address.port, routes, views, close, get: requester(url, documented(document)) };
+  const get = requester(url, documented(document));
+  return { url, port: web.address.port, routes, views, metrics, close, get };
 }
 
 export type TestApi = Awaited<ReturnType<typeof startApi>>;

@@ -21,6 +21,7 @@ describe('tracing in a process of its own', () => {
     API_TRUSTED_PROXIES: '127.0.0.0/8',
     ADMIN_PORT: '0',
     RATE_LIMIT_REQUESTS: '0',
+    REQUEST_TRACES_KEYLESS_MAX: '1000000',
   });
   const start = async (more: Record<string, string> = {}) => {
     const child = await startChild({ ...settings(), ...more });

@@ -44,7 +44,7 @@ export function createMetrics() {
     }),
     tracesLost: new Counter({
       name: 'api_request_traces_lost_total',
-      help: 'Request traces that will never be stored: queue_full, refused by the store, left at shutdown',
+      help: 'Request traces that will never be stored: keyless_budget, queue_full, refused by the store, left at shutdown',
       labelNames: ['reason'] as const,
       registers,
     }),

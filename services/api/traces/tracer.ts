@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import type { Counter } from 'prom-client';
 import { dayMs } from '../../../shared/documents/retention.ts';
 import type { RequestTrace } from '../../../shared/runtime/request-traces.ts';
 import type { Caller } from '../auth/api-keys.ts';
@@ -17,13 +18,28 @@ export type Trace = (request: EndedRequest) => void;
 const isAccepted = ({ method, status }: Pick<EndedRequest, 'method' | 'status'>) =>
   (method === 'GET' || method === 'HEAD') && (status === 200 || status === 304);
 
-/** Makes the trace of each request that ends, and hands it on. */
+type TracerDeps = {
+  routes: Route[];
+  add: (trace: RequestTrace) => void;
+  budget: { take: (key: string) => { admitted: boolean } };
+  lost: Counter<'reason'>;
+};
+
+/**
+ * Makes the trace of each request that ends, and hands it on. Requests without a valid key, and those beyond a
+ * key's rate limit, share a budget: without one, whoever reaches the port could fill the store.
+ */
 export function createTracer(
-  { routes, add }: { routes: Route[]; add: (trace: RequestTrace) => void },
+  { routes, add, budget, lost }: TracerDeps,
   { keptDays, replica = hostname() }: { keptDays: number; replica?: string },
 ): Trace {
   const shapes = new Map(routes.map(({ path, query }) => [path, query.shape]));
-  return ({ requestId, pathId, search, caller, ...request }) =>
+  return ({ requestId, pathId, search, caller, ...request }) => {
+    const isLimited = caller !== null && request.code !== 'too_many_requests';
+    if (!isLimited && !budget.take('keyless').admitted) {
+      lost.inc({ reason: 'keyless_budget' });
+      return;
+    }
     add({
       _id: requestId,
       ...request,
@@ -38,4 +54,5 @@ export function createTracer(
       replica,
       expiresAt: new Date(request.at.getTime() + keptDays * dayMs),
     });
+  };
 }
