@@ -83,7 +83,7 @@ export const apiSettings = {
     ),
   API_BASE_URL: webAddress
     .optional()
-    .describe("Public address of the API, for links in errors; default: the request's own origin"),
+    .describe('Public address of the API, for links in errors; default: `https://localhost:<API_PORT>`'),
   DOCS_URL: webAddress
     .optional()
     .describe('Errors link to `<DOCS_URL>/errors/<code>`; default: `<API_BASE_URL>/docs`'),

@@ -122,6 +122,9 @@ if (!certificate && config.API_TRUSTED_PROXIES.length === 0) {
     'neither API_TLS_CERT and API_TLS_KEY nor API_TRUSTED_PROXIES are set: every request but /health is refused',
   );
 }
+if (!config.API_BASE_URL && !config.DOCS_URL) {
+  logger.warn('neither API_BASE_URL nor DOCS_URL is set: links in errors lead to localhost');
+}
 if (config.ADMIN_PORT !== undefined) {
   const options = {
     port: config.ADMIN_PORT,

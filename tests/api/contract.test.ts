@@ -63,7 +63,7 @@ const expectError = (answer: Answer, status: number, code: string) => {
   const { error } = errorEnvelopeSchema.parse(answer.json());
   expect(error.code).toBe(code);
   expect(error.requestId).toBe(answer.headers.get('request-id'));
-  expect(error.docUrl).toMatch(new RegExp(`^https://127\\.0\\.0\\.1:\\d+/docs/errors/${code}$`));
+  expect(error.docUrl).toMatch(new RegExp(`^https://localhost:\\d+/docs/errors/${code}$`));
 };
 
 const expectHeaders = ({ headers }: Answer) => {

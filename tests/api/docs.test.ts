@@ -54,7 +54,7 @@ test.each([...pages, ...errorCodes.map((code) => `/docs/errors/${code}`)])(
 
 test('given an error, when its docUrl is followed, then it is the page of its code', async () => {
   const error = errorOf(await api.get('/v1/tickets?limit=0'));
-  expect(error.docUrl.startsWith('https://127.0.0.1:')).toBe(true);
+  expect(error.docUrl.startsWith('https://localhost:')).toBe(true);
   const page = await read(new URL(error.docUrl).pathname);
   expect(page.status).toBe(200);
   expect(await page.text()).toContain('<h1><code>invalid_query_parameter</code></h1>');

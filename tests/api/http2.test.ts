@@ -108,7 +108,7 @@ describe('over HTTP/2', () => {
       expect([answer.headers[':status'], codeOf(answer.text)]).toEqual([status, code]);
     }
     const { text } = await get({ ':authority': 'api.example.com', ':path': '/nothing' });
-    expect(text).toContain('"docUrl":"https://api.example.com/docs/errors/route_not_found"');
+    expect(text).toContain(`"docUrl":"https://localhost:${child.port}/docs/errors/route_not_found"`);
   });
 
   it('resets a stream whose headers are beyond the limit, and goes on', async () => {

@@ -7,6 +7,7 @@ import { runToExit, type Child } from './child.ts';
 import { openChildren, type Children } from './children.ts';
 import * as given from './given.ts';
 import { mongoUrl, tokens } from './harness.ts';
+import { open, untilClosed } from './wire.ts';
 
 let children: Children;
 
@@ -107,6 +108,51 @@ describe('with a certificate', () => {
     expect(head).toMatch(/^Date: \w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT$/m);
     expect(head).toContain(`Request-Id: ${errorEnvelopeSchema.parse(JSON.parse(body)).error.requestId}`);
   });
+});
+
+describe('what a client sends in Host', () => {
+  it('is in no answer: links lead to the configured address, by default to this port of localhost', async () => {
+    const child = await children.start({ ...children.tls });
+    for (const host of ['evil.example', 'a:1', '']) {
+      const { text } = await ask(child, '/nothing', { headers: { Host: host } });
+      expect(text).toContain(`"docUrl":"https://localhost:${child.port}/docs/errors/`);
+    }
+    const plain = await send(
+      child,
+      'GET /v1/tickets HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n',
+    );
+    expect(plain).toContain(`"docUrl":"https://localhost:${child.port}/docs/errors/https_required"`);
+  }, 30_000);
+});
+
+describe('HSTS', () => {
+  const hsts = 'max-age=31536000';
+  it('is on what goes over TLS, errors of every kind too, and on nothing that goes in clear', async () => {
+    const child = await children.start({ ...children.tls });
+    for (const path of ['/health', '/openapi.json', '/nothing', '/v1/tickets']) {
+      const { headers } = await ask(child, path);
+      expect([path, headers['strict-transport-security']]).toEqual([path, hsts]);
+    }
+    const { headers } = await ask(child, '/health', { secure: false });
+    expect(headers).not.toHaveProperty('strict-transport-security');
+    const refused = await ask(child, '/v1/tickets', { secure: false });
+    expect(refused.headers).not.toHaveProperty('strict-transport-security');
+    for (const secure of [true, false]) {
+      const socket = await open(child, secure);
+      socket.write('nonsense\r\n\r\n');
+      const text = await untilClosed(socket);
+      expect(text).toMatch(/^HTTP\/1.1 400 /);
+      expect(text.includes(`Strict-Transport-Security: ${hsts}`)).toBe(secure);
+    }
+  }, 30_000);
+
+  it('is sent where a trusted proxy says that the client spoke HTTPS', async () => {
+    const child = await children.start({ API_TRUSTED_PROXIES: '127.0.0.1' });
+    const via = async (scheme: string) =>
+      (await ask(child, '/health', { secure: false, headers: { 'X-Forwarded-Proto': scheme } })).headers;
+    expect(await via('https')).toHaveProperty('strict-transport-security', hsts);
+    expect(await via('http')).not.toHaveProperty('strict-transport-security');
+  }, 30_000);
 });
 
 describe('behind a proxy', () => {

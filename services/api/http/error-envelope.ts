@@ -61,21 +61,24 @@ export const errorEnvelopeSchemaOf = ([first, ...rest]: [ErrorCode, ...ErrorCode
 /** The one body of every response that is not a success. */
 export const errorEnvelopeSchema = errorEnvelopeSchemaOf(errorCodes);
 
-/** Where the pages about error codes are: `docsUrl` if configured, else below the API's own address. */
+/** Where the pages about error codes are: below `docsUrl`, or the `docs` of `baseUrl`, where configured. */
 export type DocsLocation = { docsUrl: string | undefined; baseUrl: string | undefined };
 
-/** The one serializer of errors. `origin` (`https://host`) is where the request went. */
+/**
+ * The one serializer of errors. Where no address is configured, links lead to `port` of localhost: the header
+ * `Host` is the client's, and what it says must not stand in an answer.
+ */
 export function errorEnvelope(
   { docsUrl, baseUrl }: DocsLocation,
   error: ApiError,
-  { requestId, origin }: { requestId: string; origin: string },
+  { requestId, port }: { requestId: string; port: number | undefined },
 ): ErrorEnvelope {
   return {
     error: {
       type: errorCatalogue[error.code].type,
       code: error.code,
       message: error.message,
-      docUrl: `${docsUrl ?? `${baseUrl ?? origin}/docs`}/errors/${error.code}`,
+      docUrl: `${docsUrl ?? `${baseUrl ?? `https://localhost:${port ?? 0}`}/docs`}/errors/${error.code}`,
       requestId,
       ...(error.param === undefined ? {} : { param: error.param }),
     },

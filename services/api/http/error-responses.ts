@@ -2,7 +2,6 @@ import type { Counter } from 'prom-client';
 import { isStoreAway } from '../store/store-errors.ts';
 import { ApiError } from './api-error.ts';
 import { errorEnvelope, type DocsLocation } from './error-envelope.ts';
-import { hostOf, isHttps, originOf, type AddressRange } from './origin.ts';
 import type { Step } from './request-state.ts';
 
 /** How long a client should wait while the store is away, in seconds. */
@@ -10,15 +9,7 @@ const retryAfterSeconds = 5;
 
 /** Turns whatever was thrown into the envelope: one place, so that no failure has another shape. */
 export const errorResponses =
-  ({
-    docs,
-    trustedProxies,
-    storeErrors,
-  }: {
-    docs: DocsLocation;
-    trustedProxies: AddressRange[];
-    storeErrors: Counter;
-  }): Step =>
+  ({ docs, storeErrors }: { docs: DocsLocation; storeErrors: Counter }): Step =>
   async (context, next) => {
     try {
       await next();
@@ -29,8 +20,8 @@ export const errorResponses =
       context.state.errorCode = error.code;
       context.status = error.status;
       context.set(error.headers);
-      const origin = originOf(isHttps(trustedProxies, context.req), hostOf(context.req), context.req.socket);
-      context.body = errorEnvelope(docs, error, { requestId: context.state.requestId, origin });
+      const { requestId } = context.state;
+      context.body = errorEnvelope(docs, error, { requestId, port: context.req.socket.localPort });
     }
   };
 

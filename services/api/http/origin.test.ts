@@ -23,6 +23,18 @@ describe('the address of a client', () => {
     ['without the port', '10.0.0.1', '198.51.100.1:4711', '198.51.100.1'],
     ['without brackets', 'fd00::1', '[2001:db8:1:2:3::4]:4711', '2001:db8:1:2::/64'],
     ['the network of an IPv6 host', '10.0.0.1', '2001:db8:1:2:3::1', '2001:db8:1:2::/64'],
+    [
+      'the 32nd of the trusted proxies named, at most',
+      '10.0.0.1',
+      `198.51.100.1${',10.0.0.4'.repeat(99)}`,
+      '10.0.0.4',
+    ],
+    [
+      'the trusted proxy that passes on an endless name',
+      '10.0.0.1',
+      `${'0'.repeat(99)}198.51.100.1`,
+      '10.0.0.1',
+    ],
     ['the IPv4 in an IPv6', '::ffff:10.0.0.1', '::ffff:198.51.100.1', '198.51.100.1'],
   ])('is %s', (_, peer, forwarded, expected) => {
     expect(clientAddress(trusted, request(peer, forwarded))).toBe(expected);

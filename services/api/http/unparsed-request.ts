@@ -6,7 +6,8 @@ import { ApiError } from './api-error.ts';
 import { errorEnvelope, type DocsLocation } from './error-envelope.ts';
 import type { ErrorCode } from './error-catalogue.ts';
 import { allowedMethods } from './methods.ts';
-import { originOf } from './origin.ts';
+import { strictTransportSecurity } from './https-only.ts';
+import { isEncrypted } from './origin.ts';
 import type { Trace } from '../traces/tracer.ts';
 import { newRequestId } from './request-id.ts';
 
@@ -41,8 +42,8 @@ export function answerUnparsed(
   }
   const requestId = newRequestId();
   const error = new ApiError(code);
-  const origin = socket instanceof Socket ? originOf(false, undefined, socket) : 'http://localhost';
-  const body = JSON.stringify(errorEnvelope(docs, error, { requestId, origin }));
+  const port = socket instanceof Socket ? socket.localPort : undefined;
+  const body = JSON.stringify(errorEnvelope(docs, error, { requestId, port }));
   const lines = [
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}`,
     'Content-Type: application/json; charset=utf-8',
@@ -51,6 +52,7 @@ export function answerUnparsed(
     `Date: ${new Date().toUTCString()}`,
     'Cache-Control: private, no-cache',
     'X-Content-Type-Options: nosniff',
+    ...(isEncrypted(socket) ? [`Strict-Transport-Security: ${strictTransportSecurity}`] : []),
     ...(code === 'method_not_allowed' ? [`Allow: ${allowedMethods}`] : []),
     'Connection: close',
   ];

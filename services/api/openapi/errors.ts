@@ -65,9 +65,10 @@ export const exampleOrigin = 'https://api.example.com';
 
 /** The envelope of a code as the document and its page show it. */
 export const errorExample = (docs: DocsLocation, code: ErrorCode) =>
-  errorEnvelope(docs, new ApiError(code, code === 'invalid_query_parameter' ? badLimit : {}), {
-    requestId: headers['Request-Id'].example,
-    origin: exampleOrigin,
-  });
+  errorEnvelope(
+    { ...docs, baseUrl: docs.baseUrl ?? exampleOrigin },
+    new ApiError(code, code === 'invalid_query_parameter' ? badLimit : {}),
+    { requestId: headers['Request-Id'].example, port: undefined },
+  );
 
 const badLimit = { param: 'limit', message: '`limit` must be an integer from 1 to 100.' };

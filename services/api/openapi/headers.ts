@@ -1,3 +1,4 @@
+import { strictTransportSecurity } from '../http/https-only.ts';
 import type { JsonSchema } from './json-schema.ts';
 import type { Header, Reference, Response } from './openapi.ts';
 
@@ -48,6 +49,14 @@ export const headers = {
     'W/"5Qk2Yx0hT1mXbJcVd0nG3A"',
   ),
   Vary: text('Request headers that the response depends on.', {}, 'Accept-Encoding'),
+  'Strict-Transport-Security': {
+    ...text(
+      'Only HTTPS is served. It is on every response that went over TLS.',
+      { const: strictTransportSecurity },
+      strictTransportSecurity,
+    ),
+    required: false,
+  },
   Allow: text('The methods that are served here.', { const: 'GET, HEAD, OPTIONS' }, 'GET, HEAD, OPTIONS'),
   'WWW-Authenticate': text('How to authenticate.', { const: 'Bearer' }, 'Bearer'),
 } satisfies Record<string, Header>;
@@ -72,7 +81,12 @@ const always = (names: HeaderName[]): Headers =>
 const sometimes = (names: HeaderName[]): Headers =>
   Object.fromEntries(names.map((name): [string, Header] => [name, { ...headers[name], required: false }]));
 
-const ofAll: HeaderName[] = ['Request-Id', 'Cache-Control', 'X-Content-Type-Options'];
+const ofAll: HeaderName[] = [
+  'Request-Id',
+  'Cache-Control',
+  'X-Content-Type-Options',
+  'Strict-Transport-Security',
+];
 /** Whatever the application answers may be compressed; what the parser of HTTP refuses it never sees. */
 const varied = (status: number): Headers =>
   [400, 408, 431].includes(status) ? sometimes(['Vary']) : always(['Vary']);

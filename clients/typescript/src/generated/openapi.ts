@@ -1433,6 +1433,7 @@ export interface components {
                  */
                 "RateLimit-Reset"?: number;
                 "Request-Id": components["headers"]["RequestId"];
+                "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                 /**
                  * @description Request headers that the response depends on.
                  * @example Accept-Encoding
@@ -1453,6 +1454,7 @@ export interface components {
                 "Cache-Control": components["headers"]["CacheControl"];
                 "Data-As-Of": components["headers"]["DataAsOf"];
                 "Request-Id": components["headers"]["RequestId"];
+                "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                 Vary: components["headers"]["Vary"];
                 "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                 [name: string]: unknown;
@@ -1484,6 +1486,7 @@ export interface components {
                  */
                 "RateLimit-Reset"?: number;
                 "Request-Id": components["headers"]["RequestId"];
+                "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                 Vary: components["headers"]["Vary"];
                 "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                 [name: string]: unknown;
@@ -1504,6 +1507,7 @@ export interface components {
                 "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                 "RateLimit-Reset": components["headers"]["RateLimitReset"];
                 "Request-Id": components["headers"]["RequestId"];
+                "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                 Vary: components["headers"]["Vary"];
                 "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                 [name: string]: unknown;
@@ -1524,6 +1528,7 @@ export interface components {
                  */
                 "Data-As-Of"?: string;
                 "Request-Id": components["headers"]["RequestId"];
+                "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                 /**
                  * @description Request headers that the response depends on.
                  * @example Accept-Encoding
@@ -1548,6 +1553,7 @@ export interface components {
                  */
                 "Data-As-Of"?: string;
                 "Request-Id": components["headers"]["RequestId"];
+                "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                 /**
                  * @description Request headers that the response depends on.
                  * @example Accept-Encoding
@@ -1584,6 +1590,7 @@ export interface components {
                 "RateLimit-Reset"?: number;
                 "Request-Id": components["headers"]["RequestId"];
                 "Retry-After": components["headers"]["RetryAfter"];
+                "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                 Vary: components["headers"]["Vary"];
                 "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                 [name: string]: unknown;
@@ -1616,6 +1623,7 @@ export interface components {
                 "RateLimit-Reset"?: number;
                 "Request-Id": components["headers"]["RequestId"];
                 "Retry-After": components["headers"]["RetryAfter"];
+                "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                 Vary: components["headers"]["Vary"];
                 "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                 [name: string]: unknown;
@@ -1632,6 +1640,7 @@ export interface components {
                 "Cache-Control": components["headers"]["CacheControl"];
                 "Data-As-Of": components["headers"]["DataAsOf"];
                 "Request-Id": components["headers"]["RequestId"];
+                "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                 Vary: components["headers"]["Vary"];
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
                 "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
@@ -1650,6 +1659,7 @@ export interface components {
                 "Cache-Control": components["headers"]["CacheControl"];
                 "Data-As-Of": components["headers"]["DataAsOf"];
                 "Request-Id": components["headers"]["RequestId"];
+                "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                 Vary: components["headers"]["Vary"];
                 "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                 [name: string]: unknown;
@@ -1716,6 +1726,11 @@ export interface components {
          */
         RetryAfter: number;
         /**
+         * @description Only HTTPS is served. It is on every response that went over TLS.
+         * @example max-age=31536000
+         */
+        StrictTransportSecurity: "max-age=31536000";
+        /**
          * @description Request headers that the response depends on.
          * @example Accept-Encoding
          */
@@ -1749,6 +1764,7 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -1773,6 +1789,7 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     /**
                      * @description Request headers that the response depends on.
                      * @example Accept-Encoding
@@ -1793,6 +1810,7 @@ export interface operations {
                     Allow: components["headers"]["Allow"];
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -1808,6 +1826,7 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     /**
                      * @description Request headers that the response depends on.
                      * @example Accept-Encoding
@@ -1827,6 +1846,7 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -1842,6 +1862,7 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     /**
                      * @description Request headers that the response depends on.
                      * @example Accept-Encoding
@@ -1861,6 +1882,7 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -1902,6 +1924,7 @@ export interface operations {
                      */
                     ETag: string;
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -1951,6 +1974,7 @@ export interface operations {
                      */
                     ETag: string;
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -1962,6 +1986,7 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     /**
                      * @description Request headers that the response depends on.
                      * @example Accept-Encoding
@@ -1981,6 +2006,7 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -1997,6 +2023,7 @@ export interface operations {
                     Allow: components["headers"]["Allow"];
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2012,6 +2039,7 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     /**
                      * @description Request headers that the response depends on.
                      * @example Accept-Encoding
@@ -2031,6 +2059,7 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2046,6 +2075,7 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     /**
                      * @description Request headers that the response depends on.
                      * @example Accept-Encoding
@@ -2065,6 +2095,7 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2122,6 +2153,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2173,6 +2205,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2194,6 +2227,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2246,6 +2280,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2342,6 +2377,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2360,6 +2396,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2382,6 +2419,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2434,6 +2472,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2521,6 +2560,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2539,6 +2579,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2561,6 +2602,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2624,6 +2666,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2689,6 +2732,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2707,6 +2751,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2729,6 +2774,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2786,6 +2832,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2827,6 +2874,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2848,6 +2896,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -2938,6 +2987,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -3005,6 +3055,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -3026,6 +3077,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -3078,6 +3130,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -3147,6 +3200,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -3165,6 +3219,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
@@ -3187,6 +3242,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
+                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     Vary: components["headers"]["Vary"];
                     "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                     [name: string]: unknown;
