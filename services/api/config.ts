@@ -54,6 +54,15 @@ export const apiSettings = {
     .describe(
       'Connections open at once, about 80 KB each, and HTTP/2 streams on all of them; further ones are closed unanswered',
     ),
+  API_CONNECTIONS_PER_ADDRESS_MAX: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(500)
+    .describe(
+      'Connections open at once from one client address (IPv6: /64), and HTTP/2 streams on them; further ones are closed unanswered; trusted proxies have no bound',
+    ),
   API_REQUESTS_MAX: z.coerce
     .number()
     .int()

@@ -102,6 +102,8 @@ const web = await startedOrExit(
       port: config.API_PORT,
       credentials: certificate?.pair ?? null,
       connectionsMax: config.API_CONNECTIONS_MAX,
+      addressConnectionsMax: config.API_CONNECTIONS_PER_ADDRESS_MAX,
+      trustedProxies: config.API_TRUSTED_PROXIES,
     },
   ),
 );

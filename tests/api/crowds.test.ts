@@ -1,10 +1,11 @@
 import type { ClientHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
 import { ask, codeOf, eventually } from './ask.ts';
 import { type Child } from './child.ts';
 import { openChildren, type Children } from './children.ts';
 import * as given from './given.ts';
 import { tokens } from './harness.ts';
-import { askUnread, expectAnswering, metricOf, open, openUnread, untilClosed } from './wire.ts';
+import { askUnread, expectAnswering, metricOf, open, openUnread } from './wire.ts';
 
 let children: Children;
 let child: Child;
@@ -16,6 +17,24 @@ beforeAll(async () => {
 }, 120_000);
 
 afterAll(() => children.close(), 60_000);
+
+/** Whether the connection is admitted: then it is answered, and stays open. */
+const isAdmitted = (socket: Socket) =>
+  new Promise<boolean>((resolve) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => resolve(true)).once('close', () => resolve(false));
+    socket.write('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
+  });
+
+/** Connections that are known to be held; others that are just going may take their places at first. */
+async function holdAll(child: Child, count: number, from?: string): Promise<Socket[]> {
+  const held: Socket[] = [];
+  while (held.length < count) {
+    const socket = await open(child, false, '', from);
+    if (await isAdmitted(socket)) held.push(socket);
+  }
+  return held;
+}
 
 describe('many clients that do nothing', () => {
   it('a thousand of them leave the others served, and cost no more than 150 KB each', async () => {
@@ -38,21 +57,11 @@ describe('many clients that do nothing', () => {
         );
       }
     }
-    let refused = 0;
-    await eventually(async () => {
-      refused = await metricOf(small, 'api_connections_refused_total');
-      await expectAnswering(small).catch(() => undefined);
-      return (await metricOf(small, 'api_connections_refused_total')) === refused;
-    });
-    const idle = await Promise.all(Array.from({ length: 20 }, () => open(small, false)));
-    // Some of them may have met a connection that was still going.
-    let closed = 0;
-    for (const socket of idle) socket.resume().once('close', () => (closed += 1));
-    expect(await untilClosed(await open(small, false))).toBe('');
-    await eventually(
-      async () => (await metricOf(small, 'api_connections_refused_total')) === refused + closed + 1,
-    );
-    for (const socket of idle) socket.destroy();
+    const held = await holdAll(small, 20);
+    const refused = await metricOf(small, 'api_connections_refused_total');
+    expect(await isAdmitted(await open(small, false))).toBe(false);
+    expect(await metricOf(small, 'api_connections_refused_total')).toBe(refused + 1);
+    for (const socket of held) socket.destroy();
     await eventually(() =>
       expectAnswering(small).then(
         () => true,
@@ -60,6 +69,35 @@ describe('many clients that do nothing', () => {
       ),
     );
   }, 60_000);
+
+  it('from one address are closed beyond its share, with others served; trusted proxies have none', async () => {
+    const settings = { API_TRUSTED_PROXIES: '127.0.0.9', API_CONNECTIONS_PER_ADDRESS_MAX: '10' };
+    const small = await children.startServing(settings);
+    const held = await holdAll(small, 10, '127.0.0.2');
+    const refused = await metricOf(small, 'api_connections_refused_total');
+    expect(await isAdmitted(await open(small, false, '', '127.0.0.2'))).toBe(false);
+    expect(await metricOf(small, 'api_connections_refused_total')).toBe(refused + 1);
+    expect((await ask(small, '/v1/tickets?limit=1')).status).toBe(200);
+    const proxied = await holdAll(small, 30, '127.0.0.9');
+    expect(await metricOf(small, 'api_connections_refused_total')).toBe(refused + 1);
+    // a connection that has gone makes room for another
+    held.pop()?.destroy();
+    held.push(...(await holdAll(small, 1, '127.0.0.2')));
+    for (const socket of [...held, ...proxied]) socket.destroy();
+  }, 60_000);
+
+  it('from one address have no more streams of HTTP/2 than its share of connections', async () => {
+    const settings = { API_TRUSTED_PROXIES: '127.0.0.9', API_CONNECTIONS_PER_ADDRESS_MAX: '10' };
+    const small = await children.startServing(settings);
+    const session = await openUnread(small);
+    const streams = Array.from({ length: 15 }, () => askUnread(session, '/health'));
+    const codes: number[] = [];
+    for (const stream of streams) stream.on('close', () => codes.push(stream.rstCode));
+    await eventually(async () => codes.length >= 5);
+    const refusedStream = 7;
+    expect(codes).toEqual(Array.from({ length: 5 }, () => refusedStream));
+    session.destroy();
+  }, 30_000);
 
   it('have streams of HTTP/2 counted as connections', async () => {
     const small = await children.startServing({ API_CONNECTIONS_MAX: '20' });

@@ -131,7 +131,11 @@ export async function startApi(
   });
   const web = await startServer(
     { listener: app.callback(), logger, docs, trace, ...metrics },
-    { host: '127.0.0.1', port: 0, credentials: options.credentials ?? null, connectionsMax: 5_000 },
+    {
+      ...{ host: '127.0.0.1', port: 0, credentials: options.credentials ?? null },
+      ...{ connectionsMax: 5_000, addressConnectionsMax: 500 },
+      trustedProxies: options.trustedProxies ?? loopback,
+    },
   );
   const url = `http://127.0.0.1:${web.address.port}`;
   const close = async () => {

@@ -12,12 +12,12 @@ export const requestText = (path: string, headers = '') =>
   `GET ${path} HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n${headers}Authorization: Bearer ${tokens.a}\r\n\r\n`;
 
 /** Resolves with the open connection; what goes wrong with it later is seen by its closing. */
-export const open = ({ port }: Child, secure: boolean, protocol = 'http/1.1') =>
+export const open = ({ port }: Child, secure: boolean, protocol = 'http/1.1', localAddress = host) =>
   new Promise<Socket>((resolve, reject) => {
     const tls = { port, host, rejectUnauthorized: false, ALPNProtocols: [protocol] };
     const socket: Socket = secure
       ? connectTls(tls, () => resolve(socket))
-      : connectTcp(port, host, () => resolve(socket));
+      : connectTcp({ port, host, localAddress }, () => resolve(socket));
     socket.on('error', reject);
   });
 

@@ -7,6 +7,7 @@ import {
 } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { Counter } from 'prom-client';
+import type { AddressLimit } from './address-limit.ts';
 
 export type Http2Listener = (request: Http2ServerRequest, response: Http2ServerResponse) => unknown;
 
@@ -31,6 +32,7 @@ export function createHttp2(
     headersTimeoutMs,
     silenceTimeoutMs,
     streamsMax,
+    addressLimit,
     connectionsRefused,
   }: {
     headersLengthMax: number;
@@ -38,6 +40,8 @@ export function createHttp2(
     silenceTimeoutMs: number;
     /** Of all connections together; beyond it a stream is refused, which tells clients to try it again. */
     streamsMax: number;
+    /** Of the streams of one client address. */
+    addressLimit: AddressLimit;
     connectionsRefused: Counter;
   },
 ): Http2 {
@@ -49,13 +53,17 @@ export function createHttp2(
   let streams = 0;
   const admit: Http2Listener = (request, response) => {
     const { stream } = request;
-    if (streams >= streamsMax) {
+    const held = streams < streamsMax ? addressLimit(request.socket) : null;
+    if (!held) {
       connectionsRefused.inc();
       stream.close(constants.NGHTTP2_REFUSED_STREAM);
       return undefined;
     }
     streams += 1;
-    stream.once('close', () => (streams -= 1));
+    stream.once('close', () => {
+      streams -= 1;
+      held.release();
+    });
     // Other frames keep a connection alive, so a stream that is not read has a time of its own.
     stream.setTimeout(silenceTimeoutMs, () => stream.close(constants.NGHTTP2_CANCEL));
     return serve(request, response);

@@ -34,7 +34,7 @@ export function createMetrics() {
     }),
     connectionsRefused: new Counter({
       name: 'api_connections_refused_total',
-      help: 'Connections closed at once and HTTP/2 streams refused, as `API_CONNECTIONS_MAX` were open',
+      help: 'Connections closed at once and HTTP/2 streams refused, as `API_CONNECTIONS_MAX`, or `API_CONNECTIONS_PER_ADDRESS_MAX`, were open',
       registers,
     }),
     tracesWritten: new Counter({

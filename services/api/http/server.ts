@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Counter } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { createAddressLimit, type AddressLimit } from './address-limit.ts';
 import type { DocsLocation } from './error-envelope.ts';
 import { createHttp2 } from './http2.ts';
 import { oneAtATime } from './one-at-a-time.ts';
+import type { AddressRange } from './origin.ts';
 import { originForm } from './request-target.ts';
 import { answerUnparsed, codeOfParserError } from './unparsed-request.ts';
 import { acceptTls, type Credentials } from './tls-front.ts';
@@ -46,12 +48,15 @@ type Options = {
   credentials: Credentials | null;
   /** Further connections are closed as they come. */
   connectionsMax: number;
+  /** The same for each client address, and for its HTTP/2 streams. */
+  addressConnectionsMax: number;
+  trustedProxies: AddressRange[];
 };
 
 /** Serves `listener` over plain HTTP, or with credentials over TLS and plain HTTP on one port. */
 export async function startServer(
   { listener, connectionsRefused, ...unparsed }: Deps,
-  { host, port, credentials, connectionsMax }: Options,
+  { host, port, credentials, connectionsMax, addressConnectionsMax: max, trustedProxies }: Options,
 ): Promise<WebServer> {
   let isStopping = false;
   const serve = oneAtATime((request, response) => {
@@ -83,9 +88,14 @@ export async function startServer(
       // Koa takes either kind; its types know the older one only.
       return listener(request as unknown as IncomingMessage, response as unknown as ServerResponse);
     },
-    { headersLengthMax, headersTimeoutMs, silenceTimeoutMs, streamsMax: connectionsMax, connectionsRefused },
+    {
+      ...{ headersLengthMax, headersTimeoutMs, silenceTimeoutMs, connectionsRefused },
+      streamsMax: connectionsMax,
+      addressLimit: createAddressLimit({ trustedProxies, max }),
+    },
   );
   const tls = credentials && acceptTls(server, credentials, http2.accept);
+  limitConnections(server, createAddressLimit({ trustedProxies, max }), connectionsRefused);
   server.listen(port, host);
   await once(server, 'listening');
   const address = server.address() as AddressInfo;
@@ -98,6 +108,22 @@ export async function startServer(
     },
     useCertificate: (pair) => tls?.setSecureContext(pair),
   };
+}
+
+/** Closes the connections of an address that has its share, before anything is read from them. */
+function limitConnections(server: Server, limit: AddressLimit, connectionsRefused: Counter): void {
+  const accept = server.listeners('connection') as ((socket: Socket) => void)[];
+  server.removeAllListeners('connection');
+  server.on('connection', (socket: Socket) => {
+    const held = limit(socket);
+    if (held) {
+      socket.once('close', held.release);
+      for (const listener of accept) listener.call(server, socket);
+    } else {
+      connectionsRefused.inc();
+      socket.destroy();
+    }
+  });
 }
 
 /** Nothing here takes a body. One that is sent is not read: the connection ends with the response instead. */
