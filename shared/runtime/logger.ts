@@ -6,8 +6,12 @@ export type { Logger };
 const secrets =
   /\b[A-Za-z][A-Za-z0-9-]{0,31}_(?:live|test)_[^\s"'\\,;)]+|[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g;
 
+/** Every secret has one of these in it. Looking for them is a hundred times cheaper than the expression. */
+const signs = ['@', '_live_', '_test_'];
+
 /** A log line without what must not be in it, whatever field or message it got into. */
-export const scrubbed = (line: string): string => line.replace(secrets, '[redacted]');
+export const scrubbed = (line: string): string =>
+  signs.some((sign) => line.includes(sign)) ? line.replace(secrets, '[redacted]') : line;
 
 /**
  * What a log line says of an error. Its other fields are left out: a driver puts what it was sent into them,
