@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { keepEncoded, type Encoding } from '../http/encoded.ts';
+import type { Encoding } from '../http/compression.ts';
+import { keepEncoded } from '../http/encoded.ts';
 
 export type Assets = {
   /** The folder that pages name; it is another one when an asset changes. */

@@ -1,6 +1,5 @@
 import { ApiError } from '../http/api-error.ts';
 import { chooseEncoding } from '../http/compression.ts';
-import type { Encoding } from '../http/encoded.ts';
 import { fixedText } from '../http/fixed-text.ts';
 import { asksForResource } from '../http/methods.ts';
 import { isDocs } from '../http/public-paths.ts';
@@ -67,7 +66,7 @@ async function sendAsset(
 ): Promise<void> {
   // While replicas of two versions run, a page of one may load its assets from the other.
   context.set('Cache-Control', isCurrent ? assetCacheControl : 'public, no-cache');
-  const encoding = (chooseEncoding(context) ?? 'identity') as Encoding;
+  const encoding = chooseEncoding(context);
   const content = await assets.read(name, encoding);
   context.type = type;
   if (encoding !== 'identity') context.set('Content-Encoding', encoding);

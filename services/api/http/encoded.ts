@@ -1,7 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-
-export type Encoding = 'br' | 'gzip' | 'identity';
+import type { Encoding } from './compression.ts';
 
 /**
  * A content in the encoding asked for, made when first asked for and kept from then on: anyone may ask for it,

@@ -21,7 +21,9 @@ export const errorResponses =
       context.status = error.status;
       context.set(error.headers);
       const { requestId } = context.state;
-      context.body = errorEnvelope(docs, error, { requestId, port: context.req.socket.localPort });
+      const envelope = errorEnvelope(docs, error, { requestId, port: context.req.socket.localPort });
+      context.type = 'application/json';
+      context.body = JSON.stringify(envelope);
     }
   };
 

@@ -1,16 +1,18 @@
 import { chooseEncoding } from './compression.ts';
-import { sendText } from './conditional.ts';
-import { keepEncoded, type Encoding } from './encoded.ts';
+import { isHeld, tagOf } from './conditional.ts';
+import { keepEncoded } from './encoded.ts';
 import type { Context } from './request-state.ts';
 
-/** Answers with a text that stays the same for the whole life of the process, and is compressed once. */
-export function fixedText(text: string, type?: string): (context: Context) => Promise<void> {
-  const encoded = keepEncoded(async () => Buffer.from(text));
+/** Answers with a text that stays the same for the whole life of the process: its tag and encodings are kept. */
+export function fixedText(text: string, type = 'application/json'): (context: Context) => Promise<void> {
+  const content = Buffer.from(text);
+  const tag = tagOf(content);
+  const encoded = keepEncoded(async () => content);
   return async (context) => {
-    sendText(context, text, type);
-    const encoding = (chooseEncoding(context) ?? 'identity') as Encoding;
-    if (context.status === 304 || encoding === 'identity') return;
+    if (isHeld(context, tag)) return;
+    const encoding = chooseEncoding(context);
+    context.type = type;
     context.body = await encoded(encoding);
-    context.set('Content-Encoding', encoding);
+    if (encoding !== 'identity') context.set('Content-Encoding', encoding);
   };
 }
