@@ -1,0 +1,57 @@
+import { MongoClient, type CommandStartedEvent } from 'mongodb';
+import * as given from './given.ts';
+import { mongoUrl, startApi, startStore, type TestApi, type TestStore } from './harness.ts';
+
+const clock = { nowMs: 0 };
+let store: TestStore;
+let client: MongoClient;
+let api: TestApi;
+
+beforeAll(async () => {
+  store = await startStore();
+  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
+  await given.store(store.database, 'conversation', [given.conversation({ id: 'conv_1' })]);
+  await given.store(store.database, 'message', [given.message({ id: 'msg_1' })]);
+  await given.store(store.database, 'channel', [given.channel({ id: 'chan_1' })]);
+  client = new MongoClient(mongoUrl(), { monitorCommands: true });
+  api = await startApi({ ...store, client }, { nowMs: () => clock.nowMs });
+}, 120_000);
+
+afterAll(async () => {
+  await api.close();
+  await client.close();
+  await store.close();
+});
+
+const read = ['tickets', 'conversations', 'messages', 'channels', 'qas'];
+
+/** An instant read after the data would promise changes that the data may lack, which an export then loses. */
+it.each([
+  '/v1/tickets',
+  '/v1/tickets/ti_1',
+  '/v1/conversations/conv_1',
+  '/v1/conversations/conv_1/messages',
+  '/v1/channels',
+  '/v1/channels/chan_1',
+  '/v1/knowledge/qa',
+])('%s tells the instant up to which the data was complete before it was read', async (path) => {
+  const asOf = async () => (await api.get(path)).headers.get('data-as-of');
+  const [before, after] = [new Date(clock.nowMs + 1_000), new Date(clock.nowMs + 2_000)];
+  clock.nowMs += 10_000;
+  await given.dataAsOf(store.control, before);
+  expect(await asOf()).toBe(before.toISOString());
+
+  // when the watermark moves on, and what the replica knows of it becomes stale as the data is read
+  await given.dataAsOf(store.control, after);
+  let reads = 0;
+  const age = ({ command }: CommandStartedEvent) => {
+    if (!read.includes(String(command.find))) return;
+    reads += 1;
+    clock.nowMs += 10_000;
+  };
+  client.on('commandStarted', age);
+  expect(await asOf()).toBe(before.toISOString());
+  client.off('commandStarted', age);
+  expect(reads).toBeGreaterThan(0);
+  expect(await asOf()).toBe(after.toISOString());
+});
