@@ -5,7 +5,7 @@ import type { Status } from '../../services/cli/status/read.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { documentFor } from '../../services/api/openapi/document-for.ts';
 import { documented } from '../support/documented.ts';
-import { created } from '../support/entities.ts';
+import { channelsWithSecrets, created } from '../support/entities.ts';
 import { encode, type Event } from '../support/events.ts';
 import { applied, createRig, type Rig } from '../support/projectors.ts';
 import { startService, type Service } from '../support/service.ts';
@@ -112,6 +112,15 @@ describe('from the bus to the reader, the services as processes', () => {
     expect(list.headers.get('request-id')).toMatch(/^req_[0-9A-Z]{26}$/);
   }, 60_000);
 
+  test('secrets of a channel reach neither the log nor an answer', async () => {
+    await publish(channelsWithSecrets);
+    const answers = [await get('/v1/channels')];
+    for (const { id } of channelsWithSecrets) answers.push(await get(`/v1/channels/${id}`));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    const outputs = [projector, api].flatMap(({ stdout, stderr }) => [stdout(), stderr()]);
+    for (const text of [JSON.stringify(answers), ...outputs]) expect(text).not.toContain('SECRET');
+  }, 60_000);
+
   test('every response says up to when it is complete, and that moves on', async () => {
     const asOf = async () => Date.parse((await get('/v1/channels')).headers.get('data-as-of') ?? '');
     const started = Date.now();
@@ -149,7 +158,7 @@ describe('from the bus to the reader, the services as processes', () => {
       tickets: 1,
       conversations: 2,
       messages: 1,
-      channels: 1,
+      channels: 1 + channelsWithSecrets.length,
       apiKeys: 1,
     });
     expect(status.pending).toEqual({ conversations: 1, tickets: 1 });
@@ -166,7 +175,8 @@ describe('from the bus to the reader, the services as processes', () => {
       partitions.map(({ offset }) => Math.max(0, Number(offset))),
     );
     // apiKey twice, and one each of: two conversations, a message, a ticket, a tag, a contact, a channel
-    expect(committed.reduce((sum, offset) => sum + offset, 0)).toBe(9);
+    const published = 9 + channelsWithSecrets.length;
+    expect(committed.reduce((sum, offset) => sum + offset, 0)).toBe(published);
     projector = startService('projector', rig.environment);
     await publish([created('tag', 'tag_1', { name: 'invoices' }, 2)]);
     const stored = await rig.database.collection<{ _id: string }>('tickets').findOne({ _id: 'ti_1' });

@@ -84,3 +84,50 @@ export const created = (
   data: { id, ...states[kind], ...changes },
   time: new Date(),
 });
+
+/** The value with secrets of the source system in every object, which must never be stored, logged or shown. */
+const withSecrets = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withSecrets);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([name, field]) => [name, withSecrets(field)] as const);
+  const secrets = { identitySecret: 'SECRET-1', credentials: 'SECRET-2', syncState: { token: 'SECRET-3' } };
+  return { ...Object.fromEntries(entries), ...secrets };
+};
+
+const chatbotBlock = {
+  layout: 'floating',
+  languages: { default: 'en', enabled: ['en'] },
+  routing: {
+    entry: 'ai',
+    eagerness: 'neutral',
+    escalation: { primary: 'live_chat', fallback: 'email' },
+    contactCapture: { name: true, phone: false, verifyEmail: true },
+  },
+  allowedDomains: ['example.com'],
+  audience: { ruleCount: 1, fallback: 'open' },
+  identityRequired: true,
+  privacyOptIn: 'explicit',
+};
+const formBlock = {
+  title: 'Contact us',
+  fields: [{ label: 'Mail', type: 'email', required: true }],
+  routesToChannelId: 'chan_1',
+  allowedDomains: ['example.com'],
+};
+
+/** The state of a channel of each type, and of each form that its configuration may take, with secrets everywhere. */
+export const channelsWithSecrets = [
+  ...[
+    { aiMode: { mode: 'off' }, sendingDomain: { hosted: true } },
+    { aiMode: { mode: 'approval' }, sendingDomain: { domain: 'example.com', verificationStatus: 'failed' } },
+    { aiMode: { mode: 'autopilot', replyDelayMinutes: 1, aiDisplayName: 'Robin' } },
+  ].map((block) => ({ type: 'email', email: { ...states.channel.email, ...block } })),
+  { type: 'chatbot', chatbot: chatbotBlock },
+  { type: 'form', form: formBlock },
+].map((fields, index) =>
+  created(
+    'channel',
+    `chan_secret_${index}`,
+    withSecrets({ ...states.channel, ...fields }) as object as Record<string, unknown>,
+  ),
+);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { kinds } from '../../../shared/documents/document.ts';
+import { channelsWithSecrets } from '../../../tests/support/entities.ts';
 import { attributes, bytes, ce, record } from './example-records.ts';
 import { examples, withData } from './example-states.ts';
 import { parse } from './parse.ts';
@@ -12,6 +13,16 @@ test.each(kinds)('a %s is read, and what the contract does not name is not kept'
   expect(parsed).toMatchObject({ change: { op: 'upsert', id: examples[kind].id } });
   expect(JSON.stringify(parsed)).not.toContain('canary');
 });
+
+test.each(channelsWithSecrets)(
+  'a channel keeps no secret in any of its blocks: $data.type $data.id',
+  ({ id, data }) => {
+    const parsed = parse('channel', withData('channel', { id, ...data }));
+    expect(JSON.stringify(data)).toContain('SECRET');
+    expect(parsed).toMatchObject({ change: { op: 'upsert', id } });
+    expect(JSON.stringify(parsed)).not.toMatch(/SECRET|identitySecret|credentials|syncState/);
+  },
+);
 
 test('instants are kept to the millisecond, in whatever offset they come', () => {
   expect(parse('ticket', withData('ticket', examples.ticket))).toMatchObject({
