@@ -195,6 +195,6 @@ describe('a trace', () => {
       'there is no trace of req_01HNZX8JGFACFA36RBXDHEQN6E, a request of 2024-02-0',
     );
     const fault = await run('req_1');
-    expect([fault.code, fault.stderr]).toEqual([2, expect.stringContaining('trace takes one request id')]);
+    expect([fault.code, fault.stderr]).toEqual([2, expect.stringContaining('A request id is')]);
   }, 60_000);
 });

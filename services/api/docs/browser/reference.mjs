@@ -16,6 +16,9 @@ const withoutKeys = () => ({
   },
 });
 
+/** It would link to spdx.org, which knows no private licence. */
+const withoutLicence = () => ({ components: { OAS31License: () => null, License: () => null } });
+
 window.SwaggerUIBundle({
   domNode: element,
   url: element.dataset.document,
@@ -26,7 +29,7 @@ window.SwaggerUIBundle({
   defaultModelExpandDepth: 3,
   supportedSubmitMethods: [],
   validatorUrl: null,
-  plugins: [withoutKeys],
+  plugins: [withoutKeys, withoutLicence],
   onComplete: () => {
     // The renderer brings a main region of its own.
     document.getElementById('content').removeAttribute('role');
