@@ -36,7 +36,8 @@ export const bringUp = (report: (line: string) => void): Promise<Lasting> =>
     const started = await startStack({ report, dataDir, ways: ['docker', 'native'], lasting: true });
     const { kafkaBrokers, mongodbUrl, how, leavings } = started;
     const lasting = { kafkaBrokers, mongodbUrl, how, leavings, dataDir };
-    await writeFile(stateFile(), `${JSON.stringify(lasting, null, 2)}\n`);
+    // The store's address may hold its password.
+    await writeFile(stateFile(), `${JSON.stringify(lasting, null, 2)}\n`, { mode: 0o600 });
     return lasting;
   });
 

@@ -45,7 +45,9 @@ describe('a projector that starts', () => {
   }, 60_000);
 
   test('ends where the store refuses its password', async () => {
-    const service = start({ MONGODB_URL: rig.config.MONGODB_URL.replace('//', '//reader:wrong@') });
+    const service = start({
+      MONGODB_URL: rig.config.MONGODB_URL.replace(/\/\/([^/@]*@)?/, '//reader:wrong@'),
+    });
     expect(await service.exited).toBe(1);
     expect(refusal(service)).toMatch(/Authentication failed.*MONGODB_URL/);
   }, 60_000);

@@ -89,4 +89,7 @@ const isWrite = (chunk: Buffer): boolean =>
 
 /** The address of the store behind the proxy; the driver notices its absence and return fast. */
 export const proxiedUrl = (port: number) =>
-  `mongodb://127.0.0.1:${port}/?directConnection=true&serverSelectionTimeoutMS=300&heartbeatFrequencyMS=500`;
+  `mongodb://${credentials()}127.0.0.1:${port}/?directConnection=true&serverSelectionTimeoutMS=300&heartbeatFrequencyMS=500`;
+
+/** Those that the store behind it asks for, if any, with the @ that ends them. */
+const credentials = () => /^mongodb:\/\/([^/@]*@)?/.exec(process.env.MONGODB_URL ?? '')?.[1] ?? '';

@@ -20,7 +20,6 @@ import { mustRun } from '../../stack/native/run.ts';
 const report = (line: string) => void process.stderr.write(`${line}\n`);
 const here = join('infra', 'images', 'stand-in');
 const trusted = '/etc/ssl/certs/ca-certificates.crt';
-const nodeImage = 'node:24-bookworm-slim';
 
 const present = async (image: string) =>
   mustRun('docker', ['image', 'inspect', image]).then(
@@ -74,7 +73,7 @@ const mongo = async () => {
 
 const node = async () => {
   await base('node', ['ca-certificates', 'libstdc++6']);
-  await build('node', nodeImage, {
+  await build('node', images.node, {
     node: join('node_modules', 'node', 'bin'),
     npm: await npmFolder(),
     'ca-certificates.crt': trusted,
@@ -90,7 +89,7 @@ async function npmFolder(): Promise<string> {
 for (const [image, make] of [
   [images.kafka, kafka],
   [images.mongo, mongo],
-  [nodeImage, node],
+  [images.node, node],
 ] as const) {
   if (await present(image)) report(`${image}: is there already`);
   else await step(report, `${image}: building a stand-in`, make);

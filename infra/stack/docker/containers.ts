@@ -1,8 +1,8 @@
-import { GenericContainer, Wait, getContainerRuntimeClient } from 'testcontainers';
+import { Wait, getContainerRuntimeClient } from 'testcontainers';
 import type { StartedTestContainer } from 'testcontainers';
 import { freePorts } from '../native/ports.ts';
-import { runLabel } from './engine.ts';
 import { images } from './images.ts';
+import { StackContainer } from './stack-container.ts';
 
 /** How long a container may take until it serves, in milliseconds. */
 const startLimitMs = 120_000;
@@ -14,7 +14,7 @@ const startLimitMs = 120_000;
 export async function kafkaContainer(run: string): Promise<StartedTestContainer> {
   const [port = 0] = await freePorts(1);
   const host = (await getContainerRuntimeClient()).info.containerRuntime.host;
-  return new GenericContainer(images.kafka)
+  return new StackContainer(images.kafka, run)
     .withEnvironment({
       KAFKA_PROCESS_ROLES: 'broker,controller',
       KAFKA_NODE_ID: '1',
@@ -33,28 +33,48 @@ export async function kafkaContainer(run: string): Promise<StartedTestContainer>
       KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS: '0',
       KAFKA_LOG_RETENTION_MS: '-1',
     })
-    .withLabels({ [runLabel]: run })
     .withExposedPorts({ container: 9092, host: port })
     .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
     .withStartupTimeout(startLimitMs)
     .start();
 }
 
+/**
+ * With users, members of a set have to share a key. This set has one member, which makes it anew at each start;
+ * docker-compose.yml does the same.
+ */
+export const withKeyFile = `\
+head -c 96 /dev/urandom | base64 > /tmp/keyfile
+chmod 400 /tmp/keyfile
+chown mongodb:mongodb /tmp/keyfile
+exec docker-entrypoint.sh "$@"
+`;
+
+export const storeUser = 'support';
+
 const initiate = `
+  db.getSiblingDB('admin').auth(process.env.MONGO_INITDB_ROOT_USERNAME, process.env.MONGO_INITDB_ROOT_PASSWORD)
   try { rs.status() } catch { rs.initiate({ _id: 'rs0', members: [{ _id: 0, host: 'localhost:27017' }] }) }
   while (!db.hello().isWritablePrimary) sleep(50)
 `;
 
+/** The first server that answers is one to which the user is added, before the one that stays. */
+const untilDone = `
+  for attempt in {1..60}; do mongosh --quiet --eval "$0" && exit 0; sleep 1; done
+  exit 1
+`;
+
 /** A replica set of one node: what the product needs of MongoDB, writes by majority, is there only in a set. */
-export async function mongoContainer(run: string): Promise<StartedTestContainer> {
-  const container = await new GenericContainer(images.mongo)
-    .withCommand(['--replSet', 'rs0', '--bind_ip_all'])
-    .withLabels({ [runLabel]: run })
+export async function mongoContainer(run: string, password: string): Promise<StartedTestContainer> {
+  const container = await new StackContainer(images.mongo, run)
+    .withEntrypoint(['bash', '-euc', withKeyFile, 'docker-entrypoint.sh'])
+    .withCommand(['--replSet', 'rs0', '--bind_ip_all', '--keyFile', '/tmp/keyfile'])
+    .withEnvironment({ MONGO_INITDB_ROOT_USERNAME: storeUser, MONGO_INITDB_ROOT_PASSWORD: password })
     .withExposedPorts(27017)
     .withWaitStrategy(Wait.forListeningPorts())
     .withStartupTimeout(startLimitMs)
     .start();
-  const { exitCode, output } = await container.exec(['mongosh', '--quiet', '--eval', initiate]);
+  const { exitCode, output } = await container.exec(['bash', '-c', untilDone, initiate]);
   if (exitCode === 0) return container;
   await container.stop();
   throw new Error(`the replica set could not be initiated: ${output}`);

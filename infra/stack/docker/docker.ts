@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { StartedTestContainer } from 'testcontainers';
 import { lastWill } from '../last-will.ts';
 import { step } from '../native/progress.ts';
 import type { Attempt, Stack, StackOptions } from '../stack.ts';
-import { kafkaContainer, mongoContainer } from './containers.ts';
+import { kafkaContainer, mongoContainer, storeUser } from './containers.ts';
 import { containersOfRun, engine, obtain, removeContainers } from './engine.ts';
 import { images } from './images.ts';
 
@@ -15,6 +15,10 @@ export async function startInDocker(options: StackOptions): Promise<Attempt> {
   const { report } = options;
   const client = await engine();
   if (client === undefined) return { unavailable: 'no container engine answers' };
+  const { host } = client.info.containerRuntime;
+  if (!['localhost', '127.0.0.1'].includes(host)) {
+    return { unavailable: `the container engine is at ${host}, where ports on loopback are out of reach` };
+  }
   for (const image of [images.kafka, images.mongo]) {
     if (await step(report, `Image ${image}: pulling unless it is there`, () => obtain(client, image)))
       continue;
@@ -38,23 +42,29 @@ export async function startInDocker(options: StackOptions): Promise<Attempt> {
 async function start({ lasting }: StackOptions): Promise<Stack> {
   process.env.TESTCONTAINERS_RYUK_DISABLED = 'true';
   const run = randomUUID();
+  const password = randomBytes(16).toString('hex');
   const will = lasting === true ? undefined : lastWill([process.execPath, reapScript, run]);
-  const [kafka, mongo] = await Promise.allSettled([kafkaContainer(run), mongoContainer(run)]);
+  const [kafka, mongo] = await Promise.allSettled([kafkaContainer(run), mongoContainer(run, password)]);
   const stop = async () => {
     await removeContainers(await containersOfRun(run));
     await will?.revoke();
   };
   if (kafka.status === 'fulfilled' && mongo.status === 'fulfilled')
-    return stackOf(kafka.value, mongo.value, stop);
+    return stackOf(kafka.value, mongo.value, password, stop);
   await stop();
   throw (kafka.status === 'rejected' ? kafka : (mongo as PromiseRejectedResult)).reason;
 }
 
-function stackOf(kafka: StartedTestContainer, mongo: StartedTestContainer, stop: Stack['stop']): Stack {
+function stackOf(
+  kafka: StartedTestContainer,
+  mongo: StartedTestContainer,
+  password: string,
+  stop: Stack['stop'],
+): Stack {
   return {
     kafkaBrokers: `${kafka.getHost()}:${kafka.getMappedPort(9092)}`,
     // The replica set names itself by an address inside its container, hence the direct connection.
-    mongodbUrl: `mongodb://${mongo.getHost()}:${mongo.getMappedPort(27017)}/?directConnection=true`,
+    mongodbUrl: `mongodb://${storeUser}:${password}@${mongo.getHost()}:${mongo.getMappedPort(27017)}/?directConnection=true`,
     how: 'docker',
     stop,
     leavings: { processes: [], containers: [kafka.getId(), mongo.getId()] },

@@ -1,4 +1,8 @@
 import { kafkaVersion } from '../native/kafka-pom.ts';
 
-/** The images of docker-compose.yml; a test holds the two equal. */
-export const images = { kafka: `apache/kafka:${kafkaVersion}`, mongo: 'mongo:8' };
+/** The images of docker-compose.yml, and what the services' own is based on; a test holds them equal. */
+export const images = {
+  kafka: `apache/kafka:${kafkaVersion}`,
+  mongo: 'mongo:8.0.17',
+  node: 'node:24.21.0-bookworm-slim',
+};

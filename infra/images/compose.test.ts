@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { mustRun } from '../stack/native/run.ts';
+import { storeUser, withKeyFile } from '../stack/docker/containers.ts';
+import { images } from '../stack/docker/images.ts';
+
+type Service = {
+  image: string;
+  ports?: string[];
+  entrypoint?: string[];
+  environment?: Record<string, string>;
+  mem_limit?: string;
+  pids_limit?: number;
+};
+let services: Record<string, Service>;
+
+beforeAll(async () => {
+  const json = await mustRun(process.execPath, ['tests/support/parse-yaml.mjs', 'docker-compose.yml']);
+  ({ services } = JSON.parse(json) as { services: typeof services });
+});
+
+/** A whole version, as a tag that is never moved to another one. */
+const exact = /:\d+\.\d+\.\d+(-[a-z-]+)?$/;
+
+test('whatever is published is published on loopback alone', () => {
+  const ports = Object.values(services).flatMap((service) => service.ports ?? []);
+  expect(ports).toHaveLength(3);
+  for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+});
+
+test('every service has a bound on its memory and its processes', () => {
+  for (const [name, { mem_limit, pids_limit }] of Object.entries(services)) {
+    expect([name, mem_limit, pids_limit]).toEqual([
+      name,
+      expect.stringMatching(/^\d+[mg]$/),
+      expect.any(Number),
+    ]);
+  }
+});
+
+test('images of others are of exact versions, and those of the stack in Docker', () => {
+  expect([services.kafka?.image, services.mongo?.image]).toEqual([images.kafka, images.mongo]);
+  for (const image of Object.values(images)) expect(image).toMatch(exact);
+  const [, node = ''] = /^ARG NODE_IMAGE=(\S+)$/m.exec(readFileSync('infra/images/Dockerfile', 'utf8')) ?? [];
+  expect(node).toMatch(exact);
+  expect(node).toBe(images.node);
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+    packages: Record<string, { version: string }>;
+  };
+  expect(node).toContain(`:${lock.packages['node_modules/node']?.version}-`);
+});
+
+test('broker and store take nobody without a password, and the services have it', () => {
+  const { kafka, mongo } = services;
+  const protocols = kafka?.environment?.KAFKA_LISTENER_SECURITY_PROTOCOL_MAP;
+  expect(protocols).toContain('HOST:SASL_PLAINTEXT,SERVICES:SASL_PLAINTEXT');
+  // Those without are reached from within the container alone.
+  expect(kafka?.environment?.KAFKA_LISTENERS).toMatch(/INTERNAL:\/\/localhost:.*CONTROLLER:\/\/localhost:/);
+  expect(mongo?.environment).toMatchObject({
+    MONGO_INITDB_ROOT_USERNAME: storeUser,
+    MONGO_INITDB_ROOT_PASSWORD: '${STORE_PASSWORD:-support}',
+  });
+  // Compose takes a $ for a variable unless it is doubled.
+  const [shell, options, script, name] = mongo?.entrypoint ?? [];
+  expect([shell, options, script?.replaceAll('$$', '$'), name]).toEqual([
+    'bash',
+    '-euc',
+    withKeyFile,
+    'docker-entrypoint.sh',
+  ]);
+  for (const [name, { environment }] of Object.entries(services)) {
+    const { MONGODB_URL, KAFKA_BROKERS } = environment ?? {};
+    if (MONGODB_URL)
+      expect([name, MONGODB_URL]).toEqual([name, expect.stringContaining('//support:${STORE_')]);
+    if (KAFKA_BROKERS) {
+      expect(environment).toMatchObject({
+        KAFKA_SASL_MECHANISM: 'plain',
+        KAFKA_SASL_USERNAME: 'support',
+        KAFKA_SASL_PASSWORD: '${KAFKA_PASSWORD:-support}',
+      });
+    }
+  }
+});
