@@ -52,7 +52,10 @@ export async function answersAt(database: Db, name: string, now: Date) {
   const found = await findConversation(store, { ...reader, id: `conv_${name}` });
   const messages: unknown[] = [];
   if (found)
-    for await (const batch of readThread(store, threadOf('org_1', found, now)))
+    for await (const batch of readThread(
+      store,
+      threadOf({ orgId: 'org_1', conversationId: found.own.id }, found.joined.channel, now),
+    ))
       messages.push(...batch.map(({ own }) => own));
   const ticket = await findTicket(store, 'org_1', `ti_${name}`);
   const ofTicket: string[] = [];

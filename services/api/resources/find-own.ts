@@ -1,3 +1,4 @@
+import type { Document } from 'mongodb';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import type { Kind } from '../../../shared/documents/document.ts';
 import { collectionOf } from '../../../shared/runtime/mongo.ts';
@@ -8,7 +9,7 @@ import type { StoreReader } from '../store/reader.ts';
 /** What presenters need of a document. */
 export type Visible<D extends Stored> = Pick<D, 'own' | 'joined'>;
 
-type Stored = { own: unknown; joined: unknown };
+type Stored = { own: unknown; joined?: unknown };
 
 /**
  * One organization's living document by id; null where there is none. A text that no stored id can be is not
@@ -18,12 +19,13 @@ export async function findOwn<D extends Stored>(
   store: StoreReader,
   kind: Kind,
   { orgId, id }: { orgId: string; id: string },
+  projection: Document = { own: 1, joined: 1 },
 ): Promise<Visible<D> | null> {
   if (id.length > idLengthMax || id.includes('\0') || !id.isWellFormed()) return null;
   const found = await store.read(documentBytes, () =>
     collectionOf(store.database, kind).findOne<Partial<Stored> & { deletedAt?: Date }>(
       { _id: id, orgId },
-      { projection: { own: 1, joined: 1, deletedAt: 1 }, ...readOptions() },
+      { projection: { ...projection, deletedAt: 1 }, ...readOptions() },
     ),
   );
   return found?.own && !found.deletedAt ? (found as Visible<D>) : null;

@@ -16,6 +16,23 @@ export async function findConversation(
   return found && isVisible(found) && !isConversationExpired(found, now) ? found : null;
 }
 
+/** What decides which messages of a conversation are seen; null where the conversation itself is not. */
+export async function findRetention(
+  store: StoreReader,
+  { orgId, id, now }: { orgId: string; id: string; now: Date },
+): Promise<Retention | null> {
+  const found = await findOwn<RetentionRead>(store, 'conversation', { orgId, id }, retentionFields);
+  const channel = found?.joined?.channel;
+  if (!channel || isExpired(retainUntil(found.own.updatedAt, channel.dataRetentionDays), now)) return null;
+  return { dataRetentionDays: channel.dataRetentionDays };
+}
+
+export type Retention = { dataRetentionDays: number | null };
+
+const retentionFields = { 'own.updatedAt': 1, 'joined.channel.dataRetentionDays': 1 };
+/** Of a channel that is missing the store gives nothing. */
+type RetentionRead = { own: { updatedAt: Date }; joined?: { channel?: Retention | null } };
+
 const isConversationExpired = ({ own, joined }: VisibleConversation, now: Date) =>
   isExpired(retainUntil(own.updatedAt, joined.channel.dataRetentionDays), now);
 

@@ -30,7 +30,10 @@ const retrieveConversation = ({ now }: Clock) =>
       const conversation = await findConversation(store, { orgId, id: params.id, now: instant });
       const status = conversation?.own.status;
       if (!conversation || !status || status === 'archived') throw new ApiError('conversation_not_found');
-      const thread = readThread(store, threadOf(orgId, conversation, instant));
+      const thread = readThread(
+        store,
+        threadOf({ orgId, conversationId: params.id }, conversation.joined.channel, instant),
+      );
       const head = (opening: EmbeddedMessage | undefined) =>
         presentConversationHead(conversation, status, opening);
       return { chunks: conversationChunks(head, thread) };

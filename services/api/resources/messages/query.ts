@@ -3,19 +3,19 @@ import { keyAbove } from '../../paging/bounds.ts';
 import { keyRange } from '../../paging/key-range.ts';
 import type { PageQuery } from '../../paging/page-query.ts';
 import type { RangeQuery } from '../../paging/range-query.ts';
-import type { VisibleConversation } from '../conversations/query.ts';
+import type { Retention } from '../conversations/query.ts';
 
 /** A conversation's messages as readers may see them; `from` is the least sort key of what has not expired. */
 export type Thread = { orgId: string; conversationId: string; from: string | null };
 
 /** A message is retained for as many days as its channel says, after its own `createdAt`. */
 export function threadOf(
-  orgId: string,
-  { own, joined }: Pick<VisibleConversation, 'own' | 'joined'>,
+  { orgId, conversationId }: Omit<Thread, 'from'>,
+  { dataRetentionDays }: Retention,
   now: Date,
 ): Thread {
-  const expired = expiredUpTo(joined.channel.dataRetentionDays, now);
-  return { orgId, conversationId: own.id, from: expired && keyAbove(expired) };
+  const expired = expiredUpTo(dataRetentionDays, now);
+  return { orgId, conversationId, from: expired && keyAbove(expired) };
 }
 
 /** The messages of a thread behind `after`, a sort key; all of them for null. */

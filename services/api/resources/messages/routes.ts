@@ -6,11 +6,12 @@ import type { Clock } from '../retention.ts';
 import { decodeCursor } from '../../paging/cursor.ts';
 import { listEnvelope } from '../../paging/list-envelope.ts';
 import { readPage } from '../../paging/page-query.ts';
-import { findConversation } from '../conversations/query.ts';
+import type { StoreReader } from '../../store/reader.ts';
+import { findRetention } from '../conversations/query.ts';
 import { conversationExample } from '../conversations/examples.ts';
 import { messageListExample } from './examples.ts';
 import { presentMessageItem } from './presenter.ts';
-import { messagePageQuery, threadOf } from './query.ts';
+import { messagePageQuery, threadOf, type Thread } from './query.ts';
 import { messageListQuery, messageListSchema } from './schema.ts';
 
 const listMessages = ({ now }: Clock) =>
@@ -29,13 +30,27 @@ const listMessages = ({ now }: Clock) =>
     handler: async ({ orgId, store, path }, { params, query: { limit, startingAfter } }) => {
       const scope = { orgId, list: `messages of ${params.id}`, sort: 'createdAt', filters: null };
       const after = startingAfter === undefined ? null : decodeCursor(startingAfter, scope);
-      const instant = now();
-      const conversation = await findConversation(store, { orgId, id: params.id, now: instant });
-      if (!conversation) throw new ApiError('conversation_not_found');
-      const query = messagePageQuery(threadOf(orgId, conversation, instant), limit, after);
-      const page = await readPage<MessageDocument>(store, query);
+      const thread = { orgId, conversationId: params.id };
+      const page = await readMessages(store, { thread, limit, after, now: now() });
       return { body: listEnvelope(page, { scope, path }, presentMessageItem) };
     },
   });
+
+type Request = { thread: Omit<Thread, 'from'>; limit: number; after: string | null; now: Date };
+
+/**
+ * The page is read beside what decides which messages are seen, and once more where it begins with expired ones:
+ * that is on the first page of a conversation that is older than its retention, and seldom.
+ */
+async function readMessages(store: StoreReader, { thread, limit, after, now }: Request) {
+  const readFrom = (from: string | null) =>
+    readPage<MessageDocument>(store, messagePageQuery({ ...thread, from }, limit, after));
+  const { orgId, conversationId: id } = thread;
+  const [retention, page] = await Promise.all([findRetention(store, { orgId, id, now }), readFrom(null)]);
+  if (!retention) throw new ApiError('conversation_not_found');
+  const { from } = threadOf(thread, retention, now);
+  const first = page.items[0]?.byCreated;
+  return from !== null && first !== undefined && first < from ? readFrom(from) : page;
+}
 
 export const messageRoutes = (clock: Clock): Route[] => [listMessages(clock)];
