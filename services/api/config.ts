@@ -79,7 +79,7 @@ export const apiSettings = {
     .max(1_000_000)
     .default(128)
     .describe(
-      'Megabytes that answers take at once: 16 for each page that is read, 4 for each document, then their text until the client has taken it; a quarter of them for one organization; further reads wait up to 10 s, then 503 `service_unavailable`',
+      'Megabytes that answers take at once: for each read what it is expected to bring by the documents that its organization was lately given (16 for a page and 4 for a document of one not met before), then their text until the client has taken it; a quarter of them for one organization; further reads wait up to 10 s, then 503 `service_unavailable`',
     ),
   API_SCAN_ENTRIES_MAX: z.coerce
     .number()

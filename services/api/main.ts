@@ -84,6 +84,7 @@ const app = createApp({
     bytesMax: config.API_ANSWERS_MB_MAX * 1_024 * 1_024,
     connectionsMax: mongo.options.maxPoolSize || Infinity,
     scanEntriesMax: config.API_SCAN_ENTRIES_MAX,
+    nowMs,
   }),
   windows,
   docs,

@@ -51,12 +51,13 @@ describe.each([
     const child = await children.startServing({ MONGODB_URL: url });
     proxy.trouble.holding = 'ti_slow';
     const slow = Array.from({ length: 60 }, () => askSlow(child));
-    await eventually(async () => proxy.heldCount() > 0);
+    // Its documents are small, so that it reads with all the connections that one organization may have.
+    await eventually(async () => proxy.heldCount() === poolSize - 1);
     for (const token of [tokens.b, newToken]) {
       const answer = await ask(child, '/v1/tickets/ti_b', { headers: { Authorization: `Bearer ${token}` } });
       expect([token, answer.status]).toEqual([token, 200]);
     }
-    expect(proxy.heldCount()).toBeLessThan(poolSize);
+    expect(proxy.heldCount()).toBe(poolSize - 1);
     proxy.release();
     const answers = await Promise.all(slow);
     expect(answers.map(({ statusCode }) => statusCode)).toEqual(slow.map(() => 200));

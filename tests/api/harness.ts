@@ -76,7 +76,12 @@ const loopback: AddressRange[] = [ipaddr.parseCIDR('127.0.0.0/8')];
 
 /** Readers by the limits that the API has by default. */
 export const testReaders = (scanEntriesMax = 20_000) =>
-  createReaders({ bytesMax: 128 * 1_024 * 1_024, connectionsMax: 20, scanEntriesMax });
+  createReaders({
+    bytesMax: 128 * 1_024 * 1_024,
+    connectionsMax: 20,
+    scanEntriesMax,
+    nowMs: () => performance.now(),
+  });
 
 /** The API in this process, on a free port, as behind a trusted proxy. */
 export async function startApi(

@@ -60,6 +60,7 @@ export async function startServer(
 ): Promise<WebServer> {
   let isStopping = false;
   const serve = oneAtATime((request, response) => {
+    unused.use(request.socket);
     request.url = originForm(request.url ?? '/');
     if (isStopping || hasBody(request)) response.shouldKeepAlive = false;
     return listener(request, response);
@@ -94,7 +95,14 @@ export async function startServer(
       addressLimit: createAddressLimit({ trustedProxies, max }),
     },
   );
-  const tls = credentials && acceptTls(server, credentials, http2.accept);
+  const tls =
+    credentials &&
+    acceptTls(server, credentials, (socket) => {
+      unused.use(socket);
+      http2.accept(socket);
+    });
+  // Behind the listener that looks for TLS, so that it is given the connections themselves.
+  const unused = trackUnused(server);
   limitConnections(server, createAddressLimit({ trustedProxies, max }), connectionsRefused);
   server.listen(port, host);
   await once(server, 'listening');
@@ -104,7 +112,11 @@ export async function startServer(
     stop: async () => {
       isStopping = true;
       http2.stop();
-      await stop(server);
+      const closed = once(server, 'close');
+      server.close();
+      server.closeIdleConnections();
+      unused.close();
+      await closed;
     },
     useCertificate: (pair) => tls?.setSecureContext(pair),
   };
@@ -126,13 +138,30 @@ function limitConnections(server: Server, limit: AddressLimit, connectionsRefuse
   });
 }
 
+type Endpoint = Pick<Socket, 'remoteAddress' | 'remotePort'>;
+
+/**
+ * The connections that no request has come on. To Node they are not idle: one that a client opened in advance would
+ * hold up the stop.
+ */
+function trackUnused(server: Server) {
+  const unused = new Map<string, Socket>();
+  // The socket of a request is another object than that of its connection where TLS is between them.
+  const keyOf = ({ remoteAddress, remotePort }: Endpoint) => `${remoteAddress} ${remotePort}`;
+  const use = (socket: Endpoint) => void unused.delete(keyOf(socket));
+  server.on('connection', (socket: Socket) => {
+    const key = keyOf(socket);
+    unused.set(key, socket);
+    socket.once('close', () => unused.delete(key));
+  });
+  return {
+    use,
+    close: () => {
+      for (const socket of unused.values()) socket.destroy();
+    },
+  };
+}
+
 /** Nothing here takes a body. One that is sent is not read: the connection ends with the response instead. */
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-
-async function stop(server: Server): Promise<void> {
-  const closed = once(server, 'close');
-  server.close();
-  server.closeIdleConnections();
-  await closed;
-}

@@ -1,7 +1,6 @@
 import { BSON, type Db, type Document, type Filter, type FindOptions } from 'mongodb';
 import { resources } from '../../../shared/documents/resources.ts';
 import { readOptions } from '../store/deadline.ts';
-import { documentBytes, replyBytesMax } from '../store/read-budget.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { upTo } from './key-range.ts';
 import type { RangeQuery } from './range-query.ts';
@@ -76,7 +75,8 @@ export const scanEndCursor = (
 export async function readPage<T extends Document>(store: StoreReader, query: PageQuery): Promise<Page<T>> {
   const scanEnd = query.filter ? await readScanEnd(store, query) : null;
   const range = scanEnd === null ? query.range : upTo(query.range, query.direction, scanEnd);
-  const { items, bytes, isCut } = await store.read(replyBytesMax, () =>
+  const { kind, limit } = query;
+  const { items, bytes, isCut } = await store.read({ kind, items: limit + 1 }, () =>
     readItems<T>(store.database, { ...query, range }),
   );
   const last = items.at(-1)?.[query.field] as string | undefined;
@@ -86,9 +86,13 @@ export async function readPage<T extends Document>(store: StoreReader, query: Pa
 /** The sort key of the last entry that may be looked at; null where the range has no more than that. */
 async function readScanEnd(store: StoreReader, query: PageQuery): Promise<string | null> {
   const { database, scanEntriesMax } = store;
-  const [last, next] = await store.read(documentBytes, () =>
-    scanEndCursor(database, query, scanEntriesMax, readOptions()).toArray(),
-  );
+  const {
+    keys: [last, next],
+  } = await store.read({ kind: query.kind, items: 1 }, async () => {
+    const keys = await scanEndCursor(database, query, scanEntriesMax, readOptions()).toArray();
+    // Keys tell nothing of the size of documents.
+    return { keys, replyItems: 0, replyBytes: 0 };
+  });
   return last && next ? (last[query.field] as string) : null;
 }
 
@@ -104,5 +108,8 @@ async function readItems<T extends Document>(database: Db, query: PageQuery) {
     bytes += each.length;
   }
   const isOpen = cursor.id !== undefined && !cursor.id.isZero();
-  return { items, bytes, isCut: isOpen || items.length < found.length };
+  return {
+    ...{ items, bytes, isCut: isOpen || items.length < found.length },
+    ...{ replyItems: found.length, replyBytes: found.reduce((sum, { length }) => sum + length, 0) },
+  };
 }

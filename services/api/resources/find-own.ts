@@ -1,9 +1,8 @@
-import type { Document } from 'mongodb';
+import { BSON, type Document } from 'mongodb';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import type { Kind } from '../../../shared/documents/document.ts';
 import { collectionOf } from '../../../shared/runtime/mongo.ts';
 import { readOptions } from '../store/deadline.ts';
-import { documentBytes } from '../store/read-budget.ts';
 import type { StoreReader } from '../store/reader.ts';
 
 /** What presenters need of a document. */
@@ -22,11 +21,13 @@ export async function findOwn<D extends Stored>(
   projection: Document = { own: 1, joined: 1 },
 ): Promise<Visible<D> | null> {
   if (id.length > idLengthMax || id.includes('\0') || !id.isWellFormed()) return null;
-  const found = await store.read(documentBytes, () =>
-    collectionOf(store.database, kind).findOne<Partial<Stored> & { deletedAt?: Date }>(
+  const { found } = await store.read({ kind, items: 1 }, async () => {
+    const raw = await collectionOf(store.database, kind).findOne<Uint8Array>(
       { _id: id, orgId },
-      { projection: { ...projection, deletedAt: 1 }, ...readOptions() },
-    ),
-  );
+      { projection: { ...projection, deletedAt: 1 }, raw: true, ...readOptions() },
+    );
+    const read = raw && (BSON.deserialize(raw) as Partial<Stored> & { deletedAt?: Date });
+    return { found: read, replyItems: raw ? 1 : 0, replyBytes: raw?.length ?? 0 };
+  });
   return found?.own && !found.deletedAt ? (found as Visible<D>) : null;
 }

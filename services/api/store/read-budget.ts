@@ -1,10 +1,10 @@
 import { readTimeoutMs } from './deadline.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
-/** The largest reply of the store, and so what each page that is read may come to. */
+/** The largest reply of the store, and so the most that a page may come to while it is read. */
 export const replyBytesMax = 16 * 1_024 * 1_024;
 
-/** What a single document is counted as while it is read; there are larger ones, up to 12 MB, but hardly ever. */
+/** The most that a single document is expected to come to; there are larger ones, up to 12 MB, but hardly ever. */
 export const documentBytes = 4 * 1_024 * 1_024;
 
 /** The share of the bytes that one organization may have. */

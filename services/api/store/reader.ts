@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb';
+import { createExpectedBytes, type Reading, type Reply } from './expected-bytes.ts';
 import { createReadBudget, type BudgetLimits } from './read-budget.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
@@ -7,8 +8,8 @@ export type StoreReader = {
   database: Db;
   /** Index entries that the store may look at for one page. */
   scanEntriesMax: number;
-  /** Runs a read, which brings so many bytes at the most, when its turn has come. */
-  read: <T>(bytes: number, run: () => Promise<T>) => Promise<T>;
+  /** Runs a read when its turn has come. */
+  read: <T extends Reply>(reading: Reading, run: () => Promise<T>) => Promise<T>;
   /** Counts bytes that the request keeps in memory; the function it gives counts them off again. */
   hold: (bytes: number) => () => void;
   /** Counts these bytes, those of the answer's text, in place of all that the request held. */
@@ -22,9 +23,11 @@ export type OpenReader = (orgId: string, database: Db) => StoreReader;
 /** Makes the reader of each request; together they stay within the limits. */
 export function createReaders({
   scanEntriesMax,
+  nowMs,
   ...limits
-}: BudgetLimits & { scanEntriesMax: number }): OpenReader {
+}: BudgetLimits & { scanEntriesMax: number; nowMs: () => number }): OpenReader {
   const budget = createReadBudget(limits);
+  const expected = createExpectedBytes(nowMs);
   return (orgId, database) => {
     let holdings = new Set<object>();
     let held = 0;
@@ -36,11 +39,14 @@ export function createReaders({
     return {
       database,
       scanEntriesMax,
-      read: async (bytes, run) => {
+      read: async (reading, run) => {
+        const bytes = expected.of(orgId, reading);
         await budget.enter(orgId, bytes);
         try {
           if (isEnded) throw new StoreUnavailable('the client has gone');
-          return await run();
+          const reply = await run();
+          expected.saw(orgId, reading.kind, reply);
+          return reply;
         } finally {
           budget.leave(orgId, bytes);
         }
