@@ -2,6 +2,7 @@ import type { MongoClient } from 'mongodb';
 import { startAdminServer } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { activeGeneration, watermark } from '../../shared/runtime/generation.ts';
+import { boundHeapGrowth } from '../../shared/runtime/heap.ts';
 import { missingIndexes } from '../../shared/runtime/indexes.ts';
 import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
@@ -32,6 +33,7 @@ const authPoolSizeMax = 4;
 /** Requests begun get this long to end when the service stops, in milliseconds. */
 const shutdownDeadlineMs = 25_000;
 
+boundHeapGrowth();
 const config = configOrExit(readApiConfig(process.env));
 const certificate = configOrExit(readCredentials(config));
 const logger = createLogger('api', config.LOG_LEVEL);

@@ -1,17 +1,18 @@
 import { kinds } from '../../shared/documents/document.ts';
 import { startAdminServer } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
+import { boundHeapGrowth, boundYoungGeneration } from '../../shared/runtime/heap.ts';
 import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { createMongo } from '../../shared/runtime/mongo.ts';
 import { projectorConfig } from './config.ts';
 import { topicOf } from './events/topics.ts';
-import { boundHeapGrowth } from './heap.ts';
 import { createKafka } from './kafka/client.ts';
 import { createMetrics } from './metrics.ts';
 import { startProjector } from './projector.ts';
 
 boundHeapGrowth();
+boundYoungGeneration();
 const config = configOrExit(projectorConfig(process.env));
 const logger = createLogger('projector', config.LOG_LEVEL);
 const metrics = createMetrics();
