@@ -34,6 +34,16 @@ const silenceTimeoutMs = 120_000;
 /** Beyond it 431. Twice the longest target (414), so that each gets its own answer. */
 const headersLengthMax = 32_768;
 
+const http1Options = {
+  headersTimeout: headersTimeoutMs,
+  requestTimeout: requestTimeoutMs,
+  keepAliveTimeout: keepAliveTimeoutMs,
+  connectionsCheckingInterval: 1_000,
+  maxHeaderSize: headersLengthMax,
+  // Node would answer by itself, without the envelope; the application does so instead.
+  requireHostHeader: false,
+};
+
 type Deps = {
   listener: Listener;
   connectionsRefused: Counter;
@@ -65,18 +75,7 @@ export async function startServer(
     if (isStopping || hasBody(request)) response.shouldKeepAlive = false;
     return listener(request, response);
   });
-  const server = createServer(
-    {
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: requestTimeoutMs,
-      keepAliveTimeout: keepAliveTimeoutMs,
-      connectionsCheckingInterval: 1_000,
-      maxHeaderSize: headersLengthMax,
-      // Node would answer by itself, without the envelope; the application does so instead.
-      requireHostHeader: false,
-    },
-    serve,
-  );
+  const server = createServer(http1Options, serve);
   server.setTimeout(silenceTimeoutMs);
   server.maxConnections = connectionsMax;
   server.on('drop', () => connectionsRefused.inc());
