@@ -1,5 +1,5 @@
 import { kinds, type Kind } from '../../shared/documents/document.ts';
-import type { Event } from '../support/events.ts';
+import { idPrefixes, type Event } from '../support/events.ts';
 import { createRandom, type Random } from '../support/random.ts';
 
 /**
@@ -91,21 +91,7 @@ const weighted = kinds.flatMap((kind) => Array.from({ length: weights[kind] ?? 1
 
 const referredTo: Kind[] = ['contact', 'user', 'agent', 'tag', 'topic', 'channel'];
 
-const prefixes: Record<Kind, string> = {
-  apiKey: 'key_',
-  contact: 'con_',
-  user: 'user_',
-  agent: 'agent_',
-  tag: 'tag_',
-  topic: 'topic_',
-  channel: 'chan_',
-  ticket: 'ti_',
-  conversation: 'conv_',
-  message: 'msg_',
-  qa: 'qa_',
-};
-
-const idOf = (seed: number, kind: Kind, number: number) => `${prefixes[kind]}${seed}_${number}`;
+const idOf = (seed: number, kind: Kind, number: number) => `${idPrefixes[kind]}${seed}_${number}`;
 
 type Choices = { random: Random; some: (of: Kind) => string; retentionDays: number[] };
 

@@ -43,3 +43,18 @@ export function encode(event: Event, mode: 'structured' | 'binary'): Produced {
     headers: { ...headers, 'content-type': 'application/json' },
   };
 }
+
+/** What the ids of each kind begin with. */
+export const idPrefixes: Record<Kind, string> = {
+  apiKey: 'key_',
+  contact: 'con_',
+  user: 'user_',
+  agent: 'agent_',
+  tag: 'tag_',
+  topic: 'topic_',
+  channel: 'chan_',
+  ticket: 'ti_',
+  conversation: 'conv_',
+  message: 'msg_',
+  qa: 'qa_',
+};

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Kafka, KafkaJSProtocolError, logLevel, type Admin, type Producer } from 'kafkajs';
+import { Kafka, logLevel, type Admin, type Producer } from 'kafkajs';
 import { MongoClient } from 'mongodb';
 import { pino, type Logger } from 'pino';
 import { kinds } from '../../shared/documents/document.ts';
@@ -10,6 +10,7 @@ import { createKafka } from '../../services/projector/kafka/client.ts';
 import { createMetrics } from '../../services/projector/metrics.ts';
 import { startProjector } from '../../services/projector/projector.ts';
 import { createMongo } from '../../shared/runtime/mongo.ts';
+import { endsOf } from './log-ends.ts';
 import { progressOf } from '../../shared/runtime/generation.ts';
 
 /** Where a Kafka and a store are, as the services read it. */
@@ -124,21 +125,5 @@ export async function applied(
       .filter(({ topic, partition, end }) => (positions.get(`${topic}/${partition}`) ?? 0) < end);
     if (open.length === 0) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
-/**
- * The ends of a topic's log. The leader of a new topic, or of a broker that has come back, is named before it knows
- * that it is, and refuses to tell them until then: that is waited for.
- */
-async function endsOf(admin: Admin, topic: string) {
-  for (;;) {
-    try {
-      const offsets = await admin.fetchTopicOffsets(topic);
-      return offsets.map(({ partition, high }) => ({ topic, partition, end: Number(high) }));
-    } catch (error) {
-      if (!(error instanceof KafkaJSProtocolError && error.retriable)) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
   }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { created } from '../../support/entities.ts';
-import { encode, type Event, type Produced } from '../../support/events.ts';
+import { encode, idPrefixes, type Event, type Produced } from '../../support/events.ts';
 import { createRandom, type Random } from '../../support/random.ts';
 
 /** How many entities of each kind; each is published once, so that this is the number of records too. */
@@ -68,20 +68,6 @@ export function createDataset({ seed, organizations, counts }: DatasetOptions): 
 
 /** In CloudEvents' structured mode, which every contender can read as plain JSON. */
 export const recordOf = (event: Event): Produced => encode(event, 'structured');
-
-const idPrefixes: Record<Kind, string> = {
-  apiKey: 'key_',
-  contact: 'con_',
-  user: 'user_',
-  agent: 'agent_',
-  tag: 'tag_',
-  topic: 'topic_',
-  channel: 'chan_',
-  ticket: 'ti_',
-  conversation: 'conv_',
-  message: 'msg_',
-  qa: 'qa_',
-};
 
 const idsOf = (random: Random, counts: Counts) =>
   Object.fromEntries(

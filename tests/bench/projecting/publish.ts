@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Producer } from 'kafkajs';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { createTopics } from '../../../services/cli/topics.ts';
 import { topicOf } from '../../../services/projector/events/topics.ts';
+import { endsOf } from '../../support/log-ends.ts';
 import { recordOf, type Dataset } from './dataset.ts';
 
 export const partitionsPerTopic = 3;
@@ -57,25 +57,13 @@ export async function publishDataset(
   return { dataset, prefix, topics, entities, records, bytes, ends, lastIds: [...lastIds.values()] };
 }
 
-/** The end of each partition. A new partition's leader is named before it knows that it is: that is waited for. */
+/** The end of each partition. */
 export async function logEnds(admin: Admin, topics: string[]): Promise<Map<string, number>> {
   const ends = new Map<string, number>();
   for (const topic of topics) {
-    for (const { partition, high } of await offsetsOf(admin, topic))
-      ends.set(`${topic}/${partition}`, Number(high));
+    for (const { partition, end } of await endsOf(admin, topic)) ends.set(`${topic}/${partition}`, end);
   }
   return ends;
-}
-
-async function offsetsOf(admin: Admin, topic: string) {
-  for (;;) {
-    try {
-      return await admin.fetchTopicOffsets(topic);
-    } catch (error) {
-      if ((error as { type?: string }).type !== 'NOT_LEADER_FOR_PARTITION') throw error;
-      await sleep(100);
-    }
-  }
 }
 
 /** Named by the publisher rather than left to the client, so that the last record of each partition is known. */
