@@ -21,6 +21,8 @@ type Size = {
   /** Sizes of the list, least first; the endpoints are measured with the first of them. */
   tickets: number[];
   threads: number[];
+  /** Before anything is measured, each endpoint is asked for this long: a server runs compiled code for days. */
+  compileMs: number;
   warmMs: number;
   sliceMs: number;
   /** How often each place and each thread is asked for in a round. */
@@ -30,12 +32,12 @@ type Size = {
 const fullSize: Size = {
   tickets: [10_000, 100_000],
   threads: [100, 1_000, 10_000, 100_000],
-  ...{ warmMs: 700, sliceMs: 2_000, repeats: 20 },
+  ...{ compileMs: 3_000, warmMs: 700, sliceMs: 2_000, repeats: 20 },
 };
 const quickSize: Size = {
   tickets: [1_000],
   threads: [100, 1_000],
-  ...{ warmMs: 100, sliceMs: 300, repeats: 3 },
+  ...{ compileMs: 200, warmMs: 100, sliceMs: 300, repeats: 3 },
 };
 /** As many as one process has to bear without much memory. */
 const manyConnections = 256;
@@ -110,14 +112,13 @@ const contenderOf = (name: string): ServingContender => {
 async function measureContender(
   context: ServingContext,
   { name, endpoints, peaks }: MeasuredContender,
-  { tickets, warmMs, sliceMs }: Size,
+  { tickets, compileMs, warmMs, sliceMs }: Size,
   { connections }: ServingOptions,
 ): Promise<void> {
   const all = endpointsOf(tickets[0] ?? 0);
   await withServing(contenderOf(name), context, async (serving) => {
-    // The first requests of a process pay for its compilation.
     for (const { paths } of all)
-      await load({ ...serving.target, paths }, { warmMs, ms: sliceMs / 2, connections }, () => 0);
+      await load({ ...serving.target, paths }, { warmMs: 0, ms: compileMs, connections }, () => 0);
     for (const endpoint of all) {
       const slice = await measureSlice(serving, endpoint, { warmMs, ms: sliceMs, connections });
       endpoints.set(endpoint.name, [...(endpoints.get(endpoint.name) ?? []), slice]);
