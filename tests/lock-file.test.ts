@@ -13,9 +13,9 @@ function lacking(packages: Record<string, Package>): string[] {
 
 /** Where Node would find a package for the one at `path`: in its own folder, then in each one above. */
 const places = (path: string, name: string): string[] => {
-  const own = `${path}/node_modules/${name}`.replace(/^\//, '');
+  const state = `${path}/node_modules/${name}`.replace(/^\//, '');
   const above = path.lastIndexOf('/node_modules/');
-  return path === '' ? [own] : [own, ...places(above === -1 ? '' : path.slice(0, above), name)];
+  return path === '' ? [state] : [state, ...places(above === -1 ? '' : path.slice(0, above), name)];
 };
 
 test('package-lock.json holds every optional platform package that a locked package names', () => {

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startStack, type Stack } from '../infra/stack/stack.ts';
-import { temporaryFolder } from '../infra/stack/temporary-folder.ts';
-import { tiedToParent } from '../infra/stack/tied-to-parent.ts';
+import { startStack, type Stack } from '../infra/dev-servers/stack.ts';
+import { temporaryFolder } from '../infra/dev-servers/temporary-folder.ts';
+import { tiedToParent } from '../infra/dev-servers/tied-to-parent.ts';
 
 /**
  * `npm test`: types, lint and format; then a Kafka and a store of this run's own; then every test on them.

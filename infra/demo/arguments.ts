@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { sizes, type Size } from './desk/desk.ts';
+import { sizes, type Size } from '../sample-data/sample-data.ts';
 
 export const usage = `Usage: npm start -- [options]
 

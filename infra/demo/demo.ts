@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { startStack } from '../stack/stack.ts';
+import { startStack } from '../dev-servers/stack.ts';
 import type { DemoOptions } from './arguments.ts';
-import { connectBus, type Bus } from './bus.ts';
+import { connectKafkaTopics, type KafkaTopics } from './kafka-topics.ts';
 import { createCertificates, type Certificates } from './certificates.ts';
 import type { Closers } from './closers.ts';
-import { generateDesk, type Desk } from './desk/desk.ts';
-import { publishDesk } from './desk/publish.ts';
+import { generateSampleData, type SampleData } from '../sample-data/sample-data.ts';
+import { publishSampleData } from '../sample-data/publish.ts';
 import { untilCaughtUp } from './lag.ts';
-import { goOn } from './living.ts';
+import { produceLiveTraffic } from './live-traffic.ts';
 import type { Output } from './output.ts';
 import { ask, type Access } from './request.ts';
 import type { RunFolder } from './run-folder.ts';
@@ -34,36 +34,41 @@ const startGraceMs = 5_000;
 export async function runDemo(demo: Demo): Promise<void> {
   const { options, output, closers } = demo;
   const startedAt = performance.now();
-  const [bus, certificates] = await Promise.all([startBus(demo), createCertificates(demo.folder.path)]);
-  closers.add('the connections of the demo', bus.close);
-  const projector = service(demo, 'projector', bus.environment);
-  const api = service(demo, 'api', { ...bus.environment, ...apiSettings(certificates) });
+  const [kafkaTopics, certificates] = await Promise.all([
+    startKafkaTopics(demo),
+    createCertificates(demo.folder.path),
+  ]);
+  closers.add('the connections of the demo', kafkaTopics.close);
+  const projector = service(demo, 'projector', kafkaTopics.environment);
+  const api = service(demo, 'api', { ...kafkaTopics.environment, ...apiSettings(certificates) });
   const ended = Promise.race([projector, api].map((one) => failWhenEnded(demo, one)));
   const story = async () => {
-    const desk = generateDesk({ seed: options.seed, size: options.size });
-    await fill(bus, desk, output);
-    const access = await untilServed(desk, api, certificates);
+    const sampleData = generateSampleData({ seed: options.seed, size: options.size });
+    await fill(kafkaTopics, sampleData, output);
+    const access = await untilServed(sampleData, api, certificates);
     output.say(`Ready after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s.\n`);
     output.tell(`API key: ${access.token}`);
     await showTour(access, output);
     output.say('\nLive changes follow; Ctrl-C stops everything.');
-    const watcher = { ...access, token: tokenOf(desk, 'Data warehouse') };
-    await goOn({ bus, access: watcher, output, stopping: demo.stopping }, desk.state);
+    const watcher = { ...access, token: tokenOf(sampleData, 'Data warehouse') };
+    await produceLiveTraffic(
+      { kafkaTopics, access: watcher, output, stopping: demo.stopping },
+      sampleData.state,
+    );
   };
   await Promise.race([story(), ended]);
 }
 
-async function startBus({ output, folder, closers, onStarted }: Demo): Promise<Bus> {
+async function startKafkaTopics({ output, folder, closers, onStarted }: Demo): Promise<KafkaTopics> {
   const starting = startStack({ report: output.say, dataDir: folder.servers });
   closers.add('the servers', async () => {
     const stack = await Promise.race([starting.catch(() => null), delay(startGraceMs, null)]);
     await stack?.stop();
   });
   const stack = await starting;
-  for (const { pid } of stack.leavings.processes)
-    onStarted({ kill: () => void process.kill(pid, 'SIGKILL') });
+  for (const { pid } of stack.handles.processes) onStarted({ kill: () => void process.kill(pid, 'SIGKILL') });
   output.say(`Kafka ${stack.kafkaBrokers}, store ${stack.mongodbUrl} (${stack.how})`);
-  return connectBus(stack);
+  return connectKafkaTopics(stack);
 }
 
 function service(demo: Demo, name: 'projector' | 'api', environment: Record<string, string>): Service {
@@ -89,20 +94,26 @@ async function failWhenEnded({ stopping }: Demo, { name, logFile, ended }: Servi
   throw new Error(`The ${name} ended by itself (${how}). Its log ends:\n${tailOf(logFile, 15).join('\n')}`);
 }
 
-async function fill(bus: Bus, desk: Desk, output: Output): Promise<void> {
+async function fill(kafkaTopics: KafkaTopics, sampleData: SampleData, output: Output): Promise<void> {
   const step = 'Publishing the desk';
-  const sent = await publishDesk(bus, desk.batches, ({ progress }) => output.progress(step, progress));
+  const sent = await publishSampleData(kafkaTopics, sampleData.batches, ({ progress }) =>
+    output.progress(step, progress),
+  );
   output.say(`Published ${sent.toLocaleString('en')} events, compressed with every codec in turn`);
-  await untilCaughtUp(bus, (done) => output.progress('Projecting', done));
+  await untilCaughtUp(kafkaTopics, (done) => output.progress('Projecting', done));
 }
 
 /** The API as seen from a client that trusts the demo's authority, once it answers from the documents. */
-async function untilServed(desk: Desk, api: Service, { authority }: Certificates): Promise<Access> {
+async function untilServed(
+  sampleData: SampleData,
+  api: Service,
+  { authority }: Certificates,
+): Promise<Access> {
   const { port } = await logged(api, 'listening');
   const access = {
     baseUrl: `https://localhost:${Number(port)}`,
     authority,
-    token: tokenOf(desk, 'Reporting'),
+    token: tokenOf(sampleData, 'Reporting'),
   };
   const deadline = performance.now() + readyWithinMs;
   for (;;) {
@@ -114,4 +125,5 @@ async function untilServed(desk: Desk, api: Service, { authority }: Certificates
 }
 
 /** The token of the first organization's key of that name. */
-const tokenOf = ({ apiKeys }: Desk, name: string) => apiKeys.find((key) => key.name === name)?.token ?? '';
+const tokenOf = ({ apiKeys }: SampleData, name: string) =>
+  apiKeys.find((key) => key.name === name)?.token ?? '';

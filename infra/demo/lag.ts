@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { kinds } from '../../shared/documents/document.ts';
-import { collectionOf, controlDatabase, generationDatabase } from '../../shared/runtime/mongo.ts';
-import { endOffsets, recordedPositions } from '../../services/projector/consume/progress.ts';
-import type { Bus } from './bus.ts';
+import { collectionOf, controlDatabase, generationDatabase } from '../../shared/store/connection.ts';
+import { endOffsets, recordedPositions } from '../../services/projector/consumer/progress.ts';
+import type { KafkaTopics } from './kafka-topics.ts';
 
 const generation = 1;
 
@@ -10,7 +10,7 @@ const generation = 1;
 export type Lag = { records: number; behind: number };
 
 /** Compares the ends of all partitions with the positions that the projector has recorded. */
-export async function readLag({ admin, mongo, databaseName, topics }: Bus): Promise<Lag> {
+export async function readLag({ admin, mongo, databaseName, topics }: KafkaTopics): Promise<Lag> {
   const ends = await endOffsets(admin, topics);
   const positions = await recordedPositions(controlDatabase(mongo, databaseName), generation);
   let [records, behind] = [0, 0];
@@ -22,9 +22,9 @@ export async function readLag({ admin, mongo, databaseName, topics }: Bus): Prom
 }
 
 /** Resolves when the projector has applied everything that is on the bus; reports how far it is, 0 to 1. */
-export async function untilCaughtUp(bus: Bus, report: (done: number) => void): Promise<void> {
+export async function untilCaughtUp(kafkaTopics: KafkaTopics, report: (done: number) => void): Promise<void> {
   for (;;) {
-    const { records, behind } = await readLag(bus);
+    const { records, behind } = await readLag(kafkaTopics);
     report(records === 0 ? 1 : 1 - behind / records);
     if (behind === 0) return;
     await delay(250);
@@ -32,7 +32,7 @@ export async function untilCaughtUp(bus: Bus, report: (done: number) => void): P
 }
 
 /** Documents of all kinds, from the store's own statistics. */
-export async function countDocuments({ mongo, databaseName }: Bus): Promise<number> {
+export async function countDocuments({ mongo, databaseName }: KafkaTopics): Promise<number> {
   const database = generationDatabase(mongo, databaseName, generation);
   const counts = await Promise.all(
     kinds.map((kind) => collectionOf(database, kind).estimatedDocumentCount()),

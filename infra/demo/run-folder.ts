@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { temporaryFolder, type TemporaryFolder } from '../stack/temporary-folder.ts';
+import { temporaryFolder, type TemporaryFolder } from '../dev-servers/temporary-folder.ts';
 
 /** The folder of one run: the servers' data, the certificates, the logs. */
 export type RunFolder = TemporaryFolder & { servers: string; log: (service: string) => string };

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { tiedToParent } from '../stack/tied-to-parent.ts';
+import { tiedToParent } from '../dev-servers/tied-to-parent.ts';
 
 /** A service of this project that runs as a child of the demo, its output in a file. */
 export type Service = {

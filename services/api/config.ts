@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { readConfig, type ConfigResult, type Environment } from '../../shared/runtime/config.ts';
 import { commonSettings, flag, port, storeSettings } from '../../shared/runtime/settings.ts';
-import type { AddressRange } from './http/origin.ts';
+import type { AddressRange } from './http/proxy.ts';
 
 const webAddress = z
   .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })

@@ -1,27 +1,27 @@
 import type { MongoClient } from 'mongodb';
 import { startAdminServer } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
-import { activeGeneration, watermark } from '../../shared/runtime/generation.ts';
+import { activeGeneration, watermark } from '../../shared/store/generations.ts';
 import { boundHeapGrowth } from '../../shared/runtime/heap.ts';
-import { missingIndexes } from '../../shared/runtime/indexes.ts';
+import { missingIndexes } from '../../shared/store/indexes.ts';
 import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
-import { controlDatabase, createMongo, generationDatabase } from '../../shared/runtime/mongo.ts';
+import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
 import { createApp } from './app.ts';
-import { createCallers } from './auth/api-keys.ts';
-import { createFailureGuard } from './auth/failure-guard.ts';
+import { createApiKeyCache } from './auth/api-key-cache.ts';
+import { createAuthFailureLimiter } from './auth/auth-failure-limiter.ts';
 import { readApiConfig, type ApiConfig } from './config.ts';
-import { readCertificate, watchCertificate, type CertificateFiles } from './http/certificate.ts';
-import { createMetrics } from './http/metrics.ts';
-import { startServer } from './http/server.ts';
-import type { Credentials } from './http/tls-front.ts';
-import { createDocument } from './openapi/document.ts';
-import { createWindows } from './rate-limit/create-windows.ts';
+import { readCertificate, watchCertificate, type CertificateFiles } from './server/certificate.ts';
+import { createMetrics } from './metrics.ts';
+import { startServer } from './server/server.ts';
+import type { Credentials } from './server/tls.ts';
+import { createSpec } from './openapi/spec.ts';
+import { createRateLimiter } from './rate-limit/create-rate-limiter.ts';
 import { createRegistry } from './resources/registry.ts';
 import { poolTimeoutMs, readOptions, serverTimeoutMs } from './store/deadline.ts';
 import { createReaders } from './store/reader.ts';
 import { watchReadiness } from './store/readiness.ts';
-import { createViews } from './store/view.ts';
+import { createReadSnapshots } from './store/read-snapshot.ts';
 import { startTracing } from './traces/start.ts';
 
 /**
@@ -48,7 +48,7 @@ const inGeneration = (client: MongoClient, generation: number) =>
 const nowMs = () => performance.now();
 const docs = { docsUrl: config.DOCS_URL, baseUrl: config.API_BASE_URL };
 const metrics = createMetrics();
-const views = createViews({
+const snapshots = createReadSnapshots({
   connect: () => Promise.all([mongo.connect(), authMongo.connect()]),
   activeGeneration: () => activeGeneration(control, readOptions()),
   watermark: (generation) => watermark(control, generation, readOptions()),
@@ -61,11 +61,11 @@ const views = createViews({
   nowMs,
 });
 const limit = { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS };
-const windows = createWindows(
+const rateLimiter = createRateLimiter(
   { nowMs, logger, fallbacks: metrics.rateLimitFallbacks },
   { limit, storeUrl: config.RATE_LIMIT_STORE_URL },
 );
-const readiness = watchReadiness({ views, logger });
+const readiness = watchReadiness({ snapshots, logger });
 const routes = createRegistry({ now: () => new Date(), brand: config.BRAND });
 const tracing = config.REQUEST_TRACES
   ? startTracing(
@@ -76,10 +76,10 @@ const tracing = config.REQUEST_TRACES
 const trace = tracing?.trace ?? null;
 const app = createApp({
   routes,
-  document: createDocument({ docs, brand: config.BRAND, limit }, routes),
-  views,
-  callers: createCallers({ nowMs }),
-  failures: createFailureGuard({ limit: { ...limit, requests: config.AUTH_FAILURE_LIMIT }, nowMs }),
+  document: createSpec({ docs, brand: config.BRAND, limit }, routes),
+  snapshots,
+  apiKeys: createApiKeyCache({ nowMs }),
+  authFailures: createAuthFailureLimiter({ limit: { ...limit, requests: config.AUTH_FAILURE_LIMIT }, nowMs }),
   limit,
   requestsMax: config.API_REQUESTS_MAX,
   openReader: createReaders({
@@ -88,7 +88,7 @@ const app = createApp({
     scanEntriesMax: config.API_SCAN_ENTRIES_MAX,
     nowMs,
   }),
-  windows,
+  rateLimiter,
   docs,
   trustedProxies: config.API_TRUSTED_PROXIES,
   brand: config.BRAND,
@@ -117,7 +117,7 @@ const closers: Closer[] = [
   ...(watch ? [{ name: 'certificate', close: async () => watch.stop() }] : []),
   { name: 'server', close: web.stop },
   ...(tracing ? [{ name: 'traces', close: tracing.stop }] : []),
-  { name: 'rate limit store', close: async () => windows.stop() },
+  { name: 'rate limit store', close: async () => rateLimiter.stop() },
   { name: 'store', close: async () => void (await Promise.all([mongo.close(), authMongo.close()])) },
 ];
 onShutdown(logger, closers, shutdownDeadlineMs);

@@ -1,5 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError } from '@commander-js/extra-typings';
-import { requestIdShape } from '../../shared/runtime/request-traces.ts';
+import { requestIdShape } from '../../shared/store/request-traces.ts';
 import { completionScript } from './completion.ts';
 import { addDeadLetters, type DeadLettersCommand } from './dead-letters/command.ts';
 import { example, jsonOption, wholeNumber } from './options.ts';

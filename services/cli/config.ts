@@ -6,7 +6,7 @@ import { projectorSettings } from '../projector/config.ts';
 const logSetting = { LOG_LEVEL: commonSettings.LOG_LEVEL.unwrap().default('error') };
 
 /** For the verbs of the dead letters, which apply records by the projector's rules. */
-export const lettersSettings = {
+export const deadLetterSettings = {
   ...storeSettings,
   ...logSetting,
   TOPIC_PREFIX: kafkaSettings.TOPIC_PREFIX,
@@ -16,7 +16,7 @@ export const lettersSettings = {
 /** What the operator's verbs read from the environment; they log warnings and errors only, unless told more. */
 export const cliSettings = {
   ...kafkaSettings,
-  ...lettersSettings,
+  ...deadLetterSettings,
   REBUILD_DAYS_MAX: z.coerce
     .number()
     .min(0)
@@ -32,4 +32,4 @@ export const cliConfig = (environment: Environment) => readConfig(cliSettings, e
 export const storeConfig = (environment: Environment) =>
   readConfig({ ...storeSettings, ...logSetting }, environment);
 
-export const lettersConfig = (environment: Environment) => readConfig(lettersSettings, environment);
+export const deadLetterConfig = (environment: Environment) => readConfig(deadLetterSettings, environment);

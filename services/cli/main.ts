@@ -2,12 +2,12 @@ import type { Admin } from 'kafkajs';
 import type { MongoClient } from 'mongodb';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
-import { controlDatabase, createMongo } from '../../shared/runtime/mongo.ts';
+import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { createKafka } from '../projector/kafka/client.ts';
-import { cliConfig, lettersConfig, storeConfig } from './config.ts';
+import { cliConfig, deadLetterConfig, storeConfig } from './config.ts';
 import { parseArguments, type CliCommand } from './command.ts';
 import { runDeadLetters } from './dead-letters/run.ts';
-import { asJson, type Printed } from './printed.ts';
+import { asJson, type CommandOutput } from './output.ts';
 import { readStatus } from './status/read.ts';
 import { renderStatus } from './status/render.ts';
 import { createTopics } from './topics.ts';
@@ -26,14 +26,16 @@ if ('help' in parsed) {
 const { command } = parsed;
 
 /** What the verb prints. */
-async function run(command: CliCommand): Promise<string | Printed> {
+async function run(command: CliCommand): Promise<string | CommandOutput> {
   switch (command.verb) {
     case 'topics create': {
       const { partitions } = command;
-      return withBus(({ admin, config }) => createTopics(admin, config.TOPIC_PREFIX, partitions));
+      return withKafka(({ admin, config }) => createTopics(admin, config.TOPIC_PREFIX, partitions));
     }
     case 'status': {
-      const status = await withBus((bus) => withStore((mongo) => readStatus({ ...bus, mongo })));
+      const status = await withKafka((kafkaTopics) =>
+        withStore((mongo) => readStatus({ ...kafkaTopics, mongo })),
+      );
       return command.json ? asJson(status) : renderStatus(status);
     }
     case 'trace': {
@@ -47,17 +49,17 @@ async function run(command: CliCommand): Promise<string | Printed> {
     case 'dead-letters show':
     case 'dead-letters redrive':
     case 'dead-letters purge': {
-      const config = configOrExit(lettersConfig(process.env));
+      const config = configOrExit(deadLetterConfig(process.env));
       return withStore((mongo) => runDeadLetters({ mongo, config, now: () => new Date() }, command));
     }
   }
 }
 
-type Bus = { admin: Admin; config: ReturnType<typeof busConfig> };
-const busConfig = () => configOrExit(cliConfig(process.env));
+type KafkaTopics = { admin: Admin; config: ReturnType<typeof kafkaConfig> };
+const kafkaConfig = () => configOrExit(cliConfig(process.env));
 
-async function withBus<T>(use: (bus: Bus) => Promise<T>): Promise<T> {
-  const config = busConfig();
+async function withKafka<T>(use: (kafkaTopics: KafkaTopics) => Promise<T>): Promise<T> {
+  const config = kafkaConfig();
   // What fails is said once, at the end; the client's own lines on the way to it are for who asks for them.
   const level = process.env.LOG_LEVEL ? config.LOG_LEVEL : 'silent';
   const admin = createKafka(config, createLogger('cli', level)).admin();

@@ -1,7 +1,7 @@
 import type { Admin, ITopicConfig } from 'kafkajs';
 import { kinds } from '../../shared/documents/document.ts';
 import { dayMs } from '../../shared/documents/retention.ts';
-import { deadLetterTopic } from '../projector/dead-letters/dead-letters.ts';
+import { deadLetterTopic } from '../projector/dead-letters/collection.ts';
 import { topicOf } from '../projector/events/topics.ts';
 
 /**

@@ -4,11 +4,11 @@ import { configOrExit } from '../../shared/runtime/config.ts';
 import { boundHeapGrowth, boundYoungGeneration } from '../../shared/runtime/heap.ts';
 import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
-import { createMongo } from '../../shared/runtime/mongo.ts';
+import { createMongo } from '../../shared/store/connection.ts';
 import { projectorConfig } from './config.ts';
 import { topicOf } from './events/topics.ts';
 import { createKafka } from './kafka/client.ts';
-import { createMetrics } from './metrics.ts';
+import { createMetrics } from './runtime/metrics.ts';
 import { startProjector } from './projector.ts';
 
 boundHeapGrowth();

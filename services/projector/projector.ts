@@ -1,28 +1,28 @@
 import type { Admin, Kafka, Producer } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import type { z } from 'zod';
-import { ensureActiveGeneration } from '../../shared/runtime/generation.ts';
-import { ensureIndexes } from '../../shared/runtime/indexes.ts';
+import { ensureActiveGeneration } from '../../shared/store/generations.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
-import { controlDatabase, generationDatabase } from '../../shared/runtime/mongo.ts';
-import { applyRecords, type Applied, type ApplyDeps } from './apply.ts';
+import { controlDatabase, generationDatabase } from '../../shared/store/connection.ts';
+import { applyRecords, type Applied, type ApplyDeps } from './pipeline/apply-records.ts';
 import type { projectorSettings } from './config.ts';
-import { consume } from './consume/consumer.ts';
-import { startFlusher, type Flusher } from './consume/flush.ts';
-import { createLogClient } from './consume/log-client.ts';
-import { keyOf } from './consume/partition.ts';
-import { createPositions, type Positions } from './consume/positions.ts';
-import { ensureControlIndexes } from './control.ts';
-import { deadLetterTopic } from './dead-letters/dead-letters.ts';
+import { startConsumer } from './consumer/consumer.ts';
+import { startCommitLoop, type CommitLoop } from './consumer/commit-loop.ts';
+import { createLogClient } from './kafka/log-client.ts';
+import { keyOf } from './consumer/partition-worker.ts';
+import { createPositions, type Positions } from './consumer/positions.ts';
+import { ensureControlIndexes } from './runtime/control-indexes.ts';
+import { deadLetterTopic } from './dead-letters/collection.ts';
 import { parse } from './events/parse.ts';
 import { kindOfTopic, topicOf } from './events/topics.ts';
-import { createLiveness } from './liveness.ts';
-import type { Metrics } from './metrics.ts';
+import { createLiveness } from './runtime/liveness.ts';
+import type { Metrics } from './runtime/metrics.ts';
 import { startSweeper } from './retention/sweeper.ts';
 import { prerequisites } from './materialize/edges.ts';
 import { mongoStore } from './materialize/mongo-store.ts';
 import { createReferenceCache } from './materialize/reference-cache.ts';
-import { NotThereYet, waitUntil } from './wait-until.ts';
+import { NotThereYet, waitUntil } from './runtime/wait-until.ts';
 
 export type ProjectorDeps = {
   config: z.output<z.ZodObject<typeof projectorSettings>>;
@@ -34,7 +34,7 @@ export type ProjectorDeps = {
   now: () => Date;
   onFatal: (error: Error) => void;
   /** Pause between recording progress and recording it again, in milliseconds; a second unless told. */
-  flushIntervalMs?: number;
+  commitIntervalMs?: number;
 };
 
 /**
@@ -45,9 +45,9 @@ export async function startProjector(deps: ProjectorDeps) {
   const { config, logger, topics, now } = deps;
   const { control, generation, database, admin, log, producer } = await prepare(deps);
   const positions = createPositions(() => performance.now());
-  let flusher: Flusher | null = null;
+  let commitLoop: CommitLoop | null = null;
   const applyDeps = applyDepsOf(deps, { control, generation, database, producer, positions });
-  const consuming = await consume({
+  const consuming = await startConsumer({
     kafka: deps.kafka,
     admin,
     log,
@@ -75,23 +75,23 @@ export async function startProjector(deps: ProjectorDeps) {
       return parsed && 'change' in parsed ? parsed.change.time.getTime() : null;
     },
     onApplied: ({ topic }, applied) => {
-      count(deps, topic, applied, flusher?.watermarkMs() ?? 0);
-      flusher?.onApplied(applied.events + applied.rejected);
+      count(deps, topic, applied, commitLoop?.watermarkMs() ?? 0);
+      commitLoop?.onApplied(applied.events + applied.rejected);
     },
   });
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
   const sweeper = startSweeper({ ...applyDeps, ...deps, database });
   const liveness = createLiveness(now().getTime());
-  flusher = startFlusher(
+  commitLoop = startCommitLoop(
     { ...deps, positions, liveness, control, log, generation, allowanceMs },
     consuming,
-    deps.flushIntervalMs,
+    deps.commitIntervalMs,
   );
   return {
     live: () => liveness.verdict(now().getTime()),
     stop: async () => {
-      await Promise.all([flusher.stop(), sweeper.stop()]);
-      await consuming.stop(() => flusher.flush());
+      await Promise.all([commitLoop.stop(), sweeper.stop()]);
+      await consuming.stop(() => commitLoop.flush());
       await Promise.all([producer.disconnect(), admin.disconnect(), log.disconnect()]);
     },
   };

@@ -21,6 +21,6 @@ export type ApiKeyDocument = Document<ApiKey>;
 
 export const apiKeyResource: Resource<ApiKey> = {
   collection: 'apiKeys',
-  indexes: [{ name: 'token', key: { 'own.tokenSha256': 1 } }, tombstoneIndex],
+  indexes: [{ name: 'token', key: { 'state.tokenSha256': 1 } }, tombstoneIndex],
   sortKeys: () => ({}),
 };

@@ -66,7 +66,7 @@ export const channelResource: Resource<Channel> = {
   collection: 'channels',
   indexes: [
     { name: 'created', key: { orgId: 1, byCreated: 1 } },
-    { name: 'typeCreated', key: { orgId: 1, 'own.type': 1, byCreated: 1 } },
+    { name: 'typeCreated', key: { orgId: 1, 'state.type': 1, byCreated: 1 } },
     refsIndex,
     notRefreshedIndex,
     tombstoneIndex,

@@ -58,7 +58,7 @@ export type ConversationDocument = Document<Conversation, ConversationJoined>;
 export const conversationResource: Resource<Conversation> = {
   collection: 'conversations',
   indexes: [
-    { name: 'ticket', key: { 'own.ticketId': 1, orgId: 1, byCreated: 1 } },
+    { name: 'ticket', key: { 'state.ticketId': 1, orgId: 1, byCreated: 1 } },
     { name: 'pending', key: { pending: 1 }, partialFilterExpression: { pending: true } },
     refsIndex,
     notRefreshedIndex,

@@ -31,9 +31,9 @@ export type Envelope = {
   version: number;
   revision: number;
   /** The earliest record seen with this version. */
-  at: Position | null;
+  position: Position | null;
   /** The latest Kafka tombstone seen on this key, if any. */
-  cut?: Position;
+  tombstonePosition?: Position;
   /** When the deletion was applied; absent on a living document. */
   deletedAt?: Date;
   /** When the store may drop a tombstone (TTL); absent where the deletion is final. */
@@ -45,8 +45,8 @@ export type Envelope = {
  * refers to as `<edge>:<id>`, edge being its name in the declaration, even while that is missing, so that one index
  * finds the documents that embed an entity. Sort keys stand only on documents that lists show, so that no list query can meet another.
  */
-export type Document<Own, Joined = Record<never, never>> = Envelope & {
-  own: Own;
+export type Document<EntityState, Joined = Record<never, never>> = Envelope & {
+  state: EntityState;
   joined: Joined;
   refs: string[];
   byCreated?: string;
@@ -58,10 +58,10 @@ export type Document<Own, Joined = Record<never, never>> = Envelope & {
 };
 
 /** What the store must know of a resource: its collection, indexes and sort keys. */
-export type Resource<Own> = {
+export type Resource<EntityState> = {
   collection: string;
   indexes: IndexDescription[];
-  sortKeys: (own: Own) => { byCreated?: string; byUpdated?: string };
+  sortKeys: (state: EntityState) => { byCreated?: string; byUpdated?: string };
 };
 
 /** Tombstones leave by this index, `expiresAt` being the instant itself. */

@@ -39,7 +39,7 @@ export type MessageDocument = Document<Message, MessageJoined>;
 export const messageResource: Resource<Message> = {
   collection: 'messages',
   indexes: [
-    { name: 'thread', key: { 'own.conversationId': 1, orgId: 1, byCreated: 1 } },
+    { name: 'thread', key: { 'state.conversationId': 1, orgId: 1, byCreated: 1 } },
     {
       name: 'orphaned',
       key: { orphanedAt: 1 },

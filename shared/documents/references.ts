@@ -25,7 +25,7 @@ export type Agent = z.output<typeof agentState>;
 export type Tag = z.output<typeof tagState>;
 export type Topic = z.output<typeof topicState>;
 
-const reference = <Own>(collection: string): Resource<Own> => ({
+const reference = <EntityState>(collection: string): Resource<EntityState> => ({
   collection,
   indexes: [tombstoneIndex],
   sortKeys: () => ({}),

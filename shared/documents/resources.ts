@@ -7,8 +7,8 @@ import { qaResource, qaState, type Qa } from './qa.ts';
 import * as references from './references.ts';
 import { ticketResource, ticketState, type Ticket } from './ticket.ts';
 
-/** The own state of each entity, as stored under `own`. */
-export type Own = {
+/** The state of each entity, as stored under `state`. */
+export type EntityState = {
   apiKey: ApiKey;
   contact: references.Contact;
   user: references.User;
@@ -22,7 +22,7 @@ export type Own = {
   qa: Qa;
 };
 
-export const resources: { [K in Kind]: Resource<Own[K]> } = {
+export const resources: { [K in Kind]: Resource<EntityState[K]> } = {
   apiKey: apiKeyResource,
   contact: references.contactResource,
   user: references.userResource,

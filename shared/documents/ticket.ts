@@ -56,8 +56,8 @@ export const ticketResource: Resource<Ticket> = {
   indexes: [
     { name: 'created', key: { orgId: 1, byCreated: 1, byUpdated: 1 } },
     { name: 'updated', key: { orgId: 1, byUpdated: 1, byCreated: 1 } },
-    { name: 'statusCreated', key: { orgId: 1, 'own.status': 1, byCreated: 1, byUpdated: 1 } },
-    { name: 'statusUpdated', key: { orgId: 1, 'own.status': 1, byUpdated: 1, byCreated: 1 } },
+    { name: 'statusCreated', key: { orgId: 1, 'state.status': 1, byCreated: 1, byUpdated: 1 } },
+    { name: 'statusUpdated', key: { orgId: 1, 'state.status': 1, byUpdated: 1, byCreated: 1 } },
     refsIndex,
     notRefreshedIndex,
     tombstoneIndex,

@@ -1,5 +1,5 @@
-import * as given from './given.ts';
-import { startApi, startStore, tokens, type TestApi, type TestStore } from './harness.ts';
+import * as build from './builders.ts';
+import { startApi, startStore, tokens, type TestApi, type TestStore } from './test-api.ts';
 
 let store: TestStore;
 let api: TestApi;
@@ -7,14 +7,14 @@ const clock = { nowMs: 0 };
 
 beforeAll(async () => {
   store = await startStore();
-  await given.store(
+  await build.store(
     store.database,
     'ticket',
-    ['ti_1', 'ti_3', 'ti_4', 'ti_5'].map((id) => given.ticket({ id })),
+    ['ti_1', 'ti_3', 'ti_4', 'ti_5'].map((id) => build.ticket({ id })),
   );
-  await given.store(store.database, 'conversation', [given.conversation({ id: 'conv_1' })]);
-  await given.store(store.database, 'message', [given.message({ id: 'msg_1' })]);
-  await given.store(store.database, 'channel', [given.channel({ id: 'chan_1' })]);
+  await build.store(store.database, 'conversation', [build.conversation({ id: 'conv_1' })]);
+  await build.store(store.database, 'message', [build.message({ id: 'msg_1' })]);
+  await build.store(store.database, 'channel', [build.channel({ id: 'chan_1' })]);
   api = await startApi(store, { limit: { requests: 50, windowSeconds: 60 }, nowMs: () => clock.nowMs });
 }, 120_000);
 
@@ -74,11 +74,11 @@ it('has another tag for what has changed, for another query, and not for a later
   const before = await tagOf('/v1/tickets');
   expect(await tagOf('/v1/tickets?status=closed')).not.toBe(before);
   const completeTo = new Date('2026-03-01T00:00:00.000Z');
-  await given.dataAsOf(control, completeTo);
+  await build.dataAsOf(control, completeTo);
   clock.nowMs += 2_000;
   const later = await api.get('/v1/tickets', { headers: { 'If-None-Match': before } });
   expect([later.status, later.headers.get('data-as-of')]).toEqual([304, completeTo.toISOString()]);
-  await given.store(database, 'ticket', [given.ticket({ id: 'ti_2' })]);
+  await build.store(database, 'ticket', [build.ticket({ id: 'ti_2' })]);
   expect((await api.get('/v1/tickets', { headers: { 'If-None-Match': before } })).status).toBe(200);
 });
 

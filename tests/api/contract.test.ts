@@ -1,6 +1,6 @@
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
 import { createRegistry } from '../../services/api/resources/registry.ts';
-import * as given from './given.ts';
+import * as build from './builders.ts';
 import {
   errorOf,
   startApi,
@@ -9,7 +9,7 @@ import {
   type Answer,
   type TestApi,
   type TestStore,
-} from './harness.ts';
+} from './test-api.ts';
 
 let store: TestStore;
 let api: TestApi;
@@ -18,26 +18,26 @@ const completeTo = new Date('2026-01-02T00:00:00.123Z');
 beforeAll(async () => {
   store = await startStore();
   const { database, control } = store;
-  await given.store(database, 'ticket', [
-    given.ticket({ id: 'ti_1' }),
-    given.ticket({ id: 'ti_b' }, { orgId: 'org_b' }),
+  await build.store(database, 'ticket', [
+    build.ticket({ id: 'ti_1' }),
+    build.ticket({ id: 'ti_b' }, { orgId: 'org_b' }),
   ]);
-  await given.store(database, 'conversation', [
-    given.conversation({ id: 'conv_1' }),
-    given.conversation({ id: 'conv_b' }, { orgId: 'org_b' }),
+  await build.store(database, 'conversation', [
+    build.conversation({ id: 'conv_1' }),
+    build.conversation({ id: 'conv_b' }, { orgId: 'org_b' }),
   ]);
-  await given.store(database, 'message', [
-    given.message({ id: 'msg_1' }),
-    given.message({ id: 'msg_2', role: 'system', author: null, content: null }),
-    given.message({ id: 'msg_3', role: 'assistant', author: { type: 'ai_agent', id: 'agent_1' } }),
-    given.message({ id: 'msg_b', conversationId: 'conv_b' }, { orgId: 'org_b' }),
+  await build.store(database, 'message', [
+    build.message({ id: 'msg_1' }),
+    build.message({ id: 'msg_2', role: 'system', author: null, content: null }),
+    build.message({ id: 'msg_3', role: 'assistant', author: { type: 'ai_agent', id: 'agent_1' } }),
+    build.message({ id: 'msg_b', conversationId: 'conv_b' }, { orgId: 'org_b' }),
   ]);
-  await given.store(database, 'channel', [
-    ...(['form', 'email', 'chatbot'] as const).map((type) => given.channel({ id: `chan_${type}`, type })),
-    given.channel({ id: 'chan_b' }, { orgId: 'org_b' }),
+  await build.store(database, 'channel', [
+    ...(['form', 'email', 'chatbot'] as const).map((type) => build.channel({ id: `chan_${type}`, type })),
+    build.channel({ id: 'chan_b' }, { orgId: 'org_b' }),
   ]);
-  await given.store(database, 'qa', [given.qa({ id: 'qa_1' }), given.qa({ id: 'qa_b' }, { orgId: 'org_b' })]);
-  await given.dataAsOf(control, completeTo);
+  await build.store(database, 'qa', [build.qa({ id: 'qa_1' }), build.qa({ id: 'qa_b' }, { orgId: 'org_b' })]);
+  await build.dataAsOf(control, completeTo);
   api = await startApi(store);
 }, 120_000);
 
@@ -233,10 +233,10 @@ describe('states that decide what is shown', () => {
   };
 
   it('does not find tombstones, nor a conversation without its channel, nor its messages', async () => {
-    await given.store(store.database, 'ticket', [deleted]);
-    const joined = given.conversationJoined({ channel: null });
-    await given.store(store.database, 'conversation', [
-      given.conversation({ id: 'conv_pending' }, { joined }),
+    await build.store(store.database, 'ticket', [deleted]);
+    const joined = build.conversationJoined({ channel: null });
+    await build.store(store.database, 'conversation', [
+      build.conversation({ id: 'conv_pending' }, { joined }),
     ]);
     expectError(await api.get('/v1/tickets/ti_gone'), 404, 'ticket_not_found');
     expectError(await api.get('/v1/conversations/conv_pending'), 404, 'conversation_not_found');
@@ -245,25 +245,25 @@ describe('states that decide what is shown', () => {
   });
 
   it('shows the messages of an archived conversation, but not the conversation', async () => {
-    await given.store(store.database, 'conversation', [
-      given.conversation({ id: 'conv_old', status: 'archived' }),
+    await build.store(store.database, 'conversation', [
+      build.conversation({ id: 'conv_old', status: 'archived' }),
     ]);
     expectError(await api.get('/v1/conversations/conv_old'), 404, 'conversation_not_found');
     expect((await api.get('/v1/conversations/conv_old/messages')).status).toBe(200);
   });
 
   it('retrieves an archived channel, but does not list it', async () => {
-    await given.store(store.database, 'channel', [given.channel({ id: 'chan_old', archivedAt: given.at })]);
+    await build.store(store.database, 'channel', [build.channel({ id: 'chan_old', archivedAt: build.at })]);
     const answer = await api.get('/v1/channels/chan_old');
-    expect(answer.json()).toMatchObject({ status: { state: 'archived', since: given.at } });
+    expect(answer.json()).toMatchObject({ status: { state: 'archived', since: build.at } });
     expect((await api.get('/v1/channels')).text).not.toContain('chan_old');
   });
 
   it('accepts a key of which another document with the same hash is archived', async () => {
     const token = 'svc_live_twice';
-    await given.store(store.database, 'apiKey', [
-      given.apiKey(token, { id: 'key_1', archivedAt: given.at }),
-      given.apiKey(token, { id: 'key_2' }),
+    await build.store(store.database, 'apiKey', [
+      build.apiKey(token, { id: 'key_1', archivedAt: build.at }),
+      build.apiKey(token, { id: 'key_2' }),
     ]);
     expect((await api.get('/v1/tickets', { token })).status).toBe(200);
   });

@@ -1,6 +1,6 @@
 import { MongoClient, type CommandStartedEvent } from 'mongodb';
-import * as given from './given.ts';
-import { mongoUrl, startApi, startStore, type TestApi, type TestStore } from './harness.ts';
+import * as build from './builders.ts';
+import { mongoUrl, startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
 
 const clock = { nowMs: 0 };
 let store: TestStore;
@@ -9,10 +9,10 @@ let api: TestApi;
 
 beforeAll(async () => {
   store = await startStore();
-  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
-  await given.store(store.database, 'conversation', [given.conversation({ id: 'conv_1' })]);
-  await given.store(store.database, 'message', [given.message({ id: 'msg_1' })]);
-  await given.store(store.database, 'channel', [given.channel({ id: 'chan_1' })]);
+  await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
+  await build.store(store.database, 'conversation', [build.conversation({ id: 'conv_1' })]);
+  await build.store(store.database, 'message', [build.message({ id: 'msg_1' })]);
+  await build.store(store.database, 'channel', [build.channel({ id: 'chan_1' })]);
   client = new MongoClient(mongoUrl(), { monitorCommands: true });
   api = await startApi({ ...store, client }, { nowMs: () => clock.nowMs });
 }, 120_000);
@@ -38,11 +38,11 @@ it.each([
   const asOf = async () => (await api.get(path)).headers.get('data-as-of');
   const [before, after] = [new Date(clock.nowMs + 1_000), new Date(clock.nowMs + 2_000)];
   clock.nowMs += 10_000;
-  await given.dataAsOf(store.control, before);
+  await build.dataAsOf(store.control, before);
   expect(await asOf()).toBe(before.toISOString());
 
   // when the watermark moves on, and what the replica knows of it becomes stale as the data is read
-  await given.dataAsOf(store.control, after);
+  await build.dataAsOf(store.control, after);
   let reads = 0;
   const age = ({ command }: CommandStartedEvent) => {
     if (!read.includes(String(command.find))) return;

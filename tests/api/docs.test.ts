@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { errorCodes } from '../../services/api/http/error-envelope.ts';
-import { errorOf, startApi, startStore, type TestApi, type TestStore } from './harness.ts';
+import { errorOf, startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
 
 let store: TestStore;
 let api: TestApi;

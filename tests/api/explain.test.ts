@@ -7,8 +7,8 @@ import { qaPageQuery } from '../../services/api/resources/qas/query.ts';
 import { restQuery } from '../../services/api/resources/tickets/conversations.ts';
 import { ticketFilters, ticketPageQuery } from '../../services/api/resources/tickets/query.ts';
 import { ticketListQuery, ticketSorts } from '../../services/api/resources/tickets/schema.ts';
-import { startStore, type TestStore } from './harness.ts';
-import { planOf } from './plan.ts';
+import { startStore, type TestStore } from './test-api.ts';
+import { planOf } from './explain-plan.ts';
 
 const size = 100_000;
 const limit = 20;
@@ -39,7 +39,7 @@ beforeAll(async () => {
     for (let start = 0; start < size; start += batchSize) {
       const batch = Array.from({ length: batchSize }, (_, offset) => {
         const index = start + offset;
-        const own = {
+        const state = {
           status: ticketStatuses[index % ticketStatuses.length],
           type: types[index % types.length],
           conversationId: 'conv_1',
@@ -47,7 +47,7 @@ beforeAll(async () => {
         };
         // Any order of updates will do, as long as none is before its creation.
         const byUpdated = keyOf(index + ((index * 7_919) % (size - index)));
-        return { _id: keyOf(index).slice(24), orgId: 'org_a', own, byCreated: keyOf(index), byUpdated };
+        return { _id: keyOf(index).slice(24), orgId: 'org_a', state, byCreated: keyOf(index), byUpdated };
       });
       await collection.insertMany(batch, { ordered: false });
     }

@@ -1,10 +1,10 @@
 import { get, type IncomingMessage } from 'node:http';
 import { createStoreProxy } from '../support/store-proxy.ts';
-import { ask, eventually } from './ask.ts';
-import type { Child } from './child.ts';
-import { openChildren, type Children } from './children.ts';
-import * as given from './given.ts';
-import { mongoUrl, tokens } from './harness.ts';
+import { ask, eventually } from './requests.ts';
+import type { Child } from './api-process.ts';
+import { openChildren, type Children } from './api-processes.ts';
+import * as build from './builders.ts';
+import { mongoUrl, tokens } from './test-api.ts';
 
 /** A key that no replica has met before the test asks with it. */
 const newToken = 'svc_live_newnewnewnewnew1';
@@ -16,9 +16,9 @@ let port: number;
 beforeAll(async () => {
   children = await openChildren();
   const { database } = children.store;
-  await given.store(database, 'ticket', [given.ticket({ id: 'ti_slow' }), given.ticket({ id: 'ti_1' })]);
-  await given.store(database, 'ticket', [given.ticket({ id: 'ti_b' }, { orgId: 'org_b' })]);
-  await given.store(database, 'apiKey', [given.apiKey(newToken, { id: 'key_new' }, { orgId: 'org_b' })]);
+  await build.store(database, 'ticket', [build.ticket({ id: 'ti_slow' }), build.ticket({ id: 'ti_1' })]);
+  await build.store(database, 'ticket', [build.ticket({ id: 'ti_b' }, { orgId: 'org_b' })]);
+  await build.store(database, 'apiKey', [build.apiKey(newToken, { id: 'key_new' }, { orgId: 'org_b' })]);
   port = await proxy.listen(0);
 }, 120_000);
 

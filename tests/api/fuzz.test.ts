@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { encodeCursor } from '../../services/api/paging/cursor.ts';
-import * as given from './given.ts';
-import { errorOf, listOf, startApi, startStore, type TestApi, type TestStore } from './harness.ts';
+import * as build from './builders.ts';
+import { errorOf, listOf, startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
 
 let store: TestStore;
 let api: TestApi;
 
 beforeAll(async () => {
   store = await startStore();
-  await given.store(store.database, 'conversation', [given.conversation({ id: 'conv_1' })]);
-  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' }), given.ticket({ id: 'ti_2' })]);
+  await build.store(store.database, 'conversation', [build.conversation({ id: 'conv_1' })]);
+  await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' }), build.ticket({ id: 'ti_2' })]);
   api = await startApi(store);
 }, 120_000);
 
@@ -27,7 +27,7 @@ const unicode = fc.string({ unit: 'binary', maxLength: 60 }).filter((text) => te
 
 test('made-up and damaged cursors are 422, whatever they hold', async () => {
   const scope = { orgId: 'org_a', list: 'tickets', sort: '-updatedAt', filters: null };
-  const genuine = encodeCursor(`${given.at}ti_1`, scope);
+  const genuine = encodeCursor(`${build.at}ti_1`, scope);
   const sortKey = fc.tuple(fc.constant(1), fc.string({ unit: 'binary' }), fc.string());
   const encoded = fc
     .oneof(

@@ -3,10 +3,10 @@ import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
-import { ask, codeOf, eventually, writeCertificate } from './ask.ts';
-import { startChild, type Child } from './child.ts';
-import * as given from './given.ts';
-import { mongoUrl, startStore, tokens, type TestStore } from './harness.ts';
+import { ask, codeOf, eventually, writeCertificate } from './requests.ts';
+import { startChild, type Child } from './api-process.ts';
+import * as build from './builders.ts';
+import { mongoUrl, startStore, tokens, type TestStore } from './test-api.ts';
 
 const size = 4_000;
 let store: TestStore;
@@ -26,13 +26,13 @@ const switchTo = (name: string) => {
 
 beforeAll(async () => {
   store = await startStore();
-  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
-  await given.store(store.database, 'conversation', [given.conversation({ id: 'conv_1' })]);
+  await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
+  await build.store(store.database, 'conversation', [build.conversation({ id: 'conv_1' })]);
   const content = 'Lorem ipsum dolor sit amet. '.repeat(12);
   const messages = Array.from({ length: size }, (_, index) =>
-    given.message({ id: `msg_${String(index).padStart(6, '0')}`, content }),
+    build.message({ id: `msg_${String(index).padStart(6, '0')}`, content }),
   );
-  await given.store(store.database, 'message', messages);
+  await build.store(store.database, 'message', messages);
   folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
   await certificateIn('first');
   switchTo('first');

@@ -1,5 +1,5 @@
-import * as given from './given.ts';
-import { startApi, startStore, type TestApi, type TestStore } from './harness.ts';
+import * as build from './builders.ts';
+import { startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
 
 const count = 40;
 const content = 'x'.repeat(900_000);
@@ -10,8 +10,8 @@ let api: TestApi;
 
 beforeAll(async () => {
   store = await startStore();
-  await given.store(store.database, 'conversation', [given.conversation({ id: 'conv_1' })]);
-  for (const id of ids) await given.store(store.database, 'message', [given.message({ id, content })]);
+  await build.store(store.database, 'conversation', [build.conversation({ id: 'conv_1' })]);
+  for (const id of ids) await build.store(store.database, 'message', [build.message({ id, content })]);
   api = await startApi(store);
 }, 120_000);
 
@@ -40,10 +40,10 @@ it('a page of large items ends early, and the walk goes on to each of them', asy
 }, 60_000);
 
 it('a page has one item at the least, however large that is', async () => {
-  await given.store(store.database, 'conversation', [given.conversation({ id: 'conv_2' })]);
+  await build.store(store.database, 'conversation', [build.conversation({ id: 'conv_2' })]);
   for (const id of ['msg_x', 'msg_y']) {
     const fields = { id, conversationId: 'conv_2', content: content.repeat(3) };
-    await given.store(store.database, 'message', [given.message(fields)]);
+    await build.store(store.database, 'message', [build.message(fields)]);
   }
   const url = '/v1/conversations/conv_2/messages';
   const first = (await api.get(url)).json() as List;

@@ -1,26 +1,26 @@
 import { resources } from '../../shared/documents/resources.ts';
 import { embeddedConversationsMax } from '../../shared/documents/ticket.ts';
-import * as given from './given.ts';
-import { errorOf, listOf, startApi, startStore, tokens, type TestApi, type TestStore } from './harness.ts';
+import * as build from './builders.ts';
+import { errorOf, listOf, startApi, startStore, tokens, type TestApi, type TestStore } from './test-api.ts';
 
 const size = 1_000;
 const now = new Date('2026-03-01T00:00:00.000Z');
 const short = { id: 'chan_2', name: 'Short', type: 'email', dataRetentionDays: 30 } as const;
 
-type Stored = ReturnType<typeof given.conversation>;
+type Stored = ReturnType<typeof build.conversation>;
 
 /** Three share an instant, so that ties are ordered by id. */
 const conversationOf = (ticketId: string, index: number, fields: Record<string, unknown> = {}): Stored => {
   const id = `conv_${ticketId}_${String(index).padStart(5, '0')}`;
-  const createdAt = new Date(Date.parse(given.at) + Math.floor(index / 3) * 1_000).toISOString();
+  const createdAt = new Date(Date.parse(build.at) + Math.floor(index / 3) * 1_000).toISOString();
   const role = index === 0 ? 'primary' : 'side';
   const updatedAt = now.toISOString();
-  return given.conversation({ id, ticketId, role, createdAt, updatedAt, ...fields });
+  return build.conversation({ id, ticketId, role, createdAt, updatedAt, ...fields });
 };
 
-const withJoined = (stored: Stored, joined: Parameters<typeof given.conversationJoined>[0]): Stored => ({
+const withJoined = (stored: Stored, joined: Parameters<typeof build.conversationJoined>[0]): Stored => ({
   ...stored,
-  joined: given.conversationJoined(joined),
+  joined: build.conversationJoined(joined),
 });
 
 /** Some have expired, and some have no channel yet; both kinds stand among the embedded ones and behind them. */
@@ -39,20 +39,20 @@ const visible = mixed.filter((_, index) => !isHidden(index));
 function ticketOf(id: string, conversations: Stored[], fields: Record<string, unknown> = {}) {
   const first = conversations.slice(0, embeddedConversationsMax);
   const embedded = first.filter(({ joined }) => joined.channel !== null);
-  const joined = given.ticketJoined({
-    conversations: embedded.map(({ own, joined: { channel } }) => ({
-      id: own.id,
-      role: own.role,
-      status: own.status,
-      createdAt: own.createdAt,
-      updatedAt: own.updatedAt,
+  const joined = build.ticketJoined({
+    conversations: embedded.map(({ state, joined: { channel } }) => ({
+      id: state.id,
+      role: state.role,
+      status: state.status,
+      createdAt: state.createdAt,
+      updatedAt: state.updatedAt,
       retainUntil: channel?.dataRetentionDays
-        ? new Date(own.updatedAt.getTime() + channel.dataRetentionDays * 86_400_000)
+        ? new Date(state.updatedAt.getTime() + channel.dataRetentionDays * 86_400_000)
         : null,
     })),
     moreAfter: conversations.length > first.length ? (first.at(-1)?.byCreated ?? null) : null,
   });
-  return given.ticket({ id, ...fields }, { joined });
+  return build.ticket({ id, ...fields }, { joined });
 }
 
 const huge = Array.from({ length: 20_200 }, (_, index) => conversationOf('ti_huge', index));
@@ -65,19 +65,19 @@ let api: TestApi;
 beforeAll(async () => {
   store = await startStore();
   const { database } = store;
-  await given.store(database, 'ticket', [
+  await build.store(database, 'ticket', [
     ticketOf('ti_1', mixed),
-    given.ticket({ id: 'ti_small' }),
+    build.ticket({ id: 'ti_small' }),
     ticketOf('ti_few', few, { ...closed, createdAt: '2026-01-02T00:00:01Z' }),
     ticketOf('ti_huge', huge, { ...closed, createdAt: '2026-01-02T00:00:02Z' }),
-    given.ticket({ id: 'ti_last', ...closed, createdAt: '2026-01-02T00:00:03Z' }),
+    build.ticket({ id: 'ti_last', ...closed, createdAt: '2026-01-02T00:00:03Z' }),
   ]);
   // Another organization's conversation that names the same ticket, created among this one's.
-  const alien = given.conversation(
+  const alien = build.conversation(
     { id: 'conv_alien', ticketId: 'ti_1', createdAt: '2026-01-01T12:04:00Z', updatedAt: now.toISOString() },
     { orgId: 'org_b' },
   );
-  await given.store(database, 'conversation', [...mixed, ...few, ...huge, alien]);
+  await build.store(database, 'conversation', [...mixed, ...few, ...huge, alien]);
   api = await startApi(store, { now: () => now });
 }, 120_000);
 
@@ -91,7 +91,7 @@ type Ticket = { id: string; conversations: Conversation[] };
 
 const seconds = (date: Date) => `${date.toISOString().slice(0, 19)}Z`;
 const referencesOf = (conversations: Stored[]) =>
-  conversations.map(({ own: { id, role } }) => ({ id, role }));
+  conversations.map(({ state: { id, role } }) => ({ id, role }));
 const ticketIn = async (path: string, id: string) =>
   (listOf(await api.get(path)).data as Ticket[]).find((ticket) => ticket.id === id);
 
@@ -99,14 +99,14 @@ describe('a ticket with 1,000 conversations', () => {
   it('retrieved shows each visible one in full, in order and once', async () => {
     const { conversations } = (await api.get('/v1/tickets/ti_1')).json() as Ticket;
     expect(conversations).toEqual(
-      visible.map(({ own }) => ({
-        id: own.id,
+      visible.map(({ state }) => ({
+        id: state.id,
         object: 'conversation',
         ticketId: 'ti_1',
-        role: own.role,
-        status: own.status,
-        createdAt: seconds(own.createdAt),
-        updatedAt: seconds(own.updatedAt),
+        role: state.role,
+        status: state.status,
+        createdAt: seconds(state.createdAt),
+        updatedAt: seconds(state.updatedAt),
       })),
     );
   });
@@ -147,7 +147,7 @@ describe('a ticket with 1,000 conversations', () => {
     const byCreated = `2027-01-01T00:00:00.000Z${moved?._id}`;
     await collection.updateOne({ _id: moved?._id ?? '' }, { $set: { byCreated } });
     const { conversations } = (await api.get('/v1/tickets/ti_few')).json() as Ticket;
-    expect(conversations.map(({ id }) => id)).toEqual(few.map(({ own }) => own.id));
+    expect(conversations.map(({ id }) => id)).toEqual(few.map(({ state }) => state.id));
   });
 
   it('shows nothing of another organization, nor itself to one', async () => {

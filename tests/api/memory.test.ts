@@ -1,10 +1,10 @@
 import type { ClientHttp2Session } from 'node:http2';
 import { peakMegabytes } from '../support/memory.ts';
-import { ask, eventually } from './ask.ts';
-import type { Child } from './child.ts';
-import { openChildren, type Children } from './children.ts';
-import * as given from './given.ts';
-import { expectAnswering, openUnread } from './wire.ts';
+import { ask, eventually } from './requests.ts';
+import type { Child } from './api-process.ts';
+import { openChildren, type Children } from './api-processes.ts';
+import * as build from './builders.ts';
+import { expectAnswering, openUnread } from './raw-socket.ts';
 
 /** What the API stays under with its default limits, whatever is asked of it; stated in the README. */
 const residentMegabytesMax = 768;
@@ -24,20 +24,20 @@ beforeAll(async () => {
   const { database } = children.store;
   for (let org = 0; org < organizations; org += 1) {
     const orgId = orgOf(org);
-    await given.store(database, 'apiKey', [
-      given.apiKey(tokenOf(org), { id: `key_large_${org}` }, { orgId }),
+    await build.store(database, 'apiKey', [
+      build.apiKey(tokenOf(org), { id: `key_large_${org}` }, { orgId }),
     ]);
-    await given.store(database, 'conversation', [given.conversation({ id: `conv_${org}` }, { orgId })]);
+    await build.store(database, 'conversation', [build.conversation({ id: `conv_${org}` }, { orgId })]);
     for (let index = 0; index < messages; index += 1) {
       const fields = {
         id: `msg_${org}_${index}`,
         conversationId: `conv_${org}`,
         content: 'é'.repeat(450_000),
       };
-      await given.store(database, 'message', [given.message(fields, { orgId })]);
+      await build.store(database, 'message', [build.message(fields, { orgId })]);
     }
   }
-  await given.store(database, 'ticket', [given.ticket({ id: 'ti_1' })]);
+  await build.store(database, 'ticket', [build.ticket({ id: 'ti_1' })]);
   child = await children.startServing();
 }, 120_000);
 

@@ -1,4 +1,4 @@
-import { errorOf, startApi, startStore, tokens, type TestApi, type TestStore } from './harness.ts';
+import { errorOf, startApi, startStore, tokens, type TestApi, type TestStore } from './test-api.ts';
 
 let store: TestStore;
 let api: TestApi;

@@ -1,16 +1,16 @@
 import { ticketStatuses } from '../../shared/documents/ticket.ts';
 import { ticketSorts } from '../../services/api/resources/tickets/schema.ts';
-import * as given from './given.ts';
+import * as build from './builders.ts';
 import {
   errorOf,
   listOf,
   startApi,
   startStore,
   tokens,
-  walk,
+  readAllPages,
   type TestApi,
   type TestStore,
-} from './harness.ts';
+} from './test-api.ts';
 
 let store: TestStore;
 let api: TestApi;
@@ -22,7 +22,7 @@ const idOf = (prefix: string, index: number) => `${prefix}${suffixes[index % suf
 const instantOf = (step: number) => new Date(Date.UTC(2026, 0, 1) + step * 700).toISOString();
 
 const tickets = Array.from({ length: count }, (_, index) =>
-  given.ticket({
+  build.ticket({
     id: idOf('ti_', index),
     status: ticketStatuses[(index * 7) % 5],
     createdAt: instantOf(index % 20),
@@ -30,13 +30,13 @@ const tickets = Array.from({ length: count }, (_, index) =>
   }),
 );
 const messages = Array.from({ length: count }, (_, index) =>
-  given.message({ id: idOf('msg_', index), createdAt: instantOf(index % 13) }),
+  build.message({ id: idOf('msg_', index), createdAt: instantOf(index % 13) }),
 );
 const qas = Array.from({ length: count }, (_, index) =>
-  given.qa({ id: idOf('qa', index), createdAt: instantOf(index % 13) }),
+  build.qa({ id: idOf('qa', index), createdAt: instantOf(index % 13) }),
 );
 const channels = Array.from({ length: count }, (_, index) =>
-  given.channel({
+  build.channel({
     id: idOf('chan_', index),
     type: index % 3 ? 'form' : 'chatbot',
     createdAt: instantOf(index % 13),
@@ -54,15 +54,15 @@ const inOrder = (documents: Keyed[], field: 'byCreated' | 'byUpdated' = 'byCreat
 beforeAll(async () => {
   store = await startStore();
   const { database } = store;
-  await given.store(database, 'ticket', [...tickets, given.ticket({ id: 'ti_foreign' }, { orgId: 'org_b' })]);
-  await given.store(database, 'conversation', [
-    given.conversation({ id: 'conv_1' }),
-    given.conversation({ id: 'conv_2' }),
+  await build.store(database, 'ticket', [...tickets, build.ticket({ id: 'ti_foreign' }, { orgId: 'org_b' })]);
+  await build.store(database, 'conversation', [
+    build.conversation({ id: 'conv_1' }),
+    build.conversation({ id: 'conv_2' }),
   ]);
-  await given.store(database, 'message', messages);
-  await given.store(database, 'message', [given.message({ id: 'msg_foreign' }, { orgId: 'org_b' })]);
-  await given.store(database, 'qa', [...qas, given.qa({ id: 'qa_foreign' }, { orgId: 'org_b' })]);
-  await given.store(database, 'channel', [...channels, given.channel({ id: 'chan_f' }, { orgId: 'org_b' })]);
+  await build.store(database, 'message', messages);
+  await build.store(database, 'message', [build.message({ id: 'msg_foreign' }, { orgId: 'org_b' })]);
+  await build.store(database, 'qa', [...qas, build.qa({ id: 'qa_foreign' }, { orgId: 'org_b' })]);
+  await build.store(database, 'channel', [...channels, build.channel({ id: 'chan_f' }, { orgId: 'org_b' })]);
   api = await startApi(store);
 }, 120_000);
 
@@ -79,15 +79,15 @@ describe.each(ticketSorts)('walking tickets by %s', (sort) => {
   };
 
   it.each([1, 7, 20, 100])('meets each exactly once, ties by id, %d at a time', async (limit) => {
-    const expected = ordered(limit === 1 ? tickets.filter(({ own }) => own.status === 'open') : tickets);
+    const expected = ordered(limit === 1 ? tickets.filter(({ state }) => state.status === 'open') : tickets);
     expect(
-      await walk(api.get, `/v1/tickets?sort=${sort}${limit === 1 ? '&status=open' : ''}`, limit),
+      await readAllPages(api.get, `/v1/tickets?sort=${sort}${limit === 1 ? '&status=open' : ''}`, limit),
     ).toEqual(expected);
   });
 
   it('meets those of the chosen statuses only', async () => {
-    const chosen = tickets.filter(({ own }) => own.status === 'open' || own.status === 'resolved');
-    expect(await walk(api.get, `/v1/tickets?sort=${sort}&status=resolved&status=open`, 7)).toEqual(
+    const chosen = tickets.filter(({ state }) => state.status === 'open' || state.status === 'resolved');
+    expect(await readAllPages(api.get, `/v1/tickets?sort=${sort}&status=resolved&status=open`, 7)).toEqual(
       ordered(chosen),
     );
   });
@@ -97,19 +97,23 @@ describe.each(ticketSorts)('walking tickets by %s', (sort) => {
     async (date) => {
       const [from, to] = ['2026-01-01T00:00:03Z', '2026-01-01T00:00:09Z'];
       const chosen = tickets.filter(
-        ({ own }) => own[date] >= new Date(from) && own[date] < new Date('2026-01-01T00:00:10Z'),
+        ({ state }) => state[date] >= new Date(from) && state[date] < new Date('2026-01-01T00:00:10Z'),
       );
       expect(chosen.length).toBeGreaterThan(10);
       expect(
-        await walk(api.get, `/v1/tickets?sort=${sort}&${date}[gte]=${from}&${date}[lte]=${to}`, 7),
+        await readAllPages(api.get, `/v1/tickets?sort=${sort}&${date}[gte]=${from}&${date}[lte]=${to}`, 7),
       ).toEqual(ordered(chosen));
-      const open = chosen.filter(({ own }) => own.status !== 'closed');
+      const open = chosen.filter(({ state }) => state.status !== 'closed');
       const statuses = ticketStatuses
         .filter((status) => status !== 'closed')
         .map((status) => `&status=${status}`)
         .join('');
       expect(
-        await walk(api.get, `/v1/tickets?sort=${sort}&${date}[gte]=${from}&${date}[lte]=${to}${statuses}`, 7),
+        await readAllPages(
+          api.get,
+          `/v1/tickets?sort=${sort}&${date}[gte]=${from}&${date}[lte]=${to}${statuses}`,
+          7,
+        ),
       ).toEqual(ordered(open));
     },
   );
@@ -117,17 +121,17 @@ describe.each(ticketSorts)('walking tickets by %s', (sort) => {
 
 describe('walking the other lists', () => {
   it('meets each message once, oldest first', async () => {
-    expect(await walk(api.get, '/v1/conversations/conv_1/messages', 7)).toEqual(inOrder(messages));
+    expect(await readAllPages(api.get, '/v1/conversations/conv_1/messages', 7)).toEqual(inOrder(messages));
   });
 
   it('meets each Q&A once, oldest first', async () => {
-    expect(await walk(api.get, '/v1/knowledge/qa', 7)).toEqual(inOrder(qas));
+    expect(await readAllPages(api.get, '/v1/knowledge/qa', 7)).toEqual(inOrder(qas));
   });
 
   it('meets each channel once, oldest first, or those of a type', async () => {
-    expect(await walk(api.get, '/v1/channels', 7)).toEqual(inOrder(channels));
-    const chatbots = channels.filter(({ own }) => own.type === 'chatbot');
-    expect(await walk(api.get, '/v1/channels?type=chatbot', 7)).toEqual(inOrder(chatbots));
+    expect(await readAllPages(api.get, '/v1/channels', 7)).toEqual(inOrder(channels));
+    const chatbots = channels.filter(({ state }) => state.type === 'chatbot');
+    expect(await readAllPages(api.get, '/v1/channels?type=chatbot', 7)).toEqual(inOrder(chatbots));
   });
 
   it('embeds in a conversation every message in the same order', async () => {
@@ -186,7 +190,8 @@ describe('a cursor', () => {
 describe('date bounds', () => {
   const count = async (query: string) => listOf(await api.get(`/v1/tickets?limit=100&${query}`)).data.length;
   const madeIn = (from: string, to: string) =>
-    tickets.filter(({ own }) => own.createdAt >= new Date(from) && own.createdAt <= new Date(to)).length;
+    tickets.filter(({ state }) => state.createdAt >= new Date(from) && state.createdAt <= new Date(to))
+      .length;
 
   it.each([
     // Instants lie 700 ms apart: 2.100, 2.800 and 3.500 are among them.

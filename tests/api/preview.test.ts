@@ -1,26 +1,26 @@
-import * as given from './given.ts';
-import { startApi, startStore, type TestApi, type TestStore } from './harness.ts';
+import * as build from './builders.ts';
+import { startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
 
 let store: TestStore;
 let api: TestApi;
 
 const message = (conversationId: string, index: number, content: string | null) =>
-  given.message({
+  build.message({
     id: `msg_${conversationId}_${index}`,
     conversationId,
-    createdAt: new Date(Date.parse(given.at) + index * 1_000).toISOString(),
+    createdAt: new Date(Date.parse(build.at) + index * 1_000).toISOString(),
     content,
   });
 
 beforeAll(async () => {
   store = await startStore();
   const ids = ['conv_none', 'conv_textless', 'conv_long', 'conv_empty'];
-  await given.store(
+  await build.store(
     store.database,
     'conversation',
-    ids.map((id) => given.conversation({ id })),
+    ids.map((id) => build.conversation({ id })),
   );
-  await given.store(store.database, 'message', [
+  await build.store(store.database, 'message', [
     // Stored in another order than that of the thread.
     message('conv_long', 2, 'third'),
     message('conv_long', 1, 'second'),

@@ -2,18 +2,18 @@ import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
-import { ask, codeOf, eventually } from './ask.ts';
-import { runToExit, type Child } from './child.ts';
-import { openChildren, type Children } from './children.ts';
-import * as given from './given.ts';
-import { mongoUrl, tokens } from './harness.ts';
-import { open, untilClosed } from './wire.ts';
+import { ask, codeOf, eventually } from './requests.ts';
+import { runToExit, type Child } from './api-process.ts';
+import { openChildren, type Children } from './api-processes.ts';
+import * as build from './builders.ts';
+import { mongoUrl, tokens } from './test-api.ts';
+import { open, untilClosed } from './raw-socket.ts';
 
 let children: Children;
 
 beforeAll(async () => {
   children = await openChildren();
-  await given.store(children.store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
+  await build.store(children.store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
 }, 120_000);
 
 afterAll(() => children.close(), 60_000);

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePorts } from '../../infra/stack/native/ports.ts';
-import { startServer, type Server } from '../../infra/stack/native/server.ts';
-import { installValkey, valkeyPart } from '../../infra/stack/native/valkey.ts';
-import { ask, eventually, writeCertificate } from './ask.ts';
-import { startChild, type Child } from './child.ts';
-import { mongoUrl, startStore, type TestStore } from './harness.ts';
+import { freePorts } from '../../infra/dev-servers/native/ports.ts';
+import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
+import { installValkey, valkeyPart } from '../../infra/dev-servers/native/valkey.ts';
+import { ask, eventually, writeCertificate } from './requests.ts';
+import { startChild, type Child } from './api-process.ts';
+import { mongoUrl, startStore, type TestStore } from './test-api.ts';
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const lost = 'the rate limit store is away: each replica counts for itself';

@@ -1,7 +1,7 @@
 import { MongoClient } from 'mongodb';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
-import * as given from './given.ts';
-import { errorOf, mongoUrl, startApi, startStore, tokens, type TestApi, type TestStore } from './harness.ts';
+import * as build from './builders.ts';
+import { errorOf, mongoUrl, startApi, startStore, tokens, type TestApi, type TestStore } from './test-api.ts';
 
 const windowSeconds = 60;
 const clock = { nowMs: 1_000 };
@@ -10,7 +10,7 @@ let api: TestApi;
 
 beforeAll(async () => {
   store = await startStore();
-  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
+  await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
 }, 120_000);
 
 afterAll(() => store.close());

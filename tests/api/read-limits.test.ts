@@ -1,11 +1,11 @@
 import type { CommandStartedEvent } from 'mongodb';
-import { createMongo } from '../../shared/runtime/mongo.ts';
+import { createMongo } from '../../shared/store/connection.ts';
 import { readTimeoutMs } from '../../services/api/store/deadline.ts';
-import * as given from './given.ts';
-import { mongoUrl, startApi, startStore, type TestApi, type TestStore } from './harness.ts';
+import * as build from './builders.ts';
+import { mongoUrl, startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
 
 const now = new Date('2026-03-01T00:00:00.000Z');
-const second = (index: number) => new Date(Date.parse(given.at) + index * 1_000).toISOString();
+const second = (index: number) => new Date(Date.parse(build.at) + index * 1_000).toISOString();
 
 let store: TestStore;
 let api: TestApi;
@@ -16,10 +16,10 @@ beforeAll(async () => {
   store = await startStore();
   const { database } = store;
   const messages = Array.from({ length: 250 }, (_, index) =>
-    given.message({ id: `msg_${String(index).padStart(3, '0')}`, createdAt: second(index) }),
+    build.message({ id: `msg_${String(index).padStart(3, '0')}`, createdAt: second(index) }),
   );
   const conversations = Array.from({ length: 450 }, (_, index) =>
-    given.conversation({
+    build.conversation({
       id: `conv_${index}`,
       ticketId: 'ti_1',
       createdAt: second(index),
@@ -27,12 +27,12 @@ beforeAll(async () => {
     }),
   );
   const moreAfter = conversations[0]?.byCreated ?? null;
-  await given.store(database, 'message', messages);
-  await given.store(database, 'conversation', conversations);
-  await given.store(database, 'ticket', [
-    given.ticket({ id: 'ti_1' }, { joined: given.ticketJoined({ moreAfter }) }),
+  await build.store(database, 'message', messages);
+  await build.store(database, 'conversation', conversations);
+  await build.store(database, 'ticket', [
+    build.ticket({ id: 'ti_1' }, { joined: build.ticketJoined({ moreAfter }) }),
   ]);
-  await given.store(database, 'channel', [given.channel({ id: 'chan_1' })]);
+  await build.store(database, 'channel', [build.channel({ id: 'chan_1' })]);
   // The driver has this setter, its types do not.
   Object.assign(client, { monitorCommands: true });
   client.on('commandStarted', (event) => commands.push(event));

@@ -1,13 +1,13 @@
-import * as given from './given.ts';
-import { errorOf, listOf, startApi, startStore, type TestApi, type TestStore } from './harness.ts';
+import * as build from './builders.ts';
+import { errorOf, listOf, startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
 
 const days = 10;
 const dayMs = 86_400_000;
-const startMs = Date.parse(given.at);
+const startMs = Date.parse(build.at);
 /** An instant so many days after the first creation, with an offset in milliseconds. */
 const day = (count: number, offsetMs = 0) => new Date(startMs + count * dayMs + offsetMs);
 const channelWith = (dataRetentionDays: number | null) =>
-  given.conversationJoined({
+  build.conversationJoined({
     channel: { id: 'chan_1', name: 'Support', type: 'email', dataRetentionDays },
   });
 
@@ -17,7 +17,7 @@ let api: TestApi;
 
 /** A thread of six messages, one a day, two of them on the same instant; its conversation expires on day 30. */
 const messages = [0, 1, 2, 2, 3, 4].map((after, index) =>
-  given.message({ id: `msg_${index}`, createdAt: day(after).toISOString(), content: `text ${index}` }),
+  build.message({ id: `msg_${index}`, createdAt: day(after).toISOString(), content: `text ${index}` }),
 );
 const ids = messages.map(({ _id }) => _id);
 
@@ -25,23 +25,23 @@ beforeAll(async () => {
   store = await startStore();
   const updatedAt = day(20).toISOString();
   const conversations = [
-    given.conversation({ id: 'conv_1', updatedAt }, { joined: channelWith(days) }),
-    given.conversation({ id: 'conv_kept', ticketId: 'ti_other' }, { joined: channelWith(null) }),
-    given.conversation({ id: 'conv_zero', ticketId: 'ti_other' }, { joined: channelWith(0) }),
-    given.conversation({ id: 'conv_rest', createdAt: updatedAt, updatedAt }, { joined: channelWith(days) }),
+    build.conversation({ id: 'conv_1', updatedAt }, { joined: channelWith(days) }),
+    build.conversation({ id: 'conv_kept', ticketId: 'ti_other' }, { joined: channelWith(null) }),
+    build.conversation({ id: 'conv_zero', ticketId: 'ti_other' }, { joined: channelWith(0) }),
+    build.conversation({ id: 'conv_rest', createdAt: updatedAt, updatedAt }, { joined: channelWith(days) }),
   ];
   const kept = ['conv_kept', 'conv_zero'].map((conversationId) =>
-    given.message({ id: `msg_${conversationId}`, conversationId }),
+    build.message({ id: `msg_${conversationId}`, conversationId }),
   );
-  const { role, status, createdAt } = given.conversation({ id: 'conv_1' }).own;
+  const { role, status, createdAt } = build.conversation({ id: 'conv_1' }).state;
   const embedded = { id: 'conv_1', role, status, createdAt, updatedAt: day(20), retainUntil: day(20 + days) };
-  const joined = given.ticketJoined({
+  const joined = build.ticketJoined({
     conversations: [embedded],
     moreAfter: `${createdAt.toISOString()}conv_1`,
   });
-  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' }, { joined })]);
-  await given.store(store.database, 'conversation', conversations);
-  await given.store(store.database, 'message', [...messages, ...kept]);
+  await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' }, { joined })]);
+  await build.store(store.database, 'conversation', conversations);
+  await build.store(store.database, 'message', [...messages, ...kept]);
   api = await startApi(store, { now: () => clock.now });
 }, 120_000);
 

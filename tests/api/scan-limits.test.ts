@@ -1,10 +1,10 @@
 import type { CommandStartedEvent, Document } from 'mongodb';
 import { resources } from '../../shared/documents/resources.ts';
-import { createMongo } from '../../shared/runtime/mongo.ts';
+import { createMongo } from '../../shared/store/connection.ts';
 import { ticketSorts } from '../../services/api/resources/tickets/schema.ts';
 import { ticketStatuses } from '../../shared/documents/ticket.ts';
-import * as given from './given.ts';
-import { listOf, mongoUrl, startApi, startStore, type TestApi, type TestStore } from './harness.ts';
+import * as build from './builders.ts';
+import { listOf, mongoUrl, startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
 
 const size = 6_000;
 const scanEntriesMax = 2_000;
@@ -13,7 +13,7 @@ const second = (index: number) => new Date(Date.UTC(2026, 0, 1) + index * 1_000)
 /** Updated in no order at all, and never before they were created. */
 const updatedIndex = (index: number) => index + ((index * 7_919) % (size - index));
 const tickets = Array.from({ length: size }, (_, index) =>
-  given.ticket({
+  build.ticket({
     id: `ti_${String(index).padStart(6, '0')}`,
     status: ticketStatuses[index % ticketStatuses.length],
     createdAt: second(index),
@@ -29,7 +29,7 @@ let commands: Document[] = [];
 
 beforeAll(async () => {
   store = await startStore();
-  await given.store(store.database, 'ticket', tickets);
+  await build.store(store.database, 'ticket', tickets);
   // The driver has this setter, its types do not.
   Object.assign(client, { monitorCommands: true });
   client.on('commandStarted', ({ command }: CommandStartedEvent) => {
@@ -55,7 +55,7 @@ async function entriesOf({ filter, sort, skip = 0, limit }: Document): Promise<n
   return isFiltered ? inRange : Math.min(inRange, Number(skip) + Number(limit));
 }
 
-async function walk(path: string): Promise<{ ids: string[]; pages: number }> {
+async function readAllPages(path: string): Promise<{ ids: string[]; pages: number }> {
   const ids: string[] = [];
   let pages = 0;
   let cursor: string | null = null;
@@ -78,13 +78,13 @@ const latest = second(size - 1);
 const filters: Record<'createdAt' | 'updatedAt', [string, string, (ticket: Ticket) => boolean][]> = {
   createdAt: [
     ['none', 'createdAt[lte]=2020-01-01', () => false],
-    ['the oldest', `createdAt[lte]=${second(2)}`, ({ own }) => own.createdAt <= new Date(second(2))],
-    ['nearly all', `createdAt[gte]=${second(3)}`, ({ own }) => own.createdAt >= new Date(second(3))],
+    ['the oldest', `createdAt[lte]=${second(2)}`, ({ state }) => state.createdAt <= new Date(second(2))],
+    ['nearly all', `createdAt[gte]=${second(3)}`, ({ state }) => state.createdAt >= new Date(second(3))],
   ],
   updatedAt: [
     ['none', 'updatedAt[gte]=2030-01-01', () => false],
-    ['the latest', `updatedAt[gte]=${latest}`, ({ own }) => own.updatedAt >= new Date(latest)],
-    ['nearly all', `updatedAt[gte]=${second(3)}`, ({ own }) => own.updatedAt >= new Date(second(3))],
+    ['the latest', `updatedAt[gte]=${latest}`, ({ state }) => state.updatedAt >= new Date(latest)],
+    ['nearly all', `updatedAt[gte]=${second(3)}`, ({ state }) => state.updatedAt >= new Date(second(3))],
   ],
 };
 
@@ -102,7 +102,7 @@ describe.each(ticketSorts)('a page of tickets by %s', (sort) => {
       [
         'three statuses',
         '&status=open&status=closed&status=snoozed',
-        ({ own }: Ticket) => ['open', 'closed', 'snoozed'].includes(own.status),
+        ({ state }: Ticket) => ['open', 'closed', 'snoozed'].includes(state.status),
       ],
     ] as [string, string, (ticket: Ticket) => boolean][])(
       'looks at few index entries, and the walk meets each match once: %s',
@@ -111,7 +111,7 @@ describe.each(ticketSorts)('a page of tickets by %s', (sort) => {
           .filter((ticket) => matches(ticket) && hasStatus(ticket))
           .toSorted(inOrder(sort))
           .map(({ _id }) => _id);
-        const { ids, pages } = await walk(`/v1/tickets?sort=${sort}&${filter}${statuses}&limit=100`);
+        const { ids, pages } = await readAllPages(`/v1/tickets?sort=${sort}&${filter}${statuses}&limit=100`);
         expect(ids).toEqual(expected);
         expect(pages).toBeLessThanOrEqual(
           Math.ceil(expected.length / 100) + Math.ceil(size / (scanEntriesMax / 2)) + 1,

@@ -1,14 +1,14 @@
-import { ask, codeOf, eventually } from './ask.ts';
+import { ask, codeOf, eventually } from './requests.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
-import { openChildren, type Children } from './children.ts';
-import * as given from './given.ts';
-import { mongoUrl, startStore, tokens } from './harness.ts';
+import { openChildren, type Children } from './api-processes.ts';
+import * as build from './builders.ts';
+import { mongoUrl, startStore, tokens } from './test-api.ts';
 
 let children: Children;
 
 beforeAll(async () => {
   children = await openChildren();
-  await given.store(children.store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
+  await build.store(children.store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
 }, 120_000);
 
 afterAll(() => children.close(), 60_000);

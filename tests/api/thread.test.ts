@@ -1,10 +1,10 @@
 import { request, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conversationSchema } from '../../services/api/resources/conversations/schema.ts';
-import { ask } from './ask.ts';
-import { startChild, type Child } from './child.ts';
-import * as given from './given.ts';
-import { mongoUrl, startStore, tokens, type TestStore } from './harness.ts';
+import { ask } from './requests.ts';
+import { startChild, type Child } from './api-process.ts';
+import * as build from './builders.ts';
+import { mongoUrl, startStore, tokens, type TestStore } from './test-api.ts';
 
 const size = 100_000;
 const growthMax = 50 * 1_024 * 1_024;
@@ -16,24 +16,24 @@ let api: Child;
 
 beforeAll(async () => {
   store = await startStore();
-  await given.store(store.database, 'conversation', [
-    given.conversation({ id: 'conv_1' }),
-    given.conversation({ id: 'conv_small' }),
+  await build.store(store.database, 'conversation', [
+    build.conversation({ id: 'conv_1' }),
+    build.conversation({ id: 'conv_small' }),
   ]);
-  const template = given.message({ id: 'msg_0', content });
-  await given.store(store.database, 'message', [
-    given.message({ id: 'msg_small', conversationId: 'conv_small' }),
+  const template = build.message({ id: 'msg_0', content });
+  await build.store(store.database, 'message', [
+    build.message({ id: 'msg_small', conversationId: 'conv_small' }),
   ]);
-  const startedMs = template.own.createdAt.getTime();
+  const startedMs = template.state.createdAt.getTime();
   const batchSize = 5_000;
   for (let start = 0; start < size; start += batchSize) {
     const batch = Array.from({ length: batchSize }, (_, offset) => {
       const id = idOf(start + offset);
       const createdAt = new Date(startedMs + (start + offset) * 10);
-      const own = { ...template.own, id, createdAt };
-      return { ...template, _id: id, own, byCreated: `${createdAt.toISOString()}${id}` };
+      const state = { ...template.state, id, createdAt };
+      return { ...template, _id: id, state, byCreated: `${createdAt.toISOString()}${id}` };
     });
-    await given.store(store.database, 'message', batch);
+    await build.store(store.database, 'message', batch);
   }
   api = await startChild({
     MONGODB_URL: mongoUrl(),

@@ -1,12 +1,12 @@
-import { requestTracesOf } from '../../shared/runtime/request-traces.ts';
-import * as given from './given.ts';
-import { startApi, startStore, tokens, type TestStore } from './harness.ts';
+import { requestTracesOf } from '../../shared/store/request-traces.ts';
+import * as build from './builders.ts';
+import { startApi, startStore, tokens, type TestStore } from './test-api.ts';
 
 let store: TestStore;
 
 beforeAll(async () => {
   store = await startStore();
-  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' })]);
+  await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
 }, 120_000);
 
 afterAll(() => store.close());

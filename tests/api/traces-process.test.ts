@@ -1,8 +1,8 @@
-import { requestTracesOf } from '../../shared/runtime/request-traces.ts';
+import { requestTracesOf } from '../../shared/store/request-traces.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
-import { ask, eventually } from './ask.ts';
-import { startChild, type Child } from './child.ts';
-import { mongoUrl, startStore, type TestStore } from './harness.ts';
+import { ask, eventually } from './requests.ts';
+import { startChild, type Child } from './api-process.ts';
+import { mongoUrl, startStore, type TestStore } from './test-api.ts';
 
 let store: TestStore;
 

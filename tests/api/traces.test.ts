@@ -1,6 +1,6 @@
-import { requestTracesOf, type RequestTrace } from '../../shared/runtime/request-traces.ts';
+import { requestTracesOf, type RequestTrace } from '../../shared/store/request-traces.ts';
 import { startService } from '../support/service.ts';
-import * as given from './given.ts';
+import * as build from './builders.ts';
 import {
   listOf,
   mongoUrl,
@@ -10,17 +10,17 @@ import {
   type Answer,
   type TestApi,
   type TestStore,
-} from './harness.ts';
+} from './test-api.ts';
 
 let store: TestStore;
 let api: TestApi;
 
 beforeAll(async () => {
   store = await startStore();
-  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' }), given.ticket({ id: 'ti_2' })]);
-  await given.store(store.database, 'conversation', [given.conversation({ id: 'conv_1' })]);
-  await given.store(store.database, 'message', [given.message({ id: 'msg_1' })]);
-  await given.store(store.database, 'channel', [given.channel({ id: 'chan_1' })]);
+  await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' }), build.ticket({ id: 'ti_2' })]);
+  await build.store(store.database, 'conversation', [build.conversation({ id: 'conv_1' })]);
+  await build.store(store.database, 'message', [build.message({ id: 'msg_1' })]);
+  await build.store(store.database, 'channel', [build.channel({ id: 'chan_1' })]);
   api = await startApi(store, { traced: true });
 }, 120_000);
 

@@ -1,10 +1,10 @@
 import { connect, type ClientHttp2Session } from 'node:http2';
-import { requestTracesOf } from '../../shared/runtime/request-traces.ts';
-import { eventually } from './ask.ts';
-import { openChildren, type Children } from './children.ts';
-import { tokens } from './harness.ts';
-import { host, metricsOf } from './wire.ts';
-import type { Child } from './child.ts';
+import { requestTracesOf } from '../../shared/store/request-traces.ts';
+import { eventually } from './requests.ts';
+import { openChildren, type Children } from './api-processes.ts';
+import { tokens } from './test-api.ts';
+import { host, metricsOf } from './raw-socket.ts';
+import type { Child } from './api-process.ts';
 
 let children: Children;
 let child: Child;

@@ -3,10 +3,10 @@ import { inspect } from 'node:util';
 import { createClient } from '../../clients/typescript/src/index.ts';
 import { ApiError, ConnectionError } from '../../clients/typescript/src/errors.ts';
 import { version } from '../../clients/typescript/src/generated/version.ts';
-import { run } from '../../infra/stack/native/run.ts';
-import * as given from '../api/given.ts';
-import { startApi, startStore, tokens, type TestApi, type TestStore } from '../api/harness.ts';
-import { connect, failureOf, takeAll } from './harness.ts';
+import { run } from '../../infra/dev-servers/native/run.ts';
+import * as given from '../api/builders.ts';
+import { startApi, startStore, tokens, type TestApi, type TestStore } from '../api/test-api.ts';
+import { connect, failureOf, takeAll } from './test-client.ts';
 
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Record<string, object>;
 
@@ -212,8 +212,8 @@ describe('the client and the API', () => {
       'TimeoutError',
     ]);
     expect(errors[1]).toBeInstanceOf(ConnectionError);
-    const own = createClient({ baseUrl: api.url, apiKey: secret });
-    for (const shown of [client, own, await client.tickets.list(), ...errors]) {
+    const state = createClient({ baseUrl: api.url, apiKey: secret });
+    for (const shown of [client, state, await client.tickets.list(), ...errors]) {
       expect(inspect(shown, { depth: Infinity, showHidden: true })).not.toContain(secret);
       expect(JSON.stringify(shown)).not.toContain(secret);
       expect(String(shown)).not.toContain(secret);

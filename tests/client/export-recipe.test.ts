@@ -1,7 +1,7 @@
 import { exportChanges } from '../../clients/typescript/src/index.ts';
-import * as given from '../api/given.ts';
-import { startApi, startStore, type Get, type TestApi, type TestStore } from '../api/harness.ts';
-import { connect } from './harness.ts';
+import * as given from '../api/builders.ts';
+import { startApi, startStore, type Get, type TestApi, type TestStore } from '../api/test-api.ts';
+import { connect } from './test-client.ts';
 import { exportBy, type Recipe } from './recipes.ts';
 
 /** What one replica serves: documents of these ids, complete up to an instant. */

@@ -4,11 +4,11 @@ import {
   type ExportOptions,
   type TicketItem,
 } from '../../clients/typescript/src/index.ts';
-import * as given from '../api/given.ts';
-import { startApi, startStore, type TestApi, type TestStore } from '../api/harness.ts';
+import * as given from '../api/builders.ts';
+import { startApi, startStore, type TestApi, type TestStore } from '../api/test-api.ts';
 import { createRandom, type Random } from '../support/random.ts';
-import { connect, failureOf, takeAll } from './harness.ts';
-import { createProduct } from './product.ts';
+import { connect, failureOf, takeAll } from './test-client.ts';
+import { createProduct } from './source-system.ts';
 
 let store: TestStore;
 let api: TestApi;

@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { mustRun } from '../../infra/stack/native/run.ts';
-import * as given from '../api/given.ts';
-import { startApi, startStore, tokens, type TestApi, type TestStore } from '../api/harness.ts';
+import { mustRun } from '../../infra/dev-servers/native/run.ts';
+import * as given from '../api/builders.ts';
+import { startApi, startStore, tokens, type TestApi, type TestStore } from '../api/test-api.ts';
 
 const tsc = resolve('node_modules/.bin/tsc');
 

@@ -1,4 +1,4 @@
-import { listOf, type Get } from '../api/harness.ts';
+import { listOf, type Get } from '../api/test-api.ts';
 
 /** What an export holds: ids of tickets, and of messages. */
 export type Copy = Set<string>;

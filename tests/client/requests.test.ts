@@ -1,6 +1,6 @@
-import * as given from '../api/given.ts';
-import { startApi, startStore, tokens, type TestApi, type TestStore } from '../api/harness.ts';
-import { connect, failureOf } from './harness.ts';
+import * as given from '../api/builders.ts';
+import { startApi, startStore, tokens, type TestApi, type TestStore } from '../api/test-api.ts';
+import { connect, failureOf } from './test-client.ts';
 
 let store: TestStore;
 let api: TestApi;

@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Retry } from '../../clients/typescript/src/index.ts';
-import { createMongo, controlDatabase } from '../../shared/runtime/mongo.ts';
-import * as given from '../api/given.ts';
-import { mongoUrl, startApi, startStore, type TestApi, type TestStore } from '../api/harness.ts';
+import { createMongo, controlDatabase } from '../../shared/store/connection.ts';
+import * as given from '../api/builders.ts';
+import { mongoUrl, startApi, startStore, type TestApi, type TestStore } from '../api/test-api.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
-import { connect, failureOf, takeAll } from './harness.ts';
+import { connect, failureOf, takeAll } from './test-client.ts';
 
 let store: TestStore;
 const closing: (() => Promise<unknown>)[] = [];

@@ -1,6 +1,11 @@
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { encode, type Event } from '../support/events.ts';
-import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
+import {
+  applied,
+  createTestEnvironment,
+  runProjector,
+  type TestEnvironment,
+} from '../support/test-environment.ts';
 import { createRandom } from '../support/random.ts';
 import { fold } from './fold.ts';
 import { randomHistory, wide, type Population } from './history.ts';
@@ -17,17 +22,21 @@ const doubled = Object.fromEntries(
 ) as Population;
 
 describe('documents equal the pure fold of the log, whatever the interleaving', () => {
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   let projectors: Awaited<ReturnType<typeof runProjector>>[];
 
   beforeAll(async () => {
-    rig = await createRig(3);
-    projectors = await Promise.all([runProjector(rig), runProjector(rig), runProjector(rig)]);
+    testEnvironment = await createTestEnvironment(3);
+    projectors = await Promise.all([
+      runProjector(testEnvironment),
+      runProjector(testEnvironment),
+      runProjector(testEnvironment),
+    ]);
   }, 120_000);
 
   afterAll(async () => {
     await Promise.all(projectors.map((projector) => projector.stop()));
-    await rig.close();
+    await testEnvironment.close();
   }, 120_000);
 
   test.each(seeds)(
@@ -38,13 +47,16 @@ describe('documents equal the pure fold of the log, whatever the interleaving', 
       const population = organizations > 2 ? doubled : wide;
       const history = randomHistory(seed, 500, { population, organizations });
       const half = Math.floor((history.length * 2) / 3);
-      await produce(rig, history.slice(0, half), seed);
+      await produce(testEnvironment, history.slice(0, half), seed);
       if (seed % 2 === 0) await settled();
-      await produce(rig, history.slice(half), seed);
+      await produce(testEnvironment, history.slice(half), seed);
       // and, for some, a projector that leaves and another that joins meanwhile
       if (seed % 6 === 0) {
         const leaving = projectors.shift();
-        await Promise.all([leaving?.stop(), runProjector(rig).then((joined) => projectors.push(joined))]);
+        await Promise.all([
+          leaving?.stop(),
+          runProjector(testEnvironment).then((joined) => projectors.push(joined)),
+        ]);
       }
       // when all of it has been applied
       await settled();
@@ -56,29 +68,29 @@ describe('documents equal the pure fold of the log, whatever the interleaving', 
 
   test.each([230, 300])(
     'where a ticket has %i conversations, more than it embeds, which come and go',
-    async (crowd) => {
-      const seed = firstSeed + 1_000_000 + crowd;
-      const population = { ...wide, ticket: 1, conversation: crowd };
-      const history = randomHistory(seed, 400, { population, organizations: 1, crowd });
+    async (members) => {
+      const seed = firstSeed + 1_000_000 + members;
+      const population = { ...wide, ticket: 1, conversation: members };
+      const history = randomHistory(seed, 400, { population, organizations: 1, members });
       const expected = [...fold(history).values()].map(({ joined }) => joined as { moreAfter?: string });
       expect(expected.some(({ moreAfter }) => typeof moreAfter === 'string')).toBe(true);
-      await produce(rig, history, seed);
+      await produce(testEnvironment, history, seed);
       await settled();
       await expectFolded(seed, history);
     },
     120_000,
   );
 
-  const settled = () => applied(rig, () => projectors.flatMap(({ fatal }) => fatal));
+  const settled = () => applied(testEnvironment, () => projectors.flatMap(({ fatal }) => fatal));
   const expectFolded = async (seed: number, history: Event[]) => {
     const orgIds = [...new Set(history.map(({ orgId }) => orgId))];
-    const actual = await readDocuments(rig.database, { orgId: { $in: orgIds } });
+    const actual = await readDocuments(testEnvironment.database, { orgId: { $in: orgIds } });
     expect({ seed, documents: actual }).toEqual({ seed, documents: expectedDocuments(history) });
   };
 });
 
 /** Produces the history: the order within a key is kept, the order between keys and topics is not. */
-async function produce({ producer, config }: Rig, history: Event[], seed: number): Promise<void> {
+async function produce({ producer, config }: TestEnvironment, history: Event[], seed: number): Promise<void> {
   const random = createRandom(seed + 1_000_000);
   const queues = [...Map.groupBy(history, ({ id }) => id).values()];
   while (queues.length > 0) {

@@ -1,8 +1,8 @@
 import type { Kind } from '../../shared/documents/document.ts';
-import { states, type Own } from '../../shared/documents/resources.ts';
+import { states, type EntityState } from '../../shared/documents/resources.ts';
 import type { Event } from '../support/events.ts';
 
-type Row = { kind: Kind; orgId: string; version: number; own: unknown; gone: boolean };
+type Row = { kind: Kind; orgId: string; version: number; state: unknown; gone: boolean };
 
 /** What must be stored, by id: living documents only. */
 export type Expected = Map<
@@ -11,7 +11,7 @@ export type Expected = Map<
     kind: Kind;
     orgId: string;
     version: number;
-    own: unknown;
+    state: unknown;
     joined: unknown;
     refs: string[];
     sortKeys: { byCreated?: string; byUpdated?: string };
@@ -35,15 +35,15 @@ export function fold(history: Event[]): Expected {
     if (next) rows.set(event.id, next);
   }
   const expected: Expected = new Map();
-  for (const [id, { kind, orgId, version, own }] of rows) {
-    if (!own) continue;
+  for (const [id, { kind, orgId, version, state }] of rows) {
+    if (!state) continue;
     const view = viewOf(rows, orgId);
-    if (kind === 'message' && view.isDeleted((own as Own['message']).conversationId)) continue;
-    const joined = joinedOf(kind, own, view);
+    if (kind === 'message' && view.isDeleted((state as EntityState['message']).conversationId)) continue;
+    const joined = joinedOf(kind, state, view);
     expected.set(id, {
-      ...{ kind, orgId, version, own, joined },
-      refs: refsOf(kind, own, view).sort(),
-      sortKeys: sortKeysOf(kind, own),
+      ...{ kind, orgId, version, state, joined },
+      refs: refsOf(kind, state, view).sort(),
+      sortKeys: sortKeysOf(kind, state),
       isPending: kind === 'conversation' && (joined as { channel: unknown }).channel === null,
     });
   }
@@ -51,16 +51,16 @@ export function fold(history: Event[]): Expected {
 }
 
 function step(row: Row | undefined, event: Event): Row | undefined {
-  if (event.op === 'tombstone') return row && { ...row, own: null, gone: true };
+  if (event.op === 'tombstone') return row && { ...row, state: null, gone: true };
   if (row && (row.orgId !== event.orgId || event.version <= row.version)) return row;
   const { kind, orgId, version } = event;
   const gone = event.op === 'deleted' || (kind === 'conversation' && (row?.gone ?? false));
-  return { kind, orgId, version, gone, own: gone ? null : states[kind].parse(event.data) };
+  return { kind, orgId, version, gone, state: gone ? null : states[kind].parse(event.data) };
 }
 
 type View = {
-  one: <K extends Kind>(kind: K, id: string | null) => Own[K] | null;
-  all: <K extends Kind>(kind: K) => Own[K][];
+  one: <K extends Kind>(kind: K, id: string | null) => EntityState[K] | null;
+  all: <K extends Kind>(kind: K) => EntityState[K][];
   isDeleted: (id: string) => boolean;
 };
 
@@ -68,12 +68,12 @@ type View = {
 const viewOf = (rows: Map<string, Row>, orgId: string): View => ({
   one: <K extends Kind>(kind: K, id: string | null) => {
     const row = rows.get(id ?? '');
-    return row?.kind === kind && row.orgId === orgId ? (row.own as Own[K] | null) : null;
+    return row?.kind === kind && row.orgId === orgId ? (row.state as EntityState[K] | null) : null;
   },
   all: <K extends Kind>(kind: K) =>
     [...rows.values()]
-      .filter((row) => row.kind === kind && row.orgId === orgId && row.own)
-      .map(({ own }) => own as Own[K]),
+      .filter((row) => row.kind === kind && row.orgId === orgId && row.state)
+      .map(({ state }) => state as EntityState[K]),
   isDeleted: (id) => rows.get(id)?.orgId === orgId && rows.get(id)?.gone === true,
 });
 
@@ -82,16 +82,16 @@ const byCreation = (a: { createdAt: Date; id: string }, b: { createdAt: Date; id
 
 const present = <T>(items: (T | null)[]): T[] => items.filter((item) => item !== null);
 
-function joinedOf(kind: Kind, own: unknown, view: View): unknown {
+function joinedOf(kind: Kind, state: unknown, view: View): unknown {
   switch (kind) {
     case 'ticket':
-      return ticket(own as Own['ticket'], view);
+      return ticket(state as EntityState['ticket'], view);
     case 'conversation':
-      return conversation(own as Own['conversation'], view);
+      return conversation(state as EntityState['conversation'], view);
     case 'message':
-      return { author: author(own as Own['message'], view) };
+      return { author: author(state as EntityState['message'], view) };
     case 'channel': {
-      const { agentId, config } = own as Own['channel'];
+      const { agentId, config } = state as EntityState['channel'];
       const agent = view.one('agent', agentId);
       const target = view.one('channel', 'routesToChannelId' in config ? config.routesToChannelId : null);
       return {
@@ -110,14 +110,14 @@ function joinedOf(kind: Kind, own: unknown, view: View): unknown {
   }
 }
 
-function ticket(own: Own['ticket'], view: View) {
-  const requester = view.one('contact', own.requesterId);
-  const children = childrenOf(own.id, view);
+function ticket(state: EntityState['ticket'], view: View) {
+  const requester = view.one('contact', state.requesterId);
+  const children = childrenOf(state.id, view);
   const last = children.at(-1);
   return {
     requester: requester && { name: requester.name, email: requester.email },
-    tags: present(own.tagIds.map((id) => view.one('tag', id))).map(({ id, name }) => ({ id, name })),
-    topics: present(own.topicIds.map((id) => view.one('topic', id))).map(({ id, name }) => ({ id, name })),
+    tags: present(state.tagIds.map((id) => view.one('tag', id))).map(({ id, name }) => ({ id, name })),
+    topics: present(state.topicIds.map((id) => view.one('topic', id))).map(({ id, name }) => ({ id, name })),
     conversations: children
       .filter(({ channelId }) => view.one('channel', channelId))
       .map(({ id, role, status, createdAt, updatedAt, channelId }) => ({
@@ -139,11 +139,11 @@ const childrenOf = (id: string, view: View) =>
     .slice(0, bounds.embeddedConversations);
 
 /** Everything that a document refers to, whether it is there or not. */
-function refsOf(kind: Kind, own: unknown, view: View): string[] {
+function refsOf(kind: Kind, state: unknown, view: View): string[] {
   const refs = (edge: string, ids: (string | null)[]) => present(ids).map((id) => `${edge}:${id}`);
   switch (kind) {
     case 'ticket': {
-      const { id, requesterId, tagIds, topicIds } = own as Own['ticket'];
+      const { id, requesterId, tagIds, topicIds } = state as EntityState['ticket'];
       const children = childrenOf(id, view);
       return [
         ...refs('requester', [requesterId]),
@@ -157,7 +157,7 @@ function refsOf(kind: Kind, own: unknown, view: View): string[] {
       ];
     }
     case 'conversation': {
-      const { channelId, contactId, assignedUserId, topicIds, tagIds } = own as Own['conversation'];
+      const { channelId, contactId, assignedUserId, topicIds, tagIds } = state as EntityState['conversation'];
       return [
         ...refs('channel', [channelId]),
         ...refs('contact', [contactId]),
@@ -167,12 +167,12 @@ function refsOf(kind: Kind, own: unknown, view: View): string[] {
       ];
     }
     case 'message': {
-      const { author: by, conversationId } = own as Own['message'];
+      const { author: by, conversationId } = state as EntityState['message'];
       const author = by ? refs(by.type === 'ai_agent' ? 'agent' : by.type, [by.id]) : [];
       return [...author, ...refs('conversation', [conversationId])];
     }
     case 'channel': {
-      const { agentId, config } = own as Own['channel'];
+      const { agentId, config } = state as EntityState['channel'];
       const target = 'routesToChannelId' in config ? config.routesToChannelId : null;
       return [...refs('agent', [agentId]), ...refs('routesTo', [target])];
     }
@@ -188,9 +188,9 @@ function refsOf(kind: Kind, own: unknown, view: View): string[] {
 }
 
 /** Lists order by these; what no list shows has none. */
-function sortKeysOf(kind: Kind, own: unknown): { byCreated?: string; byUpdated?: string } {
+function sortKeysOf(kind: Kind, state: unknown): { byCreated?: string; byUpdated?: string } {
   if (!['ticket', 'conversation', 'message', 'channel', 'qa'].includes(kind)) return {};
-  const { id, createdAt, updatedAt, archivedAt } = own as Own['channel'];
+  const { id, createdAt, updatedAt, archivedAt } = state as EntityState['channel'];
   if (kind === 'channel' && archivedAt) return {};
   const byCreated = createdAt.toISOString() + id;
   if (kind !== 'ticket') return { byCreated };
@@ -200,10 +200,10 @@ function sortKeysOf(kind: Kind, own: unknown): { byCreated?: string; byUpdated?:
 const afterDays = (from: Date, days: number) =>
   days === 0 ? null : new Date(from.getTime() + days * 24 * 3_600_000);
 
-function conversation(own: Own['conversation'], view: View) {
-  const channel = view.one('channel', own.channelId);
-  const contact = view.one('contact', own.contactId);
-  const user = view.one('user', own.assignedUserId);
+function conversation(state: EntityState['conversation'], view: View) {
+  const channel = view.one('channel', state.channelId);
+  const contact = view.one('contact', state.contactId);
+  const user = view.one('user', state.assignedUserId);
   return {
     channel: channel && {
       id: channel.id,
@@ -213,12 +213,12 @@ function conversation(own: Own['conversation'], view: View) {
     },
     contact: contact && { name: contact.name, email: contact.email?.email ?? null },
     assignedUser: user && { id: user.id, name: user.name, email: user.email },
-    topics: present(own.topicIds.map((id) => view.one('topic', id))),
-    tags: present(own.tagIds.map((id) => view.one('tag', id))),
+    topics: present(state.topicIds.map((id) => view.one('topic', id))),
+    tags: present(state.tagIds.map((id) => view.one('tag', id))),
   };
 }
 
-function author({ author: named }: Own['message'], view: View) {
+function author({ author: named }: EntityState['message'], view: View) {
   if (!named) return null;
   if (named.type === 'contact') {
     const contact = view.one('contact', named.id);

@@ -8,9 +8,9 @@ import { createRandom, type Random } from '../support/random.ts';
  * stale versions, and records under the wrong organization. Same seed, same history.
  */
 export function randomHistory(seed: number, length: number, shape: Partial<Shape> = {}): Event[] {
-  const { population = wide, organizations = 2, retentionDays = [0, 10_000], crowd = 0 } = shape;
+  const { population = wide, organizations = 2, retentionDays = [0, 10_000], members = 0 } = shape;
   const random = createRandom(seed);
-  const history = crowdOf(seed, random, crowd);
+  const history = crowdOf(seed, random, members);
   const versions = new Map(history.map(({ id, version }) => [id, version]));
   for (let step = 0; step < length; step += 1) {
     // The last third is mostly about what others refer to: changes that only the fan-out can bring home.
@@ -60,7 +60,7 @@ export type Shape = {
   /** What a channel may say that it keeps data for; 10,000 days do not pass while a test runs. */
   retentionDays: number[];
   /** So many conversations begin in one ticket. */
-  crowd: number;
+  members: number;
 };
 
 const base = Date.UTC(2026, 0, 1);

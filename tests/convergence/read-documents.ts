@@ -1,7 +1,7 @@
 import type { Db, Filter } from 'mongodb';
 import { kinds, type Kind } from '../../shared/documents/document.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
-import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 
 /** The living documents of a read model, as the fold gives them. */
 export async function readDocuments(
@@ -21,9 +21,9 @@ export async function readDocuments(
 /** All that a fold decides of a document: not its revision and its place in the log, which depend on the schedule. */
 export const comparable = (
   kind: Kind,
-  { orgId, version, own, joined, refs, byCreated, byUpdated, pending }: StoredDocument,
+  { orgId, version, state, joined, refs, byCreated, byUpdated, pending }: StoredDocument,
 ) => ({
-  ...{ kind, orgId, version, own, joined },
+  ...{ kind, orgId, version, state, joined },
   refs: refs?.toSorted(),
   sortKeys: { ...(byCreated !== undefined && { byCreated }), ...(byUpdated !== undefined && { byUpdated }) },
   isPending: pending === true,

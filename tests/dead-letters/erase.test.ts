@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { MongoClient, type Db } from 'mongodb';
-import { deadLettersOf, ensureLetterIndexes } from '../../services/projector/dead-letters/dead-letters.ts';
-import { eraseLetters } from '../../services/projector/dead-letters/erase.ts';
-import { letterOf } from '../../services/projector/dead-letters/letter.ts';
+import { deadLettersOf, ensureDeadLetterIndexes } from '../../services/projector/dead-letters/collection.ts';
+import { eraseDeadLetters } from '../../services/projector/dead-letters/erase.ts';
+import { deadLetterOf } from '../../services/projector/dead-letters/dead-letter.ts';
 import { encode } from '../support/events.ts';
 import { created } from '../support/entities.ts';
 
@@ -13,7 +13,7 @@ describe('the letters about an entity that is gone', () => {
   beforeAll(async () => {
     mongo = new MongoClient(process.env.MONGODB_URL ?? '');
     control = mongo.db(`t${randomBytes(5).toString('hex')}`);
-    await ensureLetterIndexes(control);
+    await ensureDeadLetterIndexes(control);
   }, 60_000);
 
   afterAll(async () => {
@@ -22,25 +22,25 @@ describe('the letters about an entity that is gone', () => {
   }, 60_000);
 
   /** The letter of a refused version of a contact. */
-  const letter = (id: string, version: number) => {
+  const deadLetter = (id: string, version: number) => {
     const { key, value, headers } = encode(created('contact', id, {}, version), 'structured');
     const position = { partition: 0, offset: version, timestampMs: 1_700_000_000_000 };
     const record = { key: Buffer.from(key), value: Buffer.from(value ?? ''), headers, position };
     const rejection = { reason: 'bad_data', detail: 'data.email: must be an object' } as const;
-    return letterOf({ prefix: 'support.', generation: 1, now: () => new Date() }, 'support.contacts', {
+    return deadLetterOf({ prefix: 'support.', generation: 1, now: () => new Date() }, 'support.contacts', {
       record,
       rejection,
     });
   };
 
   test('go, also where they are more than are looked at at a time; what it does not take stays', async () => {
-    const letters = Array.from({ length: 1_200 }, (_, index) => letter('con_1', index + 1));
-    const other = letter('con_2', 2_000);
-    await deadLettersOf(control).insertMany([...letters, other]);
+    const deadLetters = Array.from({ length: 1_200 }, (_, index) => deadLetter('con_1', index + 1));
+    const other = deadLetter('con_2', 2_000);
+    await deadLettersOf(control).insertMany([...deadLetters, other]);
     const gone = { kind: 'contact', id: 'con_1' } as const;
-    const takes = ({ versioned }: { versioned: { version: number } | null }) =>
+    const covers = ({ versioned }: { versioned: { version: number } | null }) =>
       (versioned?.version ?? 0) <= 1_199;
-    expect(await eraseLetters({ control, prefix: 'support.' }, [{ ...gone, takes }])).toBe(1_199);
+    expect(await eraseDeadLetters({ control, prefix: 'support.' }, [{ ...gone, covers }])).toBe(1_199);
     const left = await deadLettersOf(control).find().sort({ offset: 1 }).toArray();
     expect(left.map(({ _id }) => _id)).toEqual(['support.contacts/0/1200', other._id]);
   }, 60_000);

@@ -1,36 +1,42 @@
-import { collectionOf } from '../../shared/runtime/mongo.ts';
-import { deadLettersOf } from '../../services/projector/dead-letters/dead-letters.ts';
-import { keepDeadLetters } from '../../services/projector/dead-letters/keep.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
+import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event, type Produced } from '../support/events.ts';
-import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
+import {
+  applied,
+  createTestEnvironment,
+  runProjector,
+  type TestEnvironment,
+} from '../support/test-environment.ts';
 import { startService } from '../support/service.ts';
 
 describe("the operator's verbs for dead letters, beside a running projector", () => {
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   let projector: Awaited<ReturnType<typeof runProjector>>;
 
   beforeAll(async () => {
-    rig = await createRig(1);
-    projector = await runProjector(rig);
+    testEnvironment = await createTestEnvironment(1);
+    projector = await runProjector(testEnvironment);
   }, 120_000);
 
   afterAll(async () => {
     await projector.stop();
-    await rig.close();
+    await testEnvironment.close();
   }, 120_000);
 
-  const topic = (kind: Event['kind']) => topicOf(kind, rig.config.TOPIC_PREFIX);
+  const topic = (kind: Event['kind']) => topicOf(kind, testEnvironment.config.TOPIC_PREFIX);
   const publish = (kind: Event['kind'], messages: Produced[]) =>
-    rig.producer.send({ topic: topic(kind), messages });
-  const settled = () => applied(rig, () => projector.fatal);
-  const find = (kind: Event['kind'], id: string) => collectionOf(rig.database, kind).findOne({ _id: id });
-  const letterOf = (id: string) => deadLettersOf(rig.control).findOne({ _id: id });
+    testEnvironment.producer.send({ topic: topic(kind), messages });
+  const settled = () => applied(testEnvironment, () => projector.fatal);
+  const find = (kind: Event['kind'], id: string) =>
+    collectionOf(testEnvironment.database, kind).findOne({ _id: id });
+  const deadLetterOf = (id: string) => deadLettersOf(testEnvironment.control).findOne({ _id: id });
 
   /** Runs the verb as a process; gives its exit code and what it printed. */
   const cli = async (...words: string[]) => {
-    const service = startService('cli', rig.environment, ['dead-letters', ...words]);
+    const service = startService('cli', testEnvironment.environment, ['dead-letters', ...words]);
     const code = await service.exited;
     return { code, text: service.stdout(), errors: service.stderr() };
   };
@@ -40,7 +46,7 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
   };
 
   /** A letter whose bytes this version accepts: set aside by another one, at this place of the log. */
-  const setAside = async (event: Event, offset: number) => {
+  const deadLettered = async (event: Event, offset: number) => {
     const { key, value, headers } = encode(event, 'binary');
     const position = { partition: 7, offset, timestampMs: 1_700_000_000_123 };
     const record = {
@@ -49,8 +55,8 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
       headers,
       position,
     };
-    const { control, producer, config } = rig;
-    await keepDeadLetters(
+    const { control, producer, config } = testEnvironment;
+    await storeDeadLetters(
       { control, producer, prefix: config.TOPIC_PREFIX, generation: 1, now: () => new Date() },
       topic(event.kind),
       [{ record, rejection: { reason: 'unknown_type', detail: 'type: must be another' } }],
@@ -61,13 +67,13 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
   /** What the group has committed, once that is all that there is. */
   const committed = async () => {
     for (;;) {
-      const offsets = await rig.admin.fetchOffsets({
-        groupId: rig.config.CONSUMER_GROUP,
-        topics: rig.topics,
+      const offsets = await testEnvironment.admin.fetchOffsets({
+        groupId: testEnvironment.config.CONSUMER_GROUP,
+        topics: testEnvironment.topics,
       });
       const open = await Promise.all(
         offsets.map(async ({ topic: name, partitions }) => {
-          const ends = await rig.admin.fetchTopicOffsets(name);
+          const ends = await testEnvironment.admin.fetchTopicOffsets(name);
           return ends.some(({ partition, high }) => {
             const at = partitions.find((item) => item.partition === partition)?.offset ?? '-1';
             return Number(high) > Math.max(0, Number(at));
@@ -99,9 +105,15 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
     expect(lines.toSorted().reverse()).toEqual(lines);
     expect(list.text).toMatch(/channels\/0\/0 {2}key chan_p {2}org_1 {2}1× {2}unknown_type: type: must be/);
     expect(list.text).toMatch(/tags\/0\/0 {2}key <15 bytes> {2}no org {2}1× {2}not_json/);
-    expect(await json('list', '--org', 'org_1')).toMatchObject({ total: 1, letters: [{ key: 'chan_p' }] });
+    expect(await json('list', '--org', 'org_1')).toMatchObject({
+      total: 1,
+      deadLetters: [{ key: 'chan_p' }],
+    });
     expect(await json('list', '--key', 'joe@example.com')).toMatchObject({ total: 1 });
-    expect(await json('list', '--until', '2026-01-01T00:00:00Z')).toMatchObject({ total: 0, letters: [] });
+    expect(await json('list', '--until', '2026-01-01T00:00:00Z')).toMatchObject({
+      total: 0,
+      deadLetters: [],
+    });
     // and one of them shows what places it, nothing else
     const shown = await cli('show', `${topic('channel')}/0/0`);
     expect(shown.code).toBe(0);
@@ -136,17 +148,17 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
       encode({ ...created('contact', 'con_org', { name: 'Other' }, 2), orgId: 'org_2' }, 'structured'),
     ]);
     await settled();
-    const fresh = await setAside(created('contact', 'con_fresh', { name: 'Fresh' }), 41);
-    const stale = await setAside(created('contact', 'con_moved', { name: 'Then' }, 4), 42);
+    const fresh = await deadLettered(created('contact', 'con_fresh', { name: 'Fresh' }), 41);
+    const stale = await deadLettered(created('contact', 'con_moved', { name: 'Then' }, 4), 42);
     const [bad, org] = [`${topic('contact')}/0/2`, `${topic('contact')}/0/3`];
     // and the entity that was another organization's is forgotten
-    await collectionOf(rig.database, 'contact').deleteOne({ _id: 'con_org' });
+    await collectionOf(testEnvironment.database, 'contact').deleteOne({ _id: 'con_org' });
     const [before, moved] = [await committed(), await find('contact', 'con_moved')];
     // when a dry run is made, then it tells and changes nothing
-    const counts = { letters: 4, applied: 2, superseded: 1, refused: 1 };
+    const counts = { deadLetters: 4, applied: 2, superseded: 1, refused: 1 };
     expect(await json('redrive', '--topic', topic('contact'), '--dry-run')).toMatchObject(counts);
     expect(await find('contact', 'con_fresh')).toBeNull();
-    expect(await letterOf(bad)).toMatchObject({ count: 1 });
+    expect(await deadLetterOf(bad)).toMatchObject({ count: 1 });
     // when they are re-driven
     const { code, text } = await cli('redrive', '--topic', topic('contact'));
     expect(code).toBe(1);
@@ -154,14 +166,14 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
     expect(text).toContain(`${bad}  not_json`);
     // then each had its effect, from its own place in the log
     expect(await find('contact', 'con_fresh')).toMatchObject({
-      own: { name: 'Fresh' },
+      state: { name: 'Fresh' },
       at: { partition: 7, offset: 41, timestampMs: 1_700_000_000_123 },
     });
-    expect(await find('contact', 'con_org')).toMatchObject({ orgId: 'org_2', own: { name: 'Other' } });
+    expect(await find('contact', 'con_org')).toMatchObject({ orgId: 'org_2', state: { name: 'Other' } });
     // while what was superseded is checked again, and stays as it is
     expect(await find('contact', 'con_moved')).toEqual({ ...moved, revision: expect.any(Number) as number });
-    for (const id of [fresh, stale, org]) expect(await letterOf(id)).toBeNull();
-    expect(await letterOf(bad)).toMatchObject({ count: 2, reason: 'not_json' });
+    for (const id of [fresh, stale, org]) expect(await deadLetterOf(id)).toBeNull();
+    expect(await deadLetterOf(bad)).toMatchObject({ count: 2, reason: 'not_json' });
     expect(await committed()).toEqual(before);
     // and a letter that is not there any more is named
     const gone = await cli('redrive', fresh);
@@ -176,20 +188,20 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
     const bad = { ...contact, version: 2, data: { ...contact.data, email: 'jane@example.com' } };
     await publish('contact', [encode(contact, 'structured'), encode(bad, 'structured')]);
     await settled();
-    const deletion = await setAside({ ...contact, version: 3, op: 'deleted' }, 61);
-    const about = () => deadLettersOf(rig.control).countDocuments({ subjects: 'con_leaves' });
+    const deletion = await deadLettered({ ...contact, version: 3, op: 'deleted' }, 61);
+    const about = () => deadLettersOf(testEnvironment.control).countDocuments({ subjects: 'con_leaves' });
     expect(await about()).toBe(2);
     expect(await cli('redrive', deletion)).toMatchObject({ code: 0 });
     expect(await about()).toBe(0);
   }, 60_000);
 
   test('a purge removes what is selected, and only when it is told to', async () => {
-    await setAside(created('tag', 'tag_1'), 51);
-    await setAside(created('tag', 'tag_2'), 52);
-    const all = await deadLettersOf(rig.control).countDocuments();
+    await deadLettered(created('tag', 'tag_1'), 51);
+    await deadLettered(created('tag', 'tag_2'), 52);
+    const all = await deadLettersOf(testEnvironment.control).countDocuments();
     const unsure = await cli('purge', '--topic', topic('tag'));
     expect(unsure).toMatchObject({ code: 2, errors: expect.stringContaining('--yes') as string });
-    expect(await deadLettersOf(rig.control).countDocuments()).toBe(all);
+    expect(await deadLettersOf(testEnvironment.control).countDocuments()).toBe(all);
     expect(
       await json('purge', '--topic', topic('tag'), '--reason', 'unknown_type', '--limit', '1', '--yes'),
     ).toEqual({
@@ -197,7 +209,7 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
     });
     const done = await cli('purge', `${topic('tag')}/7/52`, '--yes');
     expect(done).toMatchObject({ code: 0, text: expect.stringContaining('retention') as string });
-    expect(await deadLettersOf(rig.control).countDocuments()).toBe(all - 2);
+    expect(await deadLettersOf(testEnvironment.control).countDocuments()).toBe(all - 2);
     expect((await cli('purge', '--all', '--yes')).text).toContain(`${all - 2} dead letters deleted`);
     expect((await cli('list')).text).toBe('no dead letters');
     const gone = await cli('purge', `${topic('tag')}/7/52`, '--yes');

@@ -1,7 +1,7 @@
-import { deadLettersOf, ensureLetterIndexes } from '../../services/projector/dead-letters/dead-letters.ts';
-import { letterOf } from '../../services/projector/dead-letters/letter.ts';
+import { deadLettersOf, ensureDeadLetterIndexes } from '../../services/projector/dead-letters/collection.ts';
+import { deadLetterOf } from '../../services/projector/dead-letters/dead-letter.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { day, eventsOf, openReadModel, type ReadModel } from '../retention/given.ts';
+import { day, eventsOf, openReadModel, type ReadModel } from '../retention/read-model.ts';
 import { recordOf } from '../support/engine.ts';
 import type { Event } from '../support/events.ts';
 
@@ -14,21 +14,21 @@ describe('dead letters about a conversation whose retention has passed', () => {
 
   beforeEach(async () => {
     model = await openReadModel();
-    await ensureLetterIndexes(model.control);
+    await ensureDeadLetterIndexes(model.control);
     await model.apply([channel(), ticket, conversation(0)]);
   }, 60_000);
   afterEach(() => model.close(), 60_000);
 
   /** Sets aside the record of an event that was published on a day. */
-  const setAside = (event: Event, published: number) => {
+  const deadLettered = (event: Event, published: number) => {
     const record = recordOf(event, (offset += 1), day(published).getTime());
     const rejection = { reason: 'bad_data', detail: 'data.type: must be a text' } as const;
     const deps = { prefix, generation: 1, now: () => day(published) };
     return deadLettersOf(model.control).insertOne(
-      letterOf(deps, topicOf(event.kind, prefix), { record, rejection }),
+      deadLetterOf(deps, topicOf(event.kind, prefix), { record, rejection }),
     );
   };
-  const letters = async () => {
+  const deadLetters = async () => {
     const found = await deadLettersOf(model.control).find().sort({ offset: 1 }).toArray();
     return found.map(({ subjects }) => subjects[0]);
   };
@@ -36,29 +36,29 @@ describe('dead letters about a conversation whose retention has passed', () => {
 
   test('go when they are as old, each by its record, and the conversation is freed after the last', async () => {
     // given records about it of days 5 and 35, and one about another
-    await setAside(message(5), 5);
-    await setAside(conversation(5, 2), 5);
-    await setAside(message(35), 35);
-    await setAside(eventsOf('b').message(5), 5);
+    await deadLettered(message(5), 5);
+    await deadLettered(conversation(5, 2), 5);
+    await deadLettered(message(35), 35);
+    await deadLettered(eventsOf('b').message(5), 5);
     // when it is swept on day 45, then the older ones go, and it is not served
     expect(await model.sweepAsOf(day(45))).toEqual({ conversations: 0, messages: 0 });
-    expect(await letters()).toEqual(['msg_a_035', 'msg_b_005']);
+    expect(await deadLetters()).toEqual(['msg_a_035', 'msg_b_005']);
     expect(await isServed(45)).toBe(false);
     // and when the last is as old, nothing of it is left
     expect(await model.sweepAsOf(day(65, -1))).toEqual({ conversations: 0, messages: 0 });
     expect(await model.sweepAsOf(day(65))).toEqual({ conversations: 1, messages: 0 });
-    expect(await letters()).toEqual(['msg_b_005']);
+    expect(await deadLetters()).toEqual(['msg_b_005']);
     expect(await model.everything()).not.toContain('title of a');
   }, 60_000);
 
   test('stay while it has not expired, and where they came after it was freed: they may bring it back', async () => {
-    await setAside(message(0), 0);
+    await deadLettered(message(0), 0);
     await model.sweepAsOf(day(30, -1));
-    expect(await letters()).toEqual(['msg_a_000']);
+    expect(await deadLetters()).toEqual(['msg_a_000']);
     expect(await model.sweepAsOf(day(30))).toEqual({ conversations: 1, messages: 0 });
-    expect(await letters()).toEqual([]);
-    await setAside(conversation(31, 2), 31);
+    expect(await deadLetters()).toEqual([]);
+    await deadLettered(conversation(31, 2), 31);
     await model.sweepAsOf(day(300));
-    expect(await letters()).toEqual(['conv_a']);
+    expect(await deadLetters()).toEqual(['conv_a']);
   }, 60_000);
 });

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { MongoClient, type Db } from 'mongodb';
 import { selected } from '../../services/cli/dead-letters/select.ts';
-import type { LetterFilter } from '../../services/cli/dead-letters/command.ts';
-import { deadLettersOf, type DeadLetter } from '../../services/projector/dead-letters/dead-letters.ts';
+import type { DeadLetterFilter } from '../../services/cli/dead-letters/command.ts';
+import { deadLettersOf, type DeadLetter } from '../../services/projector/dead-letters/collection.ts';
 
 const instants = ['09:59:59.999', '10:00:00.000', '10:59:59.999', '11:00:00.000', '11:00:00.001'];
 const at = (time: string) => new Date(`2026-01-31T${time}Z`);
@@ -12,15 +12,15 @@ describe('the letters between two instants', () => {
   let control: Db;
   beforeAll(async () => {
     control = mongo.db(`t${randomBytes(5).toString('hex')}`);
-    const letters = instants.map((time) => ({ _id: time, lastAt: at(time), truncated: null, bytes: 1 }));
-    await deadLettersOf(control).insertMany(letters as unknown as DeadLetter[]);
+    const deadLetters = instants.map((time) => ({ _id: time, lastAt: at(time), truncated: null, bytes: 1 }));
+    await deadLettersOf(control).insertMany(deadLetters as unknown as DeadLetter[]);
   });
   afterAll(async () => {
     await control.dropDatabase();
     await mongo.close();
   });
 
-  it.each<[string, LetterFilter, string[]]>([
+  it.each<[string, DeadLetterFilter, string[]]>([
     ['since one, which is included', { since: at('10:00:00.000') }, instants.slice(1)],
     ['until another, which is not', { until: at('11:00:00.000') }, instants.slice(0, 3)],
     ['since and until', { since: at('10:00:00.000'), until: at('11:00:00.000') }, instants.slice(1, 3)],

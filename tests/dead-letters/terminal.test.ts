@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
-import { ensureActiveGeneration } from '../../shared/runtime/generation.ts';
-import { deadLettersOf } from '../../services/projector/dead-letters/dead-letters.ts';
-import { keepDeadLetters } from '../../services/projector/dead-letters/keep.ts';
+import { ensureActiveGeneration } from '../../shared/store/generations.ts';
+import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
+import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { tiedToParent } from '../../infra/stack/tied-to-parent.ts';
-import { createRig, type Rig } from '../support/projectors.ts';
+import { tiedToParent } from '../../infra/dev-servers/tied-to-parent.ts';
+import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 
 /** What keys send on a terminal. */
 const enter = '\r';
@@ -12,17 +12,17 @@ const ctrlC = '\x03';
 const ctrlD = '\x04';
 
 describe('on a terminal', () => {
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
 
   beforeAll(async () => {
-    rig = await createRig(1);
-    await ensureActiveGeneration(rig.control);
+    testEnvironment = await createTestEnvironment(1);
+    await ensureActiveGeneration(testEnvironment.control);
   }, 120_000);
 
-  afterAll(() => rig.close(), 60_000);
+  afterAll(() => testEnvironment.close(), 60_000);
 
   beforeEach(async () => {
-    const { control, producer, config } = rig;
+    const { control, producer, config } = testEnvironment;
     const deps = { control, producer, prefix: config.TOPIC_PREFIX, generation: 1, now: () => new Date() };
     const rejected = [1, 2].map((offset) => ({
       record: {
@@ -33,17 +33,17 @@ describe('on a terminal', () => {
       },
       rejection: { reason: 'not_json', detail: 'value: must be JSON' } as const,
     }));
-    await keepDeadLetters(deps, topicOf('tag', config.TOPIC_PREFIX), rejected);
+    await storeDeadLetters(deps, topicOf('tag', config.TOPIC_PREFIX), rejected);
   }, 60_000);
 
-  const letters = () => deadLettersOf(rig.control).countDocuments();
+  const deadLetters = () => deadLettersOf(testEnvironment.control).countDocuments();
 
   /** Runs the verb on a terminal of its own, pressing keys once it asks; gives all that stood there. */
   const onTerminal = (words: string, keys = '') =>
     new Promise<{ code: number | null; screen: string }>((resolve, reject) => {
       const cli = `${process.execPath} services/cli/main.ts dead-letters ${words}`;
       const [file = '', ...args] = [...tiedToParent(), 'script', '-qefc', cli, '/dev/null'];
-      const env = { PATH: process.env.PATH, TERM: 'dumb', SHELL: '/bin/sh', ...rig.environment };
+      const env = { PATH: process.env.PATH, TERM: 'dumb', SHELL: '/bin/sh', ...testEnvironment.environment };
       const child = spawn(file, args, { env, stdio: ['pipe', 'pipe', 'inherit'] });
       let screen = '';
       let asked = false;
@@ -66,7 +66,7 @@ describe('on a terminal', () => {
       const { code, screen } = await onTerminal('purge --all', keys);
       expect(screen).toContain('Delete 2 dead letters for good? They cannot be re-driven afterwards. [y/N] ');
       expect(screen).toContain('2 dead letters deleted');
-      expect([code, await letters()]).toEqual([0, 0]);
+      expect([code, await deadLetters()]).toEqual([0, 0]);
     },
     60_000,
   );
@@ -82,7 +82,7 @@ describe('on a terminal', () => {
     async (_, keys) => {
       const { code, screen } = await onTerminal('purge --all', keys);
       expect(screen).toContain('nothing was deleted');
-      expect([code, await letters()]).toEqual([1, 2]);
+      expect([code, await deadLetters()]).toEqual([1, 2]);
     },
     60_000,
   );
@@ -90,13 +90,13 @@ describe('on a terminal', () => {
   test('a purge does not ask where it is told --yes', async () => {
     const { code, screen } = await onTerminal('purge --all --yes');
     expect(screen).not.toContain('[y/N]');
-    expect([code, await letters()]).toEqual([0, 0]);
+    expect([code, await deadLetters()]).toEqual([0, 0]);
   }, 60_000);
 
   test('a re-drive does not ask, and says how far it is', async () => {
     const { code, screen } = await onTerminal('redrive --all');
     expect(screen).not.toContain('[y/N]');
     expect(screen).toContain('2 of 2');
-    expect([code, await letters()]).toEqual([1, 2]);
+    expect([code, await deadLetters()]).toEqual([1, 2]);
   }, 60_000);
 });

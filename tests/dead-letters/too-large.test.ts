@@ -1,39 +1,44 @@
 import { createHash } from 'node:crypto';
 import { ConfigResourceTypes } from 'kafkajs';
-import { collectionOf } from '../../shared/runtime/mongo.ts';
-import { deadLettersOf } from '../../services/projector/dead-letters/dead-letters.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
-import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
+import {
+  applied,
+  createTestEnvironment,
+  runProjector,
+  type TestEnvironment,
+} from '../support/test-environment.ts';
 import { startService } from '../support/service.ts';
 
 const megabyte = 1024 * 1024;
 
 describe('where a topic takes records larger than the documents of the store', () => {
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   let projector: Awaited<ReturnType<typeof runProjector>>;
 
   beforeAll(async () => {
-    rig = await createRig(1);
-    const name = topicOf('message', rig.config.TOPIC_PREFIX);
+    testEnvironment = await createTestEnvironment(1);
+    const name = topicOf('message', testEnvironment.config.TOPIC_PREFIX);
     const configEntries = [{ name: 'max.message.bytes', value: String(64 * megabyte) }];
     const resources = [{ type: ConfigResourceTypes.TOPIC, name, configEntries }];
-    await rig.admin.alterConfigs({ validateOnly: false, resources });
-    projector = await runProjector(rig);
+    await testEnvironment.admin.alterConfigs({ validateOnly: false, resources });
+    projector = await runProjector(testEnvironment);
   }, 120_000);
 
   afterAll(async () => {
     await projector.stop();
-    await rig.close();
+    await testEnvironment.close();
   }, 120_000);
 
-  const topic = () => topicOf('message', rig.config.TOPIC_PREFIX);
+  const topic = () => topicOf('message', testEnvironment.config.TOPIC_PREFIX);
   const message = (id: string, bytes: number) =>
     encode(created('message', id, { content: 'x'.repeat(bytes) }), 'structured');
   /** Runs a verb of the dead letters as a process; gives its exit code and what it printed. */
   const cli = async (...words: string[]) => {
-    const service = startService('cli', rig.environment, ['dead-letters', ...words]);
+    const service = startService('cli', testEnvironment.environment, ['dead-letters', ...words]);
     return { code: await service.exited, text: service.stdout(), errors: service.stderr() };
   };
 
@@ -41,15 +46,15 @@ describe('where a topic takes records larger than the documents of the store', (
     const tooLarge = message('msg_2', 20 * megabyte);
     // given one that a document can hold, one that none can, and a small one behind them
     for (const one of [message('msg_1', 7 * megabyte), tooLarge, message('msg_3', 1)])
-      await rig.producer.send({ topic: topic(), messages: [one] });
-    await applied(rig, () => projector.fatal);
+      await testEnvironment.producer.send({ topic: topic(), messages: [one] });
+    await applied(testEnvironment, () => projector.fatal);
     // then the first and the last are there
-    const found = await collectionOf(rig.database, 'message').find().sort({ _id: 1 }).toArray();
+    const found = await collectionOf(testEnvironment.database, 'message').find().sort({ _id: 1 }).toArray();
     expect(found.map(({ _id }) => _id)).toEqual(['msg_1', 'msg_3']);
     // and the other one is where an operator finds it
     const id = `${topic()}/0/1`;
-    const letters = await deadLettersOf(rig.control).find().toArray();
-    expect(letters).toMatchObject([{ _id: id, reason: 'too_large', orgId: 'org_1' }]);
+    const deadLetters = await deadLettersOf(testEnvironment.control).find().toArray();
+    expect(deadLetters).toMatchObject([{ _id: id, reason: 'too_large', orgId: 'org_1' }]);
     // with its head, and what tells whether a record is the same
     const sha256 = createHash('sha256')
       .update(tooLarge.value ?? '')
@@ -67,13 +72,13 @@ describe('where a topic takes records larger than the documents of the store', (
   }, 120_000);
 
   test('a letter of which only the head is kept is not re-driven, and the refusal says where its record stood', async () => {
-    const [before] = await deadLettersOf(rig.control).find().toArray();
+    const [before] = await deadLettersOf(testEnvironment.control).find().toArray();
     const again = await cli('redrive', '--reason', 'too_large');
     expect(again).toMatchObject({ code: 1, text: expect.stringContaining('1 refused') as string });
     expect(again.text).toContain(`offset 1 of partition 0 of ${topic()}: publish it again`);
-    expect(await deadLettersOf(rig.control).find().toArray()).toEqual([before]);
+    expect(await deadLettersOf(testEnvironment.control).find().toArray()).toEqual([before]);
     // and it goes as any other does
     expect(await cli('purge', '--all', '--yes')).toMatchObject({ code: 0 });
-    expect(await deadLettersOf(rig.control).countDocuments()).toBe(0);
+    expect(await deadLettersOf(testEnvironment.control).countDocuments()).toBe(0);
   }, 60_000);
 });

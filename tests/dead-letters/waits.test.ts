@@ -1,12 +1,17 @@
 import { ConfigResourceTypes } from 'kafkajs';
 import { pino, type Logger } from 'pino';
-import { collectionOf } from '../../shared/runtime/mongo.ts';
-import { progressOf } from '../../shared/runtime/generation.ts';
-import { deadLettersOf, deadLetterTopic } from '../../services/projector/dead-letters/dead-letters.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { progressOf } from '../../shared/store/generations.ts';
+import { deadLettersOf, deadLetterTopic } from '../../services/projector/dead-letters/collection.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
-import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
+import {
+  applied,
+  createTestEnvironment,
+  runProjector,
+  type TestEnvironment,
+} from '../support/test-environment.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 
 /** A logger, and a promise of the next time that a step could not be applied. */
@@ -22,22 +27,22 @@ function listeningLogger(): { logger: Logger; failed: () => Promise<void> } {
 }
 
 describe('where dead letters cannot be kept, consumption waits', () => {
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   let projector: Awaited<ReturnType<typeof runProjector>> | null = null;
 
   beforeEach(async () => {
-    rig = await createRig(1);
+    testEnvironment = await createTestEnvironment(1);
   }, 120_000);
 
   afterEach(async () => {
     await projector?.stop();
-    await rig.close();
+    await testEnvironment.close();
   }, 120_000);
 
-  const tags = () => topicOf('tag', rig.config.TOPIC_PREFIX);
-  const settled = () => applied(rig, () => projector?.fatal ?? []);
+  const tags = () => topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
+  const settled = () => applied(testEnvironment, () => projector?.fatal ?? []);
   const publish = (...messages: { key: string; value: string | null }[]) =>
-    rig.producer.send({ topic: tags(), messages });
+    testEnvironment.producer.send({ topic: tags(), messages });
   const tag = (name: string, version: number) =>
     encode(created('tag', 'tag_1', { name }, version), 'structured');
   const poison = { key: 'tag_1', value: '{' };
@@ -45,37 +50,44 @@ describe('where dead letters cannot be kept, consumption waits', () => {
   /** The offset that the group has committed, which follows what is recorded. */
   const committed = async () => {
     for (let looks = 1; ; looks += 1) {
-      const groups = await rig.admin.fetchOffsets({ groupId: rig.config.CONSUMER_GROUP, topics: [tags()] });
+      const groups = await testEnvironment.admin.fetchOffsets({
+        groupId: testEnvironment.config.CONSUMER_GROUP,
+        topics: [tags()],
+      });
       const offset = Number(groups[0]?.partitions[0]?.offset);
       if (offset >= 0 || looks > 100) return offset;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   };
   const expectWaiting = async () => {
-    expect(await progressOf(rig.control).findOne({ topic: tags() })).toMatchObject({ position: 1 });
+    expect(await progressOf(testEnvironment.control).findOne({ topic: tags() })).toMatchObject({
+      position: 1,
+    });
     expect(await committed()).toBe(1);
-    expect(await deadLettersOf(rig.control).countDocuments()).toBe(0);
+    expect(await deadLettersOf(testEnvironment.control).countDocuments()).toBe(0);
   };
   const expectAllThere = async () => {
-    const letters = await deadLettersOf(rig.control).find().toArray();
-    expect(letters.map(({ _id }) => _id)).toEqual([`${tags()}/0/1`]);
-    expect((await collectionOf(rig.database, 'tag').findOne({ _id: 'tag_1' }))?.own).toMatchObject({
+    const deadLetters = await deadLettersOf(testEnvironment.control).find().toArray();
+    expect(deadLetters.map(({ _id }) => _id)).toEqual([`${tags()}/0/1`]);
+    expect(
+      (await collectionOf(testEnvironment.database, 'tag').findOne({ _id: 'tag_1' }))?.state,
+    ).toMatchObject({
       name: 'after',
     });
   };
 
   test('for a topic that takes nothing, and goes on when it does', async () => {
     const { logger, failed } = listeningLogger();
-    projector = await runProjector(rig, { logger });
+    projector = await runProjector(testEnvironment, { logger });
     await publish(tag('before', 1));
     await settled();
     const limit = (bytes: number) =>
-      rig.admin.alterConfigs({
+      testEnvironment.admin.alterConfigs({
         validateOnly: false,
         resources: [
           {
             type: ConfigResourceTypes.TOPIC,
-            name: deadLetterTopic(rig.config.TOPIC_PREFIX),
+            name: deadLetterTopic(testEnvironment.config.TOPIC_PREFIX),
             configEntries: [{ name: 'max.message.bytes', value: String(bytes) }],
           },
         ],
@@ -91,11 +103,11 @@ describe('where dead letters cannot be kept, consumption waits', () => {
   }, 120_000);
 
   test('for a store that is away, and goes on when it is back', async () => {
-    const proxy = createStoreProxy(rig.config.MONGODB_URL);
+    const proxy = createStoreProxy(testEnvironment.config.MONGODB_URL);
     const port = await proxy.listen(0);
     const { logger, failed } = listeningLogger();
-    const config = { ...rig.config, MONGODB_URL: proxiedUrl(port) };
-    projector = await runProjector({ config, topics: rig.topics }, { logger });
+    const config = { ...testEnvironment.config, MONGODB_URL: proxiedUrl(port) };
+    projector = await runProjector({ config, topics: testEnvironment.topics }, { logger });
     await publish(tag('before', 1));
     await settled();
     await proxy.cut();

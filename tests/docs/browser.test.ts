@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { generate } from 'selfsigned';
 import { errorCodes } from '../../services/api/http/error-envelope.ts';
-import { startApi, startStore, type TestApi, type TestStore } from '../api/harness.ts';
+import { startApi, startStore, type TestApi, type TestStore } from '../api/test-api.ts';
 import { startChromium } from '../support/chromium.ts';
 import { visitor, type Visitor } from './visit.ts';
 
@@ -162,11 +162,11 @@ test('on a phone an operation that is open does not scroll sideways', async () =
   });
 }, 120_000);
 
-const views = (['light', 'dark'] as const).flatMap((colorScheme) => [
+const snapshots = (['light', 'dark'] as const).flatMap((colorScheme) => [
   { colorScheme, device: 'desktop', viewport: { width: 1280, height: 900 } },
   { colorScheme, device: 'phone', viewport: phone },
 ]);
-test.each(views)(
+test.each(snapshots)(
   'pictures are kept: $device, $colorScheme',
   async ({ colorScheme, device, viewport }) => {
     await given({ colorScheme, viewport }, async ({ page, open }) => {

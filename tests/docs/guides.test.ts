@@ -2,10 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
-import { aptInstall } from '../../infra/stack/native/prerequisites.ts';
-import { mustRun, run } from '../../infra/stack/native/run.ts';
-import { startApi, startStore, tokens, type TestApi, type TestStore } from '../api/harness.ts';
-import { dataAsOf, store as put, ticket } from '../api/given.ts';
+import { aptInstall } from '../../infra/dev-servers/native/prerequisites.ts';
+import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
+import { startApi, startStore, tokens, type TestApi, type TestStore } from '../api/test-api.ts';
+import { dataAsOf, store as put, ticket } from '../api/builders.ts';
 
 let store: TestStore;
 let api: TestApi;

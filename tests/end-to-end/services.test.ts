@@ -3,15 +3,15 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import type { Status } from '../../services/cli/status/read.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { documentFor } from '../../services/api/openapi/document-for.ts';
+import { specFor } from '../../services/api/openapi/spec-for.ts';
 import { documented } from '../support/documented.ts';
 import { channelsWithSecrets, created } from '../support/entities.ts';
 import { encode, type Event } from '../support/events.ts';
-import { applied, createRig, type Rig } from '../support/projectors.ts';
+import { applied, createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { startService, type Service } from '../support/service.ts';
 
 const token = 'svc_live_endToEnd0123456789';
-const holdToDocument = documented(documentFor());
+const holdToDocument = documented(specFor());
 const apiKey: Event = {
   kind: 'apiKey',
   id: 'key_1',
@@ -30,17 +30,17 @@ const apiKey: Event = {
 };
 
 describe('from the bus to the reader, the services as processes', () => {
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   let projector: Service;
   let api: Service;
   let origin: string;
 
   beforeAll(async () => {
-    rig = await createRig(3);
-    projector = startService('projector', { ...rig.environment, LOG_LEVEL: 'info' });
+    testEnvironment = await createTestEnvironment(3);
+    projector = startService('projector', { ...testEnvironment.environment, LOG_LEVEL: 'info' });
     api = startService('api', {
-      MONGODB_URL: rig.config.MONGODB_URL,
-      DATABASE_NAME: rig.name,
+      MONGODB_URL: testEnvironment.config.MONGODB_URL,
+      DATABASE_NAME: testEnvironment.name,
       API_HOST: '127.0.0.1',
       API_PORT: '0',
       API_TRUSTED_PROXIES: '127.0.0.0/8',
@@ -51,15 +51,15 @@ describe('from the bus to the reader, the services as processes', () => {
 
   afterAll(async () => {
     await Promise.all([projector.stop(), api.stop()]);
-    await rig.close();
+    await testEnvironment.close();
   }, 120_000);
 
   const publish = async (events: Event[]) => {
     for (const event of events) {
-      const topic = topicOf(event.kind, rig.config.TOPIC_PREFIX);
-      await rig.producer.send({ topic, messages: [encode(event, 'binary')] });
+      const topic = topicOf(event.kind, testEnvironment.config.TOPIC_PREFIX);
+      await testEnvironment.producer.send({ topic, messages: [encode(event, 'binary')] });
     }
-    await applied(rig);
+    await applied(testEnvironment);
   };
   const get = async (path: string) => {
     const headers = { authorization: `Bearer ${token}`, 'x-forwarded-proto': 'https' };
@@ -151,7 +151,10 @@ describe('from the bus to the reader, the services as processes', () => {
 
   test('cli status tells positions, documents and what is pending', async () => {
     await publish([created('conversation', 'conv_2', { channelId: 'chan_missing', ticketId: 'ti_missing' })]);
-    const cli = startService('cli', { ...rig.environment, LOG_LEVEL: 'error' }, ['status', '--json']);
+    const cli = startService('cli', { ...testEnvironment.environment, LOG_LEVEL: 'error' }, [
+      'status',
+      '--json',
+    ]);
     expect(await cli.exited).toBe(0);
     const status = JSON.parse(cli.stdout()) as Status;
     expect(status.documents).toMatchObject({
@@ -170,16 +173,20 @@ describe('from the bus to the reader, the services as processes', () => {
   test('the API answers while the projector is away, and SIGTERM commits what was applied', async () => {
     expect(await projector.stop()).toBe(0);
     expect((await get('/health')).status).toBe(200);
-    const offsets = await rig.admin.fetchOffsets({ groupId: rig.config.CONSUMER_GROUP });
+    const offsets = await testEnvironment.admin.fetchOffsets({
+      groupId: testEnvironment.config.CONSUMER_GROUP,
+    });
     const committed = offsets.flatMap(({ partitions }) =>
       partitions.map(({ offset }) => Math.max(0, Number(offset))),
     );
     // apiKey twice, and one each of: two conversations, a message, a ticket, a tag, a contact, a channel
     const published = 9 + channelsWithSecrets.length;
     expect(committed.reduce((sum, offset) => sum + offset, 0)).toBe(published);
-    projector = startService('projector', rig.environment);
+    projector = startService('projector', testEnvironment.environment);
     await publish([created('tag', 'tag_1', { name: 'invoices' }, 2)]);
-    const stored = await rig.database.collection<{ _id: string }>('tickets').findOne({ _id: 'ti_1' });
+    const stored = await testEnvironment.database
+      .collection<{ _id: string }>('tickets')
+      .findOne({ _id: 'ti_1' });
     expect(stored).toMatchObject({ joined: { tags: [{ name: 'invoices' }] } });
   }, 60_000);
 });

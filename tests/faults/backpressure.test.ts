@@ -1,9 +1,9 @@
-import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event } from '../support/events.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
-import { applied, createRig, type Rig } from '../support/projectors.ts';
+import { applied, createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { peakMegabytes } from '../support/memory.ts';
 import type { Service } from '../support/service.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
@@ -22,15 +22,15 @@ const say = (line: string) => {
 };
 
 describe('load bounds nothing but speed', () => {
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   let fleet: Fleet;
 
   beforeEach(async () => {
-    rig = await createRig(2);
+    testEnvironment = await createTestEnvironment(2);
   }, 60_000);
   afterEach(async () => {
     await fleet.stop();
-    await rig.close();
+    await testEnvironment.close();
   }, 60_000);
 
   const publish = async (events: Event[], atOnce = 1_000) => {
@@ -38,36 +38,43 @@ describe('load bounds nothing but speed', () => {
       const some = Map.groupBy(events.slice(start, start + atOnce), ({ kind }) => kind);
       for (const [kind, ofKind] of some) {
         const messages = ofKind.map((event) => encode(event, 'binary'));
-        await rig.producer.send({ topic: topicOf(kind, rig.config.TOPIC_PREFIX), messages });
+        await testEnvironment.producer.send({
+          topic: topicOf(kind, testEnvironment.config.TOPIC_PREFIX),
+          messages,
+        });
       }
     }
   };
 
   test('200 records of 900 KB before a slow store take bounded memory', async () => {
-    const { trouble, listen, cut } = createStoreProxy(rig.config.MONGODB_URL);
+    const { trouble, listen, cut } = createStoreProxy(testEnvironment.config.MONGODB_URL);
     trouble.delayMs = 50;
     const port = await listen(0);
     const content = 'x'.repeat(900_000);
     for (let index = 0; index < 200; index += 1)
       await publish([created('message', `msg_${index}`, { content })]);
-    fleet = createFleet(rig, { ...heap, MONGODB_URL: proxiedUrl(port), QUEUED_MEGABYTES_MAX: '32' });
+    fleet = createFleet(testEnvironment, {
+      ...heap,
+      MONGODB_URL: proxiedUrl(port),
+      QUEUED_MEGABYTES_MAX: '32',
+    });
     const projector = fleet.add();
-    await applied(rig, fleet.fatal);
-    expect(await collectionOf(rig.database, 'message').countDocuments()).toBe(200);
+    await applied(testEnvironment, fleet.fatal);
+    expect(await collectionOf(testEnvironment.database, 'message').countDocuments()).toBe(200);
     expectBounded(projector);
     await fleet.stop();
     await cut();
   }, 180_000);
 
   test(`a fan-out to ${dependents} documents holds up no other partition, and goes on after a kill`, async () => {
-    const messages = collectionOf(rig.database, 'message');
+    const messages = collectionOf(testEnvironment.database, 'message');
     const renamed = { orgId: 'org_1', 'joined.author.name': 'Countess' };
     const thread = Array.from({ length: dependents }, (_, index) => created('message', `msg_${index}`));
     await publish([created('contact', 'con_1'), ...thread]);
-    fleet = createFleet(rig, heap);
+    fleet = createFleet(testEnvironment, heap);
     const first = fleet.add();
     const startedAt = performance.now();
-    await applied(rig, fleet.fatal);
+    await applied(testEnvironment, fleet.fatal);
     say(`${dependents} messages applied in ${secondsSince(startedAt)} s`);
     // given a rename under way
     await publish([created('contact', 'con_1', { name: 'Countess' }, 2)]);
@@ -77,13 +84,14 @@ describe('load bounds nothing but speed', () => {
     for (let version = 1; version <= 5; version += 1) {
       const publishedAt = performance.now();
       await publish([created('tag', 'tag_1', {}, version)]);
-      const tags = collectionOf(rig.database, 'tag');
+      const tags = collectionOf(testEnvironment.database, 'tag');
       await eventually(async () => (await tags.findOne({ _id: 'tag_1' }))?.version === version, fleet.fatal);
       delays.push(Math.round(performance.now() - publishedAt));
     }
     // when it is killed in the midst of it, having noted how far it has come
     const noted = async () =>
-      (await collectionOf<StoredDocument>(rig.database, 'contact').findOne({ _id: 'con_1' }))?.fanOutCursor;
+      (await collectionOf<StoredDocument>(testEnvironment.database, 'contact').findOne({ _id: 'con_1' }))
+        ?.fanOutCursor;
     await eventually(async () => (await noted()) !== undefined, fleet.fatal);
     expect(await messages.countDocuments(renamed)).toBeLessThan(dependents);
     expectBounded(first);
@@ -93,7 +101,7 @@ describe('load bounds nothing but speed', () => {
     say(`tags came through in ${delays.join(', ')} ms; ${done.length} done before the kill`);
     const second = fleet.add();
     const resumedAt = performance.now();
-    await applied(rig, fleet.fatal);
+    await applied(testEnvironment, fleet.fatal);
     say(`the other ${dependents - done.length} in ${secondsSince(resumedAt)} s`);
     // then the rest is done, and what stands before that place is not visited again
     expect(await messages.countDocuments(renamed)).toBe(dependents);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { randomHistory } from '../convergence/history.ts';
-import { createRig, type Rig } from '../support/projectors.ts';
+import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { createRandom } from '../support/random.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { expectConverged } from './oracle.ts';
@@ -11,20 +11,20 @@ const seed = Number(process.env.SEED ?? 1);
 
 describe('brokers that come and go', () => {
   let servers: OwnServers;
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   let fleet: Fleet;
   let publisher: Publisher;
 
   beforeAll(async () => {
     servers = await startOwnServers();
-    rig = await createRig(2, servers.addresses);
-    fleet = createFleet(rig);
-    publisher = await createPublisher(rig, seed);
+    testEnvironment = await createTestEnvironment(2, servers.addresses);
+    fleet = createFleet(testEnvironment);
+    publisher = await createPublisher(testEnvironment, seed);
   }, 120_000);
   afterAll(async () => {
     await fleet.stop();
     await publisher.close();
-    await rig.close();
+    await testEnvironment.close();
     await servers.stop();
   }, 120_000);
 
@@ -48,6 +48,6 @@ describe('brokers that come and go', () => {
       await publishing;
     }
     // then it goes on by itself, and has lost nothing
-    await expectConverged(rig, seed, publisher, fleet.fatal);
+    await expectConverged(testEnvironment, seed, publisher, fleet.fatal);
   }, 240_000);
 });

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../support/random.ts';
-import type { Rig } from '../support/projectors.ts';
+import type { TestEnvironment } from '../support/test-environment.ts';
 import { startService, type Service } from '../support/service.ts';
 
 /** A member that does not answer for this long is taken for gone: short, so that a test need not wait long. */
@@ -19,7 +19,7 @@ export type Fleet = {
   stop: () => Promise<void>;
 };
 
-export function createFleet(rig: Rig, settings: Record<string, string> = {}): Fleet {
+export function createFleet(testEnvironment: TestEnvironment, settings: Record<string, string> = {}): Fleet {
   const members: Service[] = [];
   const errors: Error[] = [];
   const remove = (member: Service) => members.splice(members.indexOf(member), 1);
@@ -31,7 +31,7 @@ export function createFleet(rig: Rig, settings: Record<string, string> = {}): Fl
   return {
     add: () => {
       const member = startService('projector', {
-        ...rig.environment,
+        ...testEnvironment.environment,
         LOG_LEVEL: 'info',
         KAFKA_SESSION_TIMEOUT_MS: String(sessionTimeoutMs),
         ...settings,

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { randomHistory } from '../convergence/history.ts';
 import type { Event } from '../support/events.ts';
-import { applied, createRig, type Rig } from '../support/projectors.ts';
+import { applied, createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { createRandom } from '../support/random.ts';
 import type { Service } from '../support/service.ts';
 import { createFleet, eventually, type Fleet } from './fleet.ts';
@@ -14,7 +14,7 @@ const seed = Number(process.env.SEED ?? 1);
 
 describe('projectors of one group', () => {
   let servers: OwnServers;
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   let fleet: Fleet;
   let publisher: Publisher;
 
@@ -23,14 +23,14 @@ describe('projectors of one group', () => {
   }, 120_000);
   afterAll(() => servers.stop(), 60_000);
   beforeEach(async () => {
-    rig = await createRig(2, servers.addresses);
-    fleet = createFleet(rig);
-    publisher = await createPublisher(rig, seed);
+    testEnvironment = await createTestEnvironment(2, servers.addresses);
+    fleet = createFleet(testEnvironment);
+    publisher = await createPublisher(testEnvironment, seed);
   }, 60_000);
   afterEach(async () => {
     await fleet.stop();
     await publisher.close();
-    await rig.close();
+    await testEnvironment.close();
   }, 60_000);
 
   const joins = ({ log }: Service) => log.filter(({ msg }) => msg === 'joined the group').length;
@@ -48,7 +48,7 @@ describe('projectors of one group', () => {
       if (leaving) await fleet.leave(leaving);
       else members.push(fleet.add());
     }
-    await expectConverged(rig, seed, publisher, fleet.fatal);
+    await expectConverged(testEnvironment, seed, publisher, fleet.fatal);
   }, 180_000);
 
   test('converge although one of them stands still past its session and then goes on', async () => {
@@ -64,14 +64,14 @@ describe('projectors of one group', () => {
       frozen.child.kill('SIGSTOP');
       await publisher.publish(history.slice(from + 200, from + 300));
       // until the other has its partitions and has applied all there is
-      await applied(rig, fleet.fatal);
-      await expectCommittedHasEffect(rig, seed);
+      await applied(testEnvironment, fleet.fatal);
+      await expectCommittedHasEffect(testEnvironment, seed);
       // when it wakes up, as one who is no longer a member
       const before = joins(frozen);
       frozen.child.kill('SIGCONT');
       await eventually(() => joins(frozen) > before, fleet.fatal);
     }
-    await expectConverged(rig, seed, publisher, fleet.fatal);
+    await expectConverged(testEnvironment, seed, publisher, fleet.fatal);
   }, 180_000);
 
   test('take up partitions that are added while they run', async () => {
@@ -80,15 +80,15 @@ describe('projectors of one group', () => {
     fleet.add();
     await publisher.publish(history.slice(0, 300));
     const topicPartitions = (['tag', 'conversation', 'message'] as const).map((kind) => ({
-      topic: topicOf(kind, rig.config.TOPIC_PREFIX),
+      topic: topicOf(kind, testEnvironment.config.TOPIC_PREFIX),
       count: 5,
     }));
-    await rig.admin.createPartitions({ topicPartitions });
+    await testEnvironment.admin.createPartitions({ topicPartitions });
     // A producer that knows of them: keys move to other partitions.
     await publisher.close();
-    publisher = await createPublisher(rig, seed + 1);
+    publisher = await createPublisher(testEnvironment, seed + 1);
     await publisher.publish(history.slice(300));
-    await expectConverged(rig, seed, publisher, fleet.fatal);
+    await expectConverged(testEnvironment, seed, publisher, fleet.fatal);
   }, 120_000);
 });
 

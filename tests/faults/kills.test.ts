@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { randomHistory } from '../convergence/history.ts';
 import { created } from '../support/entities.ts';
-import { createRig, type Rig } from '../support/projectors.ts';
+import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { createRandom } from '../support/random.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { expectCommittedHasEffect, expectConverged } from './oracle.ts';
@@ -14,20 +14,20 @@ const eventsPerKill = 50;
 
 describe('projectors that are killed', () => {
   let servers: OwnServers;
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   let fleet: Fleet;
   let publisher: Publisher;
 
   beforeAll(async () => {
     servers = await startOwnServers();
-    rig = await createRig(2, servers.addresses);
-    fleet = createFleet(rig);
-    publisher = await createPublisher(rig, seed, { transactional: true });
+    testEnvironment = await createTestEnvironment(2, servers.addresses);
+    fleet = createFleet(testEnvironment);
+    publisher = await createPublisher(testEnvironment, seed, { transactional: true });
   }, 120_000);
   afterAll(async () => {
     await fleet.stop();
     await publisher.close();
-    await rig.close();
+    await testEnvironment.close();
     await servers.stop();
   }, 120_000);
 
@@ -45,9 +45,9 @@ describe('projectors that are killed', () => {
       await delay(random.int(500));
       // when one is killed at some moment of its start or its work
       await fleet.kill(victim);
-      if (kill % 10 === 9) await expectCommittedHasEffect(rig, seed);
+      if (kill % 10 === 9) await expectCommittedHasEffect(testEnvironment, seed);
       fleet.add();
     }
-    await expectConverged(rig, seed, publisher, fleet.fatal);
+    await expectConverged(testEnvironment, seed, publisher, fleet.fatal);
   }, 420_000);
 });

@@ -1,10 +1,10 @@
 import { kinds } from '../../shared/documents/document.ts';
-import { collectionOf } from '../../shared/runtime/mongo.ts';
-import { deadLettersOf } from '../../services/projector/dead-letters/dead-letters.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { fold } from '../convergence/fold.ts';
 import { readDocuments } from '../convergence/read-documents.ts';
 import type { Event } from '../support/events.ts';
-import { applied, type Rig } from '../support/projectors.ts';
+import { applied, type TestEnvironment } from '../support/test-environment.ts';
 import type { Publisher } from './publisher.ts';
 import { readLog, type Logged } from './read-log.ts';
 
@@ -13,25 +13,25 @@ import { readLog, type Logged } from './read-log.ts';
  * not be applied is a dead letter, nothing else is, and everything acknowledged was in the log.
  */
 export async function expectConverged(
-  rig: Rig,
+  testEnvironment: TestEnvironment,
   seed: number,
   { acknowledged }: Publisher,
   fatal: () => Error[],
 ): Promise<void> {
-  await applied(rig, fatal);
-  const log = await readLog(rig);
+  await applied(testEnvironment, fatal);
+  const log = await readLog(testEnvironment);
   const events = log.map(({ event }) => event).filter((event) => event !== null);
   const present = new Set(events.map(name));
   expect({ seed, missing: acknowledged.filter((event) => !present.has(name(event))) }).toEqual({
     seed,
     missing: [],
   });
-  const documents = await readDocuments(rig.database);
+  const documents = await readDocuments(testEnvironment.database);
   expect({ seed, documents }).toEqual({ seed, documents: Object.fromEntries(fold(events)) });
-  const letters = await deadLettersOf(rig.control)
+  const deadLetters = await deadLettersOf(testEnvironment.control)
     .find({}, { projection: { _id: 1 } })
     .toArray();
-  expectKept(seed, log, new Set(letters.map(({ _id }) => _id)));
+  expectKept(seed, log, new Set(deadLetters.map(({ _id }) => _id)));
 }
 
 /** Each refused record is a dead letter, or about an entity that the log deletes later; nothing else is one. */
@@ -63,14 +63,14 @@ function isErasable(log: Logged[], item: Logged): boolean {
 function isOutlived(
   log: Logged[],
   deletions: Logged[],
-  { event: own, timestampMs }: Logged,
+  { event: state, timestampMs }: Logged,
   names: (id: string) => boolean,
 ): boolean {
   const isBehind = (later: Logged) => later.timestampMs >= timestampMs;
-  if (!own) return deletions.some((later) => isBehind(later) && names(later.event?.id ?? ''));
-  const deletionsOf = deletions.filter(({ event }) => event?.id === own.id);
+  if (!state) return deletions.some((later) => isBehind(later) && names(later.event?.id ?? ''));
+  const deletionsOf = deletions.filter(({ event }) => event?.id === state.id);
   const isPast = log.some(
-    ({ event }) => event?.id === own.id && event.orgId !== own.orgId && event.version >= own.version,
+    ({ event }) => event?.id === state.id && event.orgId !== state.orgId && event.version >= state.version,
   );
   return deletionsOf.some((one) => isPast || (one.event?.op === 'tombstone' && isBehind(one)));
 }
@@ -96,26 +96,29 @@ function refused(log: Logged[]): Logged[] {
  * Nothing is acknowledged ahead of its effect: below the group's offsets, each version is stored (or a later
  * one), and each record that is refused is a dead letter. To be called while everything is in motion.
  */
-export async function expectCommittedHasEffect(rig: Rig, seed: number): Promise<void> {
-  const { admin, config, topics } = rig;
+export async function expectCommittedHasEffect(
+  testEnvironment: TestEnvironment,
+  seed: number,
+): Promise<void> {
+  const { admin, config, topics } = testEnvironment;
   const groups = await admin.fetchOffsets({ groupId: config.CONSUMER_GROUP, topics });
   const committed = new Map(
     groups.flatMap(({ topic, partitions }) =>
       partitions.map(({ partition, offset }) => [`${topic}/${partition}`, Number(offset)]),
     ),
   );
-  const whole = await readLog(rig);
+  const whole = await readLog(testEnvironment);
   const log = whole.filter(
     ({ topic, partition, offset }) => offset < (committed.get(`${topic}/${partition}`) ?? 0),
   );
   const versions = new Map<string, number>();
   for (const kind of kinds)
-    for (const { _id, version } of await collectionOf(rig.database, kind).find().toArray())
+    for (const { _id, version } of await collectionOf(testEnvironment.database, kind).find().toArray())
       versions.set(_id, version);
-  const letters = await deadLettersOf(rig.control)
+  const deadLetters = await deadLettersOf(testEnvironment.control)
     .find({}, { projection: { _id: 1 } })
     .toArray();
-  const kept = new Set(letters.map(({ _id }) => _id));
+  const kept = new Set(deadLetters.map(({ _id }) => _id));
   const bad = new Set(refused(log));
   const lost = log.filter((item) =>
     bad.has(item)

@@ -1,15 +1,15 @@
 import { rm } from 'node:fs/promises';
-import type { NativeControl } from '../../infra/stack/native/native.ts';
-import { startStack } from '../../infra/stack/stack.ts';
-import { temporaryFolder } from '../../infra/stack/temporary-folder.ts';
-import type { Servers } from '../support/projectors.ts';
+import type { NativeControl } from '../../infra/dev-servers/native/native.ts';
+import { startStack } from '../../infra/dev-servers/stack.ts';
+import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
+import type { Servers } from '../support/test-environment.ts';
 
 /** A Kafka and a store that a test may kill: processes of its own, restarted on the same ports and data. */
 export type OwnServers = { addresses: Servers; control: NativeControl; stop: () => Promise<void> };
 
 export async function startOwnServers(): Promise<OwnServers> {
   const { path, release } = await temporaryFolder('support-read-models-faults-');
-  const stack = await startStack({ report: () => undefined, dataDir: path, ways: ['native'] });
+  const stack = await startStack({ report: () => undefined, dataDir: path, providers: ['native'] });
   if (!stack.native) throw new Error('only native servers can be killed and restarted');
   return {
     addresses: { KAFKA_BROKERS: stack.kafkaBrokers, MONGODB_URL: stack.mongodbUrl },

@@ -4,7 +4,7 @@ import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
 import type { Event } from '../support/events.ts';
 import { encode, type Produced } from '../support/events.ts';
-import type { Rig } from '../support/projectors.ts';
+import type { TestEnvironment } from '../support/test-environment.ts';
 import { createRandom, type Random } from '../support/random.ts';
 
 /** Marks records that no projector can apply. */
@@ -36,17 +36,17 @@ type Batch = { topic: string; messages: Produced[] };
  * between. The order within a key is kept. A send that fails is sent again, until it is acknowledged.
  */
 export async function createPublisher(
-  rig: Rig,
+  testEnvironment: TestEnvironment,
   seed: number,
   { transactional = false, poisonShare = 0.2 } = {},
 ): Promise<Publisher> {
   const random = createRandom(seed + 7_000_000);
-  const kafka = createKafka(rig.config, pino({ level: 'silent' }));
+  const kafka = createKafka(testEnvironment.config, pino({ level: 'silent' }));
   const plain = kafka.producer({ allowAutoTopicCreation: false });
   const transactions = kafka.producer({
     idempotent: true,
     maxInFlightRequests: 1,
-    transactionalId: `${rig.name}-${seed}`,
+    transactionalId: `${testEnvironment.name}-${seed}`,
   });
   await plain.connect();
   if (transactional) await transactions.connect();
@@ -57,9 +57,9 @@ export async function createPublisher(
       for (let rest = events; rest.length > 0;) {
         const burst = rest.slice(0, 1 + random.int(60));
         rest = rest.slice(burst.length);
-        const batches = encodeBurst(rig, random, burst, poisonShare);
+        const batches = encodeBurst(testEnvironment, random, burst, poisonShare);
         const compression = random.pick(codecs);
-        if (transactional && random.chance(0.2)) await abort(transactions, rig, burst);
+        if (transactional && random.chance(0.2)) await abort(transactions, testEnvironment, burst);
         if (transactional && random.chance(0.2)) await commit(transactions, batches);
         else for (const batch of batches) await sendUntilDone(plain, { ...batch, compression, acks: -1 });
         acknowledged.push(...burst);
@@ -72,9 +72,14 @@ export async function createPublisher(
   };
 }
 
-function encodeBurst(rig: Rig, random: Random, burst: Event[], poisonShare: number): Batch[] {
+function encodeBurst(
+  testEnvironment: TestEnvironment,
+  random: Random,
+  burst: Event[],
+  poisonShare: number,
+): Batch[] {
   return [...Map.groupBy(burst, ({ kind }) => kind)].map(([kind, some]) => ({
-    topic: topicOf(kind, rig.config.TOPIC_PREFIX),
+    topic: topicOf(kind, testEnvironment.config.TOPIC_PREFIX),
     messages: some.flatMap((event) => {
       const record = encode(event, random.chance(0.5) ? 'structured' : 'binary');
       // One in five of all records is one in four of the good ones.
@@ -92,14 +97,14 @@ async function commit(producer: Producer, batches: Batch[]): Promise<void> {
 }
 
 /** What must never be seen: newer versions of what is there, and entities that are not. */
-async function abort(producer: Producer, rig: Rig, burst: Event[]): Promise<void> {
+async function abort(producer: Producer, testEnvironment: TestEnvironment, burst: Event[]): Promise<void> {
   const transaction = await producer.transaction();
   for (const event of burst.filter(({ data }) => data && JSON.stringify(data).length < 100_000).slice(0, 3)) {
     const id = `${event.id}_${ghost}`;
     const data = { ...event.data, id };
     const newer = { ...event, version: event.version + 1_000_000 };
     const messages = [encode(newer, 'structured'), encode({ ...event, id, data }, 'binary')];
-    await transaction.send({ topic: topicOf(event.kind, rig.config.TOPIC_PREFIX), messages });
+    await transaction.send({ topic: topicOf(event.kind, testEnvironment.config.TOPIC_PREFIX), messages });
   }
   await transaction.abort();
 }

@@ -4,7 +4,7 @@ import { kindOfTopic } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
 import type { Kind } from '../../shared/documents/document.ts';
 import type { Event } from '../support/events.ts';
-import type { Rig } from '../support/projectors.ts';
+import type { TestEnvironment } from '../support/test-environment.ts';
 import { poisonHeader } from './publisher.ts';
 
 /** A committed record as it stands in the log; `event` is null where it is poisoned. */
@@ -21,15 +21,15 @@ export type Logged = {
 let readings = 0;
 
 /** Reads the whole log back, in the order in which it counts: by time, within a partition by offset. */
-export async function readLog(rig: Rig): Promise<Logged[]> {
-  const { admin, config, topics } = rig;
+export async function readLog(testEnvironment: TestEnvironment): Promise<Logged[]> {
+  const { admin, config, topics } = testEnvironment;
   const open = new Map<string, number>();
   for (const topic of topics)
     for (const { partition, high } of await admin.fetchTopicOffsets(topic))
       if (Number(high) > 0) open.set(`${topic}/${partition}`, Number(high));
   const log: Logged[] = [];
   if (open.size === 0) return log;
-  const groupId = `${rig.name}-oracle-${(readings += 1)}`;
+  const groupId = `${testEnvironment.name}-oracle-${(readings += 1)}`;
   const consumer = createKafka(config, pino({ level: 'silent' })).consumer({ groupId, maxWaitTimeInMs: 100 });
   await consumer.connect();
   await consumer.subscribe({ topics, fromBeginning: true });

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { randomHistory } from '../convergence/history.ts';
-import { createRig, type Rig } from '../support/projectors.ts';
+import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { createRandom } from '../support/random.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { createFleet, eventually, type Fleet } from './fleet.ts';
@@ -14,7 +14,7 @@ const awayMs = 60_000;
 
 describe('a store in trouble', () => {
   let servers: OwnServers;
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   let fleet: Fleet;
   let publisher: Publisher;
 
@@ -23,19 +23,19 @@ describe('a store in trouble', () => {
   }, 120_000);
   afterAll(() => servers.stop(), 60_000);
   beforeEach(async () => {
-    rig = await createRig(2, servers.addresses);
-    publisher = await createPublisher(rig, seed);
+    testEnvironment = await createTestEnvironment(2, servers.addresses);
+    publisher = await createPublisher(testEnvironment, seed);
   }, 60_000);
   afterEach(async () => {
     await fleet.stop();
     await publisher.close();
-    await rig.close();
+    await testEnvironment.close();
   }, 60_000);
 
   test('is waited for: absent at the start, killed, away for a while', async () => {
     const random = createRandom(seed);
     const history = randomHistory(seed, 800);
-    fleet = createFleet(rig, { ADMIN_PORT: '0' });
+    fleet = createFleet(testEnvironment, { ADMIN_PORT: '0' });
     await servers.control.kill('store', 'SIGKILL');
     const projector = fleet.add();
     await projector.logged('waiting: the store is away');
@@ -59,15 +59,15 @@ describe('a store in trouble', () => {
       await servers.control.restart('store');
     }
     await publisher.publish(history.slice(600));
-    await expectConverged(rig, seed, publisher, fleet.fatal);
+    await expectConverged(testEnvironment, seed, publisher, fleet.fatal);
   }, 240_000);
 
   test('that is slow, cut off, silent, or whose replies are lost, gets all of it in the end', async () => {
     const random = createRandom(seed);
     const history = randomHistory(seed + 1, 1_200);
-    const { trouble, listen, cut } = createStoreProxy(rig.config.MONGODB_URL);
+    const { trouble, listen, cut } = createStoreProxy(testEnvironment.config.MONGODB_URL);
     const port = await listen(0);
-    fleet = createFleet(rig, { MONGODB_URL: `${proxiedUrl(port)}&connectTimeoutMS=1000` });
+    fleet = createFleet(testEnvironment, { MONGODB_URL: `${proxiedUrl(port)}&connectTimeoutMS=1000` });
     const projector = fleet.add();
     await projector.logged('joined the group');
     const publishNext = async () => publisher.publish(history.splice(0, 200));
@@ -82,7 +82,7 @@ describe('a store in trouble', () => {
       await publisher.publish(history.splice(0, 10));
       await delay(100);
     }
-    await expectCommittedHasEffect(rig, seed);
+    await expectCommittedHasEffect(testEnvironment, seed);
     // and connections that are cut in the midst of the work
     for (let round = 0; round < 5; round += 1) {
       await publisher.publish(history.splice(0, 40));
@@ -96,7 +96,7 @@ describe('a store in trouble', () => {
     await eventually(() => projector.log.some(isGivenUp), fleet.fatal);
     trouble.silent = false;
     await publisher.publish(history);
-    await expectConverged(rig, seed, publisher, fleet.fatal);
+    await expectConverged(testEnvironment, seed, publisher, fleet.fatal);
     await fleet.stop();
     await cut();
   }, 240_000);

@@ -1,8 +1,8 @@
-import { connect } from '../client/harness.ts';
+import { connect } from '../client/test-client.ts';
 import { createRandom } from '../support/random.ts';
-import { createDesk } from './desk.ts';
+import { createDesk } from './changes.ts';
 import { createCopy, exportRound, type Copy } from './exporter.ts';
-import { startWorld, type World } from './world.ts';
+import { startScenario, type Scenario } from './scenario.ts';
 
 /** A failure is made again with `SEED`. */
 const seed = Number(process.env.SEED ?? 1);
@@ -11,12 +11,12 @@ const turns = 200;
 const turnMs = 100;
 
 describe(`an export with the client, round after round (seed ${seed})`, () => {
-  let world: World;
+  let scenario: Scenario;
 
   beforeAll(async () => {
-    world = await startWorld({ seed, stepMs: turnMs, delayMsMax: 6_000 });
+    scenario = await startScenario({ seed, stepMs: turnMs, delayMsMax: 6_000 });
   }, 120_000);
-  afterAll(() => world.close(), 120_000);
+  afterAll(() => scenario.close(), 120_000);
 
   /** What an export must hold of a ticket: its own state, and its threads, but not the names of others. */
   const ownOf = ({ tickets, conversations }: Copy, ticketId: string) => {
@@ -37,15 +37,15 @@ describe(`an export with the client, round after round (seed ${seed})`, () => {
 
   test('ends with exactly the final state of every ticket and thread, however unevenly partitions lag', async () => {
     // given a desk at work while partitions are published late and consumed later, and the key is known
-    const { product, get, fatal } = world;
-    const { client } = connect({ baseUrl: world.url });
+    const { product, get, fatal } = scenario;
+    const { client } = connect({ baseUrl: scenario.url });
     const desk = createDesk(product, createRandom(seed + 1));
     let turn = 0;
     const happen = () => {
       turn += 1;
       for (let count = turn < 10 ? 3 : 1; count > 0; count -= 1) desk.happen();
     };
-    const living = world.live(happen, () => turn < turns, turnMs).then(product.finish);
+    const living = scenario.live(happen, () => turn < turns, turnMs).then(product.finish);
     while ((await get('/v1/tickets')).status !== 200)
       await new Promise((resolve) => setTimeout(resolve, 100));
     // when an exporter goes round all the while, until a round began with all that ever happened

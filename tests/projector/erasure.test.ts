@@ -1,26 +1,31 @@
 import { BSON } from 'mongodb';
-import { deadLettersOf } from '../../services/projector/dead-letters/dead-letters.ts';
-import { keepDeadLetters } from '../../services/projector/dead-letters/keep.ts';
+import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
+import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event, type Produced } from '../support/events.ts';
-import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
+import {
+  applied,
+  createTestEnvironment,
+  runProjector,
+  type TestEnvironment,
+} from '../support/test-environment.ts';
 
 /** In every personal text of the histories below, and in nothing else. */
 const personal = 'Zaphod';
 
 describe('a deletion leaves no personal data behind', () => {
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   let projector: Awaited<ReturnType<typeof runProjector>>;
 
   beforeAll(async () => {
-    rig = await createRig(1);
-    projector = await runProjector(rig);
+    testEnvironment = await createTestEnvironment(1);
+    projector = await runProjector(testEnvironment);
   }, 120_000);
 
   afterAll(async () => {
     await projector.stop();
-    await rig.close();
+    await testEnvironment.close();
   }, 120_000);
 
   type Record = { kind: Event['kind']; produced: Produced };
@@ -33,12 +38,15 @@ describe('a deletion leaves no personal data behind', () => {
 
   const publish = async (records: Record[]) => {
     for (const { kind, produced } of records)
-      await rig.producer.send({ topic: topicOf(kind, rig.config.TOPIC_PREFIX), messages: [produced] });
-    await applied(rig, () => projector.fatal);
+      await testEnvironment.producer.send({
+        topic: topicOf(kind, testEnvironment.config.TOPIC_PREFIX),
+        messages: [produced],
+      });
+    await applied(testEnvironment, () => projector.fatal);
   };
   /** Where the text stands: names of collections of both databases, letters' bytes included. */
-  const placesOf = async (text: string): Promise<string[]> => {
-    const databases = [rig.control, rig.database];
+  const startOffsetsOf = async (text: string): Promise<string[]> => {
+    const databases = [testEnvironment.control, testEnvironment.database];
     const collections = (await Promise.all(databases.map((one) => one.collections()))).flat();
     const holding = collections.map(async (collection) => {
       const documents = await collection.find().toArray();
@@ -47,7 +55,7 @@ describe('a deletion leaves no personal data behind', () => {
     });
     return (await Promise.all(holding)).flat().sort();
   };
-  const letters = () => deadLettersOf(rig.control).countDocuments();
+  const deadLetters = () => deadLettersOf(testEnvironment.control).countDocuments();
 
   test('of a contact, in whatever shows it, and in what was set aside about it', async () => {
     const email = { email: `${personal}@example.com`, verified: true };
@@ -62,7 +70,7 @@ describe('a deletion leaves no personal data behind', () => {
       bad({ ...contact, version: 2 }, 'email'),
     ];
     await publish(history);
-    expect(await placesOf(personal)).toEqual([
+    expect(await startOffsetsOf(personal)).toEqual([
       'contacts',
       'conversations',
       'dead_letters',
@@ -71,10 +79,10 @@ describe('a deletion leaves no personal data behind', () => {
     ]);
     // when it is deleted
     await publish([deletion('contact', 'con_z')]);
-    expect(await placesOf(personal)).toEqual([]);
+    expect(await startOffsetsOf(personal)).toEqual([]);
     // then neither does a replay of what the log still holds bring it back
     await publish([...history, deletion('contact', 'con_z')]);
-    expect([await placesOf(personal), await letters()]).toEqual([[], 0]);
+    expect([await startOffsetsOf(personal), await deadLetters()]).toEqual([[], 0]);
   }, 60_000);
 
   test('of a conversation: its messages, their previews, and what was set aside of either', async () => {
@@ -91,15 +99,15 @@ describe('a deletion leaves no personal data behind', () => {
       bad({ ...other, version: 2 }, 'type'),
     ];
     await publish(history);
-    expect(await placesOf(personal)).toEqual(['conversations', 'dead_letters', 'messages']);
-    expect(await letters()).toBe(3);
+    expect(await startOffsetsOf(personal)).toEqual(['conversations', 'dead_letters', 'messages']);
+    expect(await deadLetters()).toBe(3);
     await publish([deletion('conversation', 'conv_z')]);
-    expect(await placesOf(personal)).toEqual([]);
+    expect(await startOffsetsOf(personal)).toEqual([]);
     // and what arrives for it later is not kept either, valid or not
     await publish([...history, deletion('conversation', 'conv_z'), record(late)]);
-    expect(await placesOf(personal)).toEqual([]);
+    expect(await startOffsetsOf(personal)).toEqual([]);
     // while the letters of others stay
-    expect(await placesOf('kept')).toEqual(['dead_letters']);
+    expect(await startOffsetsOf('kept')).toEqual(['dead_letters']);
   }, 60_000);
 
   test('of a contact: what a worker that has lost its partition sets aside after it', async () => {
@@ -107,31 +115,32 @@ describe('a deletion leaves no personal data behind', () => {
     const contact = created('contact', 'con_late', { name: personal });
     await publish([record(contact), deletion('contact', 'con_late')]);
     // and a refused record of before, and one of somebody else, kept by one that dies before it looks
-    const { control, producer, config } = rig;
+    const { control, producer, config } = testEnvironment;
     const keep = (event: Event, offset: number) => {
       const { key, value, headers } = encode({ ...event, data: { ...event.data, email: 7 } }, 'structured');
       const position = { partition: 7, offset, timestampMs: Date.now() };
       const late = { key: Buffer.from(key), value: Buffer.from(value ?? ''), headers, position };
       const rejection = { reason: 'bad_data' as const, detail: 'data.email: must be an object' };
       const deps = { control, producer, prefix: config.TOPIC_PREFIX, generation: 1, now: () => new Date() };
-      return keepDeadLetters(deps, topicOf('contact', config.TOPIC_PREFIX), [{ record: late, rejection }]);
+      return storeDeadLetters(deps, topicOf('contact', config.TOPIC_PREFIX), [{ record: late, rejection }]);
     };
     await keep(contact, 1);
     await keep(created('contact', 'con_other', { name: 'kept too' }), 2);
-    expect(await placesOf(personal)).toEqual(['dead_letters']);
+    expect(await startOffsetsOf(personal)).toEqual(['dead_letters']);
     // then it is gone once another has swept
-    const next = await runProjector(rig);
-    while ((await placesOf(personal)).length > 0) await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(await placesOf('kept too')).toEqual(['dead_letters']);
+    const next = await runProjector(testEnvironment);
+    while ((await startOffsetsOf(personal)).length > 0)
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await startOffsetsOf('kept too')).toEqual(['dead_letters']);
     await next.stop();
   }, 60_000);
 
   test('but a record of the time after it is kept, for the entity may have come back', async () => {
     const contact = created('contact', 'con_back', { name: 'first' });
     await publish([record(contact), deletion('contact', 'con_back')]);
-    const before = await letters();
+    const before = await deadLetters();
     await publish([bad({ ...contact, version: 10 }, 'email')]);
-    expect(await letters()).toBe(before + 1);
+    expect(await deadLetters()).toBe(before + 1);
   }, 60_000);
 
   test('but a deletion that comes again takes along what it was later than, not what came after it', async () => {
@@ -139,30 +148,30 @@ describe('a deletion leaves no personal data behind', () => {
     const contact = created('contact', 'con_again', { name: 'first' });
     const gone = record({ ...contact, version: 3, op: 'deleted' });
     await publish([record(contact), gone]);
-    const before = await letters();
+    const before = await deadLetters();
     await publish([
       bad({ ...contact, version: 5 }, 'email'),
       bad({ ...contact, data: { ...contact.data, name: personal }, version: 2 }, 'email'),
     ]);
     // then the one before is not even kept, however often the deletion comes
     await publish([gone]);
-    expect([await letters(), await placesOf(personal)]).toEqual([before + 1, []]);
+    expect([await deadLetters(), await startOffsetsOf(personal)]).toEqual([before + 1, []]);
     // until the entity is past the later version too
     await publish([record({ ...contact, version: 6, op: 'deleted' })]);
-    expect(await letters()).toBe(before);
+    expect(await deadLetters()).toBe(before);
   }, 60_000);
 
   test("by a tombstone that names no version, too, and not by that of another topic's entity", async () => {
     const tag = created('tag', 'both', { name: personal });
     const channel = created('channel', 'both');
     await publish([record(tag), bad({ ...tag, version: 2 }, 'id'), bad(channel, 'name')]);
-    const before = await letters();
+    const before = await deadLetters();
     await publish([record({ ...tag, op: 'tombstone' })]);
-    expect(await placesOf(personal)).toEqual([]);
-    expect(await letters()).toBe(before - 1);
+    expect(await startOffsetsOf(personal)).toEqual([]);
+    expect(await deadLetters()).toBe(before - 1);
     // and what is published behind the tombstone is kept
     await publish([bad({ ...tag, version: 2 }, 'id')]);
-    expect(await letters()).toBe(before);
+    expect(await deadLetters()).toBe(before);
   }, 60_000);
 
   test('but a deletion that does not delete takes no letter along, and is kept itself where refused', async () => {
@@ -170,13 +179,13 @@ describe('a deletion leaves no personal data behind', () => {
     const contact = created('contact', 'con_lives', { name: 'first' });
     const gone = deletion('contact', 'con_lives');
     await publish([record(contact), gone, record({ ...contact, version: 10 })]);
-    const before = await letters();
+    const before = await deadLetters();
     await publish([bad({ ...contact, version: 11 }, 'email')]);
     // when the deletion comes again, and another is refused
     const time = new Date();
     const foreign = { kind: 'contact', id: 'con_lives', orgId: 'org_2', op: 'deleted', time } as const;
     await publish([gone, record({ ...foreign, version: 12 })]);
     // then both letters are there
-    expect(await letters()).toBe(before + 2);
+    expect(await deadLetters()).toBe(before + 2);
   }, 60_000);
 });

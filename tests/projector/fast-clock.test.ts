@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigResourceTypes } from 'kafkajs';
 import { pino } from 'pino';
-import { progressOf } from '../../shared/runtime/generation.ts';
-import { ensureControlIndexes } from '../../services/projector/control.ts';
-import { consume } from '../../services/projector/consume/consumer.ts';
-import { startFlusher } from '../../services/projector/consume/flush.ts';
-import { createLogClient } from '../../services/projector/consume/log-client.ts';
-import { recordsPerStepMax } from '../../services/projector/consume/steps.ts';
-import type { BusRecord } from '../../services/projector/events/change.ts';
+import { progressOf } from '../../shared/store/generations.ts';
+import { ensureControlIndexes } from '../../services/projector/runtime/control-indexes.ts';
+import { startConsumer } from '../../services/projector/consumer/consumer.ts';
+import { startCommitLoop } from '../../services/projector/consumer/commit-loop.ts';
+import { createLogClient } from '../../services/projector/kafka/log-client.ts';
+import { batchRecordsMax } from '../../services/projector/consumer/batches.ts';
+import type { KafkaRecord } from '../../services/projector/events/change.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { createLiveness } from '../../services/projector/liveness.ts';
+import { createLiveness } from '../../services/projector/runtime/liveness.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
-import { createMetrics } from '../../services/projector/metrics.ts';
+import { createMetrics } from '../../services/projector/runtime/metrics.ts';
 import { anyOrder } from '../support/order.ts';
-import { createRig, type Rig } from '../support/projectors.ts';
+import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 
 /** A clock that brokers still accept, which is an hour by default, and one that is right. */
 const fast = Date.now() + 30 * 60_000;
@@ -21,44 +21,47 @@ const right = Date.now() - 30 * 60_000;
 const allowanceMs = 5_000;
 
 describe("a producer's fast clock promises nothing while records wait", () => {
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   beforeEach(async () => {
-    rig = await createRig(1);
+    testEnvironment = await createTestEnvironment(1);
   }, 60_000);
-  afterEach(() => rig.close(), 60_000);
+  afterEach(() => testEnvironment.close(), 60_000);
 
-  const topic = () => topicOf('tag', rig.config.TOPIC_PREFIX);
+  const topic = () => topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
   const publish = (value: string, timestampMs: number, count = 1) => {
     const message = { key: value, value, timestamp: String(timestampMs) };
-    return rig.producer.send({ topic: topic(), messages: Array.from({ length: count }, () => message) });
+    return testEnvironment.producer.send({
+      topic: topic(),
+      messages: Array.from({ length: count }, () => message),
+    });
   };
 
   /** Applies what is published until a record says `wait`; flushes when told. */
   const run = async () => {
-    await ensureControlIndexes(rig.control);
+    await ensureControlIndexes(testEnvironment.control);
     const logger = pino({ level: 'silent' });
-    const kafka = createKafka(rig.config, logger);
+    const kafka = createKafka(testEnvironment.config, logger);
     const log = createLogClient(kafka);
     await log.connect();
-    const applied: BusRecord[] = [];
+    const applied: KafkaRecord[] = [];
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
     let met = () => {};
     const waiting = new Promise<void>((resolve) => (met = resolve));
-    const timeOf = (record: BusRecord) => record.position.timestampMs;
+    const timeOf = (record: KafkaRecord) => record.position.timestampMs;
     const order = anyOrder();
     const deps = {
       kafka,
       log,
-      admin: rig.admin,
-      control: rig.control,
+      admin: testEnvironment.admin,
+      control: testEnvironment.control,
       generation: 1,
       topics: [topic()],
       logger,
     };
-    const consuming = await consume({
+    const consuming = await startConsumer({
       ...deps,
-      groupId: rig.config.CONSUMER_GROUP,
+      groupId: testEnvironment.config.CONSUMER_GROUP,
       queuedBytesMax: 1_000_000,
       sessionTimeoutMs: 10_000,
       apply: async (_, records) => {
@@ -77,32 +80,32 @@ describe("a producer's fast clock promises nothing while records wait", () => {
     });
     const metrics = createMetrics();
     const liveness = createLiveness(0);
-    const flusher = startFlusher(
+    const commitLoop = startCommitLoop(
       { ...deps, ...order, metrics, liveness, allowanceMs, now: () => new Date() },
       consuming,
       3_600_000,
     );
     const stop = async () => {
       release();
-      await flusher.stop();
+      await commitLoop.stop();
       await consuming.stop(async () => undefined);
       await log.disconnect();
     };
-    return { applied, waiting, flush: flusher.flush, stop };
+    return { applied, waiting, flush: commitLoop.flush, stop };
   };
   const completeTo = async () =>
-    (await progressOf(rig.control).findOne({ topic: topic() }))?.completeTo.getTime();
+    (await progressOf(testEnvironment.control).findOne({ topic: topic() }))?.completeTo.getTime();
 
   test('where records carry the time of their producers', async () => {
     // given records of a fast clock that are applied, and one behind them that waits
-    await publish('fast', fast, recordsPerStepMax);
+    await publish('fast', fast, batchRecordsMax);
     await publish('wait', right);
     const { applied, waiting, flush, stop } = await run();
     await waiting;
     // when progress is recorded
     await flush();
     // then what is promised ends before the one that waits
-    expect(applied).toHaveLength(recordsPerStepMax);
+    expect(applied).toHaveLength(batchRecordsMax);
     expect(await completeTo()).toBe(right - allowanceMs);
     await stop();
   }, 60_000);
@@ -110,7 +113,7 @@ describe("a producer's fast clock promises nothing while records wait", () => {
   test('where the brokers stamp them, as their time is the one that counts', async () => {
     const configEntries = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
     const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic(), configEntries }];
-    await rig.admin.alterConfigs({ validateOnly: false, resources });
+    await testEnvironment.admin.alterConfigs({ validateOnly: false, resources });
     await publish('fast', fast);
     const { applied, stop } = await run();
     while (applied.length === 0) await sleep(50);

@@ -1,8 +1,8 @@
 import type { Producer, Transaction } from 'kafkajs';
-import { createRecorder } from '../../services/projector/consume/progress.ts';
+import { createRecorder } from '../../services/projector/consumer/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { startConsuming, until } from '../support/consuming.ts';
-import { createRig, type Rig } from '../support/projectors.ts';
+import { startConsuming, until } from '../support/start-consuming.ts';
+import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 
 const hourAgo = Date.now() - 3_600_000;
 
@@ -11,30 +11,30 @@ const shown = (value: string) => value.replace(/\.+$/, '');
 
 /** What logs of a real broker hold besides records, and kafkajs reads wrongly unless it is patched. */
 describe('the log of a real broker', () => {
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   const closers: (() => Promise<unknown>)[] = [];
   beforeEach(async () => {
-    rig = await createRig(1);
+    testEnvironment = await createTestEnvironment(1);
   }, 60_000);
   afterEach(async () => {
     for (const close of closers.splice(0).reverse()) await close();
-    await rig.close();
+    await testEnvironment.close();
   }, 60_000);
 
   const start = async (topic: string) => {
-    const consuming = await startConsuming(rig, [topic]);
+    const consuming = await startConsuming(testEnvironment, [topic]);
     closers.push(() => consuming.stop());
     return consuming;
   };
   /** All values of the topic, once the consumer has come to the log's end. */
   const readToEnd = async (topic: string) => {
     const { seen, position } = await start(topic);
-    const end = Number((await rig.admin.fetchTopicOffsets(topic))[0]?.high);
+    const end = Number((await testEnvironment.admin.fetchTopicOffsets(topic))[0]?.high);
     await until(() => position(topic) === end);
     return seen(topic);
   };
   const createProducer = async (options: { transactionalId?: string; idempotent?: boolean }) => {
-    const producer = rig.kafka.producer({
+    const producer = testEnvironment.kafka.producer({
       ...options,
       maxInFlightRequests: 1,
       allowAutoTopicCreation: false,
@@ -44,7 +44,9 @@ describe('the log of a real broker', () => {
     return producer;
   };
   const begin = async (name: string): Promise<Transaction> =>
-    (await createProducer({ transactionalId: `${rig.name}-${name}`, idempotent: true })).transaction();
+    (
+      await createProducer({ transactionalId: `${testEnvironment.name}-${name}`, idempotent: true })
+    ).transaction();
 
   const publish = (to: Pick<Producer, 'send'>, topic: string, value: string, timestampMs = Date.now()) =>
     to.send({ topic, messages: [{ key: shown(value), value, timestamp: String(timestampMs) }] });
@@ -57,15 +59,15 @@ describe('the log of a real broker', () => {
     await publish(first, topic, 'aborted 1 too');
     await publish(second, topic, 'aborted 2 too');
     await publish(third, topic, 'committed');
-    await publish(rig.producer, topic, 'outside');
+    await publish(testEnvironment.producer, topic, 'outside');
     await second.abort();
     await third.commit();
     await first.abort();
-    await publish(rig.producer, topic, 'behind');
+    await publish(testEnvironment.producer, topic, 'behind');
   };
 
   describe('with transactions that were aborted out of order', () => {
-    const topic = () => topicOf('tag', rig.config.TOPIC_PREFIX);
+    const topic = () => topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
     beforeEach(() => publishOverlapping(topic()), 60_000);
 
     test('shows nothing of them', async () => {
@@ -75,31 +77,38 @@ describe('the log of a real broker', () => {
     test('shows nothing of them to a projector that goes on from the middle of two', async () => {
       // given a group that is past the first record of each
       const place = {
-        ...{ topic: topic(), partition: 0, position: 2, touches: 0 },
+        ...{ topic: topic(), partition: 0, position: 2, progressCount: 0 },
         ...{ appliedToMs: null, waitingSinceMs: null },
       };
-      const progress = { control: rig.control, generation: 1, allowanceMs: 0 };
+      const progress = { control: testEnvironment.control, generation: 1, allowanceMs: 0 };
       await createRecorder(progress).record([place], new Map(), new Date());
       const partitions = [{ partition: 0, offset: '2' }];
-      await rig.admin.setOffsets({ groupId: rig.config.CONSUMER_GROUP, topic: topic(), partitions });
+      await testEnvironment.admin.setOffsets({
+        groupId: testEnvironment.config.CONSUMER_GROUP,
+        topic: topic(),
+        partitions,
+      });
       // then what it reads from there on was committed
       expect(await readToEnd(topic())).toEqual(['committed', 'outside', 'behind']);
     }, 60_000);
   });
 
   describe('that was compacted', () => {
-    const topic = () => `${rig.config.TOPIC_PREFIX}compacted`;
+    const topic = () => `${testEnvironment.config.TOPIC_PREFIX}compacted`;
     const createTopic = (settings: Record<string, number>) => {
       const always = { 'min.cleanable.dirty.ratio': 0.0001, 'delete.retention.ms': 0 };
       const configEntries = Object.entries({ ...always, ...settings })
         .map(([name, value]) => ({ name, value: String(value) }))
         .concat({ name: 'cleanup.policy', value: 'compact' });
-      return rig.admin.createTopics({ topics: [{ topic: topic(), configEntries }], waitForLeaders: true });
+      return testEnvironment.admin.createTopics({
+        topics: [{ topic: topic(), configEntries }],
+        waitForLeaders: true,
+      });
     };
     /** Resolves once the record at the offset, the first of its time, is gone from the log. */
     const compacted = (offset: number, timestampMs: number) =>
       until(async () => {
-        const [found] = await rig.admin.fetchTopicOffsetsByTimestamp(topic(), timestampMs);
+        const [found] = await testEnvironment.admin.fetchTopicOffsetsByTimestamp(topic(), timestampMs);
         return found?.offset !== String(offset);
       });
 
@@ -107,17 +116,17 @@ describe('the log of a real broker', () => {
       // given segments that end where the records' times leap, and are too large to be merged
       await createTopic({ 'segment.ms': 600_000, 'segment.bytes': 3_000_000 });
       const publishLarge = (value: string, bytes: number, timestampMs: number) =>
-        publish(rig.producer, topic(), value.padEnd(bytes, '.'), timestampMs);
+        publish(testEnvironment.producer, topic(), value.padEnd(bytes, '.'), timestampMs);
       // and the last batches of two producers, the one before a batch that fills a fetch, the other before none
       await publishLarge('large 0', 1_000_000, hourAgo);
       await publish(await createProducer({ idempotent: true }), topic(), 'a', hourAgo + 1);
       await publishLarge('large 2', 1_048_480, hourAgo + 2);
       await publish(await createProducer({ idempotent: true }), topic(), 'b', hourAgo + 3);
       // when their keys come again in the next segment, and compaction empties them
-      await publish(rig.producer, topic(), 'a', hourAgo + 1_200_000);
-      await publish(rig.producer, topic(), 'b', hourAgo + 1_200_000);
+      await publish(testEnvironment.producer, topic(), 'a', hourAgo + 1_200_000);
+      await publish(testEnvironment.producer, topic(), 'b', hourAgo + 1_200_000);
       await publishLarge('large 6', 1_000_000, hourAgo + 1_200_000);
-      await publish(rig.producer, topic(), 'last');
+      await publish(testEnvironment.producer, topic(), 'last');
       await compacted(3, hourAgo + 3);
       // then all that is left is read
       const values = (await readToEnd(topic())).map(shown);

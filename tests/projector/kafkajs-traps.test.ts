@@ -1,11 +1,11 @@
 import { Kafka, logLevel, PartitionAssigners, type PartitionAssigner } from 'kafkajs';
 import { pino } from 'pino';
-import { progressOf } from '../../shared/runtime/generation.ts';
+import { progressOf } from '../../shared/store/generations.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { startConsuming, until } from '../support/consuming.ts';
+import { startConsuming, until } from '../support/start-consuming.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
-import { applied, createRig, type Rig } from '../support/projectors.ts';
+import { applied, createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { startService } from '../support/service.ts';
 
 /**
@@ -18,28 +18,28 @@ import { startService } from '../support/service.ts';
  * (faults/brokers.test.ts).
  */
 describe("kafkajs's traps", () => {
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   let consuming: Awaited<ReturnType<typeof startConsuming>> | null = null;
   const joins: number[] = [];
 
   beforeEach(async () => {
-    rig = await createRig(1);
+    testEnvironment = await createTestEnvironment(1);
     joins.length = 0;
   }, 60_000);
   afterEach(async () => {
     await consuming?.stop();
     consuming = null;
-    await rig.close();
+    await testEnvironment.close();
   }, 60_000);
 
-  const tags = () => topicOf('tag', rig.config.TOPIC_PREFIX);
-  const contacts = () => topicOf('contact', rig.config.TOPIC_PREFIX);
+  const tags = () => topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
+  const contacts = () => topicOf('contact', testEnvironment.config.TOPIC_PREFIX);
   const publish = (topic: string, ...values: string[]) =>
-    rig.producer.send({ topic, messages: values.map((value) => ({ key: value, value })) });
+    testEnvironment.producer.send({ topic, messages: values.map((value) => ({ key: value, value })) });
   const start = async (apply?: Parameters<typeof startConsuming>[2]) => {
     const write = (line: string) => void (line.includes('joined the group') && joins.push(1));
     const logger = pino({ level: 'info' }, { write });
-    return (consuming = await startConsuming(rig, [tags(), contacts()], apply, logger));
+    return (consuming = await startConsuming(testEnvironment, [tags(), contacts()], apply, logger));
   };
 
   test.each([TypeError, SyntaxError, Error])(
@@ -102,15 +102,18 @@ describe("kafkajs's traps", () => {
         name: 'other',
       }),
     });
-    const kafka = new Kafka({ brokers: rig.config.KAFKA_BROKERS, logLevel: logLevel.NOTHING });
-    const member = kafka.consumer({ groupId: rig.config.CONSUMER_GROUP, partitionAssigners: [other] });
+    const kafka = new Kafka({ brokers: testEnvironment.config.KAFKA_BROKERS, logLevel: logLevel.NOTHING });
+    const member = kafka.consumer({
+      groupId: testEnvironment.config.CONSUMER_GROUP,
+      partitionAssigners: [other],
+    });
     const joined = new Promise((resolve) => member.on(member.events.GROUP_JOIN, resolve));
     await member.connect();
     await member.subscribe({ topics: [tags()] });
     await member.run({ eachMessage: async () => undefined });
     await joined;
     // when a projector is refused by the group, which no repetition changes
-    const projector = startService('projector', { ...rig.environment, LOG_LEVEL: 'info' });
+    const projector = startService('projector', { ...testEnvironment.environment, LOG_LEVEL: 'info' });
     // then it ends, and does not idle
     expect(await projector.exited).toBe(1);
     expect(projector.log.some(({ msg }) => msg === 'the projector cannot go on')).toBe(true);
@@ -118,14 +121,20 @@ describe("kafkajs's traps", () => {
   }, 90_000);
 
   test('partitions without records, which never commit, count as complete', async () => {
-    const projector = startService('projector', rig.environment);
-    await rig.producer.send({ topic: tags(), messages: [encode(created('tag', 'tag_1'), 'binary')] });
-    await applied(rig);
+    const projector = startService('projector', testEnvironment.environment);
+    await testEnvironment.producer.send({
+      topic: tags(),
+      messages: [encode(created('tag', 'tag_1'), 'binary')],
+    });
+    await applied(testEnvironment);
     const incomplete = { $or: [{ completeTo: { $lt: new Date(Date.now() - 60_000) } }, { end: { $ne: 0 } }] };
     for (;;) {
-      const empty = await progressOf(rig.control).countDocuments({ topic: { $ne: tags() } });
-      const open = await progressOf(rig.control).countDocuments({ topic: { $ne: tags() }, ...incomplete });
-      if (empty === rig.topics.length - 1 && open === 0) break;
+      const empty = await progressOf(testEnvironment.control).countDocuments({ topic: { $ne: tags() } });
+      const open = await progressOf(testEnvironment.control).countDocuments({
+        topic: { $ne: tags() },
+        ...incomplete,
+      });
+      if (empty === testEnvironment.topics.length - 1 && open === 0) break;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     expect(await projector.stop()).toBe(0);

@@ -1,33 +1,38 @@
 import type { Admin, ConsumerRunConfig, Kafka } from 'kafkajs';
-import { progressOf } from '../../shared/runtime/generation.ts';
+import { progressOf } from '../../shared/store/generations.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
-import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
+import {
+  applied,
+  createTestEnvironment,
+  runProjector,
+  type TestEnvironment,
+} from '../support/test-environment.ts';
 
 /** Work that has not moved for so long is stuck; less than the loop that observes it may be silent. */
 const longMs = 400_000;
 
 describe('/livez, on a real bus and a real store', () => {
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   let aheadMs: number;
   beforeEach(async () => {
-    rig = await createRig(1);
+    testEnvironment = await createTestEnvironment(1);
     aheadMs = 0;
   }, 60_000);
-  afterEach(() => rig.close(), 60_000);
+  afterEach(() => testEnvironment.close(), 60_000);
 
   const now = () => new Date(Date.now() + aheadMs);
-  const topic = () => topicOf('tag', rig.config.TOPIC_PREFIX);
+  const topic = () => topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
   const messages = [encode(created('tag', 'tag_1'), 'structured')];
   /** Resolves when progress has been recorded at a time that was read after this was called. */
   const observed = async () => {
     const since = now();
-    while (!(await progressOf(rig.control).findOne({ updatedAt: { $gt: since } })))
+    while (!(await progressOf(testEnvironment.control).findOne({ updatedAt: { $gt: since } })))
       await new Promise((resolve) => setTimeout(resolve, 100));
     // What is recorded is observed a moment later, in the turn after at the latest.
     const next = now();
-    while (!(await progressOf(rig.control).findOne({ updatedAt: { $gt: next } })))
+    while (!(await progressOf(testEnvironment.control).findOne({ updatedAt: { $gt: next } })))
       await new Promise((resolve) => setTimeout(resolve, 100));
   };
   const long = async () => {
@@ -54,15 +59,15 @@ describe('/livez, on a real bus and a real store', () => {
       };
       return Object.assign(Object.create(kafka) as Kafka, { consumer });
     };
-    const projector = await runProjector(rig, { now, through });
+    const projector = await runProjector(testEnvironment, { now, through });
     await long();
     expect(projector.live()).toBeNull();
-    await rig.producer.send({ topic: topic(), messages });
+    await testEnvironment.producer.send({ topic: topic(), messages });
     await long();
     expect(projector.live()).toMatch(/tags\/0 has records, but has not moved for \d+ s/);
     // and no longer once it goes on
     release();
-    await applied(rig);
+    await applied(testEnvironment);
     await observed();
     expect(projector.live()).toBeNull();
     await projector.stop();
@@ -83,8 +88,8 @@ describe('/livez, on a real bus and a real store', () => {
       };
       return Object.assign(Object.create(kafka) as Kafka, { admin });
     };
-    const other = await runProjector(rig, { now });
-    const projector = await runProjector(rig, { now, through });
+    const other = await runProjector(testEnvironment, { now });
+    const projector = await runProjector(testEnvironment, { now, through });
     await long();
     expect(projector.live()).toMatch(/has records, but has not moved for \d+ s/);
     expect(other.live()).toBeNull();
@@ -92,11 +97,11 @@ describe('/livez, on a real bus and a real store', () => {
   }, 60_000);
 
   test('does not fail while an open transaction withholds the records', async () => {
-    const projector = await runProjector(rig, { now });
-    const producer = rig.kafka.producer({
+    const projector = await runProjector(testEnvironment, { now });
+    const producer = testEnvironment.kafka.producer({
       idempotent: true,
       maxInFlightRequests: 1,
-      transactionalId: rig.name,
+      transactionalId: testEnvironment.name,
     });
     await producer.connect();
     const transaction = await producer.transaction();
@@ -105,7 +110,7 @@ describe('/livez, on a real bus and a real store', () => {
     expect(projector.live()).toBeNull();
     await transaction.commit();
     await producer.disconnect();
-    await applied(rig);
+    await applied(testEnvironment);
     await projector.stop();
   }, 60_000);
 });

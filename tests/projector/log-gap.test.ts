@@ -2,35 +2,43 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigResourceTypes } from 'kafkajs';
 import { createTopics } from '../../services/cli/topics.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { topicIdsOf } from '../../shared/runtime/generation.ts';
+import { topicIdsOf } from '../../shared/store/generations.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
-import { answers, applied, createRig, type Rig } from '../support/projectors.ts';
+import {
+  answers,
+  applied,
+  createTestEnvironment,
+  type TestEnvironment,
+} from '../support/test-environment.ts';
 import { startService } from '../support/service.ts';
 
 describe('a stretch of the log that is gone before it was applied', () => {
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   beforeEach(async () => {
-    rig = await createRig(1);
+    testEnvironment = await createTestEnvironment(1);
   }, 60_000);
-  afterEach(() => rig.close(), 60_000);
+  afterEach(() => testEnvironment.close(), 60_000);
 
-  const topic = () => topicOf('tag', rig.config.TOPIC_PREFIX);
+  const topic = () => topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
   const publish = async (...ids: string[]) => {
     for (const id of ids)
-      await rig.producer.send({ topic: topic(), messages: [encode(created('tag', id), 'structured')] });
+      await testEnvironment.producer.send({
+        topic: topic(),
+        messages: [encode(created('tag', id), 'structured')],
+      });
   };
   const deleteUpTo = async (offset: number) => {
     // A topic that is compacted only cannot lose its beginning this way.
     const configEntries = [{ name: 'cleanup.policy', value: 'compact,delete' }];
     const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic(), configEntries }];
-    await rig.admin.alterConfigs({ validateOnly: false, resources });
-    await rig.admin.deleteTopicRecords({
+    await testEnvironment.admin.alterConfigs({ validateOnly: false, resources });
+    await testEnvironment.admin.deleteTopicRecords({
       topic: topic(),
       partitions: [{ partition: 0, offset: String(offset) }],
     });
   };
-  const start = () => startService('projector', { ...rig.environment, LOG_LEVEL: 'info' });
+  const start = () => startService('projector', { ...testEnvironment.environment, LOG_LEVEL: 'info' });
   const fatal = ({ log }: ReturnType<typeof start>) =>
     JSON.stringify(log.find(({ level }) => level === 'fatal'));
 
@@ -38,7 +46,7 @@ describe('a stretch of the log that is gone before it was applied', () => {
     // given a projector that has applied two records, and is down
     await publish('tag_1', 'tag_2');
     const first = start();
-    await applied(rig);
+    await applied(testEnvironment);
     expect(await first.stop()).toBe(0);
     // when records come and the log's beginning is deleted past them
     await publish('tag_3', 'tag_4', 'tag_5');
@@ -47,14 +55,16 @@ describe('a stretch of the log that is gone before it was applied', () => {
     const second = start();
     expect(await second.exited).toBe(1);
     expect(fatal(second)).toMatch(/tags\/0: the records from offset 2 to 3 are gone/);
-    expect(await rig.database.collection<{ _id: string }>('tags').findOne({ _id: 'tag_5' })).toBeNull();
+    expect(
+      await testEnvironment.database.collection<{ _id: string }>('tags').findOne({ _id: 'tag_5' }),
+    ).toBeNull();
   }, 90_000);
 
   test('stops it while it runs too, though nothing comes after it', async () => {
     // given a projector that has applied a record, and stands still
     await publish('tag_1');
     const projector = start();
-    await applied(rig);
+    await applied(testEnvironment);
     projector.child.kill('SIGSTOP');
     // when records come and go; the first may be on its way already
     await publish('tag_2', 'tag_3', 'tag_4', 'tag_5');
@@ -67,10 +77,10 @@ describe('a stretch of the log that is gone before it was applied', () => {
 
   /** Deletes the topic and creates it again, with these records. */
   const replaceTopic = async (...ids: string[]) => {
-    await rig.admin.deleteTopics({ topics: [topic()] });
-    while ((await rig.admin.listTopics()).includes(topic())) await sleep(100);
-    await createTopics(rig.admin, rig.config.TOPIC_PREFIX, 1);
-    await answers(rig.admin, topic());
+    await testEnvironment.admin.deleteTopics({ topics: [topic()] });
+    while ((await testEnvironment.admin.listTopics()).includes(topic())) await sleep(100);
+    await createTopics(testEnvironment.admin, testEnvironment.config.TOPIC_PREFIX, 1);
+    await answers(testEnvironment.admin, topic());
     await publish(...ids);
   };
 
@@ -78,7 +88,7 @@ describe('a stretch of the log that is gone before it was applied', () => {
     // given a projector that has applied two records, and is down
     await publish('tag_1', 'tag_2');
     const first = start();
-    await applied(rig);
+    await applied(testEnvironment);
     expect(await first.stop()).toBe(0);
     // when a topic of the same name holds others where those two were, and more
     await replaceTopic('tag_3', 'tag_4', 'tag_5');
@@ -86,13 +96,15 @@ describe('a stretch of the log that is gone before it was applied', () => {
     const second = start();
     expect(await second.exited).toBe(1);
     expect(fatal(second)).toMatch(/tags\/0: .* applied the log up to 2, but of another topic of this name/);
-    expect(await rig.database.collection<{ _id: string }>('tags').findOne({ _id: 'tag_5' })).toBeNull();
+    expect(
+      await testEnvironment.database.collection<{ _id: string }>('tags').findOne({ _id: 'tag_5' }),
+    ).toBeNull();
   }, 90_000);
 
   test('stops it while it runs too, where that happens to the topic', async () => {
     await publish('tag_1');
     const projector = start();
-    await applied(rig);
+    await applied(testEnvironment);
     projector.child.kill('SIGSTOP');
     await replaceTopic('tag_2', 'tag_3', 'tag_4');
     projector.child.kill('SIGCONT');
@@ -103,12 +115,13 @@ describe('a stretch of the log that is gone before it was applied', () => {
   test('is none where nothing of the topic was applied before it was created again', async () => {
     const first = start();
     await first.logged('projecting');
-    while ((await topicIdsOf(rig.control).countDocuments()) < rig.topics.length) await sleep(100);
+    while ((await topicIdsOf(testEnvironment.control).countDocuments()) < testEnvironment.topics.length)
+      await sleep(100);
     expect(await first.stop()).toBe(0);
     await replaceTopic('tag_1');
     const second = start();
-    await applied(rig, () => (second.child.exitCode === null ? [] : [new Error(fatal(second))]));
-    expect(await rig.database.collection('tags').countDocuments()).toBe(1);
+    await applied(testEnvironment, () => (second.child.exitCode === null ? [] : [new Error(fatal(second))]));
+    expect(await testEnvironment.database.collection('tags').countDocuments()).toBe(1);
     expect(await second.stop()).toBe(0);
   }, 90_000);
 
@@ -116,12 +129,12 @@ describe('a stretch of the log that is gone before it was applied', () => {
     // given a projector that is down, and a log whose next records are of a transaction that was aborted
     await publish('tag_1');
     const first = start();
-    await applied(rig);
+    await applied(testEnvironment);
     expect(await first.stop()).toBe(0);
-    const transactional = rig.kafka.producer({
+    const transactional = testEnvironment.kafka.producer({
       idempotent: true,
       maxInFlightRequests: 1,
-      transactionalId: rig.name,
+      transactionalId: testEnvironment.name,
     });
     await transactional.connect();
     const transaction = await transactional.transaction();
@@ -130,11 +143,11 @@ describe('a stretch of the log that is gone before it was applied', () => {
     await transactional.disconnect();
     // when the next one has passed them, and a record comes
     const second = start();
-    await applied(rig, () => (second.child.exitCode === null ? [] : [new Error(fatal(second))]));
+    await applied(testEnvironment, () => (second.child.exitCode === null ? [] : [new Error(fatal(second))]));
     await publish('tag_2');
-    await applied(rig);
+    await applied(testEnvironment);
     // then it is applied, and nothing of the transaction is
-    const tags = await rig.database.collection('tags').find().toArray();
+    const tags = await testEnvironment.database.collection('tags').find().toArray();
     expect(tags.map(({ _id }) => String(_id)).sort()).toEqual(['tag_1', 'tag_2']);
     expect(await second.stop()).toBe(0);
   }, 90_000);

@@ -1,37 +1,43 @@
 import { CompressionTypes } from 'kafkajs';
 import { kinds } from '../../shared/documents/document.ts';
-import { collectionOf } from '../../shared/runtime/mongo.ts';
-import { deadLettersOf, deadLetterTopic } from '../../services/projector/dead-letters/dead-letters.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { deadLettersOf, deadLetterTopic } from '../../services/projector/dead-letters/collection.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
 import { pino } from 'pino';
 import { channelsWithSecrets, created } from '../support/entities.ts';
 import { encode, type Event } from '../support/events.ts';
-import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
+import {
+  applied,
+  createTestEnvironment,
+  runProjector,
+  type TestEnvironment,
+} from '../support/test-environment.ts';
 
 describe('the projector, on a real bus and a real store', () => {
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   let projector: Awaited<ReturnType<typeof runProjector>>;
 
   beforeAll(async () => {
-    rig = await createRig(2);
-    projector = await runProjector(rig);
+    testEnvironment = await createTestEnvironment(2);
+    projector = await runProjector(testEnvironment);
   }, 120_000);
 
   afterAll(async () => {
     await projector.stop();
-    await rig.close();
+    await testEnvironment.close();
   }, 120_000);
 
-  const topic = (kind: Event['kind']) => topicOf(kind, rig.config.TOPIC_PREFIX);
+  const topic = (kind: Event['kind']) => topicOf(kind, testEnvironment.config.TOPIC_PREFIX);
   const publish = async (events: Event[], compression = CompressionTypes.None) => {
     for (const [kind, some] of Map.groupBy(events, (event) => event.kind)) {
       const messages = some.map((event) => encode(event, 'structured'));
-      await rig.producer.send({ topic: topic(kind), messages, compression });
+      await testEnvironment.producer.send({ topic: topic(kind), messages, compression });
     }
   };
-  const settled = () => applied(rig, () => projector.fatal);
-  const find = (kind: Event['kind'], id: string) => collectionOf(rig.database, kind).findOne({ _id: id });
+  const settled = () => applied(testEnvironment, () => projector.fatal);
+  const find = (kind: Event['kind'], id: string) =>
+    collectionOf(testEnvironment.database, kind).findOne({ _id: id });
 
   test('a record that cannot be applied is kept, raw, in both places, and holds up nothing', async () => {
     // given a poisoned record before and after valid ones of the same key
@@ -39,20 +45,22 @@ describe('the projector, on a real bus and a real store', () => {
     const [first, second] = [created('tag', 'tag_p'), created('tag', 'tag_p', { name: 'renamed' }, 2)];
     const poisoned = { key: 'tag_p', value, headers: { 'content-type': 'application/cloudevents+json' } };
     const messages = [encode(first, 'structured'), poisoned, encode(second, 'binary')];
-    await rig.producer.send({ topic: topic('tag'), messages });
+    await testEnvironment.producer.send({ topic: topic('tag'), messages });
     // when all is applied
     await settled();
     // then the valid ones had their effect
-    expect((await find('tag', 'tag_p'))?.own).toMatchObject({ name: 'renamed' });
+    expect((await find('tag', 'tag_p'))?.state).toMatchObject({ name: 'renamed' });
     // and the other one is where an operator finds it
-    const [letter, ...others] = await deadLettersOf(rig.control)
+    const [deadLetter, ...others] = await deadLettersOf(testEnvironment.control)
       .find({ topic: topic('tag') })
       .toArray();
     expect(others).toEqual([]);
-    expect(letter).toMatchObject({ reason: 'not_json', topic: topic('tag') });
-    expect(letter?.value?.toString()).toBe(value);
-    expect(letter?.detail).not.toContain('SECRET');
-    const ends = await rig.admin.fetchTopicOffsets(deadLetterTopic(rig.config.TOPIC_PREFIX));
+    expect(deadLetter).toMatchObject({ reason: 'not_json', topic: topic('tag') });
+    expect(deadLetter?.value?.toString()).toBe(value);
+    expect(deadLetter?.detail).not.toContain('SECRET');
+    const ends = await testEnvironment.admin.fetchTopicOffsets(
+      deadLetterTopic(testEnvironment.config.TOPIC_PREFIX),
+    );
     expect(ends.reduce((sum, { high }) => sum + Number(high), 0)).toBe(1);
   }, 60_000);
 
@@ -60,7 +68,7 @@ describe('the projector, on a real bus and a real store', () => {
     await publish(channelsWithSecrets);
     await settled();
     for (const { id } of channelsWithSecrets) expect(await find('channel', id)).not.toBeNull();
-    for (const database of [rig.database, rig.control]) {
+    for (const database of [testEnvironment.database, testEnvironment.control]) {
       for (const { collectionName } of await database.collections()) {
         const stored = await database
           .collection(collectionName)
@@ -75,11 +83,11 @@ describe('the projector, on a real bus and a real store', () => {
     await publish([created('contact', 'con_o')]);
     await publish([{ ...created('contact', 'con_o', { name: 'Eve' }, 2), orgId: 'org_2' }]);
     await settled();
-    expect(await find('contact', 'con_o')).toMatchObject({ orgId: 'org_1', own: { name: 'Ada' } });
-    const letters = await deadLettersOf(rig.control)
+    expect(await find('contact', 'con_o')).toMatchObject({ orgId: 'org_1', state: { name: 'Ada' } });
+    const deadLetters = await deadLettersOf(testEnvironment.control)
       .find({ topic: topic('contact') })
       .toArray();
-    expect(letters.map(({ reason }) => reason)).toEqual(['wrong_organization']);
+    expect(deadLetters.map(({ reason }) => reason)).toEqual(['wrong_organization']);
   }, 60_000);
 
   test.each([
@@ -90,17 +98,21 @@ describe('the projector, on a real bus and a real store', () => {
   ])(
     'records compressed with %s are read',
     async (name, compression) => {
-      createKafka(rig.config, pino({ level: 'silent' }));
+      createKafka(testEnvironment.config, pino({ level: 'silent' }));
       await publish([created('message', `msg_${name}`, { content: name.repeat(2_000) })], compression);
       await settled();
-      expect((await find('message', `msg_${name}`))?.own).toMatchObject({ content: name.repeat(2_000) });
+      expect((await find('message', `msg_${name}`))?.state).toMatchObject({ content: name.repeat(2_000) });
     },
     60_000,
   );
 
   test('what a transaction aborted is not read, and what follows it is', async () => {
-    const kafka = createKafka(rig.config, pino({ level: 'silent' }));
-    const producer = kafka.producer({ idempotent: true, maxInFlightRequests: 1, transactionalId: rig.name });
+    const kafka = createKafka(testEnvironment.config, pino({ level: 'silent' }));
+    const producer = kafka.producer({
+      idempotent: true,
+      maxInFlightRequests: 1,
+      transactionalId: testEnvironment.name,
+    });
     await producer.connect();
     const send = async (id: string, end: 'commit' | 'abort') => {
       const transaction = await producer.transaction();
@@ -129,10 +141,10 @@ describe('the projector, on a real bus and a real store', () => {
     await settled();
     const stale = {
       orgId: 'org_1',
-      'own.conversationId': 'conv_1',
+      'state.conversationId': 'conv_1',
       'joined.author.name': { $ne: 'Countess' },
     };
-    expect(await collectionOf(rig.database, 'message').countDocuments(stale)).toBe(0);
+    expect(await collectionOf(testEnvironment.database, 'message').countDocuments(stale)).toBe(0);
     expect(await find('conversation', 'conv_1')).toMatchObject({ joined: { contact: { name: 'Countess' } } });
     expect(await find('ticket', 'ti_1')).toMatchObject({ joined: { requester: { name: 'Countess' } } });
   }, 60_000);
@@ -150,7 +162,9 @@ describe('the projector, on a real bus and a real store', () => {
     await settled();
     await publish([created('message', 'msg_late')]);
     await settled();
-    expect(await collectionOf(rig.database, 'message').countDocuments({ own: { $exists: true } })).toBe(0);
+    expect(
+      await collectionOf(testEnvironment.database, 'message').countDocuments({ state: { $exists: true } }),
+    ).toBe(0);
     expect(await find('ticket', 'ti_1')).toMatchObject({ joined: { conversations: [] } });
   }, 60_000);
 
@@ -158,18 +172,18 @@ describe('the projector, on a real bus and a real store', () => {
     const documents = async () =>
       Promise.all(
         kinds.map((kind) =>
-          collectionOf(rig.database, kind)
+          collectionOf(testEnvironment.database, kind)
             .find({}, { projection: { revision: 0 }, sort: { _id: 1 } })
             .toArray(),
         ),
       );
     const before = await documents();
     await projector.stop();
-    await rig.admin.deleteGroups([rig.config.CONSUMER_GROUP]);
-    projector = await runProjector(rig);
+    await testEnvironment.admin.deleteGroups([testEnvironment.config.CONSUMER_GROUP]);
+    projector = await runProjector(testEnvironment);
     const committed = async () => {
-      const topics = await rig.admin.fetchOffsets({
-        groupId: rig.config.CONSUMER_GROUP,
+      const topics = await testEnvironment.admin.fetchOffsets({
+        groupId: testEnvironment.config.CONSUMER_GROUP,
         topics: [topic('message')],
       });
       return topics

@@ -1,24 +1,24 @@
 import { resources } from '../../shared/documents/resources.ts';
-import { createRig, type Rig } from '../support/projectors.ts';
+import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { startService, type Service } from '../support/service.ts';
 
 /** Nothing listens on it. */
 const closedPort = 1;
 
 describe('a projector that starts', () => {
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   let projector: Service | null = null;
   beforeAll(async () => {
-    rig = await createRig(1);
+    testEnvironment = await createTestEnvironment(1);
   }, 60_000);
   afterEach(async () => {
     await projector?.stop();
     projector = null;
   }, 60_000);
-  afterAll(() => rig.close(), 60_000);
+  afterAll(() => testEnvironment.close(), 60_000);
 
   const start = (changed: Record<string, string>) => {
-    projector = startService('projector', { ...rig.environment, LOG_LEVEL: 'info', ...changed });
+    projector = startService('projector', { ...testEnvironment.environment, LOG_LEVEL: 'info', ...changed });
     return projector;
   };
   /** What its last words say; that they are those of a refusal goes with it. */
@@ -31,22 +31,22 @@ describe('a projector that starts', () => {
     // given an index of the name of a declared one, over another field
     const { name } = resources.ticket.indexes[0] ?? {};
     if (!name) throw new Error('tickets declare no index');
-    await rig.database.collection('tickets').createIndex({ other: 1 }, { name });
+    await testEnvironment.database.collection('tickets').createIndex({ other: 1 }, { name });
     const service = start({});
     expect(await service.exited).toBe(1);
     expect(refusal(service)).toMatch(
       new RegExp(
-        `indexes of ${rig.name}_g1\\.tickets \\(.*${name}.*: .*rebuild the read model into an empty database`,
+        `indexes of ${testEnvironment.name}_g1\\.tickets \\(.*${name}.*: .*rebuild the read model into an empty database`,
       ),
     );
     // and starts once that is done
-    await rig.database.collection('tickets').dropIndex(name);
+    await testEnvironment.database.collection('tickets').dropIndex(name);
     await start({}).logged('projecting');
   }, 60_000);
 
   test('ends where the store refuses its password', async () => {
     const service = start({
-      MONGODB_URL: rig.config.MONGODB_URL.replace(/\/\/([^/@]*@)?/, '//reader:wrong@'),
+      MONGODB_URL: testEnvironment.config.MONGODB_URL.replace(/\/\/([^/@]*@)?/, '//reader:wrong@'),
     });
     expect(await service.exited).toBe(1);
     expect(refusal(service)).toMatch(/Authentication failed.*MONGODB_URL/);

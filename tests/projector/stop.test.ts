@@ -1,47 +1,52 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { progressOf } from '../../shared/runtime/generation.ts';
-import { consume } from '../../services/projector/consume/consumer.ts';
-import { createLogClient } from '../../services/projector/consume/log-client.ts';
+import { progressOf } from '../../shared/store/generations.ts';
+import { startConsumer } from '../../services/projector/consumer/consumer.ts';
+import { createLogClient } from '../../services/projector/kafka/log-client.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
-import { createRig, runProjector, type Rig } from '../support/projectors.ts';
+import { createTestEnvironment, runProjector, type TestEnvironment } from '../support/test-environment.ts';
 import { anyOrder } from '../support/order.ts';
 
 describe('a projector that is told to stop', () => {
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   beforeEach(async () => {
-    rig = await createRig(1);
+    testEnvironment = await createTestEnvironment(1);
   }, 60_000);
-  afterEach(() => rig.close(), 60_000);
+  afterEach(() => testEnvironment.close(), 60_000);
 
-  const topic = () => topicOf('tag', rig.config.TOPIC_PREFIX);
+  const topic = () => topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
   const publish = (...ids: string[]) =>
-    rig.producer.send({
+    testEnvironment.producer.send({
       topic: topic(),
       messages: ids.map((id) => encode(created('tag', id), 'structured')),
     });
   const committed = async () => {
-    const groups = await rig.admin.fetchOffsets({ groupId: rig.config.CONSUMER_GROUP, topics: [topic()] });
+    const groups = await testEnvironment.admin.fetchOffsets({
+      groupId: testEnvironment.config.CONSUMER_GROUP,
+      topics: [topic()],
+    });
     return Number(groups[0]?.partitions[0]?.offset);
   };
 
   test('records and commits what it has applied since it last did', async () => {
     // given one that records and commits by itself at its start alone
-    const projector = await runProjector(rig, { flushIntervalMs: 3_600_000 });
+    const projector = await runProjector(testEnvironment, { commitIntervalMs: 3_600_000 });
     await publish('tag_1', 'tag_2');
-    while ((await rig.database.collection('tags').countDocuments()) < 2) await sleep(50);
+    while ((await testEnvironment.database.collection('tags').countDocuments()) < 2) await sleep(50);
     // when it stops
     await projector.stop();
     // then the next one goes on behind what was applied
     expect(await committed()).toBe(2);
-    expect(await progressOf(rig.control).findOne({ topic: topic() })).toMatchObject({ position: 2 });
+    expect(await progressOf(testEnvironment.control).findOne({ topic: topic() })).toMatchObject({
+      position: 2,
+    });
   }, 60_000);
 
   test('finishes the step in progress, and begins no other', async () => {
-    const kafka = createKafka(rig.config, pino({ level: 'silent' }));
+    const kafka = createKafka(testEnvironment.config, pino({ level: 'silent' }));
     const log = createLogClient(kafka);
     await log.connect();
     const done: string[] = [];
@@ -49,10 +54,17 @@ describe('a projector that is told to stop', () => {
     const released = new Promise<void>((resolve) => (release = resolve));
     let enter = () => {};
     const entered = new Promise<void>((resolve) => (enter = resolve));
-    const consuming = await consume({
-      ...{ kafka, log, admin: rig.admin, control: rig.control, generation: 1, topics: [topic()] },
+    const consuming = await startConsumer({
+      ...{
+        kafka,
+        log,
+        admin: testEnvironment.admin,
+        control: testEnvironment.control,
+        generation: 1,
+        topics: [topic()],
+      },
       logger: pino({ level: 'silent' }),
-      groupId: rig.config.CONSUMER_GROUP,
+      groupId: testEnvironment.config.CONSUMER_GROUP,
       queuedBytesMax: 1_000_000,
       sessionTimeoutMs: 10_000,
       apply: async (_, records, { signal }) => {

@@ -1,42 +1,47 @@
-import { progressOf, raiseWatermark, watermark } from '../../shared/runtime/generation.ts';
-import { applyRecords } from '../../services/projector/apply.ts';
+import { progressOf, raiseWatermark, watermark } from '../../shared/store/generations.ts';
+import { applyRecords } from '../../services/projector/pipeline/apply-records.ts';
 import {
   announcePartitions,
   createRecorder,
   type Recorder,
   type Snapshot,
-} from '../../services/projector/consume/progress.ts';
+} from '../../services/projector/consumer/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import { engineDeps, recordOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
-import { applied, createRig, runProjector, type Rig } from '../support/projectors.ts';
+import {
+  applied,
+  createTestEnvironment,
+  runProjector,
+  type TestEnvironment,
+} from '../support/test-environment.ts';
 
 const generation = 1;
 const allowanceMs = 1_000;
 
 describe('the watermark', () => {
-  let rig: Rig;
+  let testEnvironment: TestEnvironment;
   let recorder: Recorder;
   beforeEach(async () => {
-    rig = await createRig(1);
-    recorder = createRecorder({ control: rig.control, generation, allowanceMs });
+    testEnvironment = await createTestEnvironment(1);
+    recorder = createRecorder({ control: testEnvironment.control, generation, allowanceMs });
   }, 60_000);
-  afterEach(() => rig.close(), 60_000);
+  afterEach(() => testEnvironment.close(), 60_000);
 
   const at = (
     partition: number,
     position: number,
     appliedToMs: number | null = null,
     waitingSinceMs: number | null = appliedToMs,
-  ): Snapshot => ({ topic: 't', partition, position, appliedToMs, waitingSinceMs, touches: 0 });
+  ): Snapshot => ({ topic: 't', partition, position, appliedToMs, waitingSinceMs, progressCount: 0 });
   /** One projector's turn: it finds the log's ends at an instant, and records where its partitions stand. */
   const record = async (atMs: number, ends: number[], snapshot: Snapshot[]) => {
     const byKey = new Map(ends.map((end, partition) => [`t/${partition}`, { low: 0, end }]));
-    await announcePartitions(rig.control, generation, [...byKey.keys()], new Date(atMs));
+    await announcePartitions(testEnvironment.control, generation, [...byKey.keys()], new Date(atMs));
     await recorder.record(snapshot, byKey, new Date(atMs));
-    return (await raiseWatermark(rig.control, generation)).getTime();
+    return (await raiseWatermark(testEnvironment.control, generation)).getTime();
   };
 
   test('is now, less the allowance, where nothing is left to apply, however long nothing comes', async () => {
@@ -50,7 +55,7 @@ describe('the watermark', () => {
     // A partition of which nothing was applied yet, or whose end is not known, promises nothing.
     expect(await record(52_000, [9, 9, 9], [at(0, 9), at(1, 9), at(2, 0)])).toBe(19_000);
     await recorder.record([at(7, 7)], new Map(), new Date(53_000));
-    expect(await progressOf(rig.control).findOne({ partition: 7 })).toMatchObject({
+    expect(await progressOf(testEnvironment.control).findOne({ partition: 7 })).toMatchObject({
       position: 7,
       end: 7,
       completeTo: new Date(0),
@@ -61,7 +66,7 @@ describe('the watermark', () => {
     expect(await record(50_000, [9], [at(0, 9, 40_000)])).toBe(49_000);
     expect(await record(51_000, [12], [at(0, 9)])).toBe(49_000);
     expect(await record(52_000, [12], [at(0, 10, 3_000)])).toBe(49_000);
-    expect((await watermark(rig.control, generation))?.getTime()).toBe(49_000);
+    expect((await watermark(testEnvironment.control, generation))?.getTime()).toBe(49_000);
     expect(await record(53_000, [12], [at(0, 12, 3_000)])).toBe(52_000);
   });
 
@@ -78,7 +83,11 @@ describe('the watermark', () => {
     const late = { _id: '1/t/1', generation, topic: 't', partition: 1, position: 0, end: 0 };
     // when another one, that had not seen it, raises the watermark just before
     expect(await record(55_000, [9], [at(0, 9)])).toBe(54_000);
-    await progressOf(rig.control).insertOne({ ...late, completeTo: new Date(49_000), updatedAt: new Date() });
+    await progressOf(testEnvironment.control).insertOne({
+      ...late,
+      completeTo: new Date(49_000),
+      updatedAt: new Date(),
+    });
     // then what was promised stays so
     expect(await record(56_000, [9], [at(0, 9)])).toBe(54_000);
   });
@@ -89,31 +98,34 @@ describe('the watermark', () => {
       const time = offset === 0 ? new Date('2099-01-01T00:00:00Z') : new Date(5_000);
       return recordOf({ ...event, time }, offset, timestampMs);
     });
-    const { control, config, producer } = rig;
-    const deps = engineDeps(mongoStore(rig.database));
+    const { control, config, producer } = testEnvironment;
+    const deps = engineDeps(mongoStore(testEnvironment.database));
     const keeping = { control, producer, generation, prefix: config.TOPIC_PREFIX };
     const result = await applyRecords({ ...deps, ...keeping }, 'tag', recordsAt, deps);
     expect(result).toMatchObject({ events: 2, rejected: 0, appliedToMs: 10_000 });
   });
 
   test('an event of before what it promised is applied, and counted', async () => {
-    const projector = await runProjector(rig);
-    const topic = topicOf('tag', rig.config.TOPIC_PREFIX);
+    const projector = await runProjector(testEnvironment);
+    const topic = topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
     const late = async () => (await projector.metrics.late.get()).values.map(({ value }) => value);
     const publish = async (id: string, time: Date) => {
-      await rig.producer.send({ topic, messages: [encode({ ...created('tag', id), time }, 'binary')] });
-      await applied(rig, () => projector.fatal);
+      await testEnvironment.producer.send({
+        topic,
+        messages: [encode({ ...created('tag', id), time }, 'binary')],
+      });
+      await applied(testEnvironment, () => projector.fatal);
     };
     // given a watermark
     const startedAt = new Date();
-    const isPromised = async () => ((await watermark(rig.control, generation)) ?? 0) >= startedAt;
+    const isPromised = async () => ((await watermark(testEnvironment.control, generation)) ?? 0) >= startedAt;
     while (!(await isPromised())) await new Promise((resolve) => setTimeout(resolve, 100));
     // when a producer publishes in time, and another later than the allowance
     await publish('tag_1', new Date());
     expect(await late()).toEqual([0]);
     await publish('tag_2', new Date(startedAt.getTime() - 1));
     expect(await late()).toEqual([1]);
-    expect(await rig.database.collection('tags').countDocuments()).toBe(2);
+    expect(await testEnvironment.database.collection('tags').countDocuments()).toBe(2);
     await projector.stop();
   }, 60_000);
 });

@@ -1,10 +1,10 @@
-import { createMetrics } from '../../services/projector/metrics.ts';
+import { createMetrics } from '../../services/projector/runtime/metrics.ts';
 import { releaseLease, takeLease, type Lease } from '../../services/projector/retention/lease.ts';
 import { startSweeper } from '../../services/projector/retention/sweeper.ts';
-import { watermarksOf } from '../../shared/runtime/generation.ts';
-import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { watermarksOf } from '../../shared/store/generations.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 import { pino } from 'pino';
-import { day, eventsOf, openReadModel, type ReadModel } from './given.ts';
+import { day, eventsOf, openReadModel, type ReadModel } from './read-model.ts';
 
 const id = 'sweep of generation 1';
 const minuteMs = 60_000;
@@ -66,7 +66,7 @@ describe('the lease of a piece of work', () => {
       while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
     };
     const isFreed = async () =>
-      (await collectionOf(model.database, 'conversation').countDocuments({ own: { $exists: true } })) === 0;
+      (await collectionOf(model.database, 'conversation').countDocuments({ state: { $exists: true } })) === 0;
     // then turn after turn frees nothing
     await until(async () => turns >= 5);
     expect(await isFreed()).toBe(false);

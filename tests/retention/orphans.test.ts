@@ -1,6 +1,6 @@
-import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
-import { day, eventsOf, openReadModel, type ReadModel } from './given.ts';
+import { day, eventsOf, openReadModel, type ReadModel } from './read-model.ts';
 
 const { channel, conversation, message } = eventsOf('a');
 const freed = (messages: number) => ({ conversations: 0, messages });
@@ -19,7 +19,7 @@ describe('a message whose conversation is missing', () => {
   test('is freed once it has waited for 30 days, and not before', async () => {
     await model.apply([message(0)], day(100));
     expect(await model.sweepAsOf(day(130, -1))).toEqual(freed(0));
-    expect(await stored()).toMatchObject({ own: { id: 'msg_a_000' }, orphanedAt: day(100) });
+    expect(await stored()).toMatchObject({ state: { id: 'msg_a_000' }, orphanedAt: day(100) });
     expect(await model.sweepAsOf(day(130))).toEqual(freed(1));
     expect(await stored()).toEqual({
       ...{ _id: 'msg_a_000', orgId: 'org_1', version: 1, revision: 2, expiresAt: day(160) },
@@ -62,7 +62,7 @@ describe('a message whose conversation is missing', () => {
     await model.applyAtOnce(many, day(100));
     await model.apply([channel(0), conversation(0)], day(100));
     expect(await model.sweepAsOf(day(130))).toEqual(freed(733));
-    const living = { own: { $exists: true } };
+    const living = { state: { $exists: true } };
     expect(await collectionOf(model.database, 'message').countDocuments(living)).toBe(367);
     expect(await model.sweepAsOf(day(130))).toEqual(freed(0));
   }, 60_000);

@@ -5,7 +5,7 @@ import { fold, type Expected } from '../convergence/fold.ts';
 import { randomHistory } from '../convergence/history.ts';
 import { readDocuments } from '../convergence/read-documents.ts';
 import { createRandom } from '../support/random.ts';
-import { day, openReadModel, type ReadModel } from './given.ts';
+import { day, openReadModel, type ReadModel } from './read-model.ts';
 
 /** In the history of each of them something has expired. */
 const seeds = [1, 2, 4, 5, 6, 7, 8, 9];
@@ -15,24 +15,24 @@ function unexpired(documents: Expected, asOf: Date): Expected {
   const bound = (orgId: string, conversation: Conversation) => {
     const channel = documents.get(conversation.channelId);
     if (channel?.kind !== 'channel' || channel.orgId !== orgId) return null;
-    return expiredUpTo((channel.own as { dataRetentionDays: number | null }).dataRetentionDays, asOf);
+    return expiredUpTo((channel.state as { dataRetentionDays: number | null }).dataRetentionDays, asOf);
   };
   const left = new Map(documents);
-  for (const [id, { kind, orgId, own }] of documents) {
-    const parent = kind === 'message' ? documents.get((own as Message).conversationId) : undefined;
+  for (const [id, { kind, orgId, state }] of documents) {
+    const parent = kind === 'message' ? documents.get((state as Message).conversationId) : undefined;
     if (parent?.kind !== 'conversation' || parent.orgId !== orgId) continue;
-    const upTo = bound(orgId, parent.own as Conversation);
-    if (upTo && (own as Message).createdAt <= upTo) left.delete(id);
+    const upTo = bound(orgId, parent.state as Conversation);
+    if (upTo && (state as Message).createdAt <= upTo) left.delete(id);
   }
   const inUse = new Set(
-    [...left.values()].map(({ kind, orgId, own }) =>
-      kind === 'message' ? `${orgId} ${(own as Message).conversationId}` : '',
+    [...left.values()].map(({ kind, orgId, state }) =>
+      kind === 'message' ? `${orgId} ${(state as Message).conversationId}` : '',
     ),
   );
-  for (const [id, { kind, orgId, own }] of documents) {
+  for (const [id, { kind, orgId, state }] of documents) {
     if (kind !== 'conversation' || inUse.has(`${orgId} ${id}`)) continue;
-    const upTo = bound(orgId, own as Conversation);
-    if (upTo && (own as Conversation).updatedAt <= upTo) left.delete(id);
+    const upTo = bound(orgId, state as Conversation);
+    if (upTo && (state as Conversation).updatedAt <= upTo) left.delete(id);
   }
   return left;
 }
@@ -59,7 +59,7 @@ describe('a read model that is swept', () => {
       const { conversations, messages } = await model.sweepAsOf(asOf, { now: day(0) });
       // then what is left is what has not expired
       const left = unexpired(all, asOf);
-      const living = await readDocuments(model.database, { own: { $exists: true } });
+      const living = await readDocuments(model.database, { state: { $exists: true } });
       expect(Object.keys(living).sort()).toEqual([...left.keys()].sort());
       expect(all.size - left.size).toBe(conversations + messages);
       expect(conversations + messages).toBeGreaterThan(0);

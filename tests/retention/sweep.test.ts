@@ -1,8 +1,8 @@
-import { collectionOf } from '../../shared/runtime/mongo.ts';
-import { watermarksOf } from '../../shared/runtime/generation.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { watermarksOf } from '../../shared/store/generations.ts';
 import { sweepApplied } from '../../services/projector/retention/sweeper.ts';
 import { deletionOf } from '../support/engine.ts';
-import { day, eventsOf, openReadModel, type ReadModel } from './given.ts';
+import { day, eventsOf, openReadModel, type ReadModel } from './read-model.ts';
 
 const freed = (conversations: number, messages: number) => ({ conversations, messages });
 
@@ -16,7 +16,7 @@ describe('conversation data past the retention of its channel', () => {
 
   const idsAt = async (name: string, now: Date) => {
     const { conversation, messages, ofTicket } = await model.answersAt(name, now);
-    const ids = messages.map((own) => (own as { id: string }).id);
+    const ids = messages.map((state) => (state as { id: string }).id);
     return { conversation: (conversation as { id: string } | null)?.id ?? null, messages: ids, ofTicket };
   };
   const nothing = { conversation: null, messages: [], ofTicket: [] };
@@ -177,10 +177,10 @@ describe('conversation data past the retention of its channel', () => {
         });
       // then none of them leaves a message behind without its conversation
       const messages = await collectionOf(model.database, 'message').countDocuments({
-        own: { $exists: true },
+        state: { $exists: true },
       });
       const parent = await collectionOf(model.database, 'conversation').findOne({ _id: 'conv_h_0003' });
-      if (messages > 0) expect(parent).toHaveProperty('own');
+      if (messages > 0) expect(parent).toHaveProperty('state');
       isDone = swept !== null;
       if (steps === 1) expect(messages).toBeGreaterThan(0);
       total.messages = 1_200 - messages;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { cacheDir, installedOnce } from '../../infra/stack/native/cache.ts';
-import { provideTools, type Tool } from '../../infra/stack/native/prerequisites.ts';
-import { step } from '../../infra/stack/native/progress.ts';
-import { mustRun, run } from '../../infra/stack/native/run.ts';
+import { cacheDir, installedOnce } from '../../infra/dev-servers/native/cache.ts';
+import { provideTools, type Tool } from '../../infra/dev-servers/native/prerequisites.ts';
+import { step } from '../../infra/dev-servers/native/progress.ts';
+import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
 
 /** A program that is run with these arguments before its own. */
 export type Program = { command: string; args: string[]; env: Record<string, string> };

@@ -1,9 +1,12 @@
 import { kinds, type Kind } from '../../shared/documents/document.ts';
 import { shownFields } from '../../services/projector/materialize/edges.ts';
-import { readFirstChildren, type ReadChildren } from '../../services/projector/materialize/mongo-children.ts';
+import {
+  readFirstChildren,
+  type ReadChildren,
+} from '../../services/projector/materialize/mongo-first-children.ts';
 import type {
   Current,
-  Referred,
+  ReferencedEntity,
   Store,
   StoredDocument,
   Write,
@@ -33,7 +36,7 @@ export function memoryStore(
     of(kind).set(document._id, document);
   };
   const nameIn = (document: StoredDocument, field: string) =>
-    (document.own as Record<string, string> | undefined)?.[field] ?? '';
+    (document.state as Record<string, string> | undefined)?.[field] ?? '';
   /** One document after another, each as it is at its own step. */
   const readEach = async <T>(kind: Kind, ids: string[], pick: (document: StoredDocument) => T) => {
     const found: T[] = [];
@@ -69,9 +72,9 @@ export function memoryStore(
   return {
     readCurrent: async (kind, ids) => {
       const found = await readEach(kind, ids.slice(0, readAtOnce), (one) => currentOf(kind, one));
-      return { documents: found, rest: ids.slice(readAtOnce) };
+      return { documents: found, remaining: ids.slice(readAtOnce) };
     },
-    readReferred: (kind, ids) => readEach(kind, ids, (one) => referredOf(kind, one)),
+    readReferenced: (kind, ids) => readEach(kind, ids, (one) => referredOf(kind, one)),
     readRevisions: async (kind, ids) => {
       const found = await readEach(kind, ids, ({ _id, revision }) => [_id, revision] as const);
       return new Map(found);
@@ -82,7 +85,7 @@ export function memoryStore(
           const wanted = (filter as Record<string, { $in: string[] } | string>)[field] ?? '';
           return typeof wanted === 'string' ? [wanted] : wanted.$in;
         };
-        const [ids, orgIds] = [among(`own.${by.parent}`), among('orgId')];
+        const [ids, orgIds] = [among(`state.${by.parent}`), among('orgId')];
         const keyOf = (one: StoredDocument) =>
           one.byCreated !== undefined &&
           orgIds.includes(one.orgId ?? '') &&
@@ -126,15 +129,15 @@ export function memoryStore(
       await pause(`save how far ${kind} ${id} has come`);
       const document = of(kind).get(id);
       if (document?.version !== version || (document.deletedAt !== undefined) !== isDeleted) return;
-      const { fanOutCursor: _fanOutCursor, ...rest } = document;
-      keep(kind, cursor ? { ...rest, fanOutCursor: { ...cursor } } : rest);
+      const { fanOutCursor: _fanOutCursor, ...remaining } = document;
+      keep(kind, cursor ? { ...remaining, fanOutCursor: { ...cursor } } : remaining);
     },
     markNotRefreshed: async (kind, { id, revision }, when) => {
       const document = of(kind).get(id);
       if (document?.revision === revision) keep(kind, { ...document, notRefreshedAt: when });
     },
     readEnvelopes: (kind, ids) =>
-      readEach(kind, ids, (one) => ({ ...envelopeOf(one), ...pick(one.own, ['id']) })),
+      readEach(kind, ids, (one) => ({ ...envelopeOf(one), ...pick(one.state, ['id']) })),
   };
 }
 
@@ -143,32 +146,44 @@ const places = new WeakMap<StoredDocument, string>();
 let lastPlace = 0;
 const placeOf = (document: StoredDocument): string => places.get(document) ?? '';
 
-const pick = (own: unknown, fields: string[]) => {
-  if (own === undefined) return {};
-  const state = own as Record<string, unknown>;
+const pick = (state: unknown, fields: string[]) => {
+  if (state === undefined) return {};
+  const values = state as Record<string, unknown>;
   return {
-    own: Object.fromEntries(fields.filter((name) => name in state).map((name) => [name, state[name]])),
+    state: Object.fromEntries(fields.filter((name) => name in values).map((name) => [name, values[name]])),
   };
 };
 
-const envelopeOf = ({ _id, orgId, version, revision, at, cut, deletedAt, expiresAt }: StoredDocument) => ({
-  ...{ _id, orgId, version, revision, at },
-  ...(cut && { cut }),
+const envelopeOf = ({
+  _id,
+  orgId,
+  version,
+  revision,
+  position,
+  tombstonePosition,
+  deletedAt,
+  expiresAt,
+}: StoredDocument) => ({
+  ...{ _id, orgId, version, revision, position },
+  ...(tombstonePosition && { tombstonePosition }),
   ...(deletedAt && { deletedAt }),
   ...(expiresAt && { expiresAt }),
 });
 
 const currentOf = (kind: Kind, document: StoredDocument): Current => ({
   ...envelopeOf(document),
-  ...pick(document.own, shownFields(kind)),
+  ...pick(document.state, shownFields(kind)),
   ...(document.refs && { refs: document.refs }),
   ...(document.fanOutCursor && { fanOutCursor: document.fanOutCursor }),
 });
 
-const referredOf = (kind: Kind, { _id, orgId, revision, deletedAt, own }: StoredDocument): Referred => ({
+const referredOf = (
+  kind: Kind,
+  { _id, orgId, revision, deletedAt, state }: StoredDocument,
+): ReferencedEntity => ({
   ...{ _id, orgId, revision },
   ...(deletedAt && { deletedAt }),
-  ...pick(own, shownFields(kind)),
+  ...pick(state, shownFields(kind)),
 });
 
 const applies = (stored: StoredDocument | undefined, { guard }: Write): boolean =>
@@ -179,6 +194,11 @@ const applies = (stored: StoredDocument | undefined, { guard }: Write): boolean 
 function written(stored: StoredDocument | undefined, { op, document }: Write): StoredDocument {
   const given = structuredClone(document) as StoredDocument;
   if (op === 'put' || !stored) return given;
-  const { pending: _pending, orphanedAt: _orphanedAt, notRefreshedAt: _notRefreshedAt, ...rest } = stored;
-  return { ...rest, ...given };
+  const {
+    pending: _pending,
+    orphanedAt: _orphanedAt,
+    notRefreshedAt: _notRefreshedAt,
+    ...remaining
+  } = stored;
+  return { ...remaining, ...given };
 }

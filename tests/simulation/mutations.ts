@@ -11,7 +11,7 @@ const engine = 'services/projector/materialize';
 const reconcile = `${engine}/reconcile.ts`;
 const join = `${engine}/join.ts`;
 const writes = `${engine}/writes.ts`;
-const updateDependents = `${engine}/update-dependents.ts`;
+const updateDependents = `${engine}/fan-out.ts`;
 const memoryStore = 'tests/simulation/memory-store.ts';
 
 /** What each part of the engine is for: without it, some schedule must not converge. */
@@ -42,7 +42,7 @@ export const mutations: Mutation[] = [
   {
     name: 'a refresh is built from remembered entities',
     file: reconcile,
-    edits: [['const readReferred = isCached ?', 'const readReferred = isFirst ?']],
+    edits: [['const readReferenced = isCached ?', 'const readReferenced = isFirst ?']],
   },
   {
     name: 'a refresh leaves the revision as it is',
@@ -62,7 +62,7 @@ export const mutations: Mutation[] = [
   {
     name: 'a conflicted write is not tried again',
     file: reconcile,
-    edits: [['ids: [...rest, ...conflicted, ...builtOnOld]', 'ids: [...rest, ...builtOnOld]']],
+    edits: [['ids: [...remaining, ...conflicted, ...builtOnOld]', 'ids: [...remaining, ...builtOnOld]']],
   },
   {
     name: 'a deleted entity leaves no tombstone',
@@ -109,8 +109,8 @@ export const mutations: Mutation[] = [
         'const { entities, rejections } = await reconcile(deps, kind, chunk, byId);',
         `const early = chunk.map((id) => {
       const orgId = byId.get(id)?.find((one) => one.op !== 'tombstone')?.orgId ?? null;
-      const own = byId.get(id)?.findLast((one) => one.op === 'upsert')?.own;
-      return { id, orgId, version: 0, own, before: null, resumeAt: undefined };
+      const state = byId.get(id)?.findLast((one) => one.op === 'upsert')?.state;
+      return { id, orgId, version: 0, state, before: null, resumeAt: undefined };
     });
     await updateDependents(deps, kind, early as never, []);
     const { entities, rejections } = await reconcile(deps, kind, chunk, byId);`,
@@ -134,7 +134,7 @@ export const mutations: Mutation[] = [
     edits: [['await refreshAll(deps, from, parents);', '']],
   },
   {
-    name: 'what a deleted entity takes along is not refreshed',
+    name: 'what a deleted entity covers along is not refreshed',
     file: updateDependents,
     edits: [
       [
@@ -150,7 +150,7 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'children are read in no order, and one that is met twice counts twice',
-    file: `${engine}/mongo-children.ts`,
+    file: `${engine}/mongo-first-children.ts`,
     edits: [
       ['const inOrder = { [field]: 1, orgId: 1, byCreated: 1 } as const;', 'const inOrder = null;'],
       ['family.set(child._id, child);', 'family.set(`${child._id} ${family.size}`, child);'],

@@ -138,7 +138,8 @@ function work(world: World, lane: Lane, partition: Partition): Promise<void> {
 function partition(history: Event[]): Map<string, Partition> {
   const partitions = new Map<string, Partition>();
   history.forEach((event, index) => {
-    const number = [...event.id].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % partitionsPerTopic;
+    const number =
+      [...event.id].reduce((sum, deadLetter) => sum + deadLetter.charCodeAt(0), 0) % partitionsPerTopic;
     const name = `${event.kind}/${number}`;
     const known = partitions.get(name) ?? {
       ...{ kind: event.kind, name, changes: [], applied: 0, committed: 0, epoch: 0 },

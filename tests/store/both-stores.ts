@@ -1,5 +1,5 @@
 import type { Store, StoredDocument, Write } from '../../services/projector/materialize/store.ts';
-import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 import { emptyData, memoryStore } from '../simulation/memory-store.ts';
 import { openEngineStore } from './engine-store.ts';
 
@@ -41,8 +41,8 @@ export const conversation = (
   second = 0,
   changes: Partial<StoredDocument> = {},
 ): StoredDocument => ({
-  ...{ _id: id, orgId: 'org_1', version: 1, revision: 1, at: position(1) },
-  own: { id, ticketId, role: 'side', status: 'resolved', channelId: 'chan_1', title: 'Broken' },
+  ...{ _id: id, orgId: 'org_1', version: 1, revision: 1, position: position(1) },
+  state: { id, ticketId, role: 'side', status: 'resolved', channelId: 'chan_1', title: 'Broken' },
   joined: { channel: null },
   refs: ['channel:chan_1'],
   byCreated: keyOf(second, id),
@@ -50,8 +50,14 @@ export const conversation = (
 });
 
 /** What stays of a document that was deleted. */
-export const deletedOne = ({ _id, orgId, version, revision, at }: StoredDocument): StoredDocument => ({
-  ...{ _id, orgId, version, revision, at, deletedAt: new Date(0) },
+export const deletedOne = ({
+  _id,
+  orgId,
+  version,
+  revision,
+  position: at,
+}: StoredDocument): StoredDocument => ({
+  ...{ _id, orgId, version, revision, position: at, deletedAt: new Date(0) },
 });
 
 export const insert = (document: StoredDocument): Write => ({ op: 'put', document, guard: null });
@@ -62,7 +68,7 @@ export async function readAll(store: Store, kind: 'conversation' | 'message', id
   for (let open = ids; open.length > 0;) {
     const read = await store.readCurrent(kind, open);
     documents.push(...read.documents);
-    open = read.rest;
+    open = read.remaining;
   }
   return documents;
 }

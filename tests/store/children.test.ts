@@ -31,13 +31,13 @@ describe.each(bothStores)('the first children, from $name', ({ isReal, open }) =
     const found: Record<string, string[]> = {};
     let reads = 0;
     for (let open = new Map(parents.map((id) => [id, orgIds[id] ?? 'org_1'])); open.size > 0;) {
-      const { children, rest } = await store.readFirstChildren(
+      const { children, remaining } = await store.readFirstChildren(
         'conversation',
         { parent: 'ticketId', max },
         open,
       );
-      for (const [id, some] of children) if (!rest.includes(id)) found[id] = some.map(({ _id }) => _id);
-      open = new Map([...open].filter(([id]) => rest.includes(id)));
+      for (const [id, some] of children) if (!remaining.includes(id)) found[id] = some.map(({ _id }) => _id);
+      open = new Map([...open].filter(([id]) => remaining.includes(id)));
       reads += 1;
     }
     return { found, reads };
@@ -53,21 +53,21 @@ describe.each(bothStores)('the first children, from $name', ({ isReal, open }) =
   it('carry what a ticket shows of them, and the key that they are ordered by', async () => {
     await given([conversation('b1', 'ti_b', 5)]);
     const by = { parent: 'ticketId', max: 3 };
-    const { children, rest } = await store.readFirstChildren(
+    const { children, remaining } = await store.readFirstChildren(
       'conversation',
       by,
       new Map([['ti_b', 'org_1']]),
     );
-    const own = { id: 'b1', ticketId: 'ti_b', role: 'side', status: 'resolved', channelId: 'chan_1' };
-    const child = { _id: 'b1', orgId: 'org_1', revision: 1, byCreated: keyOf(5, 'b1'), own };
-    expect({ children, rest }).toEqual({ children: new Map([['ti_b', [child]]]), rest: [] });
+    const state = { id: 'b1', ticketId: 'ti_b', role: 'side', status: 'resolved', channelId: 'chan_1' };
+    const child = { _id: 'b1', orgId: 'org_1', revision: 1, byCreated: keyOf(5, 'b1'), state };
+    expect({ children, remaining }).toEqual({ children: new Map([['ti_b', [child]]]), remaining: [] });
   });
 
   it('are living ones of the organization of their parent', async () => {
     const strangers = family('ti_c', 4, 'org_2');
     const [dead, ...mine] = [9, 8, 7].map((second) => conversation(`c${second}`, 'ti_c', second));
     const {
-      own: _own,
+      state: _own,
       joined: _joined,
       refs: _refs,
       byCreated: _byCreated,
@@ -87,7 +87,7 @@ describe.each(bothStores)('the first children, from $name', ({ isReal, open }) =
       .filter((id) => id !== 'ti_d050')
       .map((id) => family(id, 3));
     await given([...large, ...small.flat()]);
-    const ids = ['ti_d050', ...small.map(([one]) => (one?.own as { ticketId: string }).ticketId)];
+    const ids = ['ti_d050', ...small.map(([one]) => (one?.state as { ticketId: string }).ticketId)];
     const { found } = await firstChildren(200, ids);
     expect(found.ti_d050).toEqual(firstIds(large, 200));
     for (const some of small) expect(found[ids[small.indexOf(some) + 1] ?? '']).toEqual(firstIds(some, 200));

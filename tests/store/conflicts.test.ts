@@ -5,8 +5,8 @@ const ids = Array.from({ length: 500 }, (_, index) => `tag_${String(index).padSt
 const rounds = 5;
 
 const tag = (id: string, revision: number, by: string): StoredDocument => ({
-  ...{ _id: id, orgId: 'org_1', version: 1, revision, at: null },
-  ...{ own: { id, name: by }, joined: {}, refs: [] },
+  ...{ _id: id, orgId: 'org_1', version: 1, revision, position: null },
+  ...{ state: { id, name: by }, joined: {}, refs: [] },
 });
 
 describe('writers of the same documents at once', () => {
@@ -39,10 +39,10 @@ describe('writers of the same documents at once', () => {
       // then each document is one writer's at most, and nobody else thinks that it is theirs
       const { documents: found } = await store.readCurrent('tag', ids);
       expect(found).toHaveLength(ids.length);
-      for (const { _id, own, revision } of found) {
+      for (const { _id, state, revision } of found) {
         const winners = writers.filter((_, index) => !lost[index]?.conflicted.has(_id));
         expect(winners.length).toBeLessThanOrEqual(1);
-        if (winners.length === 1) expect([revision, own]).toMatchObject([round + 1, { name: winners[0] }]);
+        if (winners.length === 1) expect([revision, state]).toMatchObject([round + 1, { name: winners[0] }]);
       }
       // and what none has got is written by the next who comes
       await store.write(

@@ -4,7 +4,7 @@ import { kinds, type Kind } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';
-import { ensureIndexes } from '../../shared/runtime/indexes.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
 
 /** What the store was asked, as its driver saw it. */
 export type Asked = {

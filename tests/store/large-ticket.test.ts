@@ -1,7 +1,7 @@
 import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { embeddedConversationsMax, type TicketJoined } from '../../shared/documents/ticket.ts';
-import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 import { changeOf, deletionOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
@@ -24,8 +24,8 @@ describe(`a ticket with ${children} conversations`, () => {
     opened = await openEngineStore();
     await apply(created('channel', 'chan_1'));
     const documents = Array.from({ length: children }, (_, index): StoredDocument => {
-      const { own, orgId, version, position } = changeOf(event(index, 1)) as never as StoredDocument & {
-        position: NonNullable<StoredDocument['at']>;
+      const { state, orgId, version, position } = changeOf(event(index, 1)) as never as StoredDocument & {
+        position: NonNullable<StoredDocument['position']>;
       };
       const joined = { channel: null };
       const refs = ['channel:chan_1'];
@@ -34,8 +34,8 @@ describe(`a ticket with ${children} conversations`, () => {
         orgId,
         version,
         revision: 1,
-        at: position,
-        own,
+        position,
+        state,
         joined,
         refs,
         byCreated: keyOf(index),

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { BSON, MongoClient, type Db } from 'mongodb';
 import type { Document, Kind } from '../../shared/documents/document.ts';
-import { ensureIndexes } from '../../shared/runtime/indexes.ts';
-import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 import { largestConversation, largestMessage, largestTicket } from '../support/largest-documents.ts';
 
 /**
@@ -48,9 +48,9 @@ describe('the largest documents that the bounds of lists and texts allow', () =>
     async (kind, document) => {
       const collection = collectionOf<Stored>(database, kind);
       await collection.insertOne(document);
-      const { _id, revision, ...rest } = document;
+      const { _id, revision, ...remaining } = document;
       const filter = { _id, revision };
-      const replacement = { ...rest, revision: 1 };
+      const replacement = { ...remaining, revision: 1 };
       const { modifiedCount } = await collection.bulkWrite([
         { replaceOne: { filter, replacement, upsert: true } },
       ]);

@@ -1,6 +1,6 @@
 import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';
-import { chunkSize } from '../../services/projector/materialize/update-dependents.ts';
+import { chunkSize } from '../../services/projector/materialize/fan-out.ts';
 import { changeOf, deletionOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
@@ -44,7 +44,8 @@ describe('a run over ids that are new', () => {
     };
     return { apply };
   };
-  const named = (name: string) => opened.database.collection('contacts').countDocuments({ 'own.name': name });
+  const named = (name: string) =>
+    opened.database.collection('contacts').countDocuments({ 'state.name': name });
 
   it('reads no versions once the first of them have turned out to be new', async () => {
     const { apply } = start();
@@ -78,7 +79,7 @@ describe('a run over ids that are new', () => {
       foreign.id,
       gone.id,
     ]);
-    expect(documents.map(({ version, own }) => [version, own !== undefined])).toEqual([
+    expect(documents.map(({ version, state }) => [version, state !== undefined])).toEqual([
       [2, true],
       [1, true],
       [1, true],

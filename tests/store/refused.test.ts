@@ -1,9 +1,9 @@
-import { applyParsed } from '../../services/projector/apply.ts';
+import { applyParsed } from '../../services/projector/pipeline/apply-records.ts';
 import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
 import type { Change } from '../../services/projector/events/change.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { Kind } from '../../shared/documents/document.ts';
-import { collectionOf } from '../../shared/runtime/mongo.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 import { changeOf, engineDeps, recordOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
@@ -25,8 +25,8 @@ describe('a document that the store refuses for what it is', () => {
 
   const tag = (id: string, nameLength: number): StoredDocument => ({
     ...{ _id: id, orgId: 'org_1', version: 1, revision: 1, joined: {}, refs: [] },
-    at: { partition: 0, offset: 0, timestampMs: 0 },
-    own: { id, name: 'x'.repeat(nameLength) },
+    position: { partition: 0, offset: 0, timestampMs: 0 },
+    state: { id, name: 'x'.repeat(nameLength) },
   });
   const given = async (tags: StoredDocument[]) => {
     for (const document of tags) await opened.store.write('tag', [{ op: 'put', document, guard: null }]);
@@ -41,12 +41,12 @@ describe('a document that the store refuses for what it is', () => {
     });
     const records = events.map((event) => recordOf(event, (offset += 1)));
     const { rejected } = await applyParsed(deps, events[0]?.kind ?? 'tag', records, deps);
-    const setAside = rejected.map(({ record, rejection }) => [
+    const deadLettered = rejected.map(({ record, rejection }) => [
       events[records.indexOf(record)]?.id,
       events[records.indexOf(record)]?.version,
       rejection.reason,
     ]);
-    return { setAside, notRefreshed };
+    return { deadLettered, notRefreshed };
   };
   /** Renames a tag to what no parser lets pass. */
   const rename = async (id: string, nameLength: number, version: number) => {
@@ -56,8 +56,8 @@ describe('a document that the store refuses for what it is', () => {
       onNotRefreshed: (kind: Kind, of: string) => notRefreshed.push(`${kind} ${of}`),
     });
     const change = changeOf(created('tag', id, {}, version), (offset += 1));
-    const own = { id, name: 'y'.repeat(nameLength) };
-    await applyChanges(deps, 'tag', [{ ...change, own } as Change]);
+    const state = { id, name: 'y'.repeat(nameLength) };
+    await applyChanges(deps, 'tag', [{ ...change, state } as Change]);
     return notRefreshed;
   };
   const stored = (id: string) => collectionOf<StoredDocument>(opened.database, 'ticket').findOne({ _id: id });
@@ -69,15 +69,15 @@ describe('a document that the store refuses for what it is', () => {
     await given(tagIds('a', 22).map((id) => tag(id, 900_000)));
     const few = tagIds('a', 2);
     // when one ticket of several names them all
-    const { setAside, notRefreshed } = await apply([
+    const { deadLettered, notRefreshed } = await apply([
       ticket('ti_a1', few),
       ticket('ti_a2', tagIds('a', 22)),
       ticket('ti_a3', []),
       ticket('ti_a4', few),
     ]);
     // then that alone is set aside
-    expect({ setAside, notRefreshed }).toEqual({
-      setAside: [['ti_a2', 1, 'refused_by_store']],
+    expect({ deadLettered, notRefreshed }).toEqual({
+      deadLettered: [['ti_a2', 1, 'refused_by_store']],
       notRefreshed: [],
     });
     expect(await stored('ti_a2')).toBeNull();
@@ -88,19 +88,19 @@ describe('a document that the store refuses for what it is', () => {
   it('leaves the version before it, whether that came in the same run or not', async () => {
     await given(tagIds('b', 22).map((id) => tag(id, 900_000)));
     await apply([ticket('ti_b1', [])]);
-    const { setAside } = await apply([
+    const { deadLettered } = await apply([
       ticket('ti_b1', tagIds('b', 22), 2),
       ticket('ti_b2', []),
       ticket('ti_b2', tagIds('b', 22), 2),
     ]);
-    expect(setAside.toSorted()).toEqual([
+    expect(deadLettered.toSorted()).toEqual([
       ['ti_b1', 2, 'refused_by_store'],
       ['ti_b2', 2, 'refused_by_store'],
     ]);
     for (const id of ['ti_b1', 'ti_b2'])
-      expect(await stored(id)).toMatchObject({ version: 1, own: { tagIds: [] } });
+      expect(await stored(id)).toMatchObject({ version: 1, state: { tagIds: [] } });
     // and a later version that fits takes its place
-    expect((await apply([ticket('ti_b1', tagIds('b', 1), 3)])).setAside).toEqual([]);
+    expect((await apply([ticket('ti_b1', tagIds('b', 1), 3)])).deadLettered).toEqual([]);
     expect(await nameLengths('ti_b1')).toEqual([900_000]);
   }, 120_000);
 
@@ -147,6 +147,6 @@ describe('a document that the store refuses for what it is', () => {
       [1, 'wrong_organization'],
     ]);
     const { documents } = await opened.store.readCurrent('contact', ['con_d']);
-    expect(documents).toMatchObject([{ version: 3, own: { name: 'Countess' } }]);
+    expect(documents).toMatchObject([{ version: 3, state: { name: 'Countess' } }]);
   }, 60_000);
 });

@@ -33,24 +33,28 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
 
   describe('reads', () => {
     const fanOutCursor = { from: 'ticket' as const, edge: 'conversations', after: 'ti_5' };
-    const document = conversation('a1', 'ti_a', 1, { fanOutCursor, cut: position(9), pending: true });
+    const document = conversation('a1', 'ti_a', 1, {
+      fanOutCursor,
+      tombstonePosition: position(9),
+      pending: true,
+    });
     const tombstone = { ...deletedOne(conversation('a2', 'ti_a')), expiresAt: new Date(5) };
-    const { title: _title, ...shown } = document.own as Record<string, unknown>;
+    const { title: _title, ...shown } = document.state as Record<string, unknown>;
 
     beforeAll(() => given([document, tombstone]));
 
     it('what is stored of a document, of its own state what edges need; not what is not there', async () => {
       const { joined: _joined, byCreated: _byCreated, pending: _pending, ...current } = document;
       expect(await readAll(store, 'conversation', ['a1', 'a0', 'a2'])).toEqual([
-        { ...current, own: shown },
+        { ...current, state: shown },
         tombstone,
       ]);
     });
 
     it('what is referred to: whose it is, whether it is deleted, and what is shown of it', async () => {
-      const found = await store.readReferred('conversation', ['a2', 'a1', 'a1', 'a0']);
+      const found = await store.readReferenced('conversation', ['a2', 'a1', 'a1', 'a0']);
       expect(found.toSorted((a, b) => (a._id < b._id ? -1 : 1))).toEqual([
-        { _id: 'a1', orgId: 'org_1', revision: 1, own: shown },
+        { _id: 'a1', orgId: 'org_1', revision: 1, state: shown },
         { _id: 'a2', orgId: 'org_1', revision: 1, deletedAt: new Date(0) },
       ]);
     });
@@ -67,10 +71,15 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
 
     it('envelopes, of the state no more than that there is one', async () => {
       const found = await store.readEnvelopes('conversation', ['a1', 'a2', 'a0']);
-      const { own: _own, joined: _joined, refs: _refs, ...rest } = document;
-      const { byCreated: _byCreated, pending: _pending, fanOutCursor: _fanOutCursor, ...envelope } = rest;
+      const { state: _own, joined: _joined, refs: _refs, ...remaining } = document;
+      const {
+        byCreated: _byCreated,
+        pending: _pending,
+        fanOutCursor: _fanOutCursor,
+        ...envelope
+      } = remaining;
       expect(found.toSorted((a, b) => (a._id < b._id ? -1 : 1))).toEqual([
-        { ...envelope, own: { id: 'a1' } },
+        { ...envelope, state: { id: 'a1' } },
         tombstone,
       ]);
     });
@@ -79,14 +88,14 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       const ids = Array.from({ length: 30 }, (_, index) => `l${index}`);
       const status = 'x'.repeat(900_000);
       for (const id of ids)
-        await given([conversation(id, 'ti_l', 0, { own: { id, ticketId: 'ti_l', status } })]);
+        await given([conversation(id, 'ti_l', 0, { state: { id, ticketId: 'ti_l', status } })]);
       const found: string[] = [];
       const sizes: number[] = [];
-      for (let rest = [...ids, 'l30']; rest.length > 0;) {
-        const part = await store.readCurrent('conversation', rest);
+      for (let remaining = [...ids, 'l30']; remaining.length > 0;) {
+        const part = await store.readCurrent('conversation', remaining);
         sizes.push(part.documents.length);
         found.push(...part.documents.map(({ _id }) => _id));
-        rest = part.rest;
+        remaining = part.remaining;
       }
       expect(Math.max(...sizes) * status.length).toBeLessThan(17 * 1024 * 1024);
       expect(found.sort()).toEqual(ids.sort());
@@ -108,7 +117,9 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     });
 
     it('applies to the revision that it was built on alone, and replaces the whole document', async () => {
-      await given([conversation('c1', 'ti_c', 0, { ...marks, fanOutCursor, cut: position(4) })]);
+      await given([
+        conversation('c1', 'ti_c', 0, { ...marks, fanOutCursor, tombstonePosition: position(4) }),
+      ]);
       const document = conversation('c1', 'ti_c2', 0, { version: 2, revision: 2 });
       const write = { op: 'put' as const, document, guard: { revision: 1, orgId: 'org_1' } };
       expect(await store.write('conversation', [write])).toEqual(applied);
@@ -118,8 +129,10 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     });
 
     it('applies to the organization that it was built on alone, also to none', async () => {
-      await given([{ _id: 'd1', orgId: null, version: 0, revision: 1, at: null, cut: position(4) }]);
-      const document = conversation('d1', 'ti_d', 0, { revision: 2, cut: position(4) });
+      await given([
+        { _id: 'd1', orgId: null, version: 0, revision: 1, position: null, tombstonePosition: position(4) },
+      ]);
+      const document = conversation('d1', 'ti_d', 0, { revision: 2, tombstonePosition: position(4) });
       const write = { op: 'put' as const, document, guard: { revision: 1, orgId: 'org_1' } };
       expect(await store.write('conversation', [write])).toEqual(conflict('d1'));
       const right = { ...write, guard: { revision: 1, orgId: null } };
@@ -135,10 +148,14 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     });
 
     it('of what is joined leaves the rest as it is, and takes away what does not hold any more', async () => {
-      const before = conversation('f1', 'ti_f', 3, { version: 4, fanOutCursor, cut: position(2) });
+      const before = conversation('f1', 'ti_f', 3, {
+        version: 4,
+        fanOutCursor,
+        tombstonePosition: position(2),
+      });
       await given([{ ...before, ...marks }]);
       const joined = { joined: { channel: { id: 'chan_2' } }, refs: ['channel:chan_2'] };
-      const document = { _id: 'f1', orgId: 'org_1', revision: 2, at: position(7), ...joined };
+      const document = { _id: 'f1', orgId: 'org_1', revision: 2, position: position(7), ...joined };
       expect(await join(document)).toEqual(applied);
       expect(await find('f1')).toEqual({ ...before, ...document });
       expect(await join(document)).toEqual(conflict('f1'));
@@ -147,10 +164,17 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     it('of what is joined sets what holds now', async () => {
       const before = conversation('g1', 'ti_g');
       await given([before]);
-      const document = { _id: 'g1', orgId: 'org_1', revision: 2, at: position(7), joined: {}, refs: [] };
+      const document = {
+        _id: 'g1',
+        orgId: 'org_1',
+        revision: 2,
+        position: position(7),
+        joined: {},
+        refs: [],
+      };
       const { notRefreshedAt: _notRefreshedAt, ...held } = marks;
-      expect(await join({ ...document, ...held, cut: position(3) })).toEqual(applied);
-      expect(await find('g1')).toEqual({ ...before, ...document, ...held, cut: position(3) });
+      expect(await join({ ...document, ...held, tombstonePosition: position(3) })).toEqual(applied);
+      expect(await find('g1')).toEqual({ ...before, ...document, ...held, tombstonePosition: position(3) });
     });
   });
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chromium, type Browser } from 'playwright-core';
-import { aptInstall } from '../../infra/stack/native/prerequisites.ts';
-import { step } from '../../infra/stack/native/progress.ts';
+import { aptInstall } from '../../infra/dev-servers/native/prerequisites.ts';
+import { step } from '../../infra/dev-servers/native/progress.ts';
 
 const executablePath = '/usr/bin/chromium';
 

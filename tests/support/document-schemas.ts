@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import type { OpenApiDocument } from '../../services/api/openapi/openapi.ts';
+import type { OpenApiDocument } from '../../services/api/openapi/types.ts';
 
 /** Tells what is wrong with a value by the schema at a JSON pointer of the document; null when nothing is. */
 export type Faults = (pointer: string, value: unknown) => string | null;

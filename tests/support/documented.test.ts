@@ -1,8 +1,8 @@
-import { documentFor } from '../../services/api/openapi/document-for.ts';
+import { specFor } from '../../services/api/openapi/spec-for.ts';
 import { ticketExample } from '../../services/api/resources/tickets/examples.ts';
 import { documented, type Exchange } from './documented.ts';
 
-const holdToDocument = documented(documentFor());
+const holdToDocument = documented(specFor());
 
 const headers = {
   'content-type': 'application/json; charset=utf-8',

@@ -1,4 +1,4 @@
-import type { Header, OpenApiDocument, Reference, Response } from '../../services/api/openapi/openapi.ts';
+import type { Header, OpenApiDocument, Reference, Response } from '../../services/api/openapi/types.ts';
 import { errorResponse } from '../../services/api/openapi/errors.ts';
 import { responseComponentOf } from '../../services/api/openapi/operation.ts';
 import { responseHeaders } from '../../services/api/openapi/headers.ts';

@@ -1,9 +1,9 @@
 import type { Kind } from '../../shared/documents/document.ts';
-import type { BusRecord, Change } from '../../services/projector/events/change.ts';
+import type { KafkaRecord, Change } from '../../services/projector/events/change.ts';
 import { parse } from '../../services/projector/events/parse.ts';
 import { createReferenceCache } from '../../services/projector/materialize/reference-cache.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';
-import type { UpdateDeps } from '../../services/projector/materialize/update-dependents.ts';
+import type { UpdateDeps } from '../../services/projector/materialize/fan-out.ts';
 import { encode, type Event } from './events.ts';
 
 /** What the engine runs with on a store: a worker of its own that knows of no position applied, at the epoch. */
@@ -20,7 +20,7 @@ export const engineDeps = (store: Store, overrides: Partial<UpdateDeps> = {}): U
 });
 
 /** The record that carries an event, at an offset of partition 0. */
-export function recordOf(event: Event, offset: number, timestampMs = offset): BusRecord {
+export function recordOf(event: Event, offset: number, timestampMs = offset): KafkaRecord {
   const { key, value, headers } = encode(event, 'structured');
   return {
     key: Buffer.from(key),

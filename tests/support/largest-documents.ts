@@ -10,7 +10,7 @@ import {
 } from '../../shared/documents/fields.ts';
 import type { MessageDocument } from '../../shared/documents/message.ts';
 import { sortKey } from '../../shared/documents/instant.ts';
-import { states, type Own } from '../../shared/documents/resources.ts';
+import { states, type EntityState } from '../../shared/documents/resources.ts';
 import { embeddedConversationsMax, type TicketDocument } from '../../shared/documents/ticket.ts';
 import { createRandom } from './random.ts';
 
@@ -28,8 +28,8 @@ const idOf = (prefix: string, index = 0) => {
 };
 const idsOf = (prefix: string) => Array.from({ length: itemsMax }, (_, index) => idOf(prefix, index));
 
-const at = '2026-01-01T00:00:00.123Z';
-const date = new Date(at);
+const position = '2026-01-01T00:00:00.123Z';
+const date = new Date(position);
 const person = { name: textOf(nameLengthMax), email: textOf(shortTextLengthMax) };
 const label = (id: string) => ({ id, name: textOf(nameLengthMax) });
 const references = (ids: Partial<Record<string, string[]>>) =>
@@ -39,13 +39,14 @@ const envelope = {
   orgId: idOf('org_'),
   version: Number.MAX_SAFE_INTEGER,
   revision: Number.MAX_SAFE_INTEGER,
-  at: { partition: 1, offset: Number.MAX_SAFE_INTEGER, timestampMs: Number.MAX_SAFE_INTEGER },
-  cut: { partition: 1, offset: Number.MAX_SAFE_INTEGER, timestampMs: Number.MAX_SAFE_INTEGER },
+  position: { partition: 1, offset: Number.MAX_SAFE_INTEGER, timestampMs: Number.MAX_SAFE_INTEGER },
+  tombstonePosition: { partition: 1, offset: Number.MAX_SAFE_INTEGER, timestampMs: Number.MAX_SAFE_INTEGER },
 };
 const keys = (id: string) => ({ _id: id, byCreated: sortKey(date, id), byUpdated: sortKey(date, id) });
 
 /** The state as the parser gives it, so that a state beyond the bounds cannot be taken for the largest. */
-const accepted = <K extends Kind>(kind: K, state: object): Own[K] => states[kind].parse(state) as Own[K];
+const accepted = <K extends Kind>(kind: K, state: object): EntityState[K] =>
+  states[kind].parse(state) as EntityState[K];
 
 /** A ticket with every text, id and list as long as the bounds allow, and all that it refers to alike. */
 export function largestTicket(): TicketDocument {
@@ -54,14 +55,14 @@ export function largestTicket(): TicketDocument {
   const conversations = Array.from({ length: embeddedConversationsMax }, (_, index) => idOf('conv_', index));
   const channels = conversations.map((_, index) => idOf('chan_', index));
   const named = { requesterId: idOf('con_'), tagIds, topicIds };
-  const own = accepted('ticket', {
+  const state = accepted('ticket', {
     ...{ id, title: textOf(longTextLengthMax), status: 'assumed_resolved', ...named },
-    ...{ estimatedScore: 5, createdAt: at, updatedAt: at },
+    ...{ estimatedScore: 5, createdAt: position, updatedAt: position },
   });
   return {
     ...envelope,
     ...keys(id),
-    own,
+    state,
     joined: {
       requester: { name: person.name, email: { email: person.email, verified: true } },
       tags: tagIds.map(label),
@@ -73,7 +74,7 @@ export function largestTicket(): TicketDocument {
       moreAfter: sortKey(date, idOf('conv_')),
     },
     refs: references({
-      'requester:contact': [own.requesterId],
+      'requester:contact': [state.requesterId],
       'tags:tag': tagIds,
       'topics:topic': topicIds,
       'conversations:conversation': conversations,
@@ -87,25 +88,31 @@ export function largestConversation(): ConversationDocument {
   const id = idOf('conv_');
   const [tagIds, topicIds] = [idsOf('tag_'), idsOf('topic_')];
   const others = { channelId: idOf('chan_'), contactId: idOf('con_'), assignedUserId: idOf('user_') };
-  const own = accepted('conversation', {
+  const state = accepted('conversation', {
     ...{ id, ticketId: idOf('ti_'), role: 'primary', title: textOf(longTextLengthMax), ...others },
     ...{ status: 'scheduled_ai_response', supportLevel: 'human', tagIds, topicIds, urgencyScore: 3 },
-    ...{ createdAt: at, updatedAt: at, waitingSince: at, firstHumanReplyAt: at, resolvedAt: at },
+    ...{
+      createdAt: position,
+      updatedAt: position,
+      waitingSince: position,
+      firstHumanReplyAt: position,
+      resolvedAt: position,
+    },
   });
   return {
     ...envelope,
     ...keys(id),
-    own,
+    state,
     joined: {
-      channel: { ...label(own.channelId), type: 'chatbot', dataRetentionDays: Number.MAX_SAFE_INTEGER },
+      channel: { ...label(state.channelId), type: 'chatbot', dataRetentionDays: Number.MAX_SAFE_INTEGER },
       contact: person,
       assignedUser: { id: others.assignedUserId, ...person },
       topics: topicIds.map((one) => ({ ...label(one), color: '#0088ff' })),
       tags: tagIds.map(label),
     },
     refs: references({
-      'channel:channel': [own.channelId],
-      'contact:contact': [own.contactId],
+      'channel:channel': [state.channelId],
+      'contact:contact': [state.contactId],
       'assignedUser:user': [others.assignedUserId],
       'topics:topic': topicIds,
       'tags:tag': tagIds,
@@ -121,14 +128,14 @@ export function largestMessage(): MessageDocument {
     ...{ id: one, filename: textOf(nameLengthMax), inline: true },
   }));
   const fields = { id, conversationId: idOf('conv_'), type: 'email', role: 'assistant', author };
-  const given = { ...fields, attachments, createdAt: at, sentAt: at, content: '' };
+  const given = { ...fields, attachments, createdAt: position, sentAt: position, content: '' };
   const room = 8 * megabyte - BSON.calculateObjectSize(accepted('message', given));
-  const own = accepted('message', { ...given, content: 'x'.repeat(room) });
+  const state = accepted('message', { ...given, content: 'x'.repeat(room) });
   return {
     ...envelope,
     ...keys(id),
-    own,
+    state,
     joined: { author: person },
-    refs: references({ 'conversation:conversation': [own.conversationId], 'author:contact': [author.id] }),
+    refs: references({ 'conversation:conversation': [state.conversationId], 'author:contact': [author.id] }),
   };
 }

@@ -1,4 +1,4 @@
-import { createPositions } from '../../services/projector/consume/positions.ts';
+import { createPositions } from '../../services/projector/consumer/positions.ts';
 
 /** What orders the partitions of a consumer: here, none waits for another. */
 export const anyOrder = () => ({

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { tiedToParent } from '../../infra/stack/tied-to-parent.ts';
+import { tiedToParent } from '../../infra/dev-servers/tied-to-parent.ts';
 
 /** A service of the project as a process of its own, with what it has logged. */
 export type Service = {

@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process';
 import { cp, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { images } from '../../stack/docker/images.ts';
-import { cacheDir, installedOnce } from '../../stack/native/cache.ts';
-import { debianRoot } from '../../stack/native/debian-root.ts';
-import { installFerretdb, binDir } from '../../stack/native/ferretdb.ts';
-import { installKafka } from '../../stack/native/kafka.ts';
-import { installPostgres, rootDir, templateDir } from '../../stack/native/postgres.ts';
-import { step } from '../../stack/native/progress.ts';
-import { mustRun } from '../../stack/native/run.ts';
+import { images } from '../../dev-servers/docker/images.ts';
+import { cacheDir, installedOnce } from '../../dev-servers/native/cache.ts';
+import { debianRoot } from '../../dev-servers/native/debian-root.ts';
+import { installFerretdb, binDir } from '../../dev-servers/native/ferretdb.ts';
+import { installKafka } from '../../dev-servers/native/kafka.ts';
+import { installPostgres, rootDir, templateDir } from '../../dev-servers/native/postgres.ts';
+import { step } from '../../dev-servers/native/progress.ts';
+import { mustRun } from '../../dev-servers/native/run.ts';
 
 /**
  * Builds images with the names that docker-compose.yml uses, for a machine with a container engine and package

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import type { Encoding } from '../http/compression.ts';
-import { keepEncoded } from '../http/encoded.ts';
+import type { Encoding } from '../middleware/compression.ts';
+import { cacheEncoded } from '../http/encoded-cache.ts';
 
 export type Assets = {
   /** The folder that pages name; it is another one when an asset changes. */
@@ -14,14 +14,14 @@ export type Assets = {
 };
 
 const { resolve } = createRequire(import.meta.url);
-const own = (name: string) => new URL(`browser/${name}`, import.meta.url).pathname;
+const fileOf = (name: string) => new URL(`browser/${name}`, import.meta.url).pathname;
 
 /** Everything that pages load: all of it, so that no path leads to any other file. */
 const files = new Map([
-  ['site.css', { file: own('site.css'), type: 'text/css' }],
-  ['reference.css', { file: own('reference.css'), type: 'text/css' }],
-  ['reference.mjs', { file: own('reference.mjs'), type: 'text/javascript' }],
-  ['icon.svg', { file: own('icon.svg'), type: 'image/svg+xml' }],
+  ['site.css', { file: fileOf('site.css'), type: 'text/css' }],
+  ['reference.css', { file: fileOf('reference.css'), type: 'text/css' }],
+  ['reference.mjs', { file: fileOf('reference.mjs'), type: 'text/javascript' }],
+  ['icon.svg', { file: fileOf('icon.svg'), type: 'image/svg+xml' }],
   ['swagger-ui.css', { file: resolve('swagger-ui-dist/swagger-ui.css'), type: 'text/css' }],
   [
     'swagger-ui-bundle.js',
@@ -38,7 +38,7 @@ export function createAssets(): Assets {
   const hash = createHash('sha256').update(version);
   for (const [name, { file }] of files) if (!name.startsWith('swagger-ui')) hash.update(readFileSync(file));
   const folder = `/docs/assets/${hash.digest('hex').slice(0, 12)}`;
-  const contents = new Map([...files].map(([name, { file }]) => [name, keepEncoded(() => readFile(file))]));
+  const contents = new Map([...files].map(([name, { file }]) => [name, cacheEncoded(() => readFile(file))]));
   return {
     folder,
     at: (path) => {

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import Koa from 'koa';
 import { z } from 'zod';
-import { compression } from './compression.ts';
+import { compression } from '../middleware/compression.ts';
 import { dispatch } from './dispatch.ts';
-import type { RequestState } from './request-state.ts';
+import type { RequestState } from './context.ts';
 import type { Route } from './route.ts';
 
 const piece = 'x'.repeat(32_768);

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import { ApiError } from './api-error.ts';
-import { sendText } from './conditional.ts';
-import { asksForResource, methodNotAllowed } from './methods.ts';
-import type { Context, RequestState, Step } from './request-state.ts';
+import { sendText } from './conditional-get.ts';
+import { handleMethod, methodNotAllowed } from './methods.ts';
+import type { Context, RequestState, Middleware } from './context.ts';
 import type { StoreReader } from '../store/reader.ts';
 import type { Reply, Route } from './route.ts';
 
 /** Matches the path, then the method, and answers with the route's reply. Every route serves GET alone. */
-export function dispatch({ routes }: { routes: Route[] }): Step {
+export function dispatch({ routes }: { routes: Route[] }): Middleware {
   const router = new Router<RequestState>({ strict: true, sensitive: true });
   for (const route of routes) {
     router.all(route.path, async (context) => {
@@ -45,7 +45,7 @@ function isPercentEncoded(path: string): boolean {
 async function answer(context: Context, route: Route, params: Record<string, string>): Promise<void> {
   const { caller, store } = context.state;
   if (!caller || !store) throw new Error('a route was reached without admission');
-  if (!asksForResource(context)) return;
+  if (!handleMethod(context)) return;
   // The path has matched, so the fault lies in its parameter.
   if (!isPercentEncoded(context.path)) throw new ApiError('invalid_path_parameter');
   const scope = { orgId: caller.orgId, store, path: context.path };

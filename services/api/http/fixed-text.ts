@@ -1,13 +1,13 @@
-import { chooseEncoding } from './compression.ts';
-import { isHeld, tagOf } from './conditional.ts';
-import { keepEncoded } from './encoded.ts';
-import type { Context } from './request-state.ts';
+import { chooseEncoding } from '../middleware/compression.ts';
+import { isHeld, tagOf } from './conditional-get.ts';
+import { cacheEncoded } from './encoded-cache.ts';
+import type { Context } from './context.ts';
 
 /** Answers with a text that stays the same for the whole life of the process: its tag and encodings are kept. */
 export function fixedText(text: string, type = 'application/json'): (context: Context) => Promise<void> {
   const content = Buffer.from(text);
   const tag = tagOf(content);
-  const encoded = keepEncoded(async () => content);
+  const encoded = cacheEncoded(async () => content);
   return async (context) => {
     if (isHeld(context, tag)) return;
     const encoding = chooseEncoding(context);

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ErrorCode } from './error-catalogue.ts';
 import { readPath } from './path-parameters.ts';
-import { readQuery } from './query-string.ts';
+import { readQuery } from './query-parameters.ts';
 import type { StoreReader } from '../store/reader.ts';
 
 /** What a handler may read: the caller's organization, in the generation that serves this request. */

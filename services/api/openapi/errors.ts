@@ -9,7 +9,7 @@ import {
 } from '../http/error-envelope.ts';
 import { headers } from './headers.ts';
 import { toJsonSchema } from './json-schema.ts';
-import type { Response } from './openapi.ts';
+import type { Response } from './types.ts';
 
 type Described = { docs: DocsLocation; headersOf: (status: number) => Response['headers'] };
 

@@ -1,6 +1,6 @@
-import { strictTransportSecurity } from '../http/https-only.ts';
+import { strictTransportSecurity } from '../middleware/https-only.ts';
 import type { JsonSchema } from './json-schema.ts';
-import type { Header, Reference, Response } from './openapi.ts';
+import type { Header, Reference, Response } from './types.ts';
 
 type Headers = Response['headers'];
 

@@ -5,7 +5,7 @@ import type { Route } from '../http/route.ts';
 import { commonErrors, errorResponses } from './errors.ts';
 import { responseHeaders } from './headers.ts';
 import { toJsonSchema } from './json-schema.ts';
-import type { Operation, Parameter, Reference, Response } from './openapi.ts';
+import type { Operation, Parameter, Reference, Response } from './types.ts';
 import { pathParameters, queryParameters } from './parameters.ts';
 
 type OperationSettings = { docs: DocsLocation; isLimited: boolean };

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { toJsonSchema, type JsonSchema } from './json-schema.ts';
-import type { Parameter } from './openapi.ts';
+import type { Parameter } from './types.ts';
 
 /** The fields of a route's query as parameters. */
 export const queryParameters = (query: z.ZodObject): Parameter[] =>

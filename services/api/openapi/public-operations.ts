@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { DocsLocation } from '../http/error-envelope.ts';
-import { healthSchema } from '../http/health.ts';
+import { healthSchema } from '../middleware/health.ts';
 import { errorResponses, publicErrors } from './errors.ts';
 import { headers, publicHeaders } from './headers.ts';
 import { toJsonSchema } from './json-schema.ts';
-import type { Operation } from './openapi.ts';
+import type { Operation } from './types.ts';
 import { ifNoneMatchReference } from './operation.ts';
 
 /** How long the document may be used without asking whether it has changed, in seconds. */

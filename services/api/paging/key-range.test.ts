@@ -13,7 +13,7 @@ describe('the range of a page', () => {
     ['is narrowed from above by a cursor', both, 'm', 'descending', { $gte: 'b', $lt: 'm' }],
     ['is not widened from below by a made-up cursor', both, 'a', 'ascending', { $gte: 'b', $lt: 'y' }],
     ['is not widened from above by a made-up cursor', both, 'z', 'descending', { $gte: 'b', $lt: 'y' }],
-  ] as const)('%s', (_, bounds, after, direction, expected) => {
-    expect(keyRange(bounds, { after, direction })).toEqual(expected);
+  ] as const)('%s', (_, dateRange, after, direction, expected) => {
+    expect(keyRange(dateRange, { after, direction })).toEqual(expected);
   });
 });

@@ -1,4 +1,4 @@
-import type { Bounds } from './bounds.ts';
+import type { DateRange } from './date-range.ts';
 
 export type Direction = 'ascending' | 'descending';
 
@@ -13,7 +13,7 @@ const isAbove = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.
  * bound it says `> ''`, so that documents without the sort key (those that lists must not show) lie outside.
  */
 export function keyRange(
-  { from, until }: Bounds,
+  { from, until }: DateRange,
   { after, direction }: { after: string | null; direction: Direction },
 ): KeyRange {
   const passed = direction === 'ascending' ? after : null;

@@ -29,7 +29,7 @@ export type Page<T> = {
 export const pageBytesMax = 2 * 1_024 * 1_024;
 
 /** What a page reads of each document: `refs` are of no use to readers. */
-const shown = { own: 1, joined: 1 };
+const shown = { state: 1, joined: 1 };
 
 /** Room for the seeks that a scan begins with, one for each status. */
 const seeksMax = 16;

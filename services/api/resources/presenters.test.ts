@@ -1,4 +1,4 @@
-import * as given from '../../../tests/api/given.ts';
+import * as given from '../../../tests/api/builders.ts';
 import { presentChannel } from './channels/presenter.ts';
 import { channelSchema } from './channels/schema.ts';
 import { presentConversationHead, presentEmbeddedMessage } from './conversations/presenter.ts';
@@ -7,8 +7,8 @@ import { presentMessageItem } from './messages/presenter.ts';
 import { presentTicket, presentTicketItem } from './tickets/presenter.ts';
 
 const now = new Date('2026-01-01T13:00:00Z');
-const shown = (own: ReturnType<typeof given.channel>) =>
-  channelSchema.parse(presentChannel(own, { now, brand: 'acme' }));
+const shown = (state: ReturnType<typeof given.channel>) =>
+  channelSchema.parse(presentChannel(state, { now, brand: 'acme' }));
 const inbox = (block: Record<string, unknown>) =>
   shown(given.channel({ id: 'chan_1', type: 'email', email: { ...given.emailBlock, ...block } })).config;
 
@@ -75,15 +75,15 @@ describe('a message', () => {
     const stored = given.message({ id: 'msg_1', role: 'human', sentAt: '2026-01-01T12:00:05.5Z' });
     expect(presentMessageItem(stored)).not.toHaveProperty('sentAt');
     expect(presentMessageItem(stored).attachments).toEqual([{ id: 'att_1', filename: 'photo.png' }]);
-    expect(presentEmbeddedMessage(stored.own)).toMatchObject({
+    expect(presentEmbeddedMessage(stored.state)).toMatchObject({
       sentAt: '2026-01-01T12:00:05Z',
       attachments: [{ id: 'att_1', filename: 'photo.png' }],
     });
   });
 
   it('that is inbound has no delivery time, whatever the bus says', () => {
-    const { own } = given.message({ id: 'msg_1', role: 'user', sentAt: '2026-01-01T12:00:05Z' });
-    expect(presentEmbeddedMessage(own).sentAt).toBeNull();
+    const { state } = given.message({ id: 'msg_1', role: 'user', sentAt: '2026-01-01T12:00:05Z' });
+    expect(presentEmbeddedMessage(state).sentAt).toBeNull();
   });
 
   it.each([
@@ -144,13 +144,13 @@ describe('a channel', () => {
   it('leaves out of autoResolve what the default decides', () => {
     const stored = given.channel({ id: 'chan_1' });
     expect(shown(stored).settings.autoResolve).toEqual({});
-    stored.own.settings.autoResolve = { enabled: false, afterHours: 0 };
+    stored.state.settings.autoResolve = { enabled: false, afterHours: 0 };
     expect(shown(stored).settings.autoResolve).toEqual({ enabled: false, afterHours: 0 });
   });
 
   it('never shows a secret that a document should not have held', () => {
     const stored = given.channel({ id: 'chan_1', type: 'chatbot' });
-    Object.assign(stored.own.config, {
+    Object.assign(stored.state.config, {
       identitySecret: 'hush',
       routing: { ...given.chatbotBlock.routing, escalation: {}, hush: 'hush' },
     });

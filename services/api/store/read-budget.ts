@@ -42,21 +42,21 @@ export function createReadBudget({
   waitMs = readTimeoutMs,
 }: BudgetLimits): ReadBudget {
   const all: Usage = { reads: 0, bytes: 0 };
-  const own = new Map<string, Usage>();
+  const usages = new Map<string, Usage>();
   const ownReadsMax = Math.max(1, connectionsMax - 1);
   const waiting = new Set<Waiting>();
 
   const add = (orgId: string, reads: number, bytes: number) => {
-    const usage = own.get(orgId) ?? { reads: 0, bytes: 0 };
-    own.set(orgId, usage);
+    const usage = usages.get(orgId) ?? { reads: 0, bytes: 0 };
+    usages.set(orgId, usage);
     for (const each of [all, usage]) {
       each.reads += reads;
       each.bytes += bytes;
     }
-    if (usage.reads === 0 && usage.bytes === 0) own.delete(orgId);
+    if (usage.reads === 0 && usage.bytes === 0) usages.delete(orgId);
   };
   const hasRoom = (orgId: string, bytes: number) => {
-    const { reads, bytes: taken } = own.get(orgId) ?? { reads: 0, bytes: 0 };
+    const { reads, bytes: taken } = usages.get(orgId) ?? { reads: 0, bytes: 0 };
     return (
       all.reads < connectionsMax &&
       reads < ownReadsMax &&

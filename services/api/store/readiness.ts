@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { Views } from './view.ts';
+import type { ReadSnapshots } from './read-snapshot.ts';
 
 export type Readiness = {
   /** Null when requests can be served, else why not. */
@@ -12,11 +12,17 @@ export type Readiness = {
 const intervalMs = 1_000;
 
 /** Watches the store for the whole life of the process, and logs when it becomes servable or stops being so. */
-export function watchReadiness({ views, logger }: { views: Views; logger: Logger }): Readiness {
+export function watchReadiness({
+  snapshots,
+  logger,
+}: {
+  snapshots: ReadSnapshots;
+  logger: Logger;
+}): Readiness {
   let reason: string | null = 'the store has not been reached yet';
   const stopping = new AbortController();
   const look = async () => {
-    const found = await views.current().then(
+    const found = await snapshots.current().then(
       () => null,
       (error: unknown) => (error instanceof Error ? error.message : String(error)),
     );

@@ -1,8 +1,8 @@
 import type { Db } from 'mongodb';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { Metrics } from '../http/metrics.ts';
+import type { Metrics } from '../metrics.ts';
 import type { Route } from '../http/route.ts';
-import { createMemoryWindows } from '../rate-limit/memory-windows.ts';
+import { createMemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
 import { startTraceQueue } from './trace-queue.ts';
 import { createTraceWriter } from './trace-store.ts';
 import { createTracer, type Trace } from './tracer.ts';
@@ -32,6 +32,6 @@ export function startTracing(
   const write = createTraceWriter(control);
   const { tracesWritten: written, tracesLost: lost } = metrics;
   const { add, stop } = startTraceQueue({ write, written, lost, logger });
-  const budget = createMemoryWindows({ limit: { requests: keylessMax, windowSeconds: 60 }, nowMs });
+  const budget = createMemoryRateLimiter({ limit: { requests: keylessMax, windowSeconds: 60 }, nowMs });
   return { trace: createTracer({ routes, add, budget, lost }, { keptDays }), stop };
 }

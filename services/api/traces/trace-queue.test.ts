@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import type { RequestTrace } from '../../../shared/runtime/request-traces.ts';
-import { createMetrics } from '../http/metrics.ts';
+import type { RequestTrace } from '../../../shared/store/request-traces.ts';
+import { createMetrics } from '../metrics.ts';
 import { startTraceQueue } from './trace-queue.ts';
 
 const trace = (index: number) => ({ _id: `req_${index}` }) as RequestTrace;

@@ -3,7 +3,7 @@ import {
   requestTraceIndex,
   requestTracesOf,
   type RequestTrace,
-} from '../../../shared/runtime/request-traces.ts';
+} from '../../../shared/store/request-traces.ts';
 
 /** How long the store may take for a batch, in milliseconds; then the connection is given up. */
 const writeTimeoutMs = 5_000;

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { RequestTrace } from '../../../shared/runtime/request-traces.ts';
+import type { RequestTrace } from '../../../shared/store/request-traces.ts';
 
 /** The parameters of a route, each with the schema of its value. */
 export type Shape = Record<string, z.ZodType>;

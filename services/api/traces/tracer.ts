@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import type { Counter } from 'prom-client';
 import { dayMs } from '../../../shared/documents/retention.ts';
-import type { RequestTrace } from '../../../shared/runtime/request-traces.ts';
-import type { Caller } from '../auth/api-keys.ts';
+import type { RequestTrace } from '../../../shared/store/request-traces.ts';
+import type { Caller } from '../auth/api-key-cache.ts';
 import type { Route } from '../http/route.ts';
 import { tracedId, tracedParameters } from './traced-values.ts';
 
@@ -21,7 +21,7 @@ const isAccepted = ({ method, status }: Pick<EndedRequest, 'method' | 'status'>)
 type TracerDeps = {
   routes: Route[];
   add: (trace: RequestTrace) => void;
-  budget: { take: (key: string) => { admitted: boolean } };
+  budget: { consume: (key: string) => { admitted: boolean } };
   lost: Counter<'reason'>;
 };
 
@@ -36,7 +36,7 @@ export function createTracer(
   const shapes = new Map(routes.map(({ path, query }) => [path, query.shape]));
   return ({ requestId, pathId, search, caller, ...request }) => {
     const isLimited = caller !== null && request.code !== 'too_many_requests';
-    if (!isLimited && !budget.take('keyless').admitted) {
+    if (!isLimited && !budget.consume('keyless').admitted) {
       lost.inc({ reason: 'keyless_budget' });
       return;
     }

@@ -6,7 +6,7 @@ import { example, jsonOption, wholeNumber } from '../options.ts';
 type Reason = Rejection['reason'];
 
 /** Which letters are meant; an absent filter holds for all. `since` is included, `until` is not. */
-export type LetterFilter = {
+export type DeadLetterFilter = {
   topic?: string;
   reason?: Reason;
   key?: string;
@@ -16,10 +16,10 @@ export type LetterFilter = {
 };
 
 /** Letters by id, or by filters (none: all); `limit` of them at most. */
-export type Selection = { ids: string[] } | { filter: LetterFilter; limit: number };
+export type Selection = { ids: string[] } | { filter: DeadLetterFilter; limit: number };
 
 export type DeadLettersCommand =
-  | { verb: 'dead-letters list'; filter: LetterFilter; limit: number; json: boolean }
+  | { verb: 'dead-letters list'; filter: DeadLetterFilter; limit: number; json: boolean }
   | { verb: 'dead-letters show'; id: string; raw: boolean; json: boolean }
   | { verb: 'dead-letters redrive'; selection: Selection; dryRun: boolean; json: boolean }
   | { verb: 'dead-letters purge'; selection: Selection; yes: boolean; json: boolean };
@@ -117,7 +117,7 @@ function selectionOf(
   return limit === undefined ? { ids: [...new Set(ids)] } : '--limit goes with filters and --all';
 }
 
-const filterOf = ({ topic, reason, key, org, since, until }: FilterOptions): LetterFilter => ({
+const filterOf = ({ topic, reason, key, org, since, until }: FilterOptions): DeadLetterFilter => ({
   ...(topic !== undefined && { topic }),
   ...(reason !== undefined && { reason }),
   ...(key !== undefined && { key }),

@@ -1,31 +1,35 @@
-import { deadLettersOf } from '../../projector/dead-letters/dead-letters.ts';
-import { asJson, type Printed } from '../printed.ts';
+import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
+import { asJson, type CommandOutput } from '../output.ts';
 import type { DeadLettersCommand } from './command.ts';
-import { storeFilter, type LettersDeps } from './select.ts';
-import { bareLetters, shownLetter, type ShownLetter } from './shown.ts';
+import { storeFilter, type StoredDeadLettersDeps } from './select.ts';
+import { summarize, detailsOf, type DeadLetterDetails } from './summary.ts';
 
 type List = {
-  letters: ShownLetter[];
+  deadLetters: DeadLetterDetails[];
   total: number;
   counts: { topic: string; reason: string; count: number }[];
 };
 
-export async function listLetters(
-  deps: LettersDeps,
+export async function listDeadLetters(
+  deps: StoredDeadLettersDeps,
   { filter, limit, json }: Extract<DeadLettersCommand, { verb: 'dead-letters list' }>,
-): Promise<Printed> {
+): Promise<CommandOutput> {
   const wanted = storeFilter(filter, deps.prefix);
-  const [letters, counts] = await Promise.all([
-    bareLetters(deps).filter(wanted).sort({ lastAt: -1, _id: -1 }).limit(limit).toArray(),
-    countLetters(deps, wanted),
+  const [deadLetters, counts] = await Promise.all([
+    summarize(deps).filter(wanted).sort({ lastAt: -1, _id: -1 }).limit(limit).toArray(),
+    countDeadLetters(deps, wanted),
   ]);
   const total = counts.reduce((sum, { count }) => sum + count, 0);
-  const list = { letters: letters.map((letter) => shownLetter(letter, deps.prefix)), total, counts };
+  const list = {
+    deadLetters: deadLetters.map((deadLetter) => detailsOf(deadLetter, deps.prefix)),
+    total,
+    counts,
+  };
   return { text: json ? asJson(list) : render(list), exitCode: 0 };
 }
 
-async function countLetters(
-  deps: LettersDeps,
+async function countDeadLetters(
+  deps: StoredDeadLettersDeps,
   wanted: ReturnType<typeof storeFilter>,
 ): Promise<List['counts']> {
   const groups = await deadLettersOf(deps.control)
@@ -41,12 +45,12 @@ async function countLetters(
 
 const detailLengthMax = 80;
 
-function render({ letters, total, counts }: List): string {
+function render({ deadLetters, total, counts }: List): string {
   if (total === 0) return 'no dead letters\n';
-  const lines = letters.map(({ lastAt, id, key, orgId, count, reason, detail }) => {
+  const lines = deadLetters.map(({ lastAt, id, key, orgId, count, reason, detail }) => {
     const short = detail.length > detailLengthMax ? `${detail.slice(0, detailLengthMax)}…` : detail;
     return `${lastAt}  ${id}  key ${key}  ${orgId ?? 'no org'}  ${count}×  ${reason}: ${short}`;
   });
   const sums = counts.map(({ topic, reason, count }) => `${String(count).padStart(8)}  ${topic}  ${reason}`);
-  return [...lines, '', `${letters.length} shown of ${total}:`, ...sums, ''].join('\n');
+  return [...lines, '', `${deadLetters.length} shown of ${total}:`, ...sums, ''].join('\n');
 }

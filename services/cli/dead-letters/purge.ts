@@ -1,17 +1,17 @@
-import { deadLetterTopic, removeLetters } from '../../projector/dead-letters/dead-letters.ts';
-import { asJson, type Printed } from '../printed.ts';
+import { deadLetterTopic, removeDeadLetters } from '../../projector/dead-letters/collection.ts';
+import { asJson, type CommandOutput } from '../output.ts';
 import { UsageError } from '../usage-error.ts';
 import type { DeadLettersCommand } from './command.ts';
-import { countSelected, selected, type LettersDeps } from './select.ts';
+import { countSelected, selected, type StoredDeadLettersDeps } from './select.ts';
 
 /** `confirm` asks whoever sits at the terminal; null where nobody does. */
-export type PurgeDeps = LettersDeps & { confirm: ((question: string) => Promise<boolean>) | null };
+export type PurgeDeps = StoredDeadLettersDeps & { confirm: ((question: string) => Promise<boolean>) | null };
 
 /** Removes letters for good; their copies on the dead-letter topic stay until its retention ends them. */
-export async function purgeLetters(
+export async function purgeDeadLetters(
   deps: PurgeDeps,
   { selection, yes, json }: Extract<DeadLettersCommand, { verb: 'dead-letters purge' }>,
-): Promise<Printed> {
+): Promise<CommandOutput> {
   const count = await countSelected(deps, selection);
   if (!yes) {
     if (!deps.confirm)
@@ -20,7 +20,7 @@ export async function purgeLetters(
     if (!(await deps.confirm(question))) return { text: 'nothing was deleted\n', exitCode: 1 };
   }
   let purged = 0;
-  for await (const ids of selected(deps, selection)) purged += await removeLetters(deps.control, ids);
+  for await (const ids of selected(deps, selection)) purged += await removeDeadLetters(deps.control, ids);
   const topic = deadLetterTopic(deps.prefix);
   const missing = 'ids' in selection ? selection.ids.length - purged : 0;
   const text = [

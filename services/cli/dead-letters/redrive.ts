@@ -1,6 +1,6 @@
-import { deadLettersOf } from '../../projector/dead-letters/dead-letters.ts';
-import { redrive, type Redriven, type RedriveDeps } from '../../projector/dead-letters/redrive.ts';
-import { asJson, type Printed } from '../printed.ts';
+import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
+import { redrive, type Redriven, type RedriveDeps } from '../../projector/pipeline/redrive.ts';
+import { asJson, type CommandOutput } from '../output.ts';
 import type { DeadLettersCommand } from './command.ts';
 import { countSelected, selected } from './select.ts';
 
@@ -12,7 +12,7 @@ const refusalsShownMax = 100;
 
 type Summary = {
   dryRun: boolean;
-  letters: number;
+  deadLetters: number;
   applied: number;
   superseded: number;
   refused: number;
@@ -20,26 +20,28 @@ type Summary = {
   notFound: string[];
 };
 
-export async function redriveLetters(
+export async function redriveDeadLetters(
   deps: RedriveVerbDeps,
   { selection, dryRun, json }: Extract<DeadLettersCommand, { verb: 'dead-letters redrive' }>,
-): Promise<Printed> {
+): Promise<CommandOutput> {
   const total = await countSelected(deps, selection);
-  const counts = { letters: 0, applied: 0, superseded: 0, refused: 0 };
+  const counts = { deadLetters: 0, applied: 0, superseded: 0, refused: 0 };
   const summary: Summary = { dryRun, ...counts, refusals: [], notFound: [] };
   const missing = new Set('ids' in selection ? selection.ids : []);
   for await (const ids of selected(deps, selection)) {
-    const letters = await deadLettersOf(deps.control)
+    const deadLetters = await deadLettersOf(deps.control)
       .find({ _id: { $in: ids } })
       .toArray();
-    const results = await redrive(deps, letters, { dryRun }).catch((error: unknown) => {
+    const results = await redrive(deps, deadLetters, { dryRun }).catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error);
       const span = `${ids.length} letters from ${ids[0] ?? ''} on`;
-      throw new Error(`${span}: ${reason}. ${summary.letters} were done before; run it again for the rest`);
+      throw new Error(
+        `${span}: ${reason}. ${summary.deadLetters} were done before; run it again for the rest`,
+      );
     });
     for (const result of results) add(summary, result);
     for (const id of ids) missing.delete(id);
-    deps.progress(summary.letters, total);
+    deps.progress(summary.deadLetters, total);
   }
   summary.notFound = [...missing];
   const exitCode = summary.refused > 0 || summary.notFound.length > 0 ? 1 : 0;
@@ -47,18 +49,18 @@ export async function redriveLetters(
 }
 
 function add(summary: Summary, result: Redriven): void {
-  summary.letters += 1;
+  summary.deadLetters += 1;
   summary[result.outcome] += 1;
   if (result.outcome !== 'refused' || summary.refusals.length >= refusalsShownMax) return;
   summary.refusals.push(result);
 }
 
 function render(summary: Summary): string {
-  const { dryRun, letters, applied, superseded, refused, refusals, notFound } = summary;
+  const { dryRun, deadLetters, applied, superseded, refused, refusals, notFound } = summary;
   const would = dryRun ? 'would be ' : '';
   const more = refused - refusals.length;
   return [
-    `${letters} dead letters: ${applied} ${would}applied, ${superseded} ${would}superseded (that version or a ` +
+    `${deadLetters} dead letters: ${applied} ${would}applied, ${superseded} ${would}superseded (that version or a ` +
       `later one is there already), ${refused} ${would}refused`,
     ...(dryRun ? ['A dry run: nothing was changed.'] : []),
     ...refusals.map(({ id, reason, detail }) => `  ${id}  ${reason}: ${detail}`),

@@ -1,42 +1,45 @@
 import { createInterface } from 'node:readline/promises';
 import type { MongoClient } from 'mongodb';
 import type { z } from 'zod';
-import { activeGeneration } from '../../../shared/runtime/generation.ts';
-import { controlDatabase, generationDatabase } from '../../../shared/runtime/mongo.ts';
+import { activeGeneration } from '../../../shared/store/generations.ts';
+import { controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
 import { mongoStore } from '../../projector/materialize/mongo-store.ts';
-import type { lettersSettings } from '../config.ts';
-import type { Printed } from '../printed.ts';
+import type { deadLetterSettings } from '../config.ts';
+import type { CommandOutput } from '../output.ts';
 import type { DeadLettersCommand } from './command.ts';
-import { listLetters } from './list.ts';
-import { purgeLetters } from './purge.ts';
-import { redriveLetters } from './redrive.ts';
-import { showLetter } from './show.ts';
+import { listDeadLetters } from './list.ts';
+import { purgeDeadLetters } from './purge.ts';
+import { redriveDeadLetters } from './redrive.ts';
+import { showDeadLetter } from './show.ts';
 
 export type DeadLettersDeps = {
   mongo: MongoClient;
-  config: z.output<z.ZodObject<typeof lettersSettings>>;
+  config: z.output<z.ZodObject<typeof deadLetterSettings>>;
   now: () => Date;
 };
 
 /** Runs a verb of the dead letters; all of them need the store only. */
-export async function runDeadLetters(deps: DeadLettersDeps, command: DeadLettersCommand): Promise<Printed> {
+export async function runDeadLetters(
+  deps: DeadLettersDeps,
+  command: DeadLettersCommand,
+): Promise<CommandOutput> {
   const { mongo, config, now } = deps;
   const control = controlDatabase(mongo, config.DATABASE_NAME);
-  const letters = { control, prefix: config.TOPIC_PREFIX };
+  const deadLetters = { control, prefix: config.TOPIC_PREFIX };
   switch (command.verb) {
     case 'dead-letters list':
-      return listLetters(letters, command);
+      return listDeadLetters(deadLetters, command);
     case 'dead-letters show':
-      return showLetter({ ...letters, warn: (line) => process.stderr.write(`${line}\n`) }, command);
+      return showDeadLetter({ ...deadLetters, warn: (line) => process.stderr.write(`${line}\n`) }, command);
     case 'dead-letters redrive': {
       const generation = await activeGeneration(control);
       if (generation === null) throw new Error('there is no read model yet: no projector has ever started');
       const store = mongoStore(generationDatabase(mongo, config.DATABASE_NAME, generation));
       const rules = { tombstoneDays: config.TOMBSTONE_DAYS, now };
-      return redriveLetters({ ...letters, ...rules, store, generation, progress }, command);
+      return redriveDeadLetters({ ...deadLetters, ...rules, store, generation, progress }, command);
     }
     case 'dead-letters purge':
-      return purgeLetters({ ...letters, confirm: process.stdin.isTTY ? confirm : null }, command);
+      return purgeDeadLetters({ ...deadLetters, confirm: process.stdin.isTTY ? confirm : null }, command);
   }
 }
 

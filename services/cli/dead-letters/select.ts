@@ -1,16 +1,16 @@
 import { Binary, type Db, type Filter } from 'mongodb';
 import { kinds } from '../../../shared/documents/document.ts';
-import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/dead-letters.ts';
-import { portions } from '../../projector/portions.ts';
+import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
+import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import { topicOf } from '../../projector/events/topics.ts';
 import { UsageError } from '../usage-error.ts';
-import type { LetterFilter, Selection } from './command.ts';
+import type { DeadLetterFilter, Selection } from './command.ts';
 
-export type LettersDeps = { control: Db; prefix: string };
+export type StoredDeadLettersDeps = { control: Db; prefix: string };
 
 /** The store's form of a filter; a topic that the bus does not have is a fault of the words. */
 export function storeFilter(
-  { topic, reason, key, orgId, since, until }: LetterFilter,
+  { topic, reason, key, orgId, since, until }: DeadLetterFilter,
   prefix: string,
 ): Filter<DeadLetter> {
   const topics = kinds.map((kind) => topicOf(kind, prefix));
@@ -28,7 +28,7 @@ export function storeFilter(
 }
 
 /** Letters and bytes that are worked on at a time; one larger letter is a chunk of its own. */
-const lettersPerChunk = 200;
+const deadLettersPerChunk = 200;
 const bytesPerChunk = 4 * 1024 * 1024;
 
 /**
@@ -36,7 +36,7 @@ const bytesPerChunk = 4 * 1024 * 1024;
  * behind are met, those that stay where they are do not come again.
  */
 export async function* selected(
-  { control, prefix }: LettersDeps,
+  { control, prefix }: StoredDeadLettersDeps,
   selection: Selection,
 ): AsyncGenerator<string[]> {
   const isById = 'ids' in selection;
@@ -48,18 +48,22 @@ export async function* selected(
       .find({ $and: [filter, { _id: { $gt: after } }] })
       .project<Pick<DeadLetter, '_id' | 'bytes'>>({ bytes: 1 })
       .sort({ _id: 1 })
-      .limit(Math.min(left, lettersPerChunk))
+      .limit(Math.min(left, deadLettersPerChunk))
       .toArray();
     const last = found.at(-1);
     if (!last) return;
-    for (const some of portions(found, ({ bytes }) => bytes, bytesPerChunk)) yield some.map(({ _id }) => _id);
+    for (const some of splitBySize(found, ({ bytes }) => bytes, bytesPerChunk))
+      yield some.map(({ _id }) => _id);
     after = last._id;
     left -= found.length;
   }
 }
 
 /** How many letters are selected. */
-export async function countSelected({ control, prefix }: LettersDeps, selection: Selection): Promise<number> {
+export async function countSelected(
+  { control, prefix }: StoredDeadLettersDeps,
+  selection: Selection,
+): Promise<number> {
   const filter = 'ids' in selection ? { _id: { $in: selection.ids } } : storeFilter(selection.filter, prefix);
   const count = await deadLettersOf(control).countDocuments(filter);
   return 'ids' in selection ? count : Math.min(count, selection.limit);

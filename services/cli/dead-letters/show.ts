@@ -1,28 +1,34 @@
-import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/dead-letters.ts';
-import { buffer } from '../../projector/dead-letters/letter.ts';
-import { redactHeaders } from '../../projector/events/redact-headers.ts';
-import { redactRecord } from '../../projector/events/redact.ts';
-import { asJson, type Printed } from '../printed.ts';
+import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
+import { buffer } from '../../projector/dead-letters/dead-letter.ts';
+import { redactHeaders } from '../../projector/dead-letters/redact-headers.ts';
+import { redactRecord } from '../../projector/dead-letters/redact.ts';
+import { asJson, type CommandOutput } from '../output.ts';
 import type { DeadLettersCommand } from './command.ts';
-import type { LettersDeps } from './select.ts';
-import { shownLetter } from './shown.ts';
+import type { StoredDeadLettersDeps } from './select.ts';
+import { detailsOf } from './summary.ts';
 
 /** `warn` is told what the raw bytes may hold; stdout then has nothing but them. */
-export type ShowDeps = LettersDeps & { warn: (line: string) => void };
+export type ShowDeps = StoredDeadLettersDeps & { warn: (line: string) => void };
 
-export async function showLetter(
+export async function showDeadLetter(
   deps: ShowDeps,
   { id, raw, json }: Extract<DeadLettersCommand, { verb: 'dead-letters show' }>,
-): Promise<Printed> {
-  const letter = await deadLettersOf(deps.control).findOne({ _id: id });
-  if (!letter) throw new Error(`there is no dead letter ${id}: never set aside, re-driven or purged`);
-  if (raw) return showRaw(deps, letter, json);
-  const headers = redactHeaders(letter.headers.map(({ name, value }) => ({ name, value: buffer(value) })));
-  const shown = { ...shownLetter(letter, deps.prefix), headers, value: redactRecord(buffer(letter.value)) };
+): Promise<CommandOutput> {
+  const deadLetter = await deadLettersOf(deps.control).findOne({ _id: id });
+  if (!deadLetter) throw new Error(`there is no dead letter ${id}: never set aside, re-driven or purged`);
+  if (raw) return showRaw(deps, deadLetter, json);
+  const headers = redactHeaders(
+    deadLetter.headers.map(({ name, value }) => ({ name, value: buffer(value) })),
+  );
+  const shown = {
+    ...detailsOf(deadLetter, deps.prefix),
+    headers,
+    value: redactRecord(buffer(deadLetter.value)),
+  };
   return { text: json ? asJson(shown) : render(shown), exitCode: 0 };
 }
 
-type Shown = ReturnType<typeof shownLetter> & { headers: { name: string; value: string }[]; value: string };
+type Shown = ReturnType<typeof detailsOf> & { headers: { name: string; value: string }[]; value: string };
 
 function render(shown: Shown): string {
   const rows: [string, string][] = [
@@ -52,19 +58,19 @@ const truncatedRows = ({ truncated }: Shown): [string, string][] =>
       ]
     : [];
 
-function showRaw({ warn }: ShowDeps, letter: DeadLetter, json: boolean): Printed {
+function showRaw({ warn }: ShowDeps, deadLetter: DeadLetter, json: boolean): CommandOutput {
   warn('These are the bytes as the bus carried them: they may hold personal data and secrets.');
-  const value = buffer(letter.value);
-  const { truncated } = letter;
+  const value = buffer(deadLetter.value);
+  const { truncated } = deadLetter;
   if (truncated) warn(`Only the first ${value?.length ?? 0} of ${truncated.valueBytes} bytes are kept.`);
   if (!json) {
     if (value === null) warn('The record has no value (null).');
     return { text: value ?? '', exitCode: 0 };
   }
   const base64 = (bytes: DeadLetter['key']) => buffer(bytes)?.toString('base64') ?? null;
-  const { _id: id, topic, partition, offset, timestampMs } = letter;
-  const headers = letter.headers.map((header) => ({ name: header.name, value: base64(header.value) }));
-  const record = { key: base64(letter.key), headers, value: base64(letter.value) };
+  const { _id: id, topic, partition, offset, timestampMs } = deadLetter;
+  const headers = deadLetter.headers.map((header) => ({ name: header.name, value: base64(header.value) }));
+  const record = { key: base64(deadLetter.key), headers, value: base64(deadLetter.value) };
   const text = asJson({
     id,
     topic,

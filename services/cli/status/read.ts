@@ -2,10 +2,10 @@ import type { Admin } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import { kinds, notRefreshedIndex, type Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
-import { activeGeneration, progressOf, watermark } from '../../../shared/runtime/generation.ts';
-import { collectionOf, controlDatabase, generationDatabase } from '../../../shared/runtime/mongo.ts';
-import { endOffsets } from '../../projector/consume/progress.ts';
-import { deadLettersOf } from '../../projector/dead-letters/dead-letters.ts';
+import { activeGeneration, progressOf, watermark } from '../../../shared/store/generations.ts';
+import { collectionOf, controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
+import { endOffsets } from '../../projector/consumer/progress.ts';
+import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
 import { topicOf } from '../../projector/events/topics.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 import { readTopicSettings, topicWarnings } from './topic-settings.ts';
@@ -90,7 +90,7 @@ async function readPartitions(admin: Admin, control: Db, topics: string[], gener
 async function countDocuments(database: Db): Promise<Record<string, number>> {
   const living = async (kind: Kind): Promise<[string, number]> => {
     const collection = collectionOf(database, kind);
-    const count = await collection.countDocuments({ own: { $exists: true } });
+    const count = await collection.countDocuments({ state: { $exists: true } });
     return [resources[kind].collection, count];
   };
   return Object.fromEntries(await Promise.all(kinds.map(living)));
@@ -110,12 +110,12 @@ async function countPending(database: Db): Promise<Status['pending']> {
   const conversations = collectionOf(database, 'conversation');
   const orphaned = await conversations
     .aggregate<{ tickets: number }>([
-      { $match: { 'own.ticketId': { $exists: true } } },
-      { $group: { _id: '$own.ticketId' } },
+      { $match: { 'state.ticketId': { $exists: true } } },
+      { $group: { _id: '$state.ticketId' } },
       {
         $lookup: { from: resources.ticket.collection, localField: '_id', foreignField: '_id', as: 'ticket' },
       },
-      { $match: { 'ticket.own': { $exists: false } } },
+      { $match: { 'ticket.state': { $exists: false } } },
       { $count: 'tickets' },
     ])
     .toArray();

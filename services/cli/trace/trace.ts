@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import { decodeTime } from 'ulid';
-import { requestTracesOf, type RequestTrace } from '../../../shared/runtime/request-traces.ts';
+import { requestTracesOf, type RequestTrace } from '../../../shared/store/request-traces.ts';
 
 /** The trace of a request; fails with the reasons for which there may be none. */
 export async function readTrace(control: Db, requestId: string): Promise<RequestTrace> {

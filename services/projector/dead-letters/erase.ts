@@ -5,7 +5,7 @@ import { kindOfTopic, topicOf, topics } from '../events/topics.ts';
 import { isAfter } from '../materialize/evolve.ts';
 import type { Store } from '../materialize/store.ts';
 import { projections } from '../projections/projections.ts';
-import { deadLettersOf, removeLetters, type DeadLetter, type Rejected } from './dead-letters.ts';
+import { deadLettersOf, removeDeadLetters, type DeadLetter, type Rejected } from './collection.ts';
 import { subjectsOf } from './subjects.ts';
 
 /** What of a letter tells whether it goes. */
@@ -15,12 +15,12 @@ type Weighed = Pick<
 >;
 
 /** An entity that is gone, and which of the letters about it go with it. */
-export type Gone = { kind: Kind; id: string; takes: (letter: Weighed) => boolean };
+export type Erasure = { kind: Kind; id: string; covers: (deadLetter: Weighed) => boolean };
 
 type EnvelopeStore = Pick<Store, 'readEnvelopes'>;
 
 /** Letters looked at, and entities asked for, at a time. */
-const lettersAtOnce = 500;
+const deadLettersAtOnce = 500;
 const idsAtOnce = 1_000;
 
 /**
@@ -28,12 +28,12 @@ const idsAtOnce = 1_000;
  * back, and they may hold personal data. Called after the deletion is durable and after letters are kept, so
  * that whichever comes second meets the other.
  */
-export async function eraseLetters(
+export async function eraseDeadLetters(
   { control, prefix }: { control: Db; prefix: string },
-  gone: Gone[],
+  erasures: Erasure[],
 ): Promise<number> {
-  if (gone.length === 0) return 0;
-  const byId = Map.groupBy(gone, ({ id }) => id);
+  if (erasures.length === 0) return 0;
+  const byId = Map.groupBy(erasures, ({ id }) => id);
   await using about = deadLettersOf(control)
     .find({ subjects: { $in: [...byId.keys()] } })
     .project<Weighed>({
@@ -41,14 +41,16 @@ export async function eraseLetters(
       ...{ partition: 1, offset: 1, timestampMs: 1 },
     });
   // An id that is free in form may be another entity's on another topic.
-  const isAbout = (letter: Weighed, { kind }: Gone) =>
-    topics[kind].idPrefix !== '' || letter.topic === topicOf(kind, prefix);
-  const goes = (letter: Weighed) =>
-    letter.subjects.some((id) => byId.get(id)?.some((one) => isAbout(letter, one) && one.takes(letter)));
+  const isAbout = (deadLetter: Weighed, { kind }: Erasure) =>
+    topics[kind].idPrefix !== '' || deadLetter.topic === topicOf(kind, prefix);
+  const isErased = (deadLetter: Weighed) =>
+    deadLetter.subjects.some((id) =>
+      byId.get(id)?.some((one) => isAbout(deadLetter, one) && one.covers(deadLetter)),
+    );
   let removed = 0;
-  for await (const letters of pages(about)) {
-    const due = letters.filter(goes).map(({ _id }) => _id);
-    if (due.length > 0) removed += await removeLetters(control, due);
+  for await (const deadLetters of pages(about)) {
+    const due = deadLetters.filter(isErased).map(({ _id }) => _id);
+    if (due.length > 0) removed += await removeDeadLetters(control, due);
   }
   return removed;
 }
@@ -57,17 +59,17 @@ export async function eraseLetters(
  * Of the entities that changes delete or rejected records are about, those that are stored as gone: a deletion
  * that came too late has no effect, here either.
  */
-export async function goneAmong(
+export async function erasuresAmong(
   store: EnvelopeStore,
   kind: Kind,
   { changes, rejected }: { changes: Change[]; rejected: Rejected[] },
-): Promise<Gone[]> {
+): Promise<Erasure[]> {
   const deletions = Map.groupBy(
     changes.filter((change) => change.op !== 'upsert'),
     ({ id }) => id,
   );
   const subjects = rejected.flatMap(({ record }) => subjectsOf(kind, record));
-  return goneOf(store, kind, [...deletions.keys(), ...subjects], deletions);
+  return erasuresOf(store, kind, [...deletions.keys(), ...subjects], deletions);
 }
 
 /**
@@ -82,13 +84,13 @@ export async function eraseSince(
   await using recent = deadLettersOf(control)
     .find({ lastAt: { $gte: since } })
     .project<Pick<DeadLetter, '_id' | 'topic' | 'subjects'>>({ topic: 1, subjects: 1 });
-  for await (const letters of pages(recent)) {
+  for await (const deadLetters of pages(recent)) {
     signal.throwIfAborted();
-    for (const [topic, some] of Map.groupBy(letters, (letter) => letter.topic)) {
+    for (const [topic, some] of Map.groupBy(deadLetters, (deadLetter) => deadLetter.topic)) {
       const kind = kindOfTopic(topic, prefix);
       if (!kind) continue;
       const ids = some.flatMap(({ subjects }) => subjects);
-      await eraseLetters({ control, prefix }, await goneOf(store, kind, ids, new Map()));
+      await eraseDeadLetters({ control, prefix }, await erasuresOf(store, kind, ids, new Map()));
     }
   }
 }
@@ -101,25 +103,25 @@ export type EraseSinceOptions = {
 };
 
 async function* pages<T>(cursor: FindCursor<T>): AsyncGenerator<T[]> {
-  cursor.batchSize(lettersAtOnce);
-  while (await cursor.hasNext()) yield cursor.readBufferedDocuments(lettersAtOnce);
+  cursor.batchSize(deadLettersAtOnce);
+  while (await cursor.hasNext()) yield cursor.readBufferedDocuments(deadLettersAtOnce);
 }
 
-async function goneOf(
+async function erasuresOf(
   store: EnvelopeStore,
   kind: Kind,
   ids: string[],
   deletions: Map<string, Exclude<Change, Upsert>[]>,
-): Promise<Gone[]> {
-  const gone: Gone[] = [];
+): Promise<Erasure[]> {
+  const erasures: Erasure[] = [];
   for (const [of, some] of Map.groupBy(new Set(ids), (id) => kindOf(kind, id))) {
     for (let start = 0; start < some.length; start += idsAtOnce) {
       const found = await store.readEnvelopes(of, some.slice(start, start + idsAtOnce));
       const deleted = found.filter(({ deletedAt }) => deletedAt);
-      gone.push(...deleted.map((one) => goneAs(of, one, deletions.get(one._id) ?? [])));
+      erasures.push(...deleted.map((one) => erasureOf(of, one, deletions.get(one._id) ?? [])));
     }
   }
-  return gone;
+  return erasures;
 }
 
 /**
@@ -128,19 +130,22 @@ async function goneOf(
  * time has to tell, and a deletion that comes again counts up to then, since what it repeats may have come
  * again before it.
  */
-function goneAs(kind: Kind, stored: Envelope, deletions: Exclude<Change, Upsert>[]): Gone {
-  const { _id: id, version, at, cut, orgId } = stored;
-  if (projections[kind].deletionIsFinal) return { kind, id, takes: () => true };
+function erasureOf(kind: Kind, stored: Envelope, deletions: Exclude<Change, Upsert>[]): Erasure {
+  const { _id: id, version, position, tombstonePosition, orgId } = stored;
+  if (projections[kind].deletionIsFinal) return { kind, id, covers: () => true };
   const accepted = deletions.filter((one) => one.op === 'tombstone' || one.orgId === orgId);
-  const positions = [at, cut, ...accepted.map(({ position }) => position)];
+  const positions = [position, tombstonePosition, ...accepted.map(({ position }) => position)];
   const untilMs = Math.max(...positions.map((position) => position?.timestampMs ?? 0));
   return {
     kind,
     id,
-    takes: (letter) => {
-      const { versioned, timestampMs } = letter;
+    covers: (deadLetter) => {
+      const { versioned, timestampMs } = deadLetter;
       if (versioned?.id !== id) return timestampMs <= untilMs;
-      return versioned.version <= version || (cut !== undefined && isAfter(cut, letter));
+      return (
+        versioned.version <= version ||
+        (tombstonePosition !== undefined && isAfter(tombstonePosition, deadLetter))
+      );
     },
   };
 }

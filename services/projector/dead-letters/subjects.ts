@@ -1,7 +1,7 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { decodeText } from '../events/bytes.ts';
-import type { BusRecord } from '../events/change.ts';
+import type { KafkaRecord } from '../events/change.ts';
 import { readContent } from '../events/content-mode.ts';
 import { topics } from '../events/topics.ts';
 
@@ -13,9 +13,9 @@ const subjectsMax = 100;
  * the record names them in their places, those; else whatever its bytes name, as what is set aside may not be
  * readable in any other way. A text that mentions an entity is not about it.
  */
-export function subjectsOf(kind: Kind | null, record: BusRecord): string[] {
-  const own = kind && topics[kind].idPrefix;
-  const prefixes = [own, kind === 'message' ? topics.conversation.idPrefix : ''].filter((one) => !!one);
+export function subjectsOf(kind: Kind | null, record: KafkaRecord): string[] {
+  const state = kind && topics[kind].idPrefix;
+  const prefixes = [state, kind === 'message' ? topics.conversation.idPrefix : ''].filter((one) => !!one);
   const { key } = record;
   const named = key && key.length <= idLengthMax ? decodeText(key) : null;
   const subjects = new Set(named ? [named] : []);
@@ -26,13 +26,13 @@ export function subjectsOf(kind: Kind | null, record: BusRecord): string[] {
   return [...subjects];
 }
 
-const anywhere = ({ headers, value }: BusRecord): string[] => [
+const anywhere = ({ headers, value }: KafkaRecord): string[] => [
   String(headers.ce_subject ?? ''),
   value?.toString('latin1') ?? '',
 ];
 
 /** What stands where a valid record names its subjects; null where that cannot be told. */
-function inPlace(kind: Kind | null, record: BusRecord): string[] | null {
+function inPlace(kind: Kind | null, record: KafkaRecord): string[] | null {
   const content = readContent(record);
   if (content === 'tombstone' || 'rejected' in content) return null;
   const data = content.data();

@@ -1,7 +1,7 @@
 import { CompressionTypes, type Message, type Producer } from 'kafkajs';
-import { deadLetterTopic, type DeadLetter } from './dead-letters.ts';
-import { buffer } from './letter.ts';
-import { portions } from '../portions.ts';
+import { deadLetterTopic, type DeadLetter } from './collection.ts';
+import { buffer } from './dead-letter.ts';
+import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 
 /** A topic's limit holds for what is sent to a partition at a time, 1 MB unless configured. */
 const bytesPerSendMax = 512 * 1024;
@@ -12,17 +12,17 @@ const bytesPerSendMax = 512 * 1024;
  */
 export async function sendCopies(
   deps: { producer: Producer; prefix: string },
-  letters: DeadLetter[],
+  deadLetters: DeadLetter[],
 ): Promise<void> {
-  for (const some of portions(letters, ({ bytes }) => bytes, bytesPerSendMax)) {
+  for (const some of splitBySize(deadLetters, ({ bytes }) => bytes, bytesPerSendMax)) {
     try {
       await send(
         deps,
-        some.map((letter) => (letter.truncated ? notice(letter) : copy(letter))),
+        some.map((deadLetter) => (deadLetter.truncated ? notice(deadLetter) : copy(deadLetter))),
       );
     } catch (error) {
       if (!isTooLarge(error)) throw error;
-      if (some.length > 1) for (const letter of some) await sendCopies(deps, [letter]);
+      if (some.length > 1) for (const deadLetter of some) await sendCopies(deps, [deadLetter]);
       else await send(deps, some.map(notice));
     }
   }
@@ -43,21 +43,24 @@ const place = ({ topic, partition, offset, reason, detail, firstAt }: DeadLetter
   'dead-letter-time': firstAt.toISOString(),
 });
 
-const notice = (letter: DeadLetter): Message => ({
+const notice = (deadLetter: DeadLetter): Message => ({
   value: null,
-  headers: { ...place(letter), 'dead-letter-left-out': `${letter.bytes} bytes, too large for a copy` },
+  headers: {
+    ...place(deadLetter),
+    'dead-letter-left-out': `${deadLetter.bytes} bytes, too large for a copy`,
+  },
 });
 
 /** A record's own header of a name used here gives way; kafkajs cannot send one without a value, so it is empty. */
-function copy(letter: DeadLetter): Message {
-  const byName = Map.groupBy(letter.headers, ({ name }) => name);
+function copy(deadLetter: DeadLetter): Message {
+  const byName = Map.groupBy(deadLetter.headers, ({ name }) => name);
   const headers = [...byName].map(([name, some]) => [
     name,
     some.map(({ value }) => buffer(value) ?? Buffer.alloc(0)),
   ]);
   return {
-    key: buffer(letter.key),
-    value: buffer(letter.value),
-    headers: { ...(Object.fromEntries(headers) as Record<string, Buffer[]>), ...place(letter) },
+    key: buffer(deadLetter.key),
+    value: buffer(deadLetter.value),
+    headers: { ...(Object.fromEntries(headers) as Record<string, Buffer[]>), ...place(deadLetter) },
   };
 }

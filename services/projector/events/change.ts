@@ -1,8 +1,8 @@
 import type { Kind, Position } from '../../../shared/documents/document.ts';
-import type { Own } from '../../../shared/documents/resources.ts';
+import type { EntityState } from '../../../shared/documents/resources.ts';
 
 /** A record as the bus delivers it, decompressed. */
-export type BusRecord = {
+export type KafkaRecord = {
   key: Buffer | null;
   value: Buffer | null;
   headers: Record<string, Buffer | string | (Buffer | string)[] | undefined>;
@@ -15,7 +15,7 @@ export type Upsert<K extends Kind = Kind> = {
   id: string;
   orgId: string;
   version: number;
-  own: Own[K];
+  state: EntityState[K];
   time: Date;
   position: Position;
 };

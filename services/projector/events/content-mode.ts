@@ -1,5 +1,5 @@
 import { decodeBase64, decodeJson } from './bytes.ts';
-import type { BusRecord, Rejection } from './change.ts';
+import type { KafkaRecord, Rejection } from './change.ts';
 import { mediaType, readHeaders, type Headers } from './headers.ts';
 
 const rejected = (reason: Rejection['reason'], detail: string) => ({ rejected: { reason, detail } });
@@ -17,7 +17,7 @@ export type Content = RawEvent | 'tombstone' | { rejected: Rejection };
  * Takes the event out of a record, by CloudEvents' Kafka binding: structured where the content type says so
  * or is absent, else binary. A null value is a deletion under headers that announce one, else a tombstone.
  */
-export function readContent({ value, headers: given }: BusRecord): Content {
+export function readContent({ value, headers: given }: KafkaRecord): Content {
   const headers = readHeaders(given);
   for (const [name, text] of headers) {
     if (text === null) return rejected('bad_envelope', `header ${name}: must be UTF-8, and one value only`);

@@ -1,4 +1,4 @@
-import type { BusRecord } from './change.ts';
+import type { KafkaRecord } from './change.ts';
 
 /** The records that the tests of `parse` are given: a tag in either content mode. */
 
@@ -15,9 +15,9 @@ export const attributes = {
   entityversion: 3,
 };
 export type Given = Record<string, unknown>;
-export type Headers = BusRecord['headers'];
+export type Headers = KafkaRecord['headers'];
 export const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
-export const record = (value: Buffer | null, headers: Headers = {}, key = 'tag_1'): BusRecord => ({
+export const record = (value: Buffer | null, headers: Headers = {}, key = 'tag_1'): KafkaRecord => ({
   key: Buffer.from(key),
   value,
   headers,

@@ -1,5 +1,5 @@
 import { decodeText } from './bytes.ts';
-import type { BusRecord } from './change.ts';
+import type { KafkaRecord } from './change.ts';
 
 /** What a header says; null where it is not UTF-8 or is given more than once with different values. */
 export type Headers = Map<string, string | null>;
@@ -13,7 +13,7 @@ const wanted = new Set(['content-type', ...attributes.map((name) => `ce_${name}`
  * not looked at. Kafka allows a name several times and a null value: repeats that agree count once, nulls not
  * at all.
  */
-export function readHeaders(headers: BusRecord['headers']): Headers {
+export function readHeaders(headers: KafkaRecord['headers']): Headers {
   const found: Headers = new Map();
   for (const [given, content] of Object.entries(headers)) {
     const name = given.toLowerCase();

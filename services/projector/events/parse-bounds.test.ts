@@ -1,7 +1,7 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import { states } from '../../../shared/documents/resources.ts';
 import { examples, withData } from './example-states.ts';
-import { describeFaults } from './faults.ts';
+import { describeIssues } from './describe-issues.ts';
 import { parse } from './parse.ts';
 
 const attachment = { id: 'att_1', filename: 'a.txt', inline: false };
@@ -70,7 +70,7 @@ function* places(value: unknown, path: string, put: Place['put'] = (other) => ot
 
 const faultOf = (kind: Kind, state: unknown): string | null => {
   const { error } = states[kind].safeParse(state);
-  return error ? describeFaults(error, 'data') : null;
+  return error ? describeIssues(error, 'data') : null;
 };
 
 const all = filled.flatMap(([label, kind, state]) =>

@@ -26,7 +26,7 @@ test.each(channelsWithSecrets)(
 
 test('instants are kept to the millisecond, in whatever offset they come', () => {
   expect(parse('ticket', withData('ticket', examples.ticket))).toMatchObject({
-    change: { own: { createdAt: read } },
+    change: { state: { createdAt: read } },
   });
 });
 

@@ -1,4 +1,4 @@
-import type { BusRecord } from './change.ts';
+import type { KafkaRecord } from './change.ts';
 import {
   attributes,
   bytes,
@@ -67,7 +67,7 @@ describe('the envelope', () => {
     expect(parse('tag', binary(tagBytes(), given))).toEqual(rejected(reason, detail));
   });
 
-  test.each<[string, BusRecord, string, string | RegExp]>([
+  test.each<[string, KafkaRecord, string, string | RegExp]>([
     ['an empty value', record(Buffer.alloc(0)), 'not_json', 'value: must not be empty'],
     ['a value that is no JSON', record(Buffer.from('{')), 'not_json', 'value: must be JSON'],
     ['a value that is no UTF-8', record(Buffer.from([0x22, 0xff, 0x22])), 'not_json', 'value: must be UTF-8'],

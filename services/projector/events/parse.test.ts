@@ -1,4 +1,4 @@
-import type { BusRecord } from './change.ts';
+import type { KafkaRecord } from './change.ts';
 import {
   ce,
   binary,
@@ -15,13 +15,13 @@ import { parse } from './parse.ts';
 const deleted = 'support.tag.deleted.v1';
 const time = new Date('2026-01-01T00:00:00.500Z');
 const known = { id: 'tag_1', orgId: 'org_1', version: 3, time, position };
-const upsert = { change: { op: 'upsert', ...known, own: tag } };
+const upsert = { change: { op: 'upsert', ...known, state: tag } };
 const deletion = { change: { op: 'delete', ...known } };
 const tombstone = {
   change: { op: 'tombstone', id: 'tag_1', time: new Date(position.timestampMs), position },
 };
 describe('content modes', () => {
-  test.each<[string, BusRecord]>([
+  test.each<[string, KafkaRecord]>([
     ['structured without a content type', structured()],
     ['structured', structured({}, 'application/cloudevents+json')],
     [
@@ -64,7 +64,7 @@ describe('content modes', () => {
     expect(parse('tag', given)).toEqual(upsert);
   });
 
-  test.each<[string, BusRecord, object]>([
+  test.each<[string, KafkaRecord, object]>([
     ['structured, deleted', structured({ type: deleted, data: undefined }), deletion],
     [
       'structured, deleted, with data that is not looked at',

@@ -1,11 +1,11 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import { states } from '../../../shared/documents/resources.ts';
 import { decodeText } from './bytes.ts';
-import type { BusRecord, Change, Rejection } from './change.ts';
+import type { KafkaRecord, Change, Rejection } from './change.ts';
 import { readContent, type RawEvent } from './content-mode.ts';
 import { attributes, verbOf, type Attributes, type Verb } from './envelope.ts';
-import { describeFaults } from './faults.ts';
-import { sizeFault } from './own-size.ts';
+import { describeIssues } from './describe-issues.ts';
+import { describeOversize } from './state-size.ts';
 import { idOf } from './topics.ts';
 
 /** What a record means, or why it is set aside. */
@@ -16,7 +16,7 @@ export type Parsed = { change: Change } | { rejected: Rejection };
  * consumer's handler would stop the consumer. Fields and headers that the contract does not name are dropped,
  * secrets among them.
  */
-export function parse(kind: Kind, record: BusRecord): Parsed {
+export function parse(kind: Kind, record: KafkaRecord): Parsed {
   const content = readContent(record);
   if (content !== 'tombstone' && 'rejected' in content) return content;
   const key = record.key && decodeText(record.key);
@@ -26,14 +26,14 @@ export function parse(kind: Kind, record: BusRecord): Parsed {
 
 const rejected = (reason: Rejection['reason'], detail: string) => ({ rejected: { reason, detail } });
 
-function tombstone(kind: Kind, key: string, { position }: BusRecord): Parsed {
+function tombstone(kind: Kind, key: string, { position }: KafkaRecord): Parsed {
   const id = idOf(kind).safeParse(key);
-  if (!id.success) return rejected('key_mismatch', describeFaults(id.error, 'key'));
+  if (!id.success) return rejected('key_mismatch', describeIssues(id.error, 'key'));
   const time = new Date(position.timestampMs);
   return { change: { op: 'tombstone', id: id.data, time, position } };
 }
 
-function event(kind: Kind, key: string, record: BusRecord, raw: RawEvent): Parsed {
+function event(kind: Kind, key: string, record: KafkaRecord, raw: RawEvent): Parsed {
   const { type } = raw.attributes;
   const verb = typeof type === 'string' ? verbOf(kind, type) : null;
   if (!verb) {
@@ -41,7 +41,7 @@ function event(kind: Kind, key: string, record: BusRecord, raw: RawEvent): Parse
     return rejected(reason, `type: must be support.${kind}.(created|updated|deleted).v1`);
   }
   const envelope = attributes[kind].safeParse(raw.attributes);
-  if (!envelope.success) return rejected('bad_envelope', describeFaults(envelope.error));
+  if (!envelope.success) return rejected('bad_envelope', describeIssues(envelope.error));
   if (envelope.data.subject !== key) return rejected('key_mismatch', 'subject: must equal the record key');
   return change(kind, verb, envelope.data, raw, record);
 }
@@ -51,16 +51,16 @@ function change(
   verb: Verb,
   { subject: id, orgid: orgId, entityversion: version, time }: Attributes,
   raw: RawEvent,
-  { position, value }: BusRecord,
+  { position, value }: KafkaRecord,
 ): Parsed {
   const known = { id, orgId, version, time: time ?? new Date(position.timestampMs), position };
   if (verb === 'deleted') return { change: { op: 'delete', ...known } };
   const data = raw.data();
   if ('rejected' in data) return data;
-  const own = states[kind].safeParse(data.value);
-  if (!own.success) return rejected('bad_data', describeFaults(own.error, 'data'));
-  if (own.data.id !== id) return rejected('key_mismatch', 'data.id: must equal the subject');
-  const oversize = sizeFault(value?.length ?? 0, own.data);
+  const state = states[kind].safeParse(data.value);
+  if (!state.success) return rejected('bad_data', describeIssues(state.error, 'data'));
+  if (state.data.id !== id) return rejected('key_mismatch', 'data.id: must equal the subject');
+  const oversize = describeOversize(value?.length ?? 0, state.data);
   if (oversize) return rejected('too_large', oversize);
-  return { change: { op: 'upsert', ...known, own: own.data } };
+  return { change: { op: 'upsert', ...known, state: state.data } };
 }

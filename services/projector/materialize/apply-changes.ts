@@ -1,7 +1,7 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import type { Change, Rejection } from '../events/change.ts';
 import { reconcile, type Outcome } from './reconcile.ts';
-import { chunkSize, updateDependents, type UpdateDeps } from './update-dependents.ts';
+import { chunkSize, updateDependents, type UpdateDeps } from './fan-out.ts';
 
 /**
  * Applies changes of one kind, in the order of their log, and brings every document that they concern up to
@@ -30,4 +30,4 @@ export async function applyChanges(
 
 /** The states among the changes of an entity that a later one of them superseded. */
 const passedStates = (changes: Change[]): object[] =>
-  changes.length < 2 ? [] : changes.flatMap((change) => (change.op === 'upsert' ? [change.own] : []));
+  changes.length < 2 ? [] : changes.flatMap((change) => (change.op === 'upsert' ? [change.state] : []));

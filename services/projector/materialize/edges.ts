@@ -46,11 +46,11 @@ const shown = new Map(
 /** The fields of an entity's own state that documents show of it. `id` tells whether it has a state at all. */
 export const shownFields = (kind: Kind): string[] => shown.get(kind) ?? [];
 
-const field = <T = unknown>(own: unknown, name: string): T | undefined =>
-  (own as Record<string, T> | undefined)?.[name];
+const field = <T = unknown>(state: unknown, name: string): T | undefined =>
+  (state as Record<string, T> | undefined)?.[name];
 
 /** The id that an entity's own state names in a field; '' where it names none. */
-export const idIn = (own: unknown, name: string): string => field<string>(own, name) ?? '';
+export const idIn = (state: unknown, name: string): string => field<string>(state, name) ?? '';
 
 /** Whether two states show the same over an edge. A deleted entity shows nothing. */
 const showsTheSame = (edge: Edge, before: unknown, after: unknown): boolean =>
@@ -58,8 +58,8 @@ const showsTheSame = (edge: Edge, before: unknown, after: unknown): boolean =>
   fieldsOf(edge).every((name) => isDeepStrictEqual(field(before, name), field(after, name)));
 
 /** The edges over which two states differ; all of them for a state that nothing is known of. */
-export const changedEdges = (kind: Kind, before: { own?: unknown } | null, after: unknown): Incoming[] =>
-  incomingEdges(kind).filter(({ edge }) => before === null || !showsTheSame(edge, before.own, after));
+export const changedEdges = (kind: Kind, before: { state?: unknown } | null, after: unknown): Incoming[] =>
+  incomingEdges(kind).filter(({ edge }) => before === null || !showsTheSame(edge, before.state, after));
 
 /** How a document names what it refers to. No edge has a colon in its name. */
 export const refOf = (edgeName: string, id: string): string => `${edgeName}:${id}`;

@@ -15,7 +15,7 @@ const upsert = (version: number, position: Position, orgId = 'org_1'): Change =>
   id: 'x',
   orgId,
   version,
-  own: { id: 'x', name: `v${version}` } as never,
+  state: { id: 'x', name: `v${version}` } as never,
   time,
   position,
 });
@@ -31,13 +31,15 @@ const tombstone = (position: Position): Change => ({ op: 'tombstone', id: 'x', t
 
 const fold = (changes: Change[], given = rules) =>
   changes.reduce<Entity | null>((entity, change) => evolve(entity, change, given).entity, null);
-const nameOf = (entity: Entity | null) => (entity?.own as { name: string } | undefined)?.name ?? null;
+const nameOf = (entity: Entity | null) => (entity?.state as { name: string } | undefined)?.name ?? null;
 
 /** Every order of a few items. */
 const orders = <T>(items: T[]): T[][] =>
   items.length < 2
     ? [items]
-    : items.flatMap((item, index) => orders(items.toSpliced(index, 1)).map((rest) => [item, ...rest]));
+    : items.flatMap((item, index) =>
+        orders(items.toSpliced(index, 1)).map((remaining) => [item, ...remaining]),
+      );
 
 describe('evolve', () => {
   test('the highest version wins, in whatever order and however often records come', () => {
@@ -56,7 +58,7 @@ describe('evolve', () => {
     expect(entity).toEqual({
       orgId: 'org_1',
       version: 2,
-      at: at(2),
+      position: at(2),
       deletedAt: now,
       expiresAt: new Date('2026-02-09T00:00:00Z'),
     });
@@ -109,32 +111,35 @@ describe('evolve', () => {
 
   describe('of an entity whose state was freed', () => {
     const freed: Entity = {
-      ...{ orgId: 'org_1', version: 3, at: at(3), expiresAt: new Date('2026-02-01T00:00:00Z') },
+      ...{ orgId: 'org_1', version: 3, position: at(3), expiresAt: new Date('2026-02-01T00:00:00Z') },
     };
     const final = { ...rules, deletionIsFinal: true };
 
     test.each([
-      ['the same version', upsert(3, at(3)), { version: 3, at: at(3) }],
-      ['the same version again, later in the log', upsert(3, at(9)), { version: 3, at: at(9) }],
-      ['a later version', upsert(4, at(9)), { version: 4, at: at(9) }],
+      ['the same version', upsert(3, at(3)), { version: 3, position: at(3) }],
+      ['the same version again, later in the log', upsert(3, at(9)), { version: 3, position: at(9) }],
+      ['a later version', upsert(4, at(9)), { version: 4, position: at(9) }],
     ])('%s brings it back, to stay', (_, change, expected) => {
       for (const given of [rules, final]) {
         const { entity, changed } = evolve(freed, change, given);
         expect(changed).toBe(true);
-        expect(entity).toEqual({ orgId: 'org_1', ...expected, own: (change as { own?: unknown }).own });
+        expect(entity).toEqual({ orgId: 'org_1', ...expected, state: (change as { state?: unknown }).state });
       }
     });
 
     test('an older version does not bring it back, and a later deletion deletes it', () => {
       expect(evolve(freed, upsert(2, at(2)), final)).toEqual({ entity: freed, changed: false });
       expect(evolve(freed, deletion(4, at(9)), final).entity).toEqual({
-        ...{ orgId: 'org_1', version: 4, at: at(9), deletedAt: now },
+        ...{ orgId: 'org_1', version: 4, position: at(9), deletedAt: now },
       });
     });
 
     test('a tombstone behind its record deletes it, one before it does not', () => {
-      expect(evolve(freed, tombstone(at(9)), rules).entity).toMatchObject({ cut: at(9), deletedAt: now });
-      expect(evolve(freed, tombstone(at(2)), rules).entity).toEqual({ ...freed, cut: at(2) });
+      expect(evolve(freed, tombstone(at(9)), rules).entity).toMatchObject({
+        tombstonePosition: at(9),
+        deletedAt: now,
+      });
+      expect(evolve(freed, tombstone(at(2)), rules).entity).toEqual({ ...freed, tombstonePosition: at(2) });
     });
   });
 
@@ -146,7 +151,7 @@ describe('evolve', () => {
       const entity = fold([upsert(5, at(1, 1, 9_000))], final);
       const { entity: after, changed } = evolve(entity, deletion(2, at(2)), final);
       expect(changed).toBe(true);
-      expect(after).toEqual({ orgId: 'org_1', version: 5, at: at(2), deletedAt: now });
+      expect(after).toEqual({ orgId: 'org_1', version: 5, position: at(2), deletedAt: now });
       // while elsewhere a lower version changes nothing
       expect(evolve(entity, deletion(2, at(2)), rules)).toEqual({ entity, changed: false });
     });
@@ -157,7 +162,7 @@ describe('evolve', () => {
       for (const change of [upsert(2, at(3)), upsert(3, at(3)), deletion(4, at(4)), tombstone(at(5))]) {
         const { entity } = evolve(deleted, change, late);
         expect(entity).toMatchObject({ deletedAt: now });
-        expect(entity).not.toHaveProperty('own');
+        expect(entity).not.toHaveProperty('state');
         expect(entity).not.toHaveProperty('expiresAt');
       }
     });

@@ -3,7 +3,7 @@ import { dayMs } from '../../../shared/documents/retention.ts';
 import type { Change, Rejection, Tombstone } from '../events/change.ts';
 
 /** An entity as stored, or as it is about to be: its envelope, and its own state while it lives. */
-export type Entity = Omit<Envelope, '_id' | 'revision'> & { own?: unknown };
+export type Entity = Omit<Envelope, '_id' | 'revision'> & { state?: unknown };
 
 export type Evolved = { entity: Entity | null; changed: boolean; rejected?: Rejection };
 
@@ -28,14 +28,16 @@ export function evolve(current: Entity | null, change: Change, rules: EvolveRule
   if (current && change.version < current.version) return evolveStale(current, change, rules);
   if (current && change.version === current.version) return evolveDuplicate(current, change, rules);
   const { orgId, version, position } = change;
-  const cut = current?.cut ? { cut: current.cut } : {};
-  const next: Entity = { orgId, version, at: position, ...cut };
+  const tombstonePosition = current?.tombstonePosition
+    ? { tombstonePosition: current.tombstonePosition }
+    : {};
+  const next: Entity = { orgId, version, position, ...tombstonePosition };
   const dead =
     change.op === 'delete' ||
     (rules.deletionIsFinal && current?.deletedAt !== undefined && current.version > 0) ||
-    (current?.cut !== undefined && isAfter(current.cut, position));
+    (current?.tombstonePosition !== undefined && isAfter(current.tombstonePosition, position));
   if (dead) return { entity: toTombstone({ ...next, ...life(current) }, rules), changed: true };
-  return { entity: { ...next, own: change.own }, changed: true };
+  return { entity: { ...next, state: change.state }, changed: true };
 }
 
 const life = (entity: Entity | null) =>
@@ -48,17 +50,26 @@ const life = (entity: Entity | null) =>
  * deletion is final: then it must be remembered for ever. An earlier deletion keeps its times.
  */
 export function toTombstone(entity: Entity, rules: EvolveRules): Entity {
-  const { orgId, version, at, cut } = entity;
+  const { orgId, version, position, tombstonePosition } = entity;
   const expiresAt = new Date(rules.now.getTime() + rules.tombstoneDays * dayMs);
   const fresh = { deletedAt: rules.now, ...(rules.deletionIsFinal ? {} : { expiresAt }) };
-  return { orgId, version, at, ...(cut ? { cut } : {}), ...fresh, ...life(entity) };
+  return {
+    orgId,
+    version,
+    position,
+    ...(tombstonePosition ? { tombstonePosition } : {}),
+    ...fresh,
+    ...life(entity),
+  };
 }
 
 function evolveTombstone(current: Entity | null, position: Position, rules: EvolveRules): Evolved {
-  const known: Entity = current ?? { orgId: null, version: 0, at: null };
-  if (known.cut && !isAfter(position, known.cut)) return { entity: known, changed: false };
-  const next = { ...known, cut: position };
-  if (known.deletedAt || (known.at && !isAfter(position, known.at))) return { entity: next, changed: true };
+  const known: Entity = current ?? { orgId: null, version: 0, position: null };
+  if (known.tombstonePosition && !isAfter(position, known.tombstonePosition))
+    return { entity: known, changed: false };
+  const next = { ...known, tombstonePosition: position };
+  if (known.deletedAt || (known.position && !isAfter(position, known.position)))
+    return { entity: next, changed: true };
   return { entity: toTombstone(next, rules), changed: true };
 }
 
@@ -69,7 +80,7 @@ function evolveTombstone(current: Entity | null, position: Position, rules: Evol
 function evolveStale(current: Entity, change: Change, rules: EvolveRules): Evolved {
   const isNews = rules.deletionIsFinal && change.op === 'delete' && !current.deletedAt;
   if (!isNews) return { entity: current, changed: false };
-  return { entity: toTombstone({ ...current, at: change.position }, rules), changed: true };
+  return { entity: toTombstone({ ...current, position: change.position }, rules), changed: true };
 }
 
 /**
@@ -78,13 +89,17 @@ function evolveStale(current: Entity, change: Change, rules: EvolveRules): Evolv
  */
 function evolveDuplicate(current: Entity, change: Exclude<Change, Tombstone>, rules: EvolveRules): Evolved {
   const { position } = change;
-  if (change.op === 'upsert' && current.own === undefined && !current.deletedAt) {
-    const { expiresAt: _expiresAt, ...rest } = current;
-    return { entity: { ...rest, at: position, own: change.own }, changed: true };
+  if (change.op === 'upsert' && current.state === undefined && !current.deletedAt) {
+    const { expiresAt: _expiresAt, ...remaining } = current;
+    return { entity: { ...remaining, position, state: change.state }, changed: true };
   }
   const isFinal = rules.deletionIsFinal && current.deletedAt !== undefined;
-  if (isFinal || !current.at || !isAfter(current.at, position)) return { entity: current, changed: false };
-  const next = { ...current, at: position };
-  const dead = !current.deletedAt && current.cut !== undefined && isAfter(current.cut, position);
+  if (isFinal || !current.position || !isAfter(current.position, position))
+    return { entity: current, changed: false };
+  const next = { ...current, position };
+  const dead =
+    !current.deletedAt &&
+    current.tombstonePosition !== undefined &&
+    isAfter(current.tombstonePosition, position);
   return { entity: dead ? toTombstone(next, rules) : next, changed: true };
 }

@@ -2,7 +2,7 @@ import type { Kind } from '../../../shared/documents/document.ts';
 import type { Edge } from '../projections/define-projection.ts';
 import { projections } from '../projections/projections.ts';
 import { edgesOf, idIn, idsByEdge, refOf } from './edges.ts';
-import type { Child, Referred, Store } from './store.ts';
+import type { Child, ReferencedEntity, Store } from './store.ts';
 
 /** A living document to be joined, with the ids that its own state names over each edge. */
 export type Target = { id: string; orgId: string; named: Map<string, string[]> };
@@ -17,19 +17,19 @@ export type Joined = {
 
 /** What the joins were built from, to be compared when the documents have been written. */
 export type References = {
-  byKind: Map<Kind, Map<string, Referred>>;
+  byKind: Map<Kind, Map<string, ReferencedEntity>>;
   byParent: Map<string, Map<string, Child[]>>;
 };
 
 /** Reads referenced entities, or remembers them. */
-export type ReadReferred = (kind: Kind, ids: string[]) => Promise<Referred[]>;
+export type ReadReferenced = (kind: Kind, ids: string[]) => Promise<ReferencedEntity[]>;
 
 /** The ids that a whole own state names over the edges of its kind. */
-export function namedByState(kind: Kind, own: unknown): Target['named'] {
+export function namedByState(kind: Kind, state: unknown): Target['named'] {
   const named: Target['named'] = new Map();
   for (const [name, edge] of edgesOf(kind)) {
-    if (edge.type === 'refer') named.set(name, edge.ids(own as never));
-    if (edge.type === 'owner') named.set(name, [idIn(own, edge.parent)]);
+    if (edge.type === 'refer') named.set(name, edge.ids(state as never));
+    if (edge.type === 'owner') named.set(name, [idIn(state, edge.parent)]);
   }
   return named;
 }
@@ -45,25 +45,25 @@ export async function readReferences(
   store: Store,
   kind: Kind,
   targets: Target[],
-  readReferred: ReadReferred,
-): Promise<{ references: References; rest: Set<string> }> {
+  readReferenced: ReadReferenced,
+): Promise<{ references: References; remaining: Set<string> }> {
   const references: References = { byKind: new Map(), byParent: new Map() };
-  const rest = new Set<string>();
+  const remaining = new Set<string>();
   for (const [name, edge] of edgesOf(kind)) {
     if (edge.type !== 'children') continue;
     const read = await readChildren(store, edge, targets);
     references.byParent.set(name, read.children);
-    for (const id of read.rest) rest.add(id);
+    for (const id of read.remaining) remaining.add(id);
   }
-  const ready = targets.filter(({ id }) => !rest.has(id));
+  const ready = targets.filter(({ id }) => !remaining.has(id));
   const wanted = idsToRead(kind, ready, references);
   await Promise.all(
     [...wanted].map(async ([to, ids]) => {
-      const found = await readReferred(to, [...ids]);
+      const found = await readReferenced(to, [...ids]);
       references.byKind.set(to, new Map(found.map((entity) => [entity._id, entity])));
     }),
   );
-  return { references, rest };
+  return { references, remaining };
 }
 
 const readChildren = (store: Store, edge: Edge & { type: 'children' }, targets: Target[]) =>
@@ -79,7 +79,9 @@ function idsOver(name: string, edge: Edge, target: Target, references: Reference
     case 'owner':
       return target.named.get(name) ?? [];
     case 'through':
-      return [...new Set(childrenOf(references, edge.via, target).map(({ own }) => idIn(own, edge.field)))];
+      return [
+        ...new Set(childrenOf(references, edge.via, target).map(({ state }) => idIn(state, edge.field))),
+      ];
     case 'children':
       return [];
   }
@@ -98,9 +100,9 @@ function idsToRead(kind: Kind, targets: Target[], references: References): Map<K
 }
 
 /** What is read of an entity serves all the edges that lead to it; each of them shows its own fields alone. */
-const shownBy = ({ fields }: { fields: readonly string[] }, own: unknown): object => {
+const shownBy = ({ fields }: { fields: readonly string[] }, state: unknown): object => {
   const shown: Record<string, unknown> = {};
-  for (const name of fields) shown[name] = (own as Record<string, unknown>)[name];
+  for (const name of fields) shown[name] = (state as Record<string, unknown>)[name];
   return shown;
 };
 
@@ -111,7 +113,7 @@ export function join(kind: Kind, target: Target, references: References): Joined
   for (const [name, edge] of edgesOf(kind)) {
     const entities = references.byKind.get(edge.to);
     const ids = idsOver(name, edge, target, references);
-    const mine: Referred[] = [];
+    const mine: ReferencedEntity[] = [];
     for (const id of ids) {
       result.refs.push(refOf(name, id));
       const entity = entities?.get(id);
@@ -119,17 +121,17 @@ export function join(kind: Kind, target: Target, references: References): Joined
     }
     if (edge.type === 'owner') {
       result.ownerDeleted ||= mine.some(({ deletedAt }) => deletedAt !== undefined);
-      result.ownerMissing ||= mine.every((owner) => owner.own === undefined);
+      result.ownerMissing ||= mine.every((owner) => owner.state === undefined);
       continue;
     }
     if (edge.type === 'children') {
       const children = childrenOf(references, name, target);
       for (const { _id } of children) result.refs.push(refOf(name, _id));
       const moreAfter = children.length < edge.max ? null : (children.at(-1)?.byCreated ?? null);
-      resolved[name] = { items: children.map(({ own }) => shownBy(edge, own)), moreAfter };
+      resolved[name] = { items: children.map(({ state }) => shownBy(edge, state)), moreAfter };
       continue;
     }
-    const shown = mine.flatMap(({ own }) => (own ? [shownBy(edge, own)] : []));
+    const shown = mine.flatMap(({ state }) => (state ? [shownBy(edge, state)] : []));
     resolved[name] = edge.type === 'refer' && edge.single ? (shown[0] ?? null) : shown;
   }
   return { ...result, joined: projections[kind].document(resolved as never) };
@@ -172,8 +174,8 @@ export async function recheckReferences(
       children
         .flat()
         .some(
-          ([name, { children: now, rest }]) =>
-            rest.includes(target.id) ||
+          ([name, { children: now, remaining }]) =>
+            remaining.includes(target.id) ||
             stamp(now.get(target.id)) !== stamp(references.byParent.get(name)?.get(target.id)),
         ),
   );

@@ -1,35 +1,43 @@
 import type { Collection, Db, Filter } from 'mongodb';
 import type { Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
-import { collectionOf } from '../../../shared/runtime/mongo.ts';
+import { collectionOf } from '../../../shared/store/connection.ts';
 import { shownFields } from './edges.ts';
-import { readFirstChildren, type ReadChildren } from './mongo-children.ts';
+import { readFirstChildren, type ReadChildren } from './mongo-first-children.ts';
 import { writeGuarded } from './mongo-write.ts';
-import type { Child, Current, Referred, Store, StoredDocument } from './store.ts';
+import type { Child, Current, ReferencedEntity, Store, StoredDocument } from './store.ts';
 
 /** Ids of dependents read at a time, of 768 bytes at most each: bounds what a fan-out holds of them. */
 export const pageSize = 2_000;
 
-const envelope = { orgId: 1, version: 1, revision: 1, at: 1, cut: 1, deletedAt: 1, expiresAt: 1 } as const;
-const ownFields = (fields: string[]) => Object.fromEntries(fields.map((name) => [`own.${name}`, 1]));
+const envelope = {
+  orgId: 1,
+  version: 1,
+  revision: 1,
+  position: 1,
+  tombstonePosition: 1,
+  deletedAt: 1,
+  expiresAt: 1,
+} as const;
+const stateFields = (fields: string[]) => Object.fromEntries(fields.map((name) => [`state.${name}`, 1]));
 
 /** The engine's store in one generation's database. */
 export function mongoStore(database: Db): Store {
   const of = (kind: Kind) => collectionOf<StoredDocument>(database, kind);
   return {
     readCurrent: async (kind, ids) => {
-      const projection = { ...envelope, refs: 1, fanOutCursor: 1, ...ownFields(shownFields(kind)) };
+      const projection = { ...envelope, refs: 1, fanOutCursor: 1, ...stateFields(shownFields(kind)) };
       await using cursor = byIds(of(kind), ids).project<Current>(projection);
       // One reply of the server, of 16 MB at most.
       await cursor.hasNext();
       const documents = cursor.readBufferedDocuments();
-      if (!cursor.id || cursor.id.isZero()) return { documents, rest: [] };
+      if (!cursor.id || cursor.id.isZero()) return { documents, remaining: [] };
       const found = new Set(documents.map(({ _id }) => _id));
-      return { documents, rest: ids.filter((id) => !found.has(id)) };
+      return { documents, remaining: ids.filter((id) => !found.has(id)) };
     },
-    readReferred: async (kind, ids) =>
+    readReferenced: async (kind, ids) =>
       byIds(of(kind), ids)
-        .project<Referred>({ orgId: 1, revision: 1, deletedAt: 1, ...ownFields(shownFields(kind)) })
+        .project<ReferencedEntity>({ orgId: 1, revision: 1, deletedAt: 1, ...stateFields(shownFields(kind)) })
         .toArray(),
     readRevisions: async (kind, ids) => {
       const found = await byIds(of(kind), ids)
@@ -70,7 +78,7 @@ export function mongoStore(database: Db): Store {
     },
     readEnvelopes: (kind, ids) =>
       byIds(of(kind), ids)
-        .project<Current>({ ...envelope, 'own.id': 1 })
+        .project<Current>({ ...envelope, 'state.id': 1 })
         .toArray(),
   };
 }
@@ -85,13 +93,13 @@ const childrenOf =
   (filter, order, limit) =>
     collection
       .find(filter as Filter<StoredDocument>, {
-        hint: indexOn(kind, `own.${parent}`),
+        hint: indexOn(kind, `state.${parent}`),
         ...(order && { sort: order }),
         ...{ limit, batchSize: limit + 1 },
       })
       .project<Child>({
         ...{ orgId: 1, revision: 1, deletedAt: 1, byCreated: 1 },
-        ...ownFields(shownFields(kind)),
+        ...stateFields(shownFields(kind)),
       })
       .toArray();
 

@@ -95,8 +95,12 @@ function operation({ op, document, guard }: Write): AnyBulkWriteOperation<Stored
     const { _id, ...replacement } = document;
     return { replaceOne: { filter, replacement, upsert: true } };
   }
-  const { _id, orgId: _orgId, cut, pending, orphanedAt, ...always } = document;
-  const present = { ...(cut && { cut }), ...(pending && { pending }), ...(orphanedAt && { orphanedAt }) };
+  const { _id, orgId: _orgId, tombstonePosition, pending, orphanedAt, ...always } = document;
+  const present = {
+    ...(tombstonePosition && { tombstonePosition }),
+    ...(pending && { pending }),
+    ...(orphanedAt && { orphanedAt }),
+  };
   const absent = {
     notRefreshedAt: '' as const,
     ...(pending ? {} : { pending: '' as const }),

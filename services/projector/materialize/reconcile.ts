@@ -1,6 +1,6 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import type { Change, Rejection } from '../events/change.ts';
-import { portions } from '../portions.ts';
+import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import { projections } from '../projections/projections.ts';
 import { edgesOf } from './edges.ts';
 import { evolve, type Entity, type EvolveRules } from './evolve.ts';
@@ -14,7 +14,7 @@ import {
 } from './join.ts';
 import type { ReferenceCache } from './reference-cache.ts';
 import type { Current, Store, Write } from './store.ts';
-import { writeOf, type Draft, type Drafted, type WriteDeps } from './writes.ts';
+import { writeOf, type PendingWrite, type TargetedWrite, type WriteDeps } from './writes.ts';
 
 export type ReconcileDeps = WriteDeps & {
   store: Store;
@@ -23,7 +23,7 @@ export type ReconcileDeps = WriteDeps & {
    * Whether the record at a position of the kind's topic has been applied in full by anyone, its fan-out included:
    * the partition's position lies behind it.
    */
-  isApplied: (kind: Kind, position: NonNullable<Current['at']>) => boolean;
+  isApplied: (kind: Kind, position: NonNullable<Current['position']>) => boolean;
   /** Told of each document that the store refuses to have refreshed. */
   onNotRefreshed: (kind: Kind, id: string, reason: string) => void;
 };
@@ -34,9 +34,9 @@ export type Reconciled = {
   orgId: string | null;
   version: number;
   /** Its own state; absent where it is deleted. */
-  own?: unknown;
+  state?: unknown;
   /** What its dependents have been shown in full; null where that is not known. */
-  before: { own?: unknown } | null;
+  before: { state?: unknown } | null;
   resumeAt: Current['fanOutCursor'];
 };
 
@@ -76,43 +76,43 @@ export async function reconcile(
   const expected = expectsNew.get(deps.store) ?? new Map<Kind, boolean>();
   expectsNew.set(deps.store, expected);
   const isOptimistic = changes !== null && expected.get(kind) === true;
-  let open = ids;
-  for (let round = 0; open.length > 0; round += 1) {
-    const read = round === 0 && isOptimistic ? nothingStored : await deps.store.readCurrent(kind, open);
-    const state: Round = { changes, outcome, isFirst: round === 0, stale };
-    const drafts = draft(deps, kind, open, read, state);
-    const again = await settleRound(deps, kind, drafts, state);
+  let pending = ids;
+  for (let round = 0; pending.length > 0; round += 1) {
+    const read = round === 0 && isOptimistic ? nothingStored : await deps.store.readCurrent(kind, pending);
+    const current: Round = { changes, outcome, isFirst: round === 0, stale };
+    const pendingWrites = pendingWritesOf(deps, kind, pending, read, current);
+    const again = await reconcileRound(deps, kind, pendingWrites, current);
     if (round === 0 && changes !== null) {
       const known = isOptimistic ? again.conflicted : read.documents.length;
-      expected.set(kind, known * 10 < open.length);
+      expected.set(kind, known * 10 < pending.length);
     }
-    open = [...read.rest, ...again.ids];
+    pending = [...read.remaining, ...again.ids];
   }
   return outcome;
 }
 
-const nothingStored = { documents: [] as Current[], rest: [] as string[] };
+const nothingStored = { documents: [] as Current[], remaining: [] as string[] };
 
 /** What the changes make of each document that was read, or what a refresh has to look at. */
-function draft(
+function pendingWritesOf(
   deps: ReconcileDeps,
   kind: Kind,
   ids: string[],
-  { documents, rest }: { documents: Current[]; rest: string[] },
+  { documents, remaining }: { documents: Current[]; remaining: string[] },
   { changes, outcome, stale }: Round,
-): Draft[] {
+): PendingWrite[] {
   const { deletionIsFinal } = projections[kind];
   const rules: EvolveRules = { deletionIsFinal, now: deps.now(), tombstoneDays: deps.tombstoneDays };
   const stored = new Map(documents.map((document) => [document._id, document]));
-  const later = new Set(rest);
+  const later = new Set(remaining);
   const seen = new Set(ids);
   outcome.rejections = outcome.rejections.filter(
     ({ change, rejection }) => !seen.has(change.id) || rejection.reason === 'refused_by_store',
   );
-  return ids.flatMap((id): Draft[] => {
+  return ids.flatMap((id): PendingWrite[] => {
     if (later.has(id)) return [];
     const current = stored.get(id);
-    if (!changes) return current?.own ? [{ id, current, entity: current, isNewState: false }] : [];
+    if (!changes) return current?.state ? [{ id, current, entity: current, isNewState: false }] : [];
     let entity: Entity | null = current ?? null;
     let changed = false;
     for (const change of changes.get(id) ?? []) {
@@ -123,26 +123,34 @@ function draft(
     }
     const isDone = !changed && !stale.has(id) && current !== undefined && isSettled(deps, kind, current);
     if (!entity || isDone) return [];
-    return [{ id, current, entity, isNewState: entity.own !== undefined && entity.own !== current?.own }];
+    return [
+      { id, current, entity, isNewState: entity.state !== undefined && entity.state !== current?.state },
+    ];
   });
 }
 
 /** Whether a stored state has reached every dependent: its records have been applied in full. */
-const isSettled = ({ isApplied }: ReconcileDeps, kind: Kind, { at, cut, fanOutCursor }: Current): boolean =>
-  !fanOutCursor && (at === null || isApplied(kind, at)) && (cut === undefined || isApplied(kind, cut));
+const isSettled = (
+  { isApplied }: ReconcileDeps,
+  kind: Kind,
+  { position, tombstonePosition, fanOutCursor }: Current,
+): boolean =>
+  !fanOutCursor &&
+  (position === null || isApplied(kind, position)) &&
+  (tombstonePosition === undefined || isApplied(kind, tombstonePosition));
 
 /** One round over documents that were read; gives the ids that have to go round again, and how many lost. */
-async function settleRound(
+async function reconcileRound(
   deps: ReconcileDeps,
   kind: Kind,
-  drafts: Draft[],
+  pendingWrites: PendingWrite[],
   round: Round,
 ): Promise<{ ids: string[]; conflicted: number }> {
   const again: string[] = [];
   let conflicted = 0;
-  const drafted = drafts.map((item): Drafted => ({ ...item, target: targetOf(kind, item) }));
-  for (const some of portions(drafted, referencesOf, referencesPerRoundMax)) {
-    const portion = await settlePortion(deps, kind, some, round);
+  const targeted = pendingWrites.map((item): TargetedWrite => ({ ...item, target: targetOf(kind, item) }));
+  for (const some of splitBySize(targeted, referencesOf, referencesPerRoundMax)) {
+    const portion = await reconcileBatch(deps, kind, some, round);
     again.push(...portion.ids);
     conflicted += portion.conflicted;
   }
@@ -150,39 +158,39 @@ async function settleRound(
 }
 
 /** The references that a draft has to be joined with, and itself. */
-const referencesOf = ({ target }: Drafted): number =>
+const referencesOf = ({ target }: TargetedWrite): number =>
   target ? [...target.named.values()].reduce((sum, ids) => sum + ids.length, 1) : 1;
 
 /** What a living document has to be joined with; null for one that is deleted. */
-function targetOf(kind: Kind, { id, current, entity, isNewState }: Draft): Target | null {
-  if (entity.own === undefined || entity.orgId === null || entity.deletedAt) return null;
-  const named = isNewState ? namedByState(kind, entity.own) : namedByRefs(current?.refs);
+function targetOf(kind: Kind, { id, current, entity, isNewState }: PendingWrite): Target | null {
+  if (entity.state === undefined || entity.orgId === null || entity.deletedAt) return null;
+  const named = isNewState ? namedByState(kind, entity.state) : namedByRefs(current?.refs);
   return { id, orgId: entity.orgId, named };
 }
 
-async function settlePortion(
+async function reconcileBatch(
   deps: ReconcileDeps,
   kind: Kind,
-  drafts: Drafted[],
+  pendingWrites: TargetedWrite[],
   { changes, outcome, isFirst, stale }: Round,
 ): Promise<{ ids: string[]; conflicted: number }> {
   const { store, cache } = deps;
-  const targets = drafts.flatMap(({ target }) => target ?? []);
+  const targets = pendingWrites.flatMap(({ target }) => target ?? []);
   // A refresh, or another round, follows a change that the cache may not know of.
   const isCached = isFirst && changes !== null;
-  const readReferred = isCached ? cache.read(store) : store.readReferred;
-  const { references, rest } = await readReferences(store, kind, targets, readReferred);
-  const ready = drafts.filter(({ id }) => !rest.has(id));
+  const readReferenced = isCached ? cache.read(store) : store.readReferenced;
+  const { references, remaining } = await readReferences(store, kind, targets, readReferenced);
+  const ready = pendingWrites.filter(({ id }) => !remaining.has(id));
   const writes = ready.map((item) => writeOf(deps, kind, item, references));
   const { conflicted, refused } = await store.write(kind, writes);
-  const written: { item: Drafted; write: Write }[] = [];
+  const written: { item: TargetedWrite; write: Write }[] = [];
   for (const [index, write] of writes.entries()) {
     const item = ready[index];
     const id = write.document._id;
     if (!item || conflicted.has(id)) continue;
     const reason = refused.get(id);
     if (reason === undefined) written.push({ item, write });
-    else if (await refuse(deps, kind, item, reason, changes, outcome)) rest.add(id);
+    else if (await refuse(deps, kind, item, reason, changes, outcome)) remaining.add(id);
   }
   for (const { item, write } of written) {
     if (write.op === 'put') cache.put(kind, write.document);
@@ -194,7 +202,7 @@ async function settlePortion(
   );
   const builtOnOld = await recheck(deps, kind, toRecheck, references);
   for (const id of builtOnOld) stale.add(id);
-  return { ids: [...rest, ...conflicted, ...builtOnOld], conflicted: conflicted.size };
+  return { ids: [...remaining, ...conflicted, ...builtOnOld], conflicted: conflicted.size };
 }
 
 const isSame = (before: string[] | undefined, after: string[]): boolean =>
@@ -220,14 +228,14 @@ async function recheck(
 function reconciledOf(
   deps: ReconcileDeps,
   kind: Kind,
-  { id, current, entity }: Draft,
+  { id, current, entity }: PendingWrite,
   { op, document }: Write,
 ): Reconciled {
-  const own = op === 'put' ? document.own : current?.own;
+  const state = op === 'put' ? document.state : current?.state;
   const isKnown = current !== undefined && isSettled(deps, kind, current) && !deps.outOfOrder;
   return {
     ...{ id, orgId: document.orgId, version: entity.version },
-    ...(own !== undefined && { own }),
+    ...(state !== undefined && { state }),
     before: isKnown ? current : null,
     resumeAt: op === 'join' ? current?.fanOutCursor : undefined,
   };
@@ -240,13 +248,13 @@ function reconciledOf(
 async function refuse(
   { store, now, onNotRefreshed }: ReconcileDeps,
   kind: Kind,
-  { id, current, entity, isNewState }: Draft,
+  { id, current, entity, isNewState }: PendingWrite,
   reason: string,
   changes: Map<string, Change[]> | null,
   outcome: Outcome,
 ): Promise<boolean> {
   const all = changes?.get(id) ?? [];
-  const change = all.find((one) => isNewState && one.op === 'upsert' && one.own === entity.own);
+  const change = all.find((one) => isNewState && one.op === 'upsert' && one.state === entity.state);
   if (change) {
     outcome.rejections.push({ change, rejection: { reason: 'refused_by_store', detail: reason } });
     changes?.set(

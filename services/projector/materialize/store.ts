@@ -4,8 +4,8 @@ import type { Document, Envelope, Kind } from '../../../shared/documents/documen
 export type FanOutCursor = { from: Kind; edge: string; after: string };
 
 /** A document as the engine writes it; tombstones have no state of their own. */
-export type StoredDocument = Omit<Document<unknown, unknown>, 'own' | 'joined' | 'refs'> & {
-  own?: unknown;
+export type StoredDocument = Omit<Document<unknown, unknown>, 'state' | 'joined' | 'refs'> & {
+  state?: unknown;
   joined?: unknown;
   refs?: string[];
   /** Set while a fan-out of this state goes on that has to be resumed after a crash. */
@@ -15,12 +15,12 @@ export type StoredDocument = Omit<Document<unknown, unknown>, 'own' | 'joined' |
 };
 
 /** What the engine reads of a document before it writes it: of its own state, the fields that edges need. */
-export type Current = Envelope & Pick<StoredDocument, 'own' | 'refs' | 'fanOutCursor'>;
+export type Current = Envelope & Pick<StoredDocument, 'state' | 'refs' | 'fanOutCursor'>;
 
 /** What a document shows of an entity: that it is there, whose it is, the fields that edges need. */
-export type Referred = Pick<StoredDocument, '_id' | 'orgId' | 'revision' | 'deletedAt' | 'own'>;
+export type ReferencedEntity = Pick<StoredDocument, '_id' | 'orgId' | 'revision' | 'deletedAt' | 'state'>;
 
-export type Child = Referred & { byCreated?: string };
+export type Child = ReferencedEntity & { byCreated?: string };
 
 /** What a write was built on: a stored document's revision, and its organization as the shard key. */
 export type Guard = { revision: number; orgId: string | null };
@@ -28,7 +28,15 @@ export type Guard = { revision: number; orgId: string | null };
 /** What `join` sets: all that does not come from the entity's own state. */
 export type JoinedFields = Pick<
   StoredDocument,
-  '_id' | 'orgId' | 'revision' | 'at' | 'cut' | 'joined' | 'refs' | 'pending' | 'orphanedAt'
+  | '_id'
+  | 'orgId'
+  | 'revision'
+  | 'position'
+  | 'tombstonePosition'
+  | 'joined'
+  | 'refs'
+  | 'pending'
+  | 'orphanedAt'
 >;
 
 /**
@@ -49,9 +57,9 @@ export type Written = { conflicted: Set<string>; refused: Map<string, string> };
  */
 export type Store = {
   /** Documents by id, as far as bounded memory goes; `rest` has still to be read. */
-  readCurrent: (kind: Kind, ids: string[]) => Promise<{ documents: Current[]; rest: string[] }>;
+  readCurrent: (kind: Kind, ids: string[]) => Promise<{ documents: Current[]; remaining: string[] }>;
   /** Referenced entities by id; ids that are not there are left out. */
-  readReferred: (kind: Kind, ids: string[]) => Promise<Referred[]>;
+  readReferenced: (kind: Kind, ids: string[]) => Promise<ReferencedEntity[]>;
   /** Revisions by id; ids that are not there are left out. */
   readRevisions: (kind: Kind, ids: string[]) => Promise<Map<string, number>>;
   /**
@@ -63,7 +71,7 @@ export type Store = {
     kind: Kind,
     by: { parent: string; max: number },
     parents: Map<string, string>,
-  ) => Promise<{ children: Map<string, Child[]>; rest: string[] }>;
+  ) => Promise<{ children: Map<string, Child[]>; remaining: string[] }>;
   /** Applies the writes in any order. */
   write: (kind: Kind, writes: Write[]) => Promise<Written>;
   /** Ids of the documents that refer to one of `refs`, in no order; null where they are more than a page. */
@@ -82,7 +90,7 @@ export type Store = {
     cursor: FanOutCursor | null,
   ) => Promise<void>;
   /** Marks a document that could not be refreshed, where it is still at that revision. */
-  markNotRefreshed: (kind: Kind, at: { id: string; revision: number }, when: Date) => Promise<void>;
-  /** Documents by id, tombstones too, without their states; `own` tells that there is one. */
-  readEnvelopes: (kind: Kind, ids: string[]) => Promise<(Envelope & { own?: unknown })[]>;
+  markNotRefreshed: (kind: Kind, of: { id: string; revision: number }, when: Date) => Promise<void>;
+  /** Documents by id, tombstones too, without their states; `state` tells that there is one. */
+  readEnvelopes: (kind: Kind, ids: string[]) => Promise<(Envelope & { state?: unknown })[]>;
 };

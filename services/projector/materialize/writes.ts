@@ -14,16 +14,16 @@ export type WriteDeps = {
 };
 
 /** What changes have made of an entity, and the document that this is built on. */
-export type Draft = { id: string; current: Current | undefined; entity: Entity; isNewState: boolean };
+export type PendingWrite = { id: string; current: Current | undefined; entity: Entity; isNewState: boolean };
 
 /** `target` is what a living document has to be joined with; null for one that is deleted. */
-export type Drafted = Draft & { target: Target | null };
+export type TargetedWrite = PendingWrite & { target: Target | null };
 
 /**
  * A refresh bumps the revision even where nothing changed. Otherwise a stale worker that read the old references
  * could still pass its revision guard, overwrite this document, and crash before its own recheck.
  */
-export function writeOf(deps: WriteDeps, kind: Kind, item: Drafted, references: References): Write {
+export function writeOf(deps: WriteDeps, kind: Kind, item: TargetedWrite, references: References): Write {
   const { current, target } = item;
   const revision = (current?.revision ?? 0) + 1;
   const guard = current ? { revision: current.revision, orgId: current.orgId } : null;
@@ -32,36 +32,41 @@ export function writeOf(deps: WriteDeps, kind: Kind, item: Drafted, references: 
     return { op: 'put', document: tombstoneOf(deps, kind, item, revision), guard };
   const fields = { ...joinedFields(deps, kind, item, joined), revision };
   if (!item.isNewState && guard) return { op: 'join', document: fields, guard };
-  const { version, own } = item.entity;
-  const sortKeys = resources[kind].sortKeys(own as never);
-  return { op: 'put', document: { ...fields, version, own, ...sortKeys, ...begun(deps, kind) }, guard };
+  const { version, state } = item.entity;
+  const sortKeys = resources[kind].sortKeys(state as never);
+  return { op: 'put', document: { ...fields, version, state, ...sortKeys, ...begun(deps, kind) }, guard };
 }
 
 function joinedFields(
   { now }: WriteDeps,
   kind: Kind,
-  { id, entity }: Draft,
+  { id, entity }: PendingWrite,
   { joined, refs, ownerMissing }: Joined,
 ): Omit<JoinedFields, 'revision'> {
-  const { orgId, at, cut } = entity;
+  const { orgId, position, tombstonePosition } = entity;
   const isPending = projections[kind].isPending(joined as never);
   return {
-    ...{ _id: id, orgId, at, joined, refs },
-    ...(cut && { cut }),
+    ...{ _id: id, orgId, position, joined, refs },
+    ...(tombstonePosition && { tombstonePosition }),
     ...(isPending && { pending: true as const }),
     ...(ownerMissing && { orphanedAt: now() }),
   };
 }
 
 /** What stays of a deleted entity, or of one whose state was freed: no state of its own. */
-function tombstoneOf(deps: WriteDeps, kind: Kind, { id, entity }: Draft, revision: number): StoredDocument {
+function tombstoneOf(
+  deps: WriteDeps,
+  kind: Kind,
+  { id, entity }: PendingWrite,
+  revision: number,
+): StoredDocument {
   const rules = { deletionIsFinal: false, now: deps.now(), tombstoneDays: deps.tombstoneDays };
   // Its owner's deletion takes it along. Without a state it is a tombstone already, or was freed: that deletes nothing.
-  const { orgId, version, at, cut, deletedAt, expiresAt } =
-    entity.own === undefined ? entity : toTombstone(entity, rules);
+  const { orgId, version, position, tombstonePosition, deletedAt, expiresAt } =
+    entity.state === undefined ? entity : toTombstone(entity, rules);
   return {
-    ...{ _id: id, orgId, version, revision, at },
-    ...(cut && { cut }),
+    ...{ _id: id, orgId, version, revision, position },
+    ...(tombstonePosition && { tombstonePosition }),
     ...(deletedAt && { deletedAt }),
     ...(expiresAt && { expiresAt }),
     ...(deletedAt && begun(deps, kind)),

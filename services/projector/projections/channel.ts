@@ -4,7 +4,7 @@ import { defineProjection } from './define-projection.ts';
 export const channel = defineProjection(
   'channel',
   ({ one }) => ({
-    agent: one('agent', (own) => own.agentId, 'id', 'name', 'disabled'),
+    agent: one('agent', (state) => state.agentId, 'id', 'name', 'disabled'),
     routesTo: one(
       'channel',
       ({ config }) => ('routesToChannelId' in config ? config.routesToChannelId : null),

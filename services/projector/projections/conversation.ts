@@ -4,11 +4,11 @@ import { defineProjection } from './define-projection.ts';
 export const conversation = defineProjection(
   'conversation',
   ({ one, many }) => ({
-    channel: one('channel', (own) => own.channelId, 'id', 'name', 'type', 'dataRetentionDays'),
-    contact: one('contact', (own) => own.contactId, 'name', 'email'),
-    assignedUser: one('user', (own) => own.assignedUserId, 'id', 'name', 'email'),
-    topics: many('topic', (own) => own.topicIds, 'id', 'name', 'color'),
-    tags: many('tag', (own) => own.tagIds, 'id', 'name'),
+    channel: one('channel', (state) => state.channelId, 'id', 'name', 'type', 'dataRetentionDays'),
+    contact: one('contact', (state) => state.contactId, 'name', 'email'),
+    assignedUser: one('user', (state) => state.assignedUserId, 'id', 'name', 'email'),
+    topics: many('topic', (state) => state.topicIds, 'id', 'name', 'color'),
+    tags: many('tag', (state) => state.tagIds, 'id', 'name'),
   }),
   ({ contact, ...joined }): ConversationJoined => ({
     ...joined,

@@ -1,5 +1,5 @@
 import type { Kind } from '../../../shared/documents/document.ts';
-import type { Own } from '../../../shared/documents/resources.ts';
+import type { EntityState } from '../../../shared/documents/resources.ts';
 
 /**
  * A reference of a document to other entities. `fields` names the fields of the *own state* of what is referred to
@@ -8,7 +8,7 @@ import type { Own } from '../../../shared/documents/resources.ts';
  */
 export type Edge =
   /** Entities that the document's own state names. */
-  | { type: 'refer'; to: Kind; single: boolean; ids: (own: never) => string[]; fields: readonly string[] }
+  | { type: 'refer'; to: Kind; single: boolean; ids: (state: never) => string[]; fields: readonly string[] }
   /** The first `max` entities, by `byCreated`, whose own state names the document under `parent`. */
   | { type: 'children'; to: Kind; parent: string; max: number; fields: readonly string[] }
   /** Entities that the children found over the edge `via` name in their field `field`. */
@@ -22,36 +22,36 @@ export type Typed<T> = Edge & { readonly resolved?: T };
 /** What a children edge resolves to. `moreAfter` is null, or the last one's sort key where there are `max` of them. */
 export type Children<T> = { items: T[]; moreAfter: string | null };
 
-type Field<K extends Kind> = keyof Own[K] & string;
+type Field<K extends Kind> = keyof EntityState[K] & string;
 
 /** The edges that a document of kind `K` can declare. */
 export type Edges<K extends Kind> = {
   /** At most one entity; null when none is named or it is missing. */
   one: <T extends Kind, F extends Field<T>>(
     to: T,
-    id: (own: Own[K]) => string | null,
+    id: (state: EntityState[K]) => string | null,
     ...fields: F[]
-  ) => Typed<Pick<Own[T], F> | null>;
+  ) => Typed<Pick<EntityState[T], F> | null>;
   /** Several entities in the order in which the document names them; the missing are left out. */
   many: <T extends Kind, F extends Field<T>>(
     to: T,
-    ids: (own: Own[K]) => string[],
+    ids: (state: EntityState[K]) => string[],
     ...fields: F[]
-  ) => Typed<Pick<Own[T], F>[]>;
+  ) => Typed<Pick<EntityState[T], F>[]>;
   /** The first `max` living entities of a kind that name the document under `parent`, by creation. */
   childrenOf: <T extends Kind, F extends Field<T>>(
     to: T,
     parent: Field<T>,
     max: number,
     ...fields: F[]
-  ) => Typed<Children<Pick<Own[T], F>>>;
+  ) => Typed<Children<Pick<EntityState[T], F>>>;
   /** What the children found over the edge `via` name in `field`, in no order. */
   through: <T extends Kind, F extends Field<T>>(
     to: T,
     via: string,
     field: string,
     ...fields: F[]
-  ) => Typed<Pick<Own[T], F>[]>;
+  ) => Typed<Pick<EntityState[T], F>[]>;
   /** The entity named under `parent`: once it is deleted, so is this. */
   belongsTo: (to: Kind, parent: Field<K>) => Typed<undefined>;
 };
@@ -75,7 +75,7 @@ type Resolved<E extends Record<string, Typed<unknown>>> = {
 const edges: Edges<Kind> = {
   one: (to, id, ...fields) => ({
     ...{ type: 'refer', to, single: true, fields },
-    ids: (own: Own[Kind]) => [id(own)].filter((value) => value !== null),
+    ids: (state: EntityState[Kind]) => [id(state)].filter((value) => value !== null),
   }),
   many: (to, ids, ...fields) => ({ type: 'refer', to, single: false, fields, ids }),
   childrenOf: (to, parent, max, ...fields) => ({ type: 'children', to, parent, max, fields }),

@@ -1,12 +1,12 @@
 import type { MessageJoined } from '../../../shared/documents/message.ts';
-import type { Own } from '../../../shared/documents/resources.ts';
+import type { EntityState } from '../../../shared/documents/resources.ts';
 import { defineProjection } from './define-projection.ts';
 
-type AuthorType = NonNullable<Own['message']['author']>['type'];
+type AuthorType = NonNullable<EntityState['message']['author']>['type'];
 
 const authorOf =
   (type: AuthorType) =>
-  ({ author }: Own['message']) =>
+  ({ author }: EntityState['message']) =>
     author?.type === type ? author.id : null;
 
 export const message = defineProjection(

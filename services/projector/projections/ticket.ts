@@ -5,9 +5,9 @@ import { defineProjection } from './define-projection.ts';
 export const ticket = defineProjection(
   'ticket',
   ({ one, many, childrenOf, through }) => ({
-    requester: one('contact', (own) => own.requesterId, 'name', 'email'),
-    tags: many('tag', (own) => own.tagIds, 'id', 'name'),
-    topics: many('topic', (own) => own.topicIds, 'id', 'name'),
+    requester: one('contact', (state) => state.requesterId, 'name', 'email'),
+    tags: many('tag', (state) => state.tagIds, 'id', 'name'),
+    topics: many('topic', (state) => state.topicIds, 'id', 'name'),
     conversations: childrenOf(
       'conversation',
       'ticketId',

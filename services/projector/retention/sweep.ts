@@ -3,9 +3,9 @@ import type { Channel } from '../../../shared/documents/channel.ts';
 import type { Conversation } from '../../../shared/documents/conversation.ts';
 import { sortKey } from '../../../shared/documents/instant.ts';
 import { dayMs, expiredUpTo } from '../../../shared/documents/retention.ts';
-import { collectionOf } from '../../../shared/runtime/mongo.ts';
-import { deadLettersOf } from '../dead-letters/dead-letters.ts';
-import { eraseLetters } from '../dead-letters/erase.ts';
+import { collectionOf } from '../../../shared/store/connection.ts';
+import { deadLettersOf } from '../dead-letters/collection.ts';
+import { eraseDeadLetters } from '../dead-letters/erase.ts';
 import { refOf } from '../materialize/edges.ts';
 import type { StoredDocument } from '../materialize/store.ts';
 
@@ -26,8 +26,8 @@ export type SweepDeps = {
 /** How many documents were freed. */
 export type Swept = { conversations: number; messages: number };
 
-type ChannelRow = { _id: string; orgId: string; own: Pick<Channel, 'dataRetentionDays'> };
-type Row = { _id: string; own: Pick<Conversation, 'updatedAt'> };
+type ChannelRow = { _id: string; orgId: string; state: Pick<Channel, 'dataRetentionDays'> };
+type Row = { _id: string; state: Pick<Conversation, 'updatedAt'> };
 
 /**
  * Frees what no reader can see any more: messages and conversations whose retention has passed, and messages whose
@@ -39,8 +39,8 @@ type Row = { _id: string; own: Pick<Conversation, 'updatedAt'> };
 export async function sweep(deps: SweepDeps): Promise<Swept> {
   const swept: Swept = { conversations: 0, messages: 0 };
   const channels = collectionOf<StoredDocument>(deps.database, 'channel')
-    .find({ 'own.dataRetentionDays': { $gt: 0 } } as Filter<StoredDocument>)
-    .project<ChannelRow>({ orgId: 1, 'own.dataRetentionDays': 1 });
+    .find({ 'state.dataRetentionDays': { $gt: 0 } } as Filter<StoredDocument>)
+    .project<ChannelRow>({ orgId: 1, 'state.dataRetentionDays': 1 });
   for await (const channel of channels) await sweepChannel(deps, channel, swept);
   swept.messages += await sweepOrphans(deps);
   return swept;
@@ -48,17 +48,17 @@ export async function sweep(deps: SweepDeps): Promise<Swept> {
 
 async function sweepChannel(
   deps: SweepDeps,
-  { _id: id, orgId, own }: ChannelRow,
+  { _id: id, orgId, state }: ChannelRow,
   swept: Swept,
 ): Promise<void> {
-  const upTo = expiredUpTo(own.dataRetentionDays, deps.asOf);
+  const upTo = expiredUpTo(state.dataRetentionDays, deps.asOf);
   if (upTo === null) return;
   const conversations = collectionOf<StoredDocument>(deps.database, 'conversation');
   for (let after = ''; ;) {
     deps.signal.throwIfAborted();
     const page = await conversations
       .find({ refs: refOf('channel', id), orgId, _id: { $gt: after } }, { hint: 'references' })
-      .project<Row>({ 'own.updatedAt': 1 })
+      .project<Row>({ 'state.updatedAt': 1 })
       .sort({ _id: 1 })
       .limit(pageSize)
       .toArray();
@@ -67,7 +67,7 @@ async function sweepChannel(
     after = last._id;
     const ids = page.map(({ _id }) => _id);
     swept.messages += await sweepMessages(deps, orgId, ids, upTo);
-    const expired = page.filter(({ own: { updatedAt } }) => updatedAt <= upTo).map(({ _id }) => _id);
+    const expired = page.filter(({ state: { updatedAt } }) => updatedAt <= upTo).map(({ _id }) => _id);
     if (expired.length > 0)
       swept.conversations += await sweepConversations(deps, { id, orgId }, expired, upTo);
   }
@@ -77,7 +77,7 @@ async function sweepMessages(deps: SweepDeps, orgId: string, ids: string[], upTo
   const messages = collectionOf<StoredDocument>(deps.database, 'message');
   // The first sort key behind those that have expired.
   const byCreated = { $lt: sortKey(new Date(upTo.getTime() + 1), '') };
-  const filter = { 'own.conversationId': { $in: ids }, orgId, byCreated } as Filter<StoredDocument>;
+  const filter = { 'state.conversationId': { $in: ids }, orgId, byCreated } as Filter<StoredDocument>;
   let freed = 0;
   for (;;) {
     deps.signal.throwIfAborted();
@@ -101,23 +101,23 @@ async function sweepConversations(
   expired: string[],
   upTo: Date,
 ): Promise<number> {
-  await eraseLetters(
+  await eraseDeadLetters(
     deps,
     expired.map((conversationId) => ({
       ...{ kind: 'conversation', id: conversationId },
-      takes: ({ timestampMs }) => timestampMs <= upTo.getTime(),
+      covers: ({ timestampMs }) => timestampMs <= upTo.getTime(),
     })),
   );
   const inUse = await collectionOf<StoredDocument>(deps.database, 'message')
     .aggregate<{ _id: string }>(
       [
-        { $match: { 'own.conversationId': { $in: expired }, orgId, byCreated: { $gte: '' } } },
-        { $group: { _id: '$own.conversationId' } },
+        { $match: { 'state.conversationId': { $in: expired }, orgId, byCreated: { $gte: '' } } },
+        { $group: { _id: '$state.conversationId' } },
       ],
       { hint: 'thread' },
     )
     .toArray();
-  const inLetters = await deadLettersOf(deps.control)
+  const inDeadLetters = await deadLettersOf(deps.control)
     .aggregate<{ _id: string }>([
       { $match: { subjects: { $in: expired } } },
       { $unwind: '$subjects' },
@@ -125,13 +125,18 @@ async function sweepConversations(
       { $group: { _id: '$subjects' } },
     ])
     .toArray();
-  const isInUse = new Set([...inUse, ...inLetters].map(({ _id }) => _id));
+  const isInUse = new Set([...inUse, ...inDeadLetters].map(({ _id }) => _id));
   const unused = expired.filter((conversationId) => !isInUse.has(conversationId));
   const conversations = collectionOf<StoredDocument>(deps.database, 'conversation');
-  const filter = { _id: { $in: unused }, orgId, refs: refOf('channel', id), 'own.updatedAt': { $lte: upTo } };
+  const filter = {
+    _id: { $in: unused },
+    orgId,
+    refs: refOf('channel', id),
+    'state.updatedAt': { $lte: upTo },
+  };
   const freed = await free(deps, conversations, filter);
   // A message that came since they were looked at waits for its conversation from now on.
-  const late = { 'own.conversationId': { $in: unused }, orgId, orphanedAt: { $exists: false } };
+  const late = { 'state.conversationId': { $in: unused }, orgId, orphanedAt: { $exists: false } };
   if (unused.length > 0)
     await collectionOf<StoredDocument>(deps.database, 'message').updateMany(
       late,
@@ -169,7 +174,7 @@ async function free(
 ): Promise<number> {
   const { modifiedCount } = await collection.updateMany(filter, {
     $unset: {
-      ...{ own: '', joined: '', refs: '', byCreated: '', byUpdated: '' },
+      ...{ state: '', joined: '', refs: '', byCreated: '', byUpdated: '' },
       ...{ pending: '', orphanedAt: '', fanOutCursor: '', notRefreshedAt: '' },
     },
     $set: { expiresAt: new Date(now().getTime() + tombstoneDays * dayMs) },

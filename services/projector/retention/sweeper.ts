@@ -1,9 +1,9 @@
-import { watermark } from '../../../shared/runtime/generation.ts';
+import { watermark } from '../../../shared/store/generations.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { eraseSince } from '../dead-letters/erase.ts';
 import type { Store } from '../materialize/store.ts';
-import type { Metrics } from '../metrics.ts';
-import { repeat, type Repeating } from '../repeat.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import { releaseLease, takeLease } from './lease.ts';
 import { sweep, type Swept, type SweepDeps } from './sweep.ts';
 
@@ -21,7 +21,7 @@ export async function sweepApplied(deps: Omit<SweepDeps, 'asOf'> & { generation:
 }
 
 /** A letter is written within this time of being dated, in milliseconds, or is looked at by the next projector. */
-const lettersOverlapMs = 600_000;
+const deadLettersOverlapMs = 600_000;
 
 /**
  * Sweeps every few minutes, one projector of a generation at a time. What is past its retention is not served from
@@ -32,13 +32,13 @@ export function startSweeper(deps: SweeperDeps, intervalMs = 300_000): Pick<Repe
   const stopping = new AbortController();
   const { signal } = stopping;
   const lease = `sweep of generation ${deps.generation}`;
-  let lettersSince = new Date(0);
+  let deadLettersSince = new Date(0);
   const turn = async () => {
     const startedAt = deps.now();
     if (!(await takeLease(deps.control, { id: lease, now: startedAt, durationMs: 2 * intervalMs }))) return;
-    await eraseSince({ ...deps, signal }, lettersSince);
+    await eraseSince({ ...deps, signal }, deadLettersSince);
     // A letter's time was taken before it was written; clocks and steps may differ by as much.
-    lettersSince = new Date(startedAt.getTime() - lettersOverlapMs);
+    deadLettersSince = new Date(startedAt.getTime() - deadLettersOverlapMs);
     const swept = await sweepApplied({ ...deps, signal });
     deps.metrics.lapsed.inc(swept.conversations);
     if (swept.conversations + swept.messages > 0) deps.logger.info(swept, 'freed data past its retention');

@@ -1,10 +1,10 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cacheDir, installedOnce } from '../../../infra/stack/native/cache.ts';
-import { kafkaVersion } from '../../../infra/stack/native/kafka-pom.ts';
-import { javaVersion } from '../../../infra/stack/native/prerequisites.ts';
-import { step } from '../../../infra/stack/native/progress.ts';
-import { mustRun, run } from '../../../infra/stack/native/run.ts';
+import { cacheDir, installedOnce } from '../../../infra/dev-servers/native/cache.ts';
+import { kafkaVersion } from '../../../infra/dev-servers/native/kafka-pom.ts';
+import { javaVersion } from '../../../infra/dev-servers/native/prerequisites.ts';
+import { step } from '../../../infra/dev-servers/native/progress.ts';
+import { mustRun, run } from '../../../infra/dev-servers/native/run.ts';
 
 export const connectorVersion = '2.0.1';
 

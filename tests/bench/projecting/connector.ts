@@ -2,11 +2,16 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from 'mongodb';
-import { freePorts } from '../../../infra/stack/native/ports.ts';
-import { isRunning, launch, stopProcess, type ProcessRecord } from '../../../infra/stack/native/processes.ts';
-import { tiedToParent } from '../../../infra/stack/tied-to-parent.ts';
+import { freePorts } from '../../../infra/dev-servers/native/ports.ts';
+import {
+  isRunning,
+  launch,
+  stopProcess,
+  type ProcessRecord,
+} from '../../../infra/dev-servers/native/processes.ts';
+import { tiedToParent } from '../../../infra/dev-servers/tied-to-parent.ts';
 import { resources } from '../../../shared/documents/resources.ts';
-import { ensureIndexes } from '../../../shared/runtime/indexes.ts';
+import { ensureIndexes } from '../../../shared/store/indexes.ts';
 import { peakMegabytes } from '../../support/memory.ts';
 import { processorSeconds } from '../processor-time.ts';
 import { connectorSettings, properties, workerSettings } from './connector-settings.ts';
@@ -92,7 +97,7 @@ async function measure(
     }
   };
   await polled(() => hasAny(database, published), 'wrote nothing');
-  const before = { ms: performance.now(), own: processorSeconds(worker.pid), store: storeSeconds() };
+  const before = { ms: performance.now(), state: processorSeconds(worker.pid), store: storeSeconds() };
   const already = await documentsIn(database);
   await polled(() => hasAll(database, published), 'did not write every document');
   const seconds = (performance.now() - before.ms) / 1_000;
@@ -102,7 +107,7 @@ async function measure(
     records: documents - already,
     documents,
     seconds,
-    processorSeconds: processorSeconds(worker.pid) - before.own,
+    processorSeconds: processorSeconds(worker.pid) - before.state,
     storeProcessorSeconds: before.store === null || store === null ? null : store - before.store,
     peakMegabytes: peakMegabytes({ pid: worker.pid }),
     writes: documents - already,

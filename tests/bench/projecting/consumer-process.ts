@@ -1,7 +1,7 @@
 import { Kafka, logLevel, type Consumer } from 'kafkajs';
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import { kinds } from '../../../shared/documents/document.ts';
-import { collectionOf, createMongo, generationDatabase } from '../../../shared/runtime/mongo.ts';
+import { collectionOf, createMongo, generationDatabase } from '../../../shared/store/connection.ts';
 import { topicOf, kindOfTopic } from '../../../services/projector/events/topics.ts';
 import { documentOf, type PlainDocument } from './document-of.ts';
 

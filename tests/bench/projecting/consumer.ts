@@ -1,4 +1,4 @@
-import { ensureIndexes } from '../../../shared/runtime/indexes.ts';
+import { ensureIndexes } from '../../../shared/store/indexes.ts';
 import { peakMegabytes } from '../../support/memory.ts';
 import { startScript } from '../../support/service.ts';
 import { documentsIn, withScratch, type BenchEnvironment } from './environment.ts';

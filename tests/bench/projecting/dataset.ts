@@ -52,7 +52,7 @@ export function createDataset({ seed, organizations, counts }: DatasetOptions): 
     const random = createRandom(seed + number * kinds.length + kinds.indexOf(kind));
     const one = (other: Kind) =>
       idOf(other, organization + organizations * random.int(Math.floor(counts[other] / organizations)));
-    const id = number < counts[kind] ? idOf(kind, number) : `${idPrefixes[kind]}${letters(random, 20)}`;
+    const id = number < counts[kind] ? idOf(kind, number) : `${idPrefixes[kind]}${deadLetters(random, 20)}`;
     const primaryOf = (other: Kind, index: number) => idOf(other, index);
     const state = stateOf(kind, { random, one, number, version, at: time.toISOString(), counts, primaryOf });
     return {
@@ -73,7 +73,7 @@ const idsOf = (random: Random, counts: Counts) =>
   Object.fromEntries(
     kinds.map((kind) => [
       kind,
-      Array.from({ length: counts[kind] }, () => idPrefixes[kind] + letters(random, 20)),
+      Array.from({ length: counts[kind] }, () => idPrefixes[kind] + deadLetters(random, 20)),
     ]),
   ) as Record<Kind, string[]>;
 
@@ -107,10 +107,10 @@ function stateOf(kind: Kind, context: Context): Record<string, unknown> {
     case 'contact':
       return base('contact', {
         name: prose(random, 14),
-        email: { email: `${letters(random, 12)}@example.com`, verified: true },
+        email: { email: `${deadLetters(random, 12)}@example.com`, verified: true },
       });
     case 'user':
-      return { name: prose(random, 14), email: `${letters(random, 10)}@example.com` };
+      return { name: prose(random, 14), email: `${deadLetters(random, 10)}@example.com` };
     case 'agent':
       return { name: prose(random, 10), disabled: false };
     case 'tag':
@@ -164,7 +164,7 @@ function author(random: Random, one: Context['one']) {
 }
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
-const letters = (random: Random, length: number) =>
+const deadLetters = (random: Random, length: number) =>
   Array.from({ length }, () => alphabet[random.int(alphabet.length)]).join('');
 
 const words =

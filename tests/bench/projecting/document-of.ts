@@ -2,7 +2,7 @@ import type { Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 
 /** A document of the projector's shape without anything joined. */
-export type PlainDocument = { _id: string; orgId: string; version: number; own: object };
+export type PlainDocument = { _id: string; orgId: string; version: number; state: object };
 
 type StructuredEvent = {
   orgid: string;
@@ -13,10 +13,10 @@ type StructuredEvent = {
 /** Reads a record as a plain consumer would: trusting it, with its instants as dates, and the same sort keys. */
 export function documentOf(kind: Kind, value: Buffer): PlainDocument {
   const { orgid, entityversion, data } = JSON.parse(value.toString()) as StructuredEvent;
-  const own: Record<string, unknown> = { ...data };
-  for (const name of instants) if (typeof own[name] === 'string') own[name] = new Date(own[name]);
+  const state: Record<string, unknown> = { ...data };
+  for (const name of instants) if (typeof state[name] === 'string') state[name] = new Date(state[name]);
   const sortKeys = resources[kind].sortKeys as (state: object) => object;
-  return { _id: data.id, orgId: orgid, version: entityversion, own, ...sortKeys(own) };
+  return { _id: data.id, orgId: orgid, version: entityversion, state, ...sortKeys(state) };
 }
 
 const instants = ['createdAt', 'updatedAt', 'sentAt'];

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { Kafka, logLevel, type Admin, type Producer } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
-import type { Stack } from '../../../infra/stack/stack.ts';
+import type { Stack } from '../../../infra/dev-servers/stack.ts';
 import { kinds } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
-import { controlDatabase, createMongo, generationDatabase } from '../../../shared/runtime/mongo.ts';
+import { controlDatabase, createMongo, generationDatabase } from '../../../shared/store/connection.ts';
 import { storeProcessorTime } from '../processor-time.ts';
 
 /** The servers that every contender runs on, with clients of the benchmark's own. */

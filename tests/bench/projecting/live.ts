@@ -40,12 +40,12 @@ export const runLive = (
         runs.push({ eventsPerSecond, run: await runRate(follow, eventsPerSecond) });
       }
       await sleep(settleMs);
-      const before = { ms: performance.now(), own: processorSeconds(pid) };
+      const before = { ms: performance.now(), state: processorSeconds(pid) };
       await sleep(idleSeconds * 1_000);
       const idleMs = performance.now() - before.ms;
       return {
         rates: runs,
-        idlePercent: ((processorSeconds(pid) - before.own) / (idleMs / 1_000)) * 100,
+        idlePercent: ((processorSeconds(pid) - before.state) / (idleMs / 1_000)) * 100,
         partitions: kinds.length * partitionsPerTopic,
         peakMegabytes: peakMegabytes(projector.child),
       };

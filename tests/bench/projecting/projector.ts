@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from 'mongodb';
-import { progressOf } from '../../../shared/runtime/generation.ts';
+import { progressOf } from '../../../shared/store/generations.ts';
 import { peakMegabytes } from '../../support/memory.ts';
 import { startService, type Service } from '../../support/service.ts';
 import { processorSeconds } from '../processor-time.ts';
@@ -17,14 +17,18 @@ export const runProjector = (environment: BenchEnvironment, published: Published
     const pid = projector.child.pid ?? 0;
     try {
       await hasPartitions(environment, projector, name);
-      const before = { ms: performance.now(), own: processorSeconds(pid), store: environment.storeSeconds() };
+      const before = {
+        ms: performance.now(),
+        state: processorSeconds(pid),
+        store: environment.storeSeconds(),
+      };
       await appliedTo(control, published.ends, projector);
       const seconds = (performance.now() - before.ms) / 1_000;
       const store = environment.storeSeconds();
       return {
         records: published.records,
         seconds,
-        processorSeconds: processorSeconds(pid) - before.own,
+        processorSeconds: processorSeconds(pid) - before.state,
         storeProcessorSeconds: before.store === null || store === null ? null : store - before.store,
         peakMegabytes: peakMegabytes(projector.child),
         documents: await documentsIn(database),

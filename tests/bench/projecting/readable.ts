@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from 'mongodb';
 import type { Kind } from '../../../shared/documents/document.ts';
-import { collectionOf } from '../../../shared/runtime/mongo.ts';
+import { collectionOf } from '../../../shared/store/connection.ts';
 
 /** An event whose effect is looked for. */
 export type Sample = {

@@ -2,8 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { tiedToParent } from '../../../infra/stack/tied-to-parent.ts';
-import { tokens } from '../../api/harness.ts';
+import { tiedToParent } from '../../../infra/dev-servers/tied-to-parent.ts';
+import { tokens } from '../../api/test-api.ts';
 import type { Target } from '../load.ts';
 import type { ServingName } from './contender-names.ts';
 

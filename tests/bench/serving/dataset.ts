@@ -1,5 +1,5 @@
-import * as given from '../../api/given.ts';
-import { startStore, type TestStore } from '../../api/harness.ts';
+import * as given from '../../api/builders.ts';
+import { startStore, type TestStore } from '../../api/test-api.ts';
 
 /** How many of each there are. */
 export type ServingCounts = { tickets: number; threads: number[] };

@@ -1,9 +1,9 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startStack } from '../../../infra/stack/stack.ts';
-import { temporaryFolder } from '../../../infra/stack/temporary-folder.ts';
-import { writeCertificate } from '../../api/ask.ts';
-import type { TestStore } from '../../api/harness.ts';
+import { startStack } from '../../../infra/dev-servers/stack.ts';
+import { temporaryFolder } from '../../../infra/dev-servers/temporary-folder.ts';
+import { writeCertificate } from '../../api/requests.ts';
+import type { TestStore } from '../../api/test-api.ts';
 import { peakMegabytes } from '../../support/memory.ts';
 import type { ServingOptions } from '../arguments.ts';
 import { askInTurn, load } from '../load.ts';

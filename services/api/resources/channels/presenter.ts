@@ -9,48 +9,48 @@ import {
 import type { ChannelItem, ChannelView } from './schema.ts';
 import { channelStatus, type IssueCode } from './status.ts';
 
-type Shown = Pick<ChannelDocument, 'own' | 'joined'>;
+type Shown = Pick<ChannelDocument, 'state' | 'joined'>;
 
 /** A channel in a list, as it stands at `now`. */
-export const presentChannelItem = ({ own, joined }: Shown, now: Date): ChannelItem => ({
-  ...presentCommon({ own, joined }, now),
-  type: own.type,
+export const presentChannelItem = ({ state, joined }: Shown, now: Date): ChannelItem => ({
+  ...presentCommon({ state, joined }, now),
+  type: state.type,
 });
 
 /** A channel retrieved, with its settings and configuration. */
 export function presentChannel(
-  { own, joined }: Shown,
+  { state, joined }: Shown,
   { now, brand }: { now: Date; brand: string },
 ): ChannelView {
   const detail = {
-    ...presentCommon({ own, joined }, now),
-    dataRetentionDays: own.dataRetentionDays,
-    settings: presentSettings(own.settings),
+    ...presentCommon({ state, joined }, now),
+    dataRetentionDays: state.dataRetentionDays,
+    settings: presentSettings(state.settings),
   };
-  switch (own.type) {
+  switch (state.type) {
     case 'email':
-      return { ...detail, type: own.type, config: presentEmailConfig(own.config, brand) };
+      return { ...detail, type: state.type, config: presentEmailConfig(state.config, brand) };
     case 'chatbot':
-      return { ...detail, type: own.type, config: presentChatbotConfig(own.config) };
+      return { ...detail, type: state.type, config: presentChatbotConfig(state.config) };
     case 'form':
-      return { ...detail, type: own.type, config: presentFormConfig(own.config, joined) };
+      return { ...detail, type: state.type, config: presentFormConfig(state.config, joined) };
   }
 }
 
-function presentCommon({ own, joined: { agent } }: Shown, now: Date): Omit<ChannelItem, 'type'> {
-  const { state, since, issues } = channelStatus(own, now);
+function presentCommon({ state, joined: { agent } }: Shown, now: Date): Omit<ChannelItem, 'type'> {
+  const status = channelStatus(state, now);
   return {
-    id: own.id,
+    id: state.id,
     object: 'channel',
-    name: own.name,
+    name: state.name,
     status: {
-      state,
-      since: toMillisecondsOrNull(since),
-      issues: issues.map((code) => ({ code, message: issueMessages[code] })),
+      state: status.state,
+      since: toMillisecondsOrNull(status.since),
+      issues: status.issues.map((code) => ({ code, message: issueMessages[code] })),
     },
     agent: agent && { id: agent.id, name: agent.name, disabled: agent.disabled },
-    createdAt: toMilliseconds(own.createdAt),
-    updatedAt: toMilliseconds(own.updatedAt),
+    createdAt: toMilliseconds(state.createdAt),
+    updatedAt: toMilliseconds(state.updatedAt),
   };
 }
 

@@ -2,7 +2,7 @@ import type { ChannelDocument, ChannelType } from '../../../../shared/documents/
 import { keyRange } from '../../paging/key-range.ts';
 import type { PageQuery } from '../../paging/page-query.ts';
 import type { StoreReader } from '../../store/reader.ts';
-import { findOwn } from '../find-own.ts';
+import { findById } from '../find-by-id.ts';
 
 /** The channels behind `after`, a sort key; archived ones have none and so are not met. */
 export const channelPageQuery = (
@@ -11,7 +11,7 @@ export const channelPageQuery = (
   after: string | null,
 ): PageQuery => ({
   kind: 'channel',
-  within: { orgId, ...(type ? { 'own.type': type } : {}) },
+  within: { orgId, ...(type ? { 'state.type': type } : {}) },
   field: 'byCreated',
   direction: 'ascending',
   range: keyRange({ from: null, until: null }, { after, direction: 'ascending' }),
@@ -20,4 +20,4 @@ export const channelPageQuery = (
 });
 
 export const findChannel = (store: StoreReader, orgId: string, id: string) =>
-  findOwn<ChannelDocument>(store, 'channel', { orgId, id });
+  findById<ChannelDocument>(store, 'channel', { orgId, id });

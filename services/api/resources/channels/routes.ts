@@ -1,7 +1,7 @@
 import type { ChannelDocument } from '../../../../shared/documents/channel.ts';
 import { ApiError } from '../../http/api-error.ts';
 import { anyIdParameter, noParams } from '../../http/path-parameters.ts';
-import { noQuery } from '../../http/query-string.ts';
+import { noQuery } from '../../http/query-parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { decodeCursor } from '../../paging/cursor.ts';
 import { listEnvelope } from '../../paging/list-envelope.ts';

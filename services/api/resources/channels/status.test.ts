@@ -1,13 +1,13 @@
 import type { Channel } from '../../../../shared/documents/channel.ts';
-import { channel, emailBlock } from '../../../../tests/api/given.ts';
+import { channel, emailBlock } from '../../../../tests/api/builders.ts';
 import { channelStatus } from './status.ts';
 
 const now = new Date('2026-01-02T00:00:00Z');
 const hoursAgo = (hours: number) => new Date(now.getTime() - hours * 3_600_000).toISOString();
 const email = (block: Record<string, unknown> = {}, fields: Record<string, unknown> = {}): Channel =>
-  channel({ id: 'chan_1', type: 'email', email: { ...emailBlock, ...block }, ...fields }).own;
+  channel({ id: 'chan_1', type: 'email', email: { ...emailBlock, ...block }, ...fields }).state;
 const form = (fields: Record<string, unknown>): Channel =>
-  channel({ id: 'chan_1', type: 'form', ...fields }).own;
+  channel({ id: 'chan_1', type: 'form', ...fields }).state;
 const mailbox = (provider: string, connection: unknown) =>
   email({ provider, connection, sendingDomain: null });
 
@@ -53,8 +53,8 @@ describe('the state of a channel', () => {
       'needs_attention',
       null,
     ],
-  ])('is %s', (_, own, state, since) => {
-    const status = channelStatus(own, now);
+  ])('is %s', (_, channelState, state, since) => {
+    const status = channelStatus(channelState, now);
     expect([status.state, status.since?.toISOString() ?? null]).toEqual([state, since]);
   });
 
@@ -91,7 +91,7 @@ describe('the issues of an inbox', () => {
     ['a domain being verified', custom('verifying'), ['domain_not_verified']],
     ['a domain that failed', custom('failed'), ['domain_not_verified']],
     ['a form', form({}), []],
-  ])('of %s', (_, own, issues) => {
-    expect(channelStatus(own, now).issues).toEqual(issues);
+  ])('of %s', (_, state, issues) => {
+    expect(channelStatus(state, now).issues).toEqual(issues);
   });
 });

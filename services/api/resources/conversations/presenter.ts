@@ -6,29 +6,29 @@ import { preview } from './preview.ts';
 import type { VisibleConversation } from './query.ts';
 import type { ConversationHead, EmbeddedMessage } from './schema.ts';
 
-type Status = ConversationDocument['own']['status'];
+type Status = ConversationDocument['state']['status'];
 
 /**
  * Everything of a conversation but its messages, the first of which is `opening`. `status` is an argument, as
  * archived conversations are not shown.
  */
 export const presentConversationHead = (
-  { own, joined }: VisibleConversation,
+  { state, joined }: VisibleConversation,
   status: Exclude<Status, 'archived'>,
   opening: Pick<EmbeddedMessage, 'content'> | undefined,
 ): ConversationHead => ({
-  id: own.id,
+  id: state.id,
   object: 'conversation',
-  title: own.title,
+  title: state.title,
   status,
-  supportLevel: own.supportLevel,
+  supportLevel: state.supportLevel,
   channel: {
     id: joined.channel.id,
     name: joined.channel.name,
     type: joined.channel.type === 'chatbot' ? 'widget' : joined.channel.type,
   },
   contact: {
-    id: `ct_${own.contactId.slice('con_'.length)}`,
+    id: `ct_${state.contactId.slice('con_'.length)}`,
     name: joined.contact?.name ?? null,
     email: joined.contact?.email ?? null,
   },
@@ -39,26 +39,26 @@ export const presentConversationHead = (
   },
   topics: joined.topics.map(({ id, name, color }) => ({ id, name, color })),
   tags: joined.tags.map(({ id, name }) => ({ id, name })),
-  urgencyScore: own.urgencyScore,
+  urgencyScore: state.urgencyScore,
   lastMessagePreview: previewOf(opening?.content ?? null),
-  createdAt: toSeconds(own.createdAt),
-  updatedAt: toSeconds(own.updatedAt),
-  waitingSince: toSecondsOrNull(own.waitingSince),
-  firstHumanReplyAt: toSecondsOrNull(own.firstHumanReplyAt),
-  resolvedAt: toSecondsOrNull(own.resolvedAt),
+  createdAt: toSeconds(state.createdAt),
+  updatedAt: toSeconds(state.updatedAt),
+  waitingSince: toSecondsOrNull(state.waitingSince),
+  firstHumanReplyAt: toSecondsOrNull(state.firstHumanReplyAt),
+  resolvedAt: toSecondsOrNull(state.resolvedAt),
 });
 
 const previewOf = (content: string | null) => (content === null ? null : preview(content));
 
 export const presentEmbeddedMessage = (
-  own: Pick<Message, 'id' | 'role' | 'content' | 'createdAt' | 'sentAt' | 'attachments'>,
+  state: Pick<Message, 'id' | 'role' | 'content' | 'createdAt' | 'sentAt' | 'attachments'>,
 ): EmbeddedMessage => ({
-  id: own.id,
+  id: state.id,
   object: 'message',
-  role: own.role,
-  content: own.content,
-  createdAt: toSeconds(own.createdAt),
+  role: state.role,
+  content: state.content,
+  createdAt: toSeconds(state.createdAt),
   // Only what goes out is delivered, whatever the bus says of a contact's message.
-  sentAt: own.role === 'user' ? null : toSecondsOrNull(own.sentAt),
-  attachments: presentAttachments(own.attachments),
+  sentAt: state.role === 'user' ? null : toSecondsOrNull(state.sentAt),
+  attachments: presentAttachments(state.attachments),
 });

@@ -1,7 +1,7 @@
 import type { ConversationDocument, ConversationJoined } from '../../../../shared/documents/conversation.ts';
 import { isExpired, retainUntil } from '../../../../shared/documents/retention.ts';
 import type { StoreReader } from '../../store/reader.ts';
-import { findOwn, type Visible } from '../find-own.ts';
+import { findById, type Visible } from '../find-by-id.ts';
 
 /** A conversation that readers may see: its channel is known, and its retention has not passed. */
 export type VisibleConversation = Visible<ConversationDocument> & {
@@ -12,7 +12,7 @@ export async function findConversation(
   store: StoreReader,
   { orgId, id, now }: { orgId: string; id: string; now: Date },
 ): Promise<VisibleConversation | null> {
-  const found = await findOwn<ConversationDocument>(store, 'conversation', { orgId, id });
+  const found = await findById<ConversationDocument>(store, 'conversation', { orgId, id });
   return found && isVisible(found) && !isConversationExpired(found, now) ? found : null;
 }
 
@@ -21,20 +21,20 @@ export async function findRetention(
   store: StoreReader,
   { orgId, id, now }: { orgId: string; id: string; now: Date },
 ): Promise<Retention | null> {
-  const found = await findOwn<RetentionRead>(store, 'conversation', { orgId, id }, retentionFields);
+  const found = await findById<RetentionRead>(store, 'conversation', { orgId, id }, retentionFields);
   const channel = found?.joined?.channel;
-  if (!channel || isExpired(retainUntil(found.own.updatedAt, channel.dataRetentionDays), now)) return null;
+  if (!channel || isExpired(retainUntil(found.state.updatedAt, channel.dataRetentionDays), now)) return null;
   return { dataRetentionDays: channel.dataRetentionDays };
 }
 
 export type Retention = { dataRetentionDays: number | null };
 
-const retentionFields = { 'own.updatedAt': 1, 'joined.channel.dataRetentionDays': 1 };
+const retentionFields = { 'state.updatedAt': 1, 'joined.channel.dataRetentionDays': 1 };
 /** Of a channel that is missing the store gives nothing. */
-type RetentionRead = { own: { updatedAt: Date }; joined?: { channel?: Retention | null } };
+type RetentionRead = { state: { updatedAt: Date }; joined?: { channel?: Retention | null } };
 
-const isConversationExpired = ({ own, joined }: VisibleConversation, now: Date) =>
-  isExpired(retainUntil(own.updatedAt, joined.channel.dataRetentionDays), now);
+const isConversationExpired = ({ state, joined }: VisibleConversation, now: Date) =>
+  isExpired(retainUntil(state.updatedAt, joined.channel.dataRetentionDays), now);
 
 const isVisible = (found: Visible<ConversationDocument>): found is VisibleConversation =>
   found.joined.channel !== null;

@@ -1,6 +1,6 @@
 import { ApiError } from '../../http/api-error.ts';
 import { idParameter } from '../../http/path-parameters.ts';
-import { noQuery } from '../../http/query-string.ts';
+import { noQuery } from '../../http/query-parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { threadOf } from '../messages/query.ts';
 import type { Clock } from '../retention.ts';
@@ -28,7 +28,7 @@ const retrieveConversation = ({ now }: Clock) =>
     handler: async ({ orgId, store }, { params }) => {
       const instant = now();
       const conversation = await findConversation(store, { orgId, id: params.id, now: instant });
-      const status = conversation?.own.status;
+      const status = conversation?.state.status;
       if (!conversation || !status || status === 'archived') throw new ApiError('conversation_not_found');
       const thread = readThread(
         store,

@@ -11,13 +11,13 @@ import type { ConversationHead, EmbeddedMessage } from './schema.ts';
  */
 const batchSize = 100;
 
-type Read = { own: Parameters<typeof presentEmbeddedMessage>[0] };
+type Read = { state: Parameters<typeof presentEmbeddedMessage>[0] };
 
 const shown = { id: 1, role: 1, content: 1, createdAt: 1, sentAt: 1, attachments: 1 };
 
 /** Every message of a thread, oldest first. */
 export const readThread = (store: StoreReader, thread: Thread): AsyncGenerator<Read[], void> =>
-  readRange<Read>(store, threadQuery(thread, null), { projection: { _id: 0, own: shown }, batchSize });
+  readRange<Read>(store, threadQuery(thread, null), { projection: { _id: 0, state: shown }, batchSize });
 
 /** The JSON text of a conversation with its messages, piece by piece; `head` is given the opening message. */
 export const conversationChunks = (
@@ -27,6 +27,6 @@ export const conversationChunks = (
   objectChunks(thread, {
     before: head,
     name: 'messages',
-    present: ({ own }) => presentEmbeddedMessage(own),
+    present: ({ state }) => presentEmbeddedMessage(state),
     after: {},
   });

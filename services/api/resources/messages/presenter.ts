@@ -2,18 +2,18 @@ import type { Message, MessageDocument } from '../../../../shared/documents/mess
 import { toSeconds } from '../timestamps.ts';
 import type { Attachment, MessageItem } from './schema.ts';
 
-type Shown = Pick<MessageDocument, 'own' | 'joined'>;
+type Shown = Pick<MessageDocument, 'state' | 'joined'>;
 
-export const presentMessageItem = ({ own, joined }: Shown): MessageItem => ({
-  id: own.id,
+export const presentMessageItem = ({ state, joined }: Shown): MessageItem => ({
+  id: state.id,
   object: 'message',
-  conversationId: own.conversationId,
-  type: own.type,
-  role: own.role,
-  author: presentAuthor({ own, joined }),
-  content: own.content,
-  attachments: presentAttachments(own.attachments),
-  createdAt: toSeconds(own.createdAt),
+  conversationId: state.conversationId,
+  type: state.type,
+  role: state.role,
+  author: presentAuthor({ state, joined }),
+  content: state.content,
+  attachments: presentAttachments(state.attachments),
+  createdAt: toSeconds(state.createdAt),
 });
 
 /** Inline files are part of the text, not attachments to it. */
@@ -21,7 +21,7 @@ export const presentAttachments = (attachments: Message['attachments']): Attachm
   attachments.filter(({ inline }) => !inline).map(({ id, filename }) => ({ id, filename }));
 
 /** The sender as far as it is known: a missing one keeps its type and id. */
-function presentAuthor({ own: { author }, joined }: Shown): MessageItem['author'] {
+function presentAuthor({ state: { author }, joined }: Shown): MessageItem['author'] {
   if (!author) return null;
   const name = joined.author?.name ?? null;
   const email = joined.author?.email ?? null;

@@ -1,5 +1,5 @@
 import { expiredUpTo } from '../../../../shared/documents/retention.ts';
-import { keyAbove } from '../../paging/bounds.ts';
+import { keyAbove } from '../../paging/date-range.ts';
 import { keyRange } from '../../paging/key-range.ts';
 import type { PageQuery } from '../../paging/page-query.ts';
 import type { RangeQuery } from '../../paging/range-query.ts';
@@ -21,7 +21,7 @@ export function threadOf(
 /** The messages of a thread behind `after`, a sort key; all of them for null. */
 export const threadQuery = ({ orgId, conversationId, from }: Thread, after: string | null): RangeQuery => ({
   kind: 'message',
-  within: { 'own.conversationId': conversationId, orgId },
+  within: { 'state.conversationId': conversationId, orgId },
   field: 'byCreated',
   direction: 'ascending',
   range: keyRange({ from, until: null }, { after, direction: 'ascending' }),

@@ -2,13 +2,13 @@ import type { QaDocument } from '../../../../shared/documents/qa.ts';
 import { toMilliseconds } from '../timestamps.ts';
 import type { QaView } from './schema.ts';
 
-export const presentQa = ({ own }: Pick<QaDocument, 'own'>): QaView => ({
-  id: own.id,
+export const presentQa = ({ state }: Pick<QaDocument, 'state'>): QaView => ({
+  id: state.id,
   object: 'qa',
-  question: own.question,
-  questionVariations: own.questionVariations,
-  answer: own.answer,
-  agentId: own.agentId,
-  createdAt: toMilliseconds(own.createdAt),
-  updatedAt: toMilliseconds(own.updatedAt),
+  question: state.question,
+  questionVariations: state.questionVariations,
+  answer: state.answer,
+  agentId: state.agentId,
+  createdAt: toMilliseconds(state.createdAt),
+  updatedAt: toMilliseconds(state.updatedAt),
 });

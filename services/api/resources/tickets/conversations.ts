@@ -21,16 +21,16 @@ const batchSize = 200;
  */
 const restMax = 20_000;
 
-type Ticket = Pick<TicketDocument, 'own' | 'joined'>;
+type Ticket = Pick<TicketDocument, 'state' | 'joined'>;
 type Read = {
-  own: Pick<ConversationDocument['own'], keyof ShownConversation>;
+  state: Pick<ConversationDocument['state'], keyof ShownConversation>;
   /** Absent while the channel is missing. */
   joined?: { channel?: { dataRetentionDays: number | null } | null };
 };
 
 const projection = {
   _id: 0,
-  own: { id: 1, role: 1, status: 1, createdAt: 1, updatedAt: 1 },
+  state: { id: 1, role: 1, status: 1, createdAt: 1, updatedAt: 1 },
   'joined.channel.dataRetentionDays': 1,
 };
 
@@ -40,7 +40,7 @@ export const hasRest = ({ joined }: Pick<Ticket, 'joined'>): boolean => joined.m
 /** The conversations of a ticket behind the sort key up to which its document embeds them. */
 export const restQuery = (orgId: string, ticketId: string, moreAfter: string): RangeQuery => ({
   kind: 'conversation',
-  within: { 'own.ticketId': ticketId, orgId },
+  within: { 'state.ticketId': ticketId, orgId },
   field: 'byCreated',
   direction: 'ascending',
   range: { $gt: moreAfter },
@@ -54,23 +54,23 @@ export const restQuery = (orgId: string, ticketId: string, moreAfter: string): R
 export async function* readConversations(
   store: StoreReader,
   { orgId, now, onRead }: { orgId: string; now: Date; onRead?: (count: number) => void },
-  { own, joined }: Ticket,
+  { state, joined }: Ticket,
 ): AsyncGenerator<ShownConversation[], void> {
   yield unexpiredConversations(joined, now);
   if (joined.moreAfter === null) return;
   // A conversation whose creation was corrected may be in the range before the ticket is refreshed.
   const embedded = new Set(joined.conversations.map(({ id }) => id));
-  const query = restQuery(orgId, own.id, joined.moreAfter);
+  const query = restQuery(orgId, state.id, joined.moreAfter);
   for await (const batch of readRange<Read>(store, query, { projection, batchSize })) {
     onRead?.(batch.length);
-    const visible = batch.filter((read) => !embedded.has(read.own.id) && isVisible(read, now));
-    yield visible.map((read) => read.own);
+    const visible = batch.filter((read) => !embedded.has(read.state.id) && isVisible(read, now));
+    yield visible.map((read) => read.state);
   }
 }
 
-function isVisible({ own, joined }: Read, now: Date): boolean {
+function isVisible({ state, joined }: Read, now: Date): boolean {
   const channel = joined?.channel;
-  return !!channel && !isExpired(retainUntil(own.updatedAt, channel.dataRetentionDays), now);
+  return !!channel && !isExpired(retainUntil(state.updatedAt, channel.dataRetentionDays), now);
 }
 
 /** The JSON text of a ticket, piece by piece, with its conversations as they are read in place of its own. */

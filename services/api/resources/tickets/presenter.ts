@@ -3,7 +3,7 @@ import { isExpired } from '../../../../shared/documents/retention.ts';
 import { toSeconds } from '../timestamps.ts';
 import type { ConversationReference, TicketConversation, TicketItem, TicketView } from './schema.ts';
 
-type Shown = Pick<TicketDocument, 'own' | 'joined'>;
+type Shown = Pick<TicketDocument, 'state' | 'joined'>;
 /** What readers see of a ticket's conversation, whether its document embeds it or not. */
 export type ShownConversation = Pick<
   TicketDocument['joined']['conversations'][number],
@@ -11,24 +11,24 @@ export type ShownConversation = Pick<
 >;
 
 /** A ticket in a list, with the conversations that its document embeds. */
-export const presentTicketItem = ({ own, joined }: Shown, now: Date): TicketItem => ({
-  id: own.id,
+export const presentTicketItem = ({ state, joined }: Shown, now: Date): TicketItem => ({
+  id: state.id,
   object: 'ticket',
-  title: own.title,
-  status: own.status,
-  requester: presentRequester({ own, joined }),
+  title: state.title,
+  status: state.status,
+  requester: presentRequester({ state, joined }),
   tags: joined.tags.map(({ id, name }) => ({ id, name })),
   topics: joined.topics.map(({ id, name }) => ({ id, name })),
-  estimatedScore: own.estimatedScore,
+  estimatedScore: state.estimatedScore,
   conversations: unexpiredConversations(joined, now).map(presentReference),
-  createdAt: toSeconds(own.createdAt),
-  updatedAt: toSeconds(own.updatedAt),
+  createdAt: toSeconds(state.createdAt),
+  updatedAt: toSeconds(state.updatedAt),
 });
 
 /** A ticket retrieved, with the conversations that its document embeds in full. */
-export const presentTicket = ({ own, joined }: Shown, now: Date): TicketView => ({
-  ...presentTicketItem({ own, joined }, now),
-  conversations: unexpiredConversations(joined, now).map(presentTicketConversation(own.id)),
+export const presentTicket = ({ state, joined }: Shown, now: Date): TicketView => ({
+  ...presentTicketItem({ state, joined }, now),
+  conversations: unexpiredConversations(joined, now).map(presentTicketConversation(state.id)),
 });
 
 export const presentReference = ({ id, role }: ShownConversation): ConversationReference => ({ id, role });
@@ -49,10 +49,10 @@ export const presentTicketConversation =
 export const unexpiredConversations = ({ conversations }: Shown['joined'], now: Date): ShownConversation[] =>
   conversations.filter(({ retainUntil }) => !isExpired(retainUntil, now));
 
-function presentRequester({ own, joined: { requester } }: Shown): TicketItem['requester'] {
+function presentRequester({ state, joined: { requester } }: Shown): TicketItem['requester'] {
   const email = requester?.email;
   return {
-    id: own.requesterId,
+    id: state.requesterId,
     name: requester?.name ?? null,
     email: email ? { email: email.email, verified: email.verified } : null,
   };

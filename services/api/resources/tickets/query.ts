@@ -1,21 +1,21 @@
 import { ticketStatuses, type TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { ApiError } from '../../http/api-error.ts';
-import { boundsOf, type Bounds } from '../../paging/bounds.ts';
+import { dateRangeOf, type DateRange } from '../../paging/date-range.ts';
 import type { CursorScope } from '../../paging/cursor.ts';
 import { keyRange } from '../../paging/key-range.ts';
 import type { PageQuery } from '../../paging/page-query.ts';
 import type { StoreReader } from '../../store/reader.ts';
-import { findOwn, type Visible } from '../find-own.ts';
+import { findById, type Visible } from '../find-by-id.ts';
 import type { TicketListQuery } from './schema.ts';
 
 /** The filters of a list of tickets, in the one form that its cursors are bound to. */
-export type TicketFilters = { statuses: string[]; created: Bounds; updated: Bounds };
+export type TicketFilters = { statuses: string[]; created: DateRange; updated: DateRange };
 
 /** Fails with `conflicting_date_range` when both dates are bounded. */
 export function ticketFilters(query: TicketListQuery): TicketFilters {
-  const created = boundsOf(query['createdAt[gte]'], query['createdAt[lte]']);
-  const updated = boundsOf(query['updatedAt[gte]'], query['updatedAt[lte]']);
-  const isBounded = ({ from, until }: Bounds) => from !== null || until !== null;
+  const created = dateRangeOf(query['createdAt[gte]'], query['createdAt[lte]']);
+  const updated = dateRangeOf(query['updatedAt[gte]'], query['updatedAt[lte]']);
+  const isBounded = ({ from, until }: DateRange) => from !== null || until !== null;
   if (isBounded(created) && isBounded(updated)) throw new ApiError('conflicting_date_range');
   const chosen = new Set<string>(query.status ?? []);
   const statuses = ticketStatuses.filter((status) => chosen.has(status));
@@ -43,7 +43,7 @@ export function ticketPageQuery(
   const direction = sort.startsWith('-') ? 'descending' : 'ascending';
   const isByCreated = field === 'byCreated';
   // `byUpdated >= byCreated`, so a bound on the other date prunes this range too.
-  const bounds = isByCreated
+  const dateRange = isByCreated
     ? { from: created.from, until: created.until ?? updated.until }
     : { from: updated.from ?? created.from, until: updated.until };
   const other = isByCreated ? updated : created;
@@ -51,10 +51,10 @@ export function ticketPageQuery(
   const status = statuses.length === 1 ? statuses[0] : { $in: statuses };
   return {
     kind: 'ticket',
-    within: { orgId, ...(statuses.length === 0 ? {} : { 'own.status': status }) },
+    within: { orgId, ...(statuses.length === 0 ? {} : { 'state.status': status }) },
     field,
     direction,
-    range: keyRange(bounds, { after, direction }),
+    range: keyRange(dateRange, { after, direction }),
     filter: hasOther
       ? { [isByCreated ? 'byUpdated' : 'byCreated']: keyRange(other, { after: null, direction }) }
       : undefined,
@@ -67,4 +67,4 @@ export const findTicket = (
   store: StoreReader,
   orgId: string,
   id: string,
-): Promise<Visible<TicketDocument> | null> => findOwn<TicketDocument>(store, 'ticket', { orgId, id });
+): Promise<Visible<TicketDocument> | null> => findById<TicketDocument>(store, 'ticket', { orgId, id });

@@ -2,7 +2,7 @@ import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { ApiError } from '../../http/api-error.ts';
 import { joinChunks } from '../../http/json-chunks.ts';
 import { idParameter, noParams } from '../../http/path-parameters.ts';
-import { noQuery } from '../../http/query-string.ts';
+import { noQuery } from '../../http/query-parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import type { Clock } from '../retention.ts';
 import { decodeCursor } from '../../paging/cursor.ts';

@@ -17,7 +17,7 @@ app.addHook('onRequest', async (request, reply) => {
   const hash = createHash('sha256').update(token).digest('hex');
   const known = keys.get(hash);
   if (known && known.untilMs > Date.now()) return;
-  const key = await database.collection(resources.apiKey.collection).findOne({ 'own.tokenSha256': hash });
+  const key = await database.collection(resources.apiKey.collection).findOne({ 'state.tokenSha256': hash });
   if (!key) return reply.code(401).send({ error: { code: 'invalid_api_key' } });
   keys.set(hash, { orgId: String(key.orgId), untilMs: Date.now() + keyLifetimeMs });
 });

@@ -4,7 +4,7 @@ import type { Kind } from '../../../../shared/documents/document.ts';
 import type { MessageDocument } from '../../../../shared/documents/message.ts';
 import { resources } from '../../../../shared/documents/resources.ts';
 import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
-import { createMongo, generationDatabase } from '../../../../shared/runtime/mongo.ts';
+import { createMongo, generationDatabase } from '../../../../shared/store/connection.ts';
 import {
   presentConversationHead,
   presentEmbeddedMessage,
@@ -26,7 +26,7 @@ export function openStore() {
 }
 
 const of = (database: Db, kind: Kind) => database.collection(resources[kind].collection);
-const own = { own: 1, joined: 1, byCreated: 1, byUpdated: 1 } as const;
+const state = { state: 1, joined: 1, byCreated: 1, byUpdated: 1 } as const;
 
 /** The answers of the API, by the same index ranges and with the same presenters; nothing around them. */
 export const readTickets = async (database: Db) => {
@@ -35,7 +35,7 @@ export const readTickets = async (database: Db) => {
       { orgId },
       { sort: { byUpdated: -1 }, hint: 'updated', limit: pageSize + 1, batchSize: pageSize + 2 },
     )
-    .project<TicketDocument>(own)
+    .project<TicketDocument>(state)
     .toArray();
   const now = new Date();
   return page(
@@ -47,13 +47,13 @@ export const readTickets = async (database: Db) => {
 };
 
 export const readTicket = async (database: Db, id: string) => {
-  const ticket = await of(database, 'ticket').findOne({ _id: id, orgId } as object, { projection: own });
+  const ticket = await of(database, 'ticket').findOne({ _id: id, orgId } as object, { projection: state });
   return ticket && presentTicket(ticket as unknown as TicketDocument, new Date());
 };
 
 const thread = (database: Db, conversationId: string, limit?: number) =>
   of(database, 'message').find(
-    { 'own.conversationId': conversationId, orgId },
+    { 'state.conversationId': conversationId, orgId },
     {
       ...{ sort: { byCreated: 1 }, hint: 'thread' },
       ...(limit !== undefined && { limit: limit + 1, batchSize: limit + 2 }),
@@ -62,24 +62,24 @@ const thread = (database: Db, conversationId: string, limit?: number) =>
 
 const readHead = async (database: Db, id: string) =>
   (await of(database, 'conversation').findOne({ _id: id, orgId } as object, {
-    projection: own,
+    projection: state,
   })) as ConversationDocument | null;
 
 export const readConversation = async (database: Db, id: string) => {
   const [found, messages] = await Promise.all([
     readHead(database, id),
-    thread(database, id).project<MessageDocument>({ own: 1 }).toArray(),
+    thread(database, id).project<MessageDocument>({ state: 1 }).toArray(),
   ]);
-  if (!found || found.own.status === 'archived' || !found.joined.channel) return null;
-  const presented = messages.map(({ own: message }) => presentEmbeddedMessage(message));
-  const head = presentConversationHead(found as Presentable, found.own.status, presented[0]);
+  if (!found || found.state.status === 'archived' || !found.joined.channel) return null;
+  const presented = messages.map(({ state: message }) => presentEmbeddedMessage(message));
+  const head = presentConversationHead(found as Presentable, found.state.status, presented[0]);
   return { ...head, messages: presented };
 };
 
 export const readMessages = async (database: Db, id: string) => {
   const [found, messages] = await Promise.all([
     readHead(database, id),
-    thread(database, id, pageSize).project<MessageDocument>(own).toArray(),
+    thread(database, id, pageSize).project<MessageDocument>(state).toArray(),
   ]);
   if (!found) return null;
   const path = `/v1/conversations/${id}/messages`;

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import type { Admin, Producer } from 'kafkajs';
+import { pino } from 'pino';
+import { kinds } from '../../shared/documents/document.ts';
+import type { Environment } from '../../shared/runtime/config.ts';
+import { createMongo } from '../../shared/store/connection.ts';
+import { createTopics } from '../../services/cli/topics.ts';
+import { projectorConfig } from '../../services/projector/config.ts';
+import { deadLetterTopic } from '../../services/projector/dead-letters/collection.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { createKafka } from '../../services/projector/kafka/client.ts';
+import type { Stack } from '../dev-servers/stack.ts';
+
+const partitions = 3;
+
+/** The demo's own connections, and the environment that its services share. */
+export type KafkaTopics = {
+  environment: Record<string, string>;
+  prefix: string;
+  databaseName: string;
+  topics: string[];
+  admin: Admin;
+  producer: Producer;
+  mongo: ReturnType<typeof createMongo>;
+  close: () => Promise<void>;
+};
+
+/**
+ * Connects to the servers and creates the topics. On servers that are somebody's own, topics and databases
+ * get a name that nothing else has, and are removed in the end.
+ */
+export async function connectKafkaTopics({ kafkaBrokers, mongodbUrl, how }: Stack): Promise<KafkaTopics> {
+  const shared = how === 'environment';
+  const name = shared ? `demo-${randomBytes(4).toString('hex')}` : 'support';
+  const prefix = `${name}.`;
+  const environment: Record<string, string> = {
+    ...inherited(shared ? /^KAFKA_/ : null),
+    KAFKAJS_NO_PARTITIONER_WARNING: '1',
+    KAFKA_BROKERS: kafkaBrokers,
+    MONGODB_URL: mongodbUrl,
+    DATABASE_NAME: name,
+    TOPIC_PREFIX: prefix,
+    CONSUMER_GROUP: `${name}-read-models`,
+  };
+  const read = projectorConfig(environment);
+  if ('faults' in read) throw new Error(read.faults.join('\n'));
+  const kafka = createKafka(read.config, pino({ level: 'silent' }));
+  const admin = kafka.admin();
+  const producer = kafka.producer({ allowAutoTopicCreation: false });
+  const mongo = createMongo(mongodbUrl, 'demo');
+  await Promise.all([admin.connect(), producer.connect()]);
+  await createTopics(admin, prefix, partitions);
+  const topics = kinds.map((kind) => topicOf(kind, prefix));
+  const close = async () => {
+    if (shared) {
+      await admin.deleteTopics({ topics: [...topics, deadLetterTopic(prefix)] });
+      for (const database of [name, `${name}_g1`]) await mongo.db(database).dropDatabase();
+      // A group that no projector has joined is not there.
+      await admin.deleteGroups([`${name}-read-models`]).catch(() => undefined);
+    }
+    await Promise.allSettled([producer.disconnect(), admin.disconnect(), mongo.close()]);
+  };
+  return { environment, prefix, databaseName: name, topics, admin, producer, mongo, close };
+}
+
+/** What a child needs of this process's environment, and what matches; the rest could change what it does. */
+function inherited(pattern: RegExp | null, environment: Environment = process.env): Record<string, string> {
+  const names = Object.keys(environment).filter(
+    (name) => ['PATH', 'HOME', 'TMPDIR'].includes(name) || pattern?.test(name),
+  );
+  return Object.fromEntries(names.map((name) => [name, environment[name] ?? '']));
+}

@@ -1,0 +1,69 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { CompressionTypes } from 'kafkajs';
+import type { KafkaTopics } from './kafka-topics.ts';
+import type { SampleState } from '../sample-data/sample-data.ts';
+import { liveChanges } from '../sample-data/live-changes.ts';
+import { publishRecords } from '../sample-data/publish.ts';
+import { countDocuments, readLag } from './lag.ts';
+import type { Output } from './output.ts';
+import { ask, type Access } from './request.ts';
+
+const stepsPerTurn = 5;
+const turnMs = 250;
+
+/** Publishes what goes on at the desk and prints a status line a second, until `stopping` is aborted. */
+export async function produceLiveTraffic(
+  {
+    kafkaTopics,
+    access,
+    output,
+    stopping,
+  }: { kafkaTopics: KafkaTopics; access: Access; output: Output; stopping: AbortSignal },
+  state: SampleState,
+): Promise<void> {
+  const published = { records: 0 };
+  const publishing = async () => {
+    const changes = liveChanges(state);
+    for (let turn = 0; !stopping.aborted; turn++) {
+      const records = Array.from({ length: stepsPerTurn }, () => changes.next().value).flat();
+      const codec = turn % 2 === 0 ? CompressionTypes.ZSTD : CompressionTypes.LZ4;
+      await publishRecords(kafkaTopics, records, codec);
+      published.records += records.length;
+      await delay(turnMs);
+    }
+  };
+  const watching = async () => {
+    let [before, at] = [0, performance.now()];
+    while (!stopping.aborted) {
+      await delay(1_000);
+      const [now, seconds] = [published.records, (performance.now() - at) / 1_000];
+      const line = await statusLine(kafkaTopics, access, (now - before) / seconds);
+      if (!stopping.aborted) output.status(line);
+      [before, at] = [now, at + seconds * 1_000];
+    }
+  };
+  await Promise.all([publishing(), watching()]);
+}
+
+async function statusLine(
+  kafkaTopics: KafkaTopics,
+  access: Access,
+  eventsPerSecond: number,
+): Promise<string> {
+  const [lag, documents, asOf] = await Promise.all([
+    readLag(kafkaTopics),
+    countDocuments(kafkaTopics),
+    ask(access, '/v1/channels?limit=1').then(
+      ({ dataAsOf }) => dataAsOf,
+      () => null,
+    ),
+  ]);
+  const behind = asOf ? ` (${((Date.now() - Date.parse(asOf)) / 1_000).toFixed(1)} s behind)` : '';
+  return [
+    new Date().toISOString().slice(11, 19),
+    `${Math.round(eventsPerSecond)} events/s`,
+    `lag ${lag.behind}`,
+    `${documents.toLocaleString('en')} documents`,
+    `Data-As-Of ${asOf ?? 'unknown'}${behind}`,
+  ].join('  ');
+}

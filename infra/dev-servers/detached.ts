@@ -1,0 +1,91 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { containersRunning, removeContainers } from './docker/engine.ts';
+import { cacheDir, withLock } from './native/cache.ts';
+import { isRunning, stopProcess } from './native/processes.ts';
+import { startStack, type Stack } from './stack.ts';
+
+/** A stack that outlives the process which started it, as recorded for the next one. */
+export type DetachedStack = Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'how' | 'handles'> & {
+  dataDir: string;
+};
+
+export type ServerState = { line: string; running: boolean };
+
+const dir = () => join(cacheDir(), 'lasting');
+const stateFile = () => join(dir(), 'stack.json');
+
+export async function recorded(): Promise<DetachedStack | undefined> {
+  if (!existsSync(stateFile())) return undefined;
+  return JSON.parse(await readFile(stateFile(), 'utf8')) as DetachedStack;
+}
+
+/** Starts a stack and records it, unless the recorded one runs. What is left of a broken one is stopped first. */
+export const bringUp = (report: (line: string) => void): Promise<DetachedStack> =>
+  exclusively(async () => {
+    const before = await recorded();
+    if (before !== undefined) {
+      const states = await stateOf(before);
+      if (states.every(({ running }) => running)) {
+        report('The stack is up already.');
+        return before;
+      }
+      await stopRecorded(before);
+    }
+    const dataDir = join(dir(), 'data');
+    await rm(dataDir, { recursive: true, force: true });
+    const started = await startStack({ report, dataDir, providers: ['docker', 'native'], detached: true });
+    const { kafkaBrokers, mongodbUrl, how, handles } = started;
+    const detached = { kafkaBrokers, mongodbUrl, how, handles, dataDir };
+    // The store's address may hold its password.
+    await writeFile(stateFile(), `${JSON.stringify(detached, null, 2)}\n`, { mode: 0o600 });
+    return detached;
+  });
+
+/** Stops what was recorded, whatever is left of it, and removes its data. Without a record there is nothing to do. */
+export const bringDown = (report: (line: string) => void): Promise<void> =>
+  exclusively(async () => {
+    const detached = await recorded();
+    if (detached === undefined) return report('The stack is not up.');
+    await stopRecorded(detached);
+    const { processes, containers } = detached.handles;
+    const names = [...processes.map(({ name, pid }) => `${name} (pid ${pid})`), ...containers.map(shortId)];
+    report(`Stopped ${names.join(', ')}; its data is removed.`);
+  });
+
+/** A line for each server: its name, whether it runs, where it answers, its pid or container. */
+export async function stateOf(detached: DetachedStack | undefined): Promise<ServerState[]> {
+  if (detached === undefined) return [{ line: 'The stack is not up.', running: false }];
+  const { processes, containers } = detached.handles;
+  const address = (name: string) =>
+    ({ Kafka: detached.kafkaBrokers, FerretDB: detached.mongodbUrl, MongoDB: detached.mongodbUrl })[name] ??
+    '';
+  const line = (name: string, running: boolean, id: string) => ({
+    line: `${name.padEnd(11)} ${(running ? 'running' : 'not running').padEnd(12)} ${id.padEnd(24)} ${address(name)}`,
+    running,
+  });
+  const running = await containersRunning(containers);
+  return [
+    ...processes.map((record) => line(record.name, isRunning(record), `pid ${record.pid}`)),
+    ...containers.map((id, index) =>
+      line(index === 0 ? 'Kafka' : 'MongoDB', running.includes(id), `container ${shortId(id)}`),
+    ),
+  ].map((state) => ({ ...state, line: state.line.trimEnd() }));
+}
+
+/** A container's id as the engine's command line shows it. */
+const shortId = (id: string) => id.slice(0, 12);
+
+async function stopRecorded({ handles, dataDir }: DetachedStack): Promise<void> {
+  // FerretDB stands on PostgreSQL, so the later ones end first.
+  for (const record of [...handles.processes].reverse()) await stopProcess(record);
+  await removeContainers(handles.containers);
+  await rm(stateFile());
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+async function exclusively<T>(work: () => Promise<T>): Promise<T> {
+  await mkdir(dir(), { recursive: true });
+  return withLock(join(dir(), 'lock'), work);
+}

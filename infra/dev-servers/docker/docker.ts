@@ -1,0 +1,72 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { StartedTestContainer } from 'testcontainers';
+import { onParentDeath } from '../on-parent-death.ts';
+import { step } from '../native/progress.ts';
+import type { Attempt, Stack, StackOptions } from '../stack.ts';
+import { kafkaContainer, mongoContainer, storeUser } from './containers.ts';
+import { containersOfRun, engine, obtain, removeContainers } from './engine.ts';
+import { images } from './images.ts';
+
+const reapScript = join('infra', 'stack', 'docker', 'reap.ts');
+
+/** Kafka and MongoDB from the images that docker-compose.yml names, through Testcontainers. */
+export async function startInDocker(options: StackOptions): Promise<Attempt> {
+  const { report } = options;
+  const client = await engine();
+  if (client === undefined) return { unavailable: 'no container engine answers' };
+  const { host } = client.info.containerRuntime;
+  if (!['localhost', '127.0.0.1'].includes(host)) {
+    return { unavailable: `the container engine is at ${host}, where ports on loopback are out of reach` };
+  }
+  for (const image of [images.kafka, images.mongo]) {
+    if (await step(report, `Image ${image}: pulling unless it is there`, () => obtain(client, image)))
+      continue;
+    const unavailable = `the engine answers, but image ${image} is not there and cannot be pulled`;
+    report(`Docker: ${unavailable}`);
+    return { unavailable };
+  }
+  try {
+    return { stack: await step(report, 'Kafka and MongoDB in Docker: starting', () => start(options)) };
+  } catch (error) {
+    const unavailable = `the containers did not start: ${error instanceof Error ? error.message : String(error)}`;
+    report(`Docker: ${unavailable}`);
+    return { unavailable };
+  }
+}
+
+/**
+ * The containers are removed when this process dies, unless they are to last. Testcontainers' own reaper is
+ * off: it is a container from an image of its own, which wants the engine's socket and cannot always be had.
+ */
+async function start({ detached }: StackOptions): Promise<Stack> {
+  process.env.TESTCONTAINERS_RYUK_DISABLED = 'true';
+  const run = randomUUID();
+  const password = randomBytes(16).toString('hex');
+  const will = detached === true ? undefined : onParentDeath([process.execPath, reapScript, run]);
+  const [kafka, mongo] = await Promise.allSettled([kafkaContainer(run), mongoContainer(run, password)]);
+  const stop = async () => {
+    await removeContainers(await containersOfRun(run));
+    await will?.revoke();
+  };
+  if (kafka.status === 'fulfilled' && mongo.status === 'fulfilled')
+    return stackOf(kafka.value, mongo.value, password, stop);
+  await stop();
+  throw (kafka.status === 'rejected' ? kafka : (mongo as PromiseRejectedResult)).reason;
+}
+
+function stackOf(
+  kafka: StartedTestContainer,
+  mongo: StartedTestContainer,
+  password: string,
+  stop: Stack['stop'],
+): Stack {
+  return {
+    kafkaBrokers: `${kafka.getHost()}:${kafka.getMappedPort(9092)}`,
+    // The replica set names itself by an address inside its container, hence the direct connection.
+    mongodbUrl: `mongodb://${storeUser}:${password}@${mongo.getHost()}:${mongo.getMappedPort(27017)}/?directConnection=true`,
+    how: 'docker',
+    stop,
+    handles: { processes: [], containers: [kafka.getId(), mongo.getId()] },
+  };
+}

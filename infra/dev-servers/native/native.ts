@@ -1,0 +1,81 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Attempt, Stack, StackOptions } from '../stack.ts';
+import { ferretdbPart, installFerretdb } from './ferretdb.ts';
+import { installKafka, kafkaDir, kafkaPart } from './kafka.ts';
+import { freePorts } from './ports.ts';
+import { installPostgres, postgresInstalled, postgresPart } from './postgres.ts';
+import { obstacle, provideTools, stackTools } from './prerequisites.ts';
+import { step } from './progress.ts';
+import { startServer } from './server.ts';
+import type { Server } from './server.ts';
+
+export type NativeServer = 'kafka' | 'store';
+
+/** Faults for tests. The store is FerretDB and its PostgreSQL together. Data, ports and addresses stay. */
+export type NativeControl = {
+  /** Kills what still runs of it and starts it again; resolves when it serves. */
+  restart(which: NativeServer): Promise<void>;
+  /** Sends SIGKILL, SIGSTOP, SIGCONT … to all its processes; after SIGKILL they are gone when it resolves. */
+  kill(which: NativeServer, signal: NodeJS.Signals): Promise<void>;
+  pids(): Record<NativeServer, number[]>;
+};
+
+/**
+ * Kafka from Maven's registry, and FerretDB over PostgreSQL with DocumentDB from Go's and Debian's, as
+ * processes of this machine on free loopback ports. The first run installs them into the cache folder.
+ */
+export async function startNative(options: StackOptions): Promise<Attempt> {
+  const { report } = options;
+  const unavailable =
+    (await obstacle()) ??
+    (await provideTools(report, stackTools({ kafka: !existsSync(kafkaDir()), store: !postgresInstalled() })));
+  if (unavailable !== undefined) return { unavailable };
+  const installs = [installKafka(report), installPostgres(report), installFerretdb(report)];
+  const failed = (await Promise.allSettled(installs)).filter(({ status }) => status === 'rejected');
+  if (failed.length > 0) {
+    const reasons = failed.map((result) => (result as PromiseRejectedResult).reason as Error);
+    return { unavailable: reasons.map(({ message }) => message).join('\n') };
+  }
+  return { stack: await step(report, 'Kafka and the store: starting', () => startServers(options)) };
+}
+
+async function startServers(options: StackOptions): Promise<Stack> {
+  const dataDir = resolve(options.dataDir);
+  const tied = options.detached !== true;
+  const [broker = 0, controller = 0, ferretdb = 0] = await freePorts(3);
+  const kafkaIn = join(dataDir, 'kafka');
+  const postgresIn = join(dataDir, 'postgres');
+  await mkdir(kafkaIn, { recursive: true });
+  const postgres = await postgresPart(postgresIn, join(dataDir, 'postgres.log'), tied);
+  const [kafka, store] = await allOrNone([
+    startServer([kafkaPart(kafkaIn, { broker, controller }, tied)]),
+    startServer([postgres, ferretdbPart(join(dataDir, 'ferretdb'), postgresIn, ferretdb, tied)]),
+  ]);
+  const servers: Record<NativeServer, Server> = { kafka, store };
+  return {
+    kafkaBrokers: `127.0.0.1:${broker}`,
+    mongodbUrl: `mongodb://127.0.0.1:${ferretdb}/`,
+    how: 'native',
+    stop: async () => void (await Promise.all([kafka.stop(), store.stop()])),
+    handles: { processes: [...store.processes(), ...kafka.processes()], containers: [] },
+    native: {
+      restart: (which) => servers[which].restart(),
+      kill: (which, signal) => servers[which].kill(signal),
+      pids: () => ({
+        kafka: kafka.processes().map(({ pid }) => pid),
+        store: store.processes().map(({ pid }) => pid),
+      }),
+    },
+  };
+}
+
+/** Both servers, or the reason why one is not there, after the other has been stopped again. */
+async function allOrNone(starts: [Promise<Server>, Promise<Server>]): Promise<[Server, Server]> {
+  const [first, second] = await Promise.allSettled(starts);
+  if (first.status === 'fulfilled' && second.status === 'fulfilled') return [first.value, second.value];
+  for (const result of [first, second]) if (result.status === 'fulfilled') await result.value.stop();
+  const failed = first.status === 'rejected' ? first : second;
+  throw (failed as PromiseRejectedResult).reason;
+}

@@ -1,0 +1,94 @@
+import type { SourceState } from './encode.ts';
+
+type ChannelState = SourceState<'channel'>;
+export type EmailBlock = Extract<ChannelState, { type: 'email' }>['email'];
+export type ChatbotBlock = Extract<ChannelState, { type: 'chatbot' }>['chatbot'];
+export type FormBlock = Extract<ChannelState, { type: 'form' }>['form'];
+
+const on = { enabled: true };
+const off = { enabled: false };
+
+/** Settings as the dashboard leaves them; a chatbot relies on the default of its type for autoResolve. */
+export const settingsOf = (type: ChannelState['type']): ChannelState['settings'] => ({
+  aiSummary: on,
+  urgency: on,
+  insights: type === 'form' ? off : on,
+  topics: on,
+  aiDisclosure: type === 'chatbot' ? on : off,
+  utmTagging:
+    type === 'chatbot'
+      ? { ...on, source: 'chat', medium: 'widget', campaign: null }
+      : { ...off, source: null },
+  autoResolve: type === 'chatbot' ? {} : { enabled: true, afterHours: 72 },
+});
+
+/** An inbox of the organization's own domain. What the product keeps secret is among it, as on the bus. */
+export function emailBlock(
+  local: string,
+  displayName: string,
+  domain: string,
+  rest: Pick<EmailBlock, 'provider'> & Partial<EmailBlock>,
+): EmailBlock {
+  const { connection, ...state } = rest;
+  const secret = {
+    credentials: { refreshToken: 'not-to-be-shown' },
+    syncState: { deltaLink: 'not-to-be-shown' },
+  };
+  return {
+    inbox: `${local}@${domain}`,
+    displayName,
+    replyTo: null,
+    description: null,
+    aiMode: { mode: 'approval' },
+    signatures: {
+      human: `Kind regards\nThe team of ${displayName}`,
+      ai: null,
+      useForNewMessages: true,
+      useForReplies: false,
+    },
+    autoReply: 'We have received your message and answer within one working day.',
+    ...(connection ? { connection: { ...connection, ...secret } } : {}),
+    ...state,
+  };
+}
+
+/** A chat widget. Its secret for recognizing visitors is among it, as on the bus. */
+export function chatbotBlock(domain: string, rest: Partial<ChatbotBlock>): ChatbotBlock {
+  const secret = { identitySecret: 'not-to-be-shown' };
+  return {
+    layout: 'floating',
+    languages: { default: 'en', enabled: ['en', 'de', 'fr'] },
+    routing: {
+      entry: 'ai',
+      eagerness: 'neutral',
+      escalation: { primary: 'live_chat', fallback: 'email' },
+      contactCapture: { name: true, phone: false, verifyEmail: true },
+    },
+    allowedDomains: [`www.${domain}`, domain],
+    audience: { ruleCount: 2, fallback: 'open' },
+    identityRequired: false,
+    privacyOptIn: 'explicit',
+    ...secret,
+    ...rest,
+  };
+}
+
+/** A form with the fields that every such form has. */
+export const formBlock = (
+  title: string,
+  routesToChannelId: string,
+  rest: Partial<FormBlock> = {},
+): FormBlock => ({
+  title,
+  description: 'We answer within one working day.',
+  fields: [
+    { label: 'Your name', type: 'text', required: true },
+    { label: 'E-mail', type: 'email', required: true },
+    { label: 'Order number', type: 'text', required: false },
+    { label: 'How can we help?', type: 'textarea', required: true },
+  ],
+  routesToChannelId,
+  allowedDomains: [],
+  redirectUrl: null,
+  ...rest,
+});

@@ -1,0 +1,88 @@
+import type { SourceState } from './encode.ts';
+import { entity, type Entity } from './entity.ts';
+import { answer, followUp, opening, type Matter } from './language.ts';
+import type { Organization } from './organization.ts';
+import type { Random } from './random.ts';
+import { filenames, systemNotes } from './vocabulary.ts';
+
+export type MessageState = SourceState<'message'>;
+export type Role = MessageState['role'];
+
+/** What a message is written in. */
+export type Thread = {
+  organization: Organization;
+  ticket: Entity<'ticket'>;
+  conversation: Entity<'conversation'>;
+  matter: Matter;
+  medium: MessageState['type'];
+};
+
+/** Who writes next: the contact first, then in turns, with a note of the system now and then. */
+export function nextRole(random: Random, previous: Role | null, supportLevel: 'ai' | 'human'): Role {
+  if (previous === null) return 'user';
+  if (random.chance(0.04)) return 'system';
+  if (previous !== 'user') return random.chance(0.8) ? 'user' : 'human';
+  return random.chance(supportLevel === 'ai' ? 0.8 : 0.2) ? 'assistant' : 'human';
+}
+
+/** A message of that role, recorded then; the first one of a thread brings up its matter. */
+export function writeMessage(
+  random: Random,
+  { organization, conversation, matter, medium }: Thread,
+  { role, first, at }: { role: Role; first: boolean; at: Date },
+): Entity<'message'> {
+  const outbound = role === 'human' || role === 'assistant';
+  const attachments = attach(random, role);
+  return entity('message', organization.id, {
+    id: random.id('msg_'),
+    conversationId: conversation.state.id,
+    type: medium,
+    role,
+    author: authorOf(random, organization, conversation, role),
+    content: attachments.length > 0 && random.chance(0.1) ? null : contentOf(random, matter, role, first),
+    attachments,
+    createdAt: at.toISOString(),
+    // A few answers stay drafts.
+    sentAt:
+      outbound && random.chance(0.97) ? new Date(at.getTime() + random.int(0, 4_000)).toISOString() : null,
+  });
+}
+
+function authorOf(
+  random: Random,
+  { users, agents }: Organization,
+  { state }: Entity<'conversation'>,
+  role: Role,
+): NonNullable<MessageState['author']> | null {
+  switch (role) {
+    case 'user':
+      return { type: 'contact', id: state.contactId };
+    case 'human':
+      return { type: 'user', id: state.assignedUserId ?? random.pick(users).state.id };
+    case 'assistant':
+      return { type: 'ai_agent', id: random.pick(agents).state.id };
+    case 'system':
+      return null;
+  }
+}
+
+function contentOf(random: Random, matter: Matter, role: Role, first: boolean): string {
+  switch (role) {
+    case 'user':
+      return first ? opening(random, matter) : followUp(random);
+    case 'human':
+    case 'assistant':
+      return answer(random, matter);
+    case 'system':
+      return random.pick(systemNotes);
+  }
+}
+
+function attach(random: Random, role: Role): MessageState['attachments'] {
+  const files = role !== 'system' && random.chance(0.08) ? random.some(filenames, random.int(1, 3)) : [];
+  const attachments = files.map((filename) => ({ id: random.id('att_'), filename, inline: false }));
+  if (role === 'human' && random.chance(0.1)) {
+    attachments.push({ id: random.id('att_'), filename: 'signature-logo.png', inline: true });
+  }
+  return attachments;
+}

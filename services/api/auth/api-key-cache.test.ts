@@ -1,0 +1,77 @@
+import type { ReadSnapshot } from '../store/read-snapshot.ts';
+import { createApiKeyCache, isToken, tokenShape, type Caller } from './api-key-cache.ts';
+
+const snapshot = (generation: number) => ({ generation }) as ReadSnapshot;
+
+describe('finding the caller of a token', () => {
+  const given = (answer: { caller: Caller | null }) => {
+    const clock = { nowMs: 1_000, lookUpMs: 0, lookUps: [] as string[] };
+    const { find } = createApiKeyCache({
+      nowMs: () => clock.nowMs,
+      lookUp: async (_, hashes) => {
+        clock.lookUps.push(...hashes);
+        const { caller } = answer;
+        clock.nowMs += clock.lookUpMs;
+        return new Map(caller ? hashes.map((hash) => [hash, caller]) : []);
+      },
+    });
+    return { clock, find };
+  };
+
+  it.each([
+    ['a known', { keyId: 'key_1', orgId: 'org_a' }, null],
+    ['an unknown', null, { keyId: 'key_1', orgId: 'org_a' }],
+  ])('remembers %s key for 5 seconds and no longer', async (_, first, then) => {
+    const answer = { caller: first };
+    const { clock, find } = given(answer);
+    expect(await find(snapshot(1), 'token')).toEqual(first);
+    answer.caller = then;
+    clock.nowMs += 5_000;
+    expect(await find(snapshot(1), 'token')).toEqual(first);
+    clock.nowMs += 1;
+    expect(await find(snapshot(1), 'token')).toEqual(then);
+  });
+
+  it.each([
+    ['a known', { keyId: 'key_1', orgId: 'org_a' }],
+    ['an unknown', null],
+  ])(
+    'remembers %s key from the instant at which the store was asked, however slow it was',
+    async (_, caller) => {
+      const { clock, find } = given({ caller });
+      clock.lookUpMs = 3_000;
+      await find(snapshot(1), 'token');
+      clock.nowMs += 2_000;
+      await find(snapshot(1), 'token');
+      expect(clock.lookUps).toHaveLength(1);
+      clock.nowMs += 1;
+      await find(snapshot(1), 'token');
+      expect(clock.lookUps).toHaveLength(2);
+    },
+  );
+
+  it('looks up the hash, never the token, and anew in another generation', async () => {
+    const { clock, find } = given({ caller: { keyId: 'key_1', orgId: 'org_a' } });
+    await find(snapshot(1), 'token');
+    await find(snapshot(2), 'token');
+    const sha256 = '3c469e9d6c5875d37a43f353d4f88e61fcf812c66eee3457465a40b0da4153e0';
+    expect(clock.lookUps).toEqual([sha256, sha256]);
+  });
+});
+
+describe('the shape of a token', () => {
+  it.each([
+    ['svc_live_a', true],
+    ['svc_test_A-1_~', true],
+    ['svc_live_', false],
+    ['svc_dev_a', false],
+    ['other_live_a', false],
+    [' svc_live_a', false],
+    ['svc_live_a b', false],
+    ['svc_live_\u00e9', false],
+    ['svc_live_a\n', false],
+    [`svc_live_${'a'.repeat(600)}`, false],
+  ])('%j: %s', (token, expected) => {
+    expect(isToken(tokenShape('svc'), token)).toBe(expected);
+  });
+});

@@ -1,0 +1,45 @@
+import type { Gauge, Histogram } from 'prom-client';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import { shownMethod } from '../http/methods.ts';
+import type { Middleware } from '../http/context.ts';
+
+/**
+ * One line and one observation a request, when its connection is done with it. Neither paths nor queries are
+ * logged, as they carry ids and cursors of customers, and never a header.
+ */
+export const requestLog =
+  ({
+    logger,
+    durations,
+    inFlight,
+  }: {
+    logger: Logger;
+    durations: Histogram<'method' | 'route' | 'status'>;
+    inFlight: Gauge;
+  }): Middleware =>
+  (context, next) => {
+    const startedMs = performance.now();
+    inFlight.inc();
+    context.res.once('close', () => {
+      inFlight.dec();
+      const ms = performance.now() - startedMs;
+      const { requestId, route, caller, failure } = context.state;
+      const method = shownMethod(context.method);
+      const status = context.res.statusCode;
+      durations.observe({ method, route: route ?? 'none', status: String(status) }, ms / 1_000);
+      const line = {
+        requestId,
+        method,
+        route,
+        status,
+        ms: Math.round(ms * 10) / 10,
+        keyId: caller?.keyId,
+        orgId: caller?.orgId,
+        ...(context.res.writableFinished ? {} : { aborted: true }),
+        ...(failure ? { error: failure } : {}),
+      };
+      if (status >= 500) logger.error(line, 'request');
+      else logger.info(line, 'request');
+    });
+    return next();
+  };

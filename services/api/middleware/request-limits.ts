@@ -1,0 +1,31 @@
+import { ApiError } from '../http/api-error.ts';
+import type { Middleware } from '../http/context.ts';
+
+/** The longest request target, in bytes; beyond it the answer is 414. */
+export const targetLengthMax = 8_192;
+
+/** `uri-host [ ":" port ]` of RFC 9110; it may be empty. */
+const hostShape = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~%!$&'()*+,;=-]*)(:\d*)?$/;
+
+/**
+ * What Node's parser lets through and this API does not: overlong targets, and a missing, repeated or malformed
+ * host, of which one server in a chain might take another view than the next.
+ */
+export const requestLimits: Middleware = (context, next) => {
+  const { url = '', headers, rawHeaders, httpVersion } = context.req;
+  if (url.length > targetLengthMax) {
+    throw new ApiError('uri_too_long', {
+      message: `The request target is longer than ${targetLengthMax} bytes.`,
+    });
+  }
+  if (httpVersion === '1.1' && headers.host === undefined) {
+    throw new ApiError('malformed_request', { message: 'HTTP/1.1 requires the header Host.' });
+  }
+  const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host');
+  if (hosts.length > 1 || !hostShape.test(headers.host ?? '')) {
+    throw new ApiError('malformed_request', {
+      message: 'The header Host must be one host, with or without a port.',
+    });
+  }
+  return next();
+};

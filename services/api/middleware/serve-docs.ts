@@ -1,0 +1,74 @@
+import { ApiError } from '../http/api-error.ts';
+import { chooseEncoding } from './compression.ts';
+import { fixedText } from '../http/fixed-text.ts';
+import { handleMethod } from '../http/methods.ts';
+import { isDocs } from '../http/public-paths.ts';
+import type { Context, Middleware } from '../http/context.ts';
+import type { DocumentSettings } from '../openapi/settings.ts';
+import { createAssets, type Assets } from '../docs/assets.ts';
+import { createPages } from '../docs/pages.ts';
+import { createSite } from '../docs/site.ts';
+
+/**
+ * Scripts, styles, fonts and the document come from this service alone. Nothing inline runs or applies, by
+ * hash or otherwise: the renderer sets styles through the CSSOM, which the policy does not concern. `data:` is
+ * for the icons within the renderer's stylesheet.
+ */
+const securityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const pageCacheControl = 'public, max-age=300';
+/** For assets whose address changes with their content, in seconds: a year. */
+const assetCacheControl = 'public, max-age=31536000, immutable';
+
+/** `GET /docs…`: the pages and what they load, to anyone. What is not there is 404 in the envelope. */
+export function serveDocs(settings: DocumentSettings): Middleware {
+  const assets = createAssets();
+  const site = createSite(settings, assets.folder);
+  const pages = new Map([...createPages(site)].map(([path, html]) => [path, fixedText(html, 'text/html')]));
+  return async (context, next) => {
+    if (!isDocs(context.path)) {
+      await next();
+      return;
+    }
+    const asset = assets.at(context.path);
+    // `/docs/` is `/docs`: links are without a base, so that both work.
+    const path = context.path.replace(/\/$/, '');
+    const page = pages.get(path);
+    if (!asset && !page) throw new ApiError('route_not_found');
+    context.state.route = asset ? '/docs/assets/:version/:name' : path;
+    if (!handleMethod(context)) return;
+    context.set('Content-Security-Policy', securityPolicy);
+    context.set('Referrer-Policy', 'no-referrer');
+    if (asset) return sendAsset(context, assets, asset);
+    context.set('Cache-Control', pageCacheControl);
+    context.set(
+      'Link',
+      `<${site.href(path)}>; rel="canonical", <${site.href('/openapi.json')}>; rel="service-desc"`,
+    );
+    await page?.(context);
+  };
+}
+
+async function sendAsset(
+  context: Context,
+  assets: Assets,
+  { name, type, isCurrent }: NonNullable<ReturnType<Assets['at']>>,
+): Promise<void> {
+  // While replicas of two versions run, a page of one may load its assets from the other.
+  context.set('Cache-Control', isCurrent ? assetCacheControl : 'public, no-cache');
+  const encoding = chooseEncoding(context);
+  const content = await assets.read(name, encoding);
+  context.type = type;
+  if (encoding !== 'identity') context.set('Content-Encoding', encoding);
+  context.body = content;
+}

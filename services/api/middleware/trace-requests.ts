@@ -1,0 +1,28 @@
+import { shownMethod } from '../http/methods.ts';
+import type { Middleware } from '../http/context.ts';
+import type { Trace } from '../traces/tracer.ts';
+
+/** Has a request traced when its connection is done with it, whatever came of it. */
+export const traceRequests =
+  ({ trace }: { trace: Trace }): Middleware =>
+  (context, next) => {
+    const at = new Date();
+    const startedMs = performance.now();
+    context.res.once('close', () => {
+      const { requestId, route, pathId, errorCode, caller } = context.state;
+      trace({
+        requestId,
+        at,
+        method: shownMethod(context.method),
+        route,
+        pathId,
+        search: context.querystring,
+        status: context.res.statusCode,
+        code: errorCode,
+        durationMs: performance.now() - startedMs,
+        aborted: !context.res.writableFinished,
+        caller,
+      });
+    });
+    return next();
+  };

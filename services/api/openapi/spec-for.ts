@@ -1,0 +1,20 @@
+import { readApiConfig } from '../config.ts';
+import type { Environment } from '../../../shared/runtime/config.ts';
+import { createRegistry } from '../resources/registry.ts';
+import { createSpec } from './spec.ts';
+import type { OpenApiDocument } from './types.ts';
+
+/** The document of a service with these settings; by default of one that is configured no more than it has to be. */
+export function specFor(environment: Environment = { MONGODB_URL: 'mongodb://localhost' }): OpenApiDocument {
+  const result = readApiConfig(environment);
+  if ('faults' in result) throw new Error(result.faults.join('\n'));
+  const { config } = result;
+  return createSpec(
+    {
+      docs: { docsUrl: config.DOCS_URL, baseUrl: config.API_BASE_URL },
+      brand: config.BRAND,
+      limit: { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS },
+    },
+    createRegistry({ now: () => new Date(), brand: config.BRAND }),
+  );
+}

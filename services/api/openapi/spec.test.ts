@@ -1,0 +1,140 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mustRun, run } from '../../../infra/dev-servers/native/run.ts';
+import { documentSchemas } from '../../../tests/support/document-schemas.ts';
+import { errorCodes } from '../http/error-envelope.ts';
+import { errorCatalogue } from '../http/error-catalogue.ts';
+import { createRegistry } from '../resources/registry.ts';
+import { specFor } from './spec-for.ts';
+import { createSpec } from './spec.ts';
+import type { MediaType, Response } from './types.ts';
+
+const document = specFor();
+
+type Node = Record<string, unknown>;
+/** Every object of the document, with the JSON pointer that leads to it. */
+function nodesOf(value: unknown, pointer = '#'): [string, Node][] {
+  if (typeof value !== 'object' || value === null) return [];
+  const below = Object.entries(value).flatMap(([key, child]) =>
+    nodesOf(child, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`),
+  );
+  return Array.isArray(value) ? below : [[pointer, value as Node], ...below];
+}
+const nodes = nodesOf(document);
+/** Objects that examples show are no schemas. */
+const schemas = nodes.filter(([pointer]) => !/\/(example|examples|value)(\/|$)/.test(pointer));
+
+test('openapi.json is the document of the code; `npm run openapi` writes it', () => {
+  expect(JSON.parse(readFileSync('openapi.json', 'utf8'))).toEqual(JSON.parse(JSON.stringify(document)));
+});
+
+test('it is valid OpenAPI 3.1', async () => {
+  expect(await run('node_modules/.bin/validate-api', ['openapi.json'])).toMatchObject({ ok: true });
+}, 30_000);
+
+describe("the recommended rules of Redocly's linter", () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'openapi-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const problemsOf = async (linted: unknown) => {
+    const path = join(folder, 'openapi.json');
+    writeFileSync(path, JSON.stringify(linted));
+    return mustRun(process.execPath, ['tests/support/lint-openapi.mjs', path]);
+  };
+
+  test('find nothing in it, whether requests are limited or not', async () => {
+    expect(await problemsOf(document)).toBe('');
+    const unlimited = specFor({ MONGODB_URL: 'mongodb://localhost', RATE_LIMIT_REQUESTS: '0' });
+    expect(await problemsOf(unlimited)).toBe('');
+  }, 30_000);
+
+  test('are at work', async () => {
+    expect(await problemsOf({ ...document, info: { ...document.info, license: undefined } })).toContain(
+      'info-license',
+    );
+  }, 30_000);
+});
+
+test('its licence is that of the package', () => {
+  const { license } = JSON.parse(readFileSync('package.json', 'utf8')) as { license: string };
+  expect(document.info.license.name).toBe(license);
+});
+
+test('no object admits fields that it does not name, but for the document itself', () => {
+  const open = schemas.filter(([, node]) => node.type === 'object' && node.additionalProperties !== false);
+  expect(open.map(([pointer]) => pointer).filter((pointer) => !pointer.includes('~1openapi.json'))).toEqual(
+    [],
+  );
+});
+
+test('every field is described', () => {
+  const silent = schemas.flatMap(([pointer, node]) =>
+    Object.entries((node.properties ?? {}) as Record<string, Node>)
+      .filter(([, field]) => !field.description && !field.$ref)
+      .map(([name]) => `${pointer}/${name}`),
+  );
+  expect(silent).toEqual([]);
+  for (const [name, schema] of Object.entries(document.components.schemas)) {
+    expect([name, schema.description]).toEqual([name, expect.any(String)]);
+  }
+});
+
+test('every reference leads somewhere', () => {
+  const known = new Set(nodes.map(([pointer]) => pointer));
+  const lost = nodes
+    .map(([, { $ref }]) => $ref)
+    .filter((ref) => ref !== undefined && !known.has(ref as string));
+  expect(lost).toEqual([]);
+});
+
+test('every example is what its schema says', () => {
+  const faults = documentSchemas(document);
+  let checked = 0;
+  for (const [pointer, { schema, example, examples }] of nodes as [string, Partial<MediaType>][]) {
+    if (schema === undefined) continue;
+    const named = Object.values(examples ?? {}).map(({ value }) => value);
+    const values = [...(example === undefined ? [] : [example]), ...named];
+    if (!pointer.includes('~1openapi.json')) expect([pointer, values.length]).not.toEqual([pointer, 0]);
+    for (const value of values) {
+      const isNumber = schema.type === 'integer' && typeof value === 'string';
+      const found = faults(`${pointer}/schema`, isNumber ? Number(value) : value);
+      expect([pointer, found]).toEqual([pointer, null]);
+      checked += 1;
+    }
+  }
+  expect(checked).toBeGreaterThan(100);
+});
+
+test('every code of the catalogue is an example of a response with its status, but for that of other paths', () => {
+  const shown = nodes.flatMap(([pointer, node]) =>
+    Object.entries(((node as Partial<Response>).content?.['application/json']?.examples ?? {}) as Node).map(
+      ([code]) => ({ code, status: pointer.split('/').at(-1) }),
+    ),
+  );
+  for (const code of errorCodes.filter((each) => each !== 'route_not_found')) {
+    expect(shown.map((each) => each.code)).toContain(code);
+  }
+  for (const { code, status } of shown.filter((each) => /^\d+$/.test(each.status ?? ''))) {
+    expect([code, errorCatalogue[code as keyof typeof errorCatalogue].status]).toEqual([
+      code,
+      Number(status),
+    ]);
+  }
+});
+
+test('the settings show in it', () => {
+  const registry = createRegistry({ now: () => new Date(), brand: 'acme' });
+  const settings = {
+    docs: { docsUrl: undefined, baseUrl: 'https://api.acme.test' },
+    brand: 'acme',
+    limit: { requests: 0, windowSeconds: 60 },
+  };
+  const configured = createSpec(settings, registry);
+  expect(configured.servers[0]?.url).toBe('https://api.acme.test');
+  expect(configured.info.description).toContain('acme_live_');
+  expect(JSON.stringify(configured.paths)).not.toContain('RateLimit');
+  expect(JSON.stringify(configured.paths)).toContain('https://api.acme.test/docs/errors/invalid_cursor');
+});

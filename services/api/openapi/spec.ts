@@ -1,0 +1,64 @@
+import type { z } from 'zod';
+import { errorSchemas } from '../http/error-envelope.ts';
+import type { Route } from '../http/route.ts';
+import { commonErrors } from './errors.ts';
+import { headerComponents } from './headers.ts';
+import { description, tags } from './info.ts';
+import { toJsonSchema, type JsonSchema } from './json-schema.ts';
+import type { OpenApiDocument } from './types.ts';
+import { ifNoneMatch, operation, responseComponents } from './operation.ts';
+import { documentOperation, healthOperation } from './public-operations.ts';
+import type { DocumentSettings } from './settings.ts';
+
+/** The OpenAPI 3.1 document of these routes: the schemas that requests are parsed and responses typed by. */
+export function createSpec(settings: DocumentSettings, routes: Route[]): OpenApiDocument {
+  const { docs, brand, limit } = settings;
+  const shown = { docs, isLimited: limit.requests > 0 };
+  const codes = new Set([...commonErrors, ...routes.flatMap(({ errors }) => errors)]);
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Support Data API',
+      version: '1.0.0',
+      summary: 'Read-only access to tickets, conversations, messages, channels and Q&As.',
+      description: description(settings),
+      // As in package.json: nobody else is given a licence.
+      license: { name: 'UNLICENSED', identifier: 'LicenseRef-UNLICENSED' },
+    },
+    servers: [{ url: docs.baseUrl ?? '/', description: 'The service that serves this document.' }],
+    tags,
+    security: [{ apiKey: [] }],
+    paths: {
+      ...Object.fromEntries(
+        routes.map((route) => [templateOf(route.path), { get: operation(shown, route) }]),
+      ),
+      '/health': { get: healthOperation(docs) },
+      '/openapi.json': { get: documentOperation(docs) },
+    },
+    components: {
+      securitySchemes: {
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: `${brand}_live_…`,
+          description: `An API key of the organization: \`Authorization: Bearer ${brand}_live_…\`.`,
+        },
+      },
+      parameters: { IfNoneMatch: ifNoneMatch },
+      headers: headerComponents(shown.isLimited),
+      responses: responseComponents(shown),
+      schemas: schemaComponents([
+        ...routes.map(({ response }) => response),
+        ...[...codes].map((code) => errorSchemas[code]),
+      ]),
+    },
+  };
+}
+
+/** `/v1/tickets/:id` → `/v1/tickets/{id}` */
+export const templateOf = (path: string): string => path.replace(/:([A-Za-z]+)/g, '{$1}');
+
+function schemaComponents(schemas: z.ZodType[]): Record<string, JsonSchema> {
+  const components = schemas.flatMap((schema) => Object.entries(toJsonSchema(schema).components));
+  return Object.fromEntries(components.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+}

@@ -1,0 +1,49 @@
+import { createClient } from '@redis/client';
+import { withDeadline } from '../store/deadline.ts';
+import { slidingLog } from './sliding-log.ts';
+import type { RateLimit, RateLimiter } from './rate-limiter.ts';
+
+/** A connection to the shared store; once it has failed or been closed it is not used again. */
+export type RedisRateLimiter = RateLimiter & { close: () => void };
+
+/** How long the store may take to answer, in milliseconds: a request rather goes on without it. */
+const answerTimeoutMs = 250;
+const connectTimeoutMs = 2_000;
+
+/** Connects to Redis or Valkey; `onLost` is called at most once, when the connection breaks by itself. */
+export async function connectRedisRateLimiter(
+  url: string,
+  { requests, windowSeconds }: RateLimit,
+  onLost: (error: Error) => void,
+): Promise<RedisRateLimiter> {
+  const client = createClient({
+    url,
+    disableOfflineQueue: true,
+    scripts: { slidingLog },
+    socket: { connectTimeout: connectTimeoutMs, reconnectStrategy: false },
+  });
+  const close = () => {
+    client.removeAllListeners().on('error', () => undefined);
+    if (client.isOpen) client.destroy();
+  };
+  // Without a listener an error would end the process; the first one also rejects `connect`.
+  client.on('error', () => undefined);
+  try {
+    await withDeadline(client.connect(), connectTimeoutMs);
+  } catch (error) {
+    close();
+    throw error;
+  }
+  client.once('error', (error: Error) => {
+    close();
+    onLost(error);
+  });
+  return {
+    consume: async (key) => {
+      const counted = client.slidingLog(`rate:${key}`, windowSeconds, requests);
+      const { used, resetMs } = await withDeadline(counted, answerTimeoutMs);
+      return { admitted: used <= requests, remaining: Math.max(0, requests - used), resetMs };
+    },
+    close,
+  };
+}

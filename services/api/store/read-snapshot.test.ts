@@ -1,0 +1,108 @@
+import { createLogger } from '../../../shared/runtime/logger.ts';
+import { StoreUnavailable } from './store-errors.ts';
+import { createReadSnapshots, type Databases } from './read-snapshot.ts';
+
+/** A store as it would answer, and a clock; both are moved by the tests. */
+function given() {
+  const state = {
+    nowMs: 0,
+    generation: 1 as number | null,
+    watermarks: {} as Record<number, number>,
+    missing: [] as string[],
+    away: false,
+    reads: 0,
+  };
+  const snapshots = createReadSnapshots({
+    connect: async () => {
+      state.reads += 1;
+      if (state.away) throw new StoreUnavailable('away');
+    },
+    activeGeneration: async () => state.generation,
+    watermark: async (generation) => {
+      const second = state.watermarks[generation];
+      return second === undefined ? null : new Date(second * 1_000);
+    },
+    missingIndexes: async () => state.missing,
+    databasesOf: () => ({}) as Databases,
+    logger: createLogger('test', 'silent'),
+    nowMs: () => state.nowMs,
+  });
+  const look = async () => {
+    const { generation, dataAsOf } = await snapshots.current();
+    return [generation, dataAsOf.getTime() / 1_000];
+  };
+  return { state, snapshots, look };
+}
+
+describe('the view of the store', () => {
+  it('is 1970 before any watermark, and read again after a second, not before', async () => {
+    const { state, look } = given();
+    expect(await look()).toEqual([1, 0]);
+    state.watermarks[1] = 7;
+    state.nowMs = 999;
+    expect(await look()).toEqual([1, 0]);
+    state.nowMs = 1_000;
+    expect(await look()).toEqual([1, 7]);
+  });
+
+  it('is read once for all who ask at the same time', async () => {
+    const { state, look } = given();
+    await Promise.all([look(), look(), look()]);
+    expect(state.reads).toBe(1);
+  });
+
+  it('does not go back within a generation', async () => {
+    const { state, look } = given();
+    state.watermarks[1] = 7;
+    await look();
+    state.watermarks[1] = 5;
+    state.nowMs = 1_000;
+    expect(await look()).toEqual([1, 7]);
+  });
+
+  it('stays with the old generation until the new one has caught up', async () => {
+    const { state, look, snapshots } = given();
+    state.watermarks = { 1: 10, 2: 8 };
+    await look();
+    state.generation = 2;
+    state.nowMs = 1_000;
+    expect(await look()).toEqual([1, 10]);
+    state.watermarks[2] = 10;
+    state.nowMs = 2_000;
+    expect(await look()).toEqual([2, 10]);
+    expect(snapshots.lastDataAsOf()).toEqual(new Date(10_000));
+  });
+
+  it('follows the operator to a generation that does not catch up, and says how old that is', async () => {
+    const { state, look } = given();
+    state.watermarks = { 1: 10, 2: 8 };
+    await look();
+    state.generation = 2;
+    for (state.nowMs = 1_000; state.nowMs < 6_000; state.nowMs += 1_000)
+      expect(await look()).toEqual([1, 10]);
+    expect(await look()).toEqual([2, 8]);
+  });
+
+  it.each([
+    ['no generation', (state: { generation: number | null }) => (state.generation = null), 'no generation'],
+    [
+      'missing indexes',
+      (state: { missing: string[] }) => (state.missing = ['tickets.updated']),
+      'tickets.updated',
+    ],
+  ])('fails with the reason where there is %s', async (_, spoil, reason) => {
+    const { state, look } = given();
+    spoil(state);
+    await expect(look()).rejects.toThrow(reason);
+  });
+
+  it('does not ask a store that is away more than once a second, then recovers', async () => {
+    const { state, look } = given();
+    state.away = true;
+    for (let times = 0; times < 5; times += 1) await expect(look()).rejects.toThrow('away');
+    expect(state.reads).toBe(1);
+    state.away = false;
+    state.nowMs = 1_000;
+    expect(await look()).toEqual([1, 0]);
+  });
+});

@@ -1,0 +1,65 @@
+import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
+import { buffer } from '../../projector/dead-letters/dead-letter.ts';
+import { redactKey } from '../../projector/dead-letters/redact-headers.ts';
+import { redactText } from '../../projector/dead-letters/redact.ts';
+import { kindOfTopic } from '../../projector/events/topics.ts';
+import type { StoredDeadLettersDeps } from './select.ts';
+
+/** A letter without headers and value; what can name a person is redacted. Instants are ISO 8601. */
+export type DeadLetterDetails = {
+  id: string;
+  topic: string;
+  partition: number;
+  offset: number;
+  key: string;
+  orgId: string | null;
+  reason: string;
+  detail: string;
+  firstAt: string;
+  lastAt: string;
+  count: number;
+  generation: number;
+  /** The record's own timestamp; null where it is none that a clock shows. */
+  recordAt: string | null;
+  bytes: number;
+  /** What the record had where only its head is kept; such a letter cannot be re-driven. */
+  truncated: DeadLetter['truncated'];
+};
+
+export type DeadLetterSummary = Omit<DeadLetter, 'headers' | 'value'>;
+
+export const summarize = (deps: StoredDeadLettersDeps) =>
+  deadLettersOf(deps.control).find().project<DeadLetterSummary>({ headers: 0, value: 0 });
+
+export function detailsOf(deadLetter: DeadLetterSummary, prefix: string): DeadLetterDetails {
+  const {
+    _id: id,
+    topic,
+    partition,
+    offset,
+    reason,
+    detail,
+    count,
+    generation,
+    bytes,
+    truncated,
+  } = deadLetter;
+  const recordAt = new Date(deadLetter.timestampMs);
+  return {
+    id,
+    topic,
+    partition,
+    offset,
+    key: redactKey(kindOfTopic(topic, prefix), buffer(deadLetter.key)),
+    orgId: deadLetter.orgId === null ? null : redactText(deadLetter.orgId, 'id'),
+    reason,
+    detail,
+    firstAt: deadLetter.firstAt.toISOString(),
+    lastAt: deadLetter.lastAt.toISOString(),
+    count,
+    generation,
+    recordAt: Number.isNaN(recordAt.getTime()) ? null : recordAt.toISOString(),
+    bytes,
+    truncated,
+  };
+}

@@ -1,9 +1,0 @@
-import type { Db } from 'mongodb';
-import { progressOf } from '../../shared/runtime/generation.ts';
-import { ensureLetterIndexes } from './dead-letters/dead-letters.ts';
-
-/** Creates the indexes of the control database that are absent. */
-export async function ensureControlIndexes(control: Db): Promise<void> {
-  await progressOf(control).createIndexes([{ name: 'completeTo', key: { generation: 1, completeTo: 1 } }]);
-  await ensureLetterIndexes(control);
-}

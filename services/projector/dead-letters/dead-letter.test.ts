@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto';
+import type { Binary } from 'mongodb';
+import type { KafkaRecord } from '../events/change.ts';
+import { binary, record, structured, tagBytes } from '../events/example-records.ts';
+import { parse } from '../events/parse.ts';
+import { buffer, deadLetterOf, recordOf } from './dead-letter.ts';
+
+const deps = { prefix: 'support.', generation: 3, now: () => new Date('2026-02-01T00:00:00Z') };
+const rejection = { reason: 'bad_data', detail: 'data: must be' } as const;
+const deadLetter = (given: KafkaRecord) => deadLetterOf(deps, 'support.tags', { record: given, rejection });
+
+const long = (prefix: string) => prefix.padEnd(257, 'x');
+
+const flat = ({ headers }: KafkaRecord) =>
+  Object.entries(headers).flatMap(([name, content]) =>
+    ([content].flat() as unknown[])
+      .filter((value) => value === null || typeof value === 'string' || value instanceof Uint8Array)
+      .map((value) => [name, value === null ? null : Buffer.from(value as string).toString('hex')]),
+  );
+
+test('a letter says where its record stood, whose it is and when it was set aside', () => {
+  expect(deadLetter(structured({ orgid: 'org_7' }))).toMatchObject({
+    _id: 'support.tags/2/7',
+    orgId: 'org_7',
+    versioned: { id: 'tag_1', version: 3 },
+    ...rejection,
+    count: 1,
+    generation: 3,
+    firstAt: deps.now(),
+    lastAt: deps.now(),
+    timestampMs: structured().position.timestampMs,
+  });
+});
+
+test.each<[string, KafkaRecord]>([
+  ['without an organization and a version', structured({ orgid: 4, entityversion: 2 ** 53 })],
+  ['that is not JSON', record(Buffer.from('{"orgid":"org_1"'))],
+  ['that is a tombstone', record(null)],
+  [
+    'whose organization and subject are longer than any',
+    structured({ orgid: long('org_'), subject: long('') }),
+  ],
+])('a letter of a record %s names none', (_, given) => {
+  expect(deadLetter(given)).toMatchObject({ orgId: null, versioned: null });
+});
+
+test.each<[string, KafkaRecord]>([
+  ['structured', structured()],
+  ['binary', binary(tagBytes())],
+  ['a header that is not UTF-8', binary(tagBytes(), {}, { ce_id: Buffer.from([0xff, 0xfe]) })],
+  [
+    'a header given twice, differently',
+    binary(tagBytes(), {}, { ce_id: [Buffer.from('a'), Buffer.from('b')] }),
+  ],
+  [
+    'headers without a value, and of names that a prototype has',
+    binary(tagBytes(), {}, {
+      ce_extra: null,
+      constructor: [Object, Buffer.from('x')],
+      ['__proto__']: 'y',
+      'a.$b': '',
+    } as unknown as KafkaRecord['headers']),
+  ],
+  ['no key and no value', { ...record(null), key: null }],
+  ['bytes that are no text', { ...record(Buffer.from([0, 255, 0])), key: Buffer.from([255, 0]) }],
+])('a record with %s comes out of its letter as it went in', (_, given) => {
+  const again = recordOf(deadLetter(given));
+  const { headers, ...rest } = again;
+  expect(rest).toEqual({ key: given.key, value: given.value, position: given.position });
+  expect(flat({ ...again, headers })).toEqual(flat(given));
+  expect(parse('tag', again)).toEqual(parse('tag', given));
+});
+
+const megabyte = 1024 * 1024;
+const text = (bytes: Binary | null) => buffer(bytes)?.toString();
+
+test('a record of 8 MB is kept whole, and of a larger one the head, the lengths and the hash', () => {
+  const key = 'k'.repeat(2_000);
+  const headers = { ce_id: Buffer.from('evt_1') };
+  const value = Buffer.alloc(8 * megabyte - 4_000, 'v');
+  expect(deadLetter(record(value, headers, key))).toMatchObject({
+    truncated: null,
+    bytes: value.length + 2_010,
+  });
+  // given some bytes more
+  const larger = Buffer.concat([value, Buffer.alloc(4_000, 'w')]);
+  const head = deadLetter(record(larger, headers, key));
+  expect(text(head.key)).toBe('k'.repeat(1_024));
+  expect(text(head.value)).toBe('v'.repeat(65_536));
+  expect(head.headers.map(({ name, value }) => [name, text(value)])).toEqual([['ce_id', 'evt_1']]);
+  expect(head).toMatchObject({
+    bytes: larger.length + 2_010,
+    truncated: {
+      ...{ keyBytes: 2_000, headersBytes: 10, valueBytes: larger.length },
+      sha256: createHash('sha256').update(larger).digest('hex'),
+    },
+  });
+});
+
+test.each<[string, KafkaRecord['headers']]>([
+  ['large', { 'x-large': Buffer.alloc(9 * megabyte) }],
+  ['many', { x: Array.from({ length: 200_000 }, () => Buffer.alloc(0)) }],
+])('headers that are too %s for a document are left out, and their bytes counted', (_, headers) => {
+  const head = deadLetter(binary(tagBytes(), {}, headers));
+  expect(head).toMatchObject({ headers: [], orgId: 'org_1', subjects: ['tag_1'] });
+  expect(head.truncated?.headersBytes).toBeGreaterThanOrEqual(200_000);
+  // and what is short enough is there in full
+  expect(text(head.key)).toBe('tag_1');
+  expect(text(head.value)).toBe(tagBytes().toString());
+});
+
+test('a letter is about what its whole record names, however far behind the head that is kept', () => {
+  const data = { id: 'msg_1', content: 'x'.repeat(9 * megabyte), conversationId: 'conv_1' };
+  const given = structured({ subject: 'msg_1', type: 'support.message.updated.v1', data });
+  const head = deadLetterOf(deps, 'support.messages', { record: { ...given, key: null }, rejection });
+  expect(text(head.value)).not.toContain('conv_1');
+  expect(head.subjects).toEqual(['msg_1', 'conv_1']);
+});

@@ -1,0 +1,78 @@
+import { Binary } from 'mongodb';
+import { anyId, prefixedId } from '../../../shared/documents/fields.ts';
+import type { KafkaRecord } from '../events/change.ts';
+import { readContent } from '../events/content-mode.ts';
+import { entityVersion } from '../events/envelope.ts';
+import { kindOfTopic } from '../events/topics.ts';
+import { contentOf } from './truncate.ts';
+import { subjectsOf } from './subjects.ts';
+import type { DeadLetter, DeadLetterHeader, Rejected } from './collection.ts';
+
+/** The letter of a record that is set aside for the first time. */
+export function deadLetterOf(
+  { generation, now, prefix }: { generation: number; now: () => Date; prefix: string },
+  topic: string,
+  { record, rejection }: Rejected,
+): DeadLetter {
+  const { partition, offset, timestampMs } = record.position;
+  const at = now();
+  return {
+    _id: deadLetterId(topic, record),
+    topic,
+    partition,
+    offset,
+    ...contentOf(record, headersOf(record)),
+    timestampMs,
+    ...named(record),
+    subjects: subjectsOf(kindOfTopic(topic, prefix), record),
+    ...rejection,
+    firstAt: at,
+    lastAt: at,
+    count: 1,
+    generation,
+  };
+}
+
+/** The record of a letter that is not truncated, as `parse` was given it. */
+export function recordOf({ key, value, headers, partition, offset, timestampMs }: DeadLetter): KafkaRecord {
+  const byName = Map.groupBy(headers, ({ name }) => name);
+  // The bus may give a header no value at all; `parse` is there to pass over it.
+  const given = [...byName].map(([name, some]) => [name, some.map((header) => buffer(header.value))]);
+  return {
+    key: buffer(key),
+    value: buffer(value),
+    headers: Object.fromEntries(given) as KafkaRecord['headers'],
+    position: { partition, offset, timestampMs },
+  };
+}
+
+export const deadLetterId = (topic: string, { position }: KafkaRecord): string =>
+  `${topic}/${position.partition}/${position.offset}`;
+
+export const buffer = (bytes: Binary | null): Buffer | null => bytes && Buffer.from(bytes.value());
+
+/** kafkajs mixes members of `Object.prototype` into headers of their names: what holds no bytes is left out. */
+function headersOf({ headers }: KafkaRecord): DeadLetterHeader[] {
+  return Object.entries(headers).flatMap(([name, content]) =>
+    ([content].flat() as unknown[]).flatMap((value): DeadLetterHeader[] => {
+      if (value === null) return [{ name, value: null }];
+      if (typeof value === 'string') return [{ name, value: new Binary(Buffer.from(value)) }];
+      return value instanceof Uint8Array ? [{ name, value: new Binary(value) }] : [];
+    }),
+  );
+}
+
+const orgIdRule = prefixedId('org_');
+
+/** Whose the record is and which version of what, as far as its attributes tell. */
+function named(record: KafkaRecord): Pick<DeadLetter, 'orgId' | 'versioned'> {
+  const content = readContent(record);
+  if (content === 'tombstone' || 'rejected' in content) return { orgId: null, versioned: null };
+  const { orgid, subject, entityversion } = content.attributes;
+  const id = anyId.safeParse(subject).data;
+  const version = entityVersion.safeParse(entityversion).data;
+  return {
+    orgId: orgIdRule.safeParse(orgid).data ?? null,
+    versioned: id !== undefined && version !== undefined ? { id, version } : null,
+  };
+}

@@ -1,0 +1,9 @@
+import type { Db } from 'mongodb';
+import { progressOf } from '../../../shared/store/generations.ts';
+import { ensureDeadLetterIndexes } from '../dead-letters/collection.ts';
+
+/** Creates the indexes of the control database that are absent. */
+export async function ensureControlIndexes(control: Db): Promise<void> {
+  await progressOf(control).createIndexes([{ name: 'completeTo', key: { generation: 1, completeTo: 1 } }]);
+  await ensureDeadLetterIndexes(control);
+}

@@ -1,0 +1,147 @@
+import type { ClientHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
+import { ask, codeOf, eventually } from './requests.ts';
+import { type Child } from './api-process.ts';
+import { openChildren, type Children } from './api-processes.ts';
+import * as build from './builders.ts';
+import { tokens } from './test-api.ts';
+import { askUnread, expectAnswering, metricOf, open, openUnread } from './raw-socket.ts';
+
+let children: Children;
+let child: Child;
+
+beforeAll(async () => {
+  children = await openChildren();
+  await build.store(children.store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
+  child = await children.startServing();
+}, 120_000);
+
+afterAll(() => children.close(), 60_000);
+
+/** Whether the connection is admitted: then it is answered, and stays open. */
+const isAdmitted = (socket: Socket) =>
+  new Promise<boolean>((resolve) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => resolve(true)).once('close', () => resolve(false));
+    socket.write('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
+  });
+
+/** Connections that are known to be held; others that are just going may take their places at first. */
+async function holdAll(child: Child, count: number, from?: string): Promise<Socket[]> {
+  const held: Socket[] = [];
+  while (held.length < count) {
+    const socket = await open(child, false, '', from);
+    if (await isAdmitted(socket)) held.push(socket);
+  }
+  return held;
+}
+
+describe('many clients that do nothing', () => {
+  it('a thousand of them leave the others served, and cost no more than 150 KB each', async () => {
+    const before = child.residentBytes();
+    const idle = await Promise.all(Array.from({ length: 1_000 }, (_, index) => open(child, index % 2 === 0)));
+    await expectAnswering(child);
+    expect(idle.filter(({ destroyed }) => destroyed)).toEqual([]);
+    expect(child.residentBytes() - before).toBeLessThan(1_000 * 150_000);
+    for (const socket of idle) socket.destroy();
+  }, 60_000);
+
+  it('beyond the connections configured are closed unanswered, until others go', async () => {
+    const small = await children.startServing({ API_CONNECTIONS_MAX: '20' });
+    // given that connections of each kind have come and gone, which are not counted any more
+    for (let round = 0; round < 30; round += 1) {
+      for (const protocol of ['http/1.1', 'h2', null]) {
+        await open(small, protocol !== null, protocol ?? '').then(
+          (socket) => socket.destroy(),
+          () => undefined,
+        );
+      }
+    }
+    const held = await holdAll(small, 20);
+    const refused = await metricOf(small, 'api_connections_refused_total');
+    expect(await isAdmitted(await open(small, false))).toBe(false);
+    expect(await metricOf(small, 'api_connections_refused_total')).toBe(refused + 1);
+    for (const socket of held) socket.destroy();
+    await eventually(() =>
+      expectAnswering(small).then(
+        () => true,
+        () => false,
+      ),
+    );
+  }, 60_000);
+
+  it('from one address are closed beyond its share, with others served; trusted proxies have none', async () => {
+    const settings = { API_TRUSTED_PROXIES: '127.0.0.9', API_CONNECTIONS_PER_ADDRESS_MAX: '10' };
+    const small = await children.startServing(settings);
+    const held = await holdAll(small, 10, '127.0.0.2');
+    const refused = await metricOf(small, 'api_connections_refused_total');
+    expect(await isAdmitted(await open(small, false, '', '127.0.0.2'))).toBe(false);
+    expect(await metricOf(small, 'api_connections_refused_total')).toBe(refused + 1);
+    expect((await ask(small, '/v1/tickets?limit=1')).status).toBe(200);
+    const proxied = await holdAll(small, 30, '127.0.0.9');
+    expect(await metricOf(small, 'api_connections_refused_total')).toBe(refused + 1);
+    // a connection that has gone makes room for another
+    held.pop()?.destroy();
+    held.push(...(await holdAll(small, 1, '127.0.0.2')));
+    for (const socket of [...held, ...proxied]) socket.destroy();
+  }, 60_000);
+
+  it('from one address have no more streams of HTTP/2 than its share of connections', async () => {
+    const settings = { API_TRUSTED_PROXIES: '127.0.0.9', API_CONNECTIONS_PER_ADDRESS_MAX: '10' };
+    const small = await children.startServing(settings);
+    const session = await openUnread(small);
+    const streams = Array.from({ length: 15 }, () => askUnread(session, '/health'));
+    const codes: number[] = [];
+    for (const stream of streams) stream.on('close', () => codes.push(stream.rstCode));
+    await eventually(async () => codes.length >= 5);
+    const refusedStream = 7;
+    expect(codes).toEqual(Array.from({ length: 5 }, () => refusedStream));
+    session.destroy();
+  }, 30_000);
+
+  it('have streams of HTTP/2 counted as connections', async () => {
+    const small = await children.startServing({ API_CONNECTIONS_MAX: '20' });
+    const session = await openUnread(small);
+    const streams = Array.from({ length: 25 }, () => askUnread(session, '/health'));
+    const codes: number[] = [];
+    for (const stream of streams) stream.on('close', () => codes.push(stream.rstCode));
+    await eventually(async () => codes.length >= 5);
+    await expectAnswering(small);
+    const refusedStream = 7;
+    expect(codes).toEqual(Array.from({ length: 5 }, () => refusedStream));
+    session.destroy();
+  }, 30_000);
+
+  /** Has as many answers made for this key, and leaves them unread. */
+  const hold = async (session: ClientHttp2Session, count: number) => {
+    const streams = Array.from({ length: count }, () => askUnread(session, '/v1/tickets'));
+    await Promise.all(streams.map((stream) => new Promise((resolve) => stream.once('response', resolve))));
+  };
+  const other = { headers: { Authorization: `Bearer ${tokens.b}` } };
+  const expectRefused = ({ status, text, headers }: Awaited<ReturnType<typeof ask>>) => {
+    expect([status, codeOf(text)]).toEqual([503, 'service_unavailable']);
+    expect(headers['retry-after']).toBe('1');
+  };
+
+  it('hold no more requests of one organization than its share: others are served', async () => {
+    const small = await children.startServing({ API_REQUESTS_MAX: '8' });
+    const session = await openUnread(small);
+    await hold(session, 2);
+    expectRefused(await ask(small, '/v1/tickets'));
+    expect((await ask(small, '/v1/tickets', other)).status).toBe(200);
+    expect(await metricOf(small, 'api_requests_refused_total')).toBe(1);
+    expect(await metricOf(small, 'api_store_errors_total')).toBe(0);
+    session.destroy();
+    await eventually(async () => (await ask(small, '/v1/tickets')).status === 200);
+  }, 30_000);
+
+  it('hold no more requests than configured altogether, and health is answered', async () => {
+    const small = await children.startServing({ API_REQUESTS_MAX: '1' });
+    const session = await openUnread(small);
+    await hold(session, 1);
+    expectRefused(await ask(small, '/v1/tickets', other));
+    expect((await ask(small, '/health')).status).toBe(200);
+    session.destroy();
+    await eventually(async () => (await ask(small, '/v1/tickets', other)).status === 200);
+  }, 30_000);
+});

@@ -1,0 +1,217 @@
+import { ticketStatuses } from '../../shared/documents/ticket.ts';
+import { originForm } from '../../services/api/server/request-target.ts';
+import * as build from './builders.ts';
+import { errorOf, startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
+
+let store: TestStore;
+let api: TestApi;
+
+beforeAll(async () => {
+  store = await startStore();
+  await build.store(store.database, 'conversation', [build.conversation({ id: 'conv_1' })]);
+  await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' }), build.ticket({ id: 'ti_2' })]);
+  api = await startApi(store);
+}, 120_000);
+
+afterAll(async () => {
+  await api.close();
+  await store.close();
+});
+
+const lists = ['/v1/tickets', '/v1/conversations/conv_1/messages', '/v1/channels', '/v1/knowledge/qa'];
+const dates = ['createdAt[gte]', 'createdAt[lte]', 'updatedAt[gte]', 'updatedAt[lte]'];
+const badLimits = [
+  '',
+  '0',
+  '101',
+  '-1',
+  '+5',
+  '1.5',
+  '1e1',
+  '0x10',
+  'ten',
+  ' 5',
+  '٣',
+  '99999999999999999999',
+  'NaN',
+];
+const badDates = [
+  '',
+  'now',
+  '2026',
+  '2026-13-01',
+  '2026-02-30',
+  '2026-01-01T',
+  '2026-01-01T00:00:00',
+  '2026-01-01T24:00:01Z',
+  '2026-01-01T00:00:00+25:00',
+  '2026-01-01 00:00:00Z',
+  '2026-01-01T00:00:00Zx',
+  '+012026-01-01T00:00:00Z',
+  '01/02/2026',
+  '1767225600',
+  '%00',
+];
+const badStatuses = [
+  '',
+  'Open',
+  'OPEN',
+  'open ',
+  ' open',
+  'open,closed',
+  'open|closed',
+  'deleted',
+  'archived',
+  'assumed-resolved',
+  'null',
+  '*',
+  '%00',
+  '%ff',
+];
+const badSorts = [
+  '',
+  'id',
+  '-',
+  'createdAt,updatedAt',
+  'createdAt ',
+  '--createdAt',
+  '+updatedAt',
+  'UpdatedAt',
+  'createdat',
+  'created_at',
+  '-id',
+  'title',
+  '%00',
+  '%ff',
+];
+const badTypes = [
+  '',
+  'sms',
+  'Email',
+  'EMAIL',
+  'email ',
+  'email,form',
+  'widget',
+  'chat',
+  'forms',
+  'null',
+  '0',
+  '*',
+  '%00',
+  '%ff',
+];
+const badCursors = [
+  '',
+  '0',
+  'null',
+  'abc',
+  '=',
+  'W10',
+  'WzFd',
+  'e30',
+  'W251bGxd',
+  '../../etc/passwd',
+  '%00',
+  '%ff',
+  'a'.repeat(3_000),
+];
+
+const bad: [string, string, string][] = [
+  ...lists.flatMap((list) => badLimits.map((value): [string, string, string] => [list, 'limit', value])),
+  ...dates.flatMap((name) => badDates.map((value): [string, string, string] => ['/v1/tickets', name, value])),
+  ...badStatuses.map((value): [string, string, string] => ['/v1/tickets', 'status', value]),
+  ...badSorts.map((value): [string, string, string] => ['/v1/tickets', 'sort', value]),
+  ...badTypes.map((value): [string, string, string] => ['/v1/channels', 'type', value]),
+  ...lists.flatMap((list) =>
+    ['page', 'Limit', 'limit[]', '__proto__', 'constructor', 'toString', 'starting_after', ''].map(
+      (name): [string, string, string] => [list, name, '1'],
+    ),
+  ),
+  ['/v1/tickets', 'status[]', 'open'],
+  ['/v1/tickets', 'createdAt[gt]', '2026-01-01'],
+  ['/v1/channels', 'sort', 'createdAt'],
+];
+
+test.each(bad)('%s refuses %s = %j, naming the parameter', async (list, name, value) => {
+  const text = value.startsWith('%') ? value : encodeURIComponent(value);
+  const answer = await api.get(`${list}?${encodeURIComponent(name)}=${text}`);
+  expect(answer.status).toBe(422);
+  expect(errorOf(answer)).toMatchObject({
+    type: 'validation_error',
+    code: 'invalid_query_parameter',
+    param: name,
+  });
+});
+
+test.each([
+  ...lists.map((list) => [list, 'limit=1&limit=2', 'limit']),
+  ...lists.map((list) => [list, 'startingAfter=a&startingAfter=b', 'startingAfter']),
+  ['/v1/tickets', 'sort=createdAt&sort=createdAt', 'sort'],
+  ['/v1/tickets', 'createdAt[gte]=2026-01-01&createdAt[gte]=2026-01-01', 'createdAt[gte]'],
+  ['/v1/tickets', 'status=open&status=nope', 'status'],
+  ['/v1/channels', 'type=form&type=form', 'type'],
+])('%s?%s is refused', async (list, query, param) => {
+  const answer = await api.get(`${list}?${query}`);
+  expect([answer.status, errorOf(answer).param]).toEqual([422, param]);
+});
+
+test.each([
+  'limit=1',
+  'limit=100',
+  'limit=007',
+  ...ticketStatuses.map((status) => `status=${status}`),
+  'status=open&status=open',
+  'createdAt%5Bgte%5D=2026-01-01T00:00:00Z',
+  'createdAt[gte]=2026-01-01T00:00:00.123456789%2B02:00',
+  'updatedAt[lte]=2026-01-01T00:00:00+02:00',
+  'updatedAt[lte]=2026-01-01',
+])('/v1/tickets?%s is accepted', async (query) => {
+  expect((await api.get(`/v1/tickets?${query}`)).status).toBe(200);
+});
+
+test('bounds on both dates are a conflict', async () => {
+  const answer = await api.get('/v1/tickets?createdAt[gte]=2026-01-01&updatedAt[lte]=2026-01-01');
+  expect([answer.status, errorOf(answer)]).toMatchObject([422, { code: 'conflicting_date_range' }]);
+  expect(errorOf(answer)).not.toHaveProperty('param');
+});
+
+test.each(['/v1/tickets/', '/v1/conversations/'])(
+  'ids below %s need the prefix and a remainder',
+  async (path) => {
+    const prefix = path.includes('tickets') ? 'ti_' : 'conv_';
+    for (const id of [
+      prefix,
+      'x',
+      prefix.toUpperCase() + '1',
+      `x${prefix}1`,
+      `${prefix}%00`,
+      prefix + 'x'.repeat(256),
+    ]) {
+      const answer = await api.get(path + id);
+      expect([id, answer.status, errorOf(answer).code]).toEqual([id, 422, 'invalid_path_parameter']);
+    }
+    expect((await api.get(path + prefix + 'x'.repeat(256 - prefix.length))).status).toBe(404);
+  },
+);
+
+test.each(lists.flatMap((list) => badCursors.map((value) => [list, value])))(
+  '%s refuses startingAfter = %j as a cursor',
+  async (list, value) => {
+    const text = value.startsWith('%') ? value : encodeURIComponent(value);
+    const answer = await api.get(`${list}?startingAfter=${text}`);
+    expect([answer.status, answer.json()]).toMatchObject([422, { error: { type: 'validation_error' } }]);
+    expect(['invalid_cursor', 'invalid_query_parameter']).toContain(errorOf(answer).code);
+  },
+);
+
+test.each([
+  ['/a?b', '/a?b'],
+  ['http://example.com/a?b', '/a?b'],
+  ['HTTPS://example.com', '/'],
+  ['http://[bad:99999999/a', '/a'],
+  ['/a#b', '/a'],
+  ['/\u00e9', '/%C3%A9'],
+  ['*', '*'],
+])('the target %j is asked for as %j', (target, expected) => {
+  expect(originForm(target)).toBe(expected);
+});

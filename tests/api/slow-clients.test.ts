@@ -1,0 +1,164 @@
+import type { Socket } from 'node:net';
+import { eventually } from './requests.ts';
+import { type Child } from './api-process.ts';
+import { peakMegabytes } from '../support/memory.ts';
+import { openChildren, type Children } from './api-processes.ts';
+import * as build from './builders.ts';
+import { expectAnswering, open, requestText, untilClosed } from './raw-socket.ts';
+
+let children: Children;
+let child: Child;
+
+beforeAll(async () => {
+  children = await openChildren();
+  await build.store(children.store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
+  child = await children.startServing();
+}, 120_000);
+
+afterAll(() => children.close(), 60_000);
+
+const statusOf = (answer: string) => /^HTTP\/1.1 (\d+)/.exec(answer)?.[1] ?? 'none';
+
+describe('clients that are slow', () => {
+  /** Writes `bytes`, then one more byte at a time for as long as the server allows. */
+  const dribble = async (socket: Socket, bytes = '') => {
+    socket.on('error', () => undefined);
+    socket.write(bytes);
+    const timer = setInterval(() => socket.write('x'), 300);
+    const text = await untilClosed(socket);
+    clearInterval(timer);
+    return statusOf(text);
+  };
+  const silent = async (socket: Socket) => statusOf(await untilClosed(socket.on('error', () => undefined)));
+
+  it('are cut, each with 408 where it can be given, while others are served', async () => {
+    const head = 'GET /v1/tickets HTTP/1.1\r\nHost: a\r\nX: ';
+    const plain = await Promise.all(Array.from({ length: 50 }, () => open(child, false)));
+    const cut = Promise.all([
+      ...plain.map((socket) => dribble(socket, head)),
+      dribble(await open(child, true), head),
+      silent(await open(child, true)),
+      silent(await open(child, false)),
+      dribble(await open(child, false), '\x16'),
+      silent(await open(child, true, 'h2')),
+    ]);
+    let isCut = false;
+    void cut.then(() => (isCut = true));
+    await eventually(async () => {
+      await expectAnswering(child);
+      return isCut;
+    });
+    expect(await cut).toEqual([...plain.map(() => '408'), '408', '408', 'none', 'none', 'none']);
+  }, 60_000);
+
+  it('in sending a body are answered without it, and cut', async () => {
+    const text = requestText('/v1/tickets?limit=1', 'Content-Length: 1000\r\n');
+    expect(await dribble(await open(child, false), text)).toBe('200');
+  }, 60_000);
+});
+
+describe('more than a client may send', () => {
+  /** The answer may be lost where the server closes while the client still writes. */
+  const lost = (status: string) => [status, 'none'];
+
+  it.each([
+    ['a target of 1 MB', requestText(`/v1/tickets/${'x'.repeat(1_000_000)}`), lost('431')],
+    ['a header of 1 MB', requestText('/v1/tickets', `X: ${'x'.repeat(1_000_000)}\r\n`), lost('431')],
+    ['5,000 headers', requestText('/v1/tickets', 'a:\r\n'.repeat(5_000)), ['431']],
+    ['4,000 parameters', requestText(`/v1/tickets?${'a&'.repeat(4_000)}`), ['422']],
+    ['an id of 7 KB', requestText(`/v1/tickets/ti_${'x'.repeat(7_000)}`), ['404', '422']],
+    ['a cursor of 7 KB', requestText(`/v1/tickets?startingAfter=${'A'.repeat(7_000)}`), ['422']],
+    [
+      'a list of 10,000 tags',
+      requestText('/v1/tickets', `If-None-Match: ${'"",'.repeat(10_000)}\r\n`),
+      ['200'],
+    ],
+    [
+      'a chunk with a long extension',
+      `${requestText('/health', 'Transfer-Encoding: chunked\r\n')}1;${'x'.repeat(1_000_000)}`,
+      lost('200'),
+    ],
+  ])('%s gets its answer at most, and holds up nobody', async (_, bytes, statuses) => {
+    const socket = await open(child, false);
+    socket.on('error', () => undefined);
+    const answered = untilClosed(socket);
+    socket.write(bytes);
+    expect(statuses).toContain(statusOf(await answered));
+    await expectAnswering(child);
+  });
+
+  it('a body of 100 MB is not held', async () => {
+    const before = peakMegabytes(child);
+    const socket = await open(child, false);
+    socket.on('error', () => undefined);
+    const closed = untilClosed(socket);
+    socket.write(requestText('/v1/tickets', 'Content-Length: 104857600\r\n'));
+    const megabyte = Buffer.alloc(1_048_576);
+    for (let sent = 0; sent < 100 && socket.writable; sent += 1) {
+      await new Promise((resolve) => socket.write(megabyte, resolve));
+    }
+    await closed;
+    expect(peakMegabytes(child) - before).toBeLessThan(50);
+    await expectAnswering(child);
+  }, 30_000);
+});
+
+describe('abuse of HTTP/2', () => {
+  const frame = (type: number, flags: number, stream: number, payload: Buffer) => {
+    const head = Buffer.alloc(9);
+    head.writeUIntBE(payload.length, 0, 3);
+    head.writeUInt8(type, 3);
+    head.writeUInt8(flags, 4);
+    head.writeUInt32BE(stream, 5);
+    return Buffer.concat([head, payload]);
+  };
+  const preface = Buffer.concat([
+    Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+    frame(4, 0, 0, Buffer.alloc(0)),
+  ]);
+  const unended = frame(1, 0, 1, Buffer.from([0x82]));
+  const opened = (index: number) => frame(1, 0b101, 2 * index + 1, Buffer.from([0x82, 0x84, 0x87]));
+  const reset = (index: number) => frame(3, 0, 2 * index + 1, Buffer.from([0, 0, 0, 8]));
+
+  it.each([
+    ['headers that never end', unended, () => frame(9, 0, 1, Buffer.alloc(100))],
+    [
+      'streams opened and reset at once',
+      Buffer.alloc(0),
+      (index: number) => Buffer.concat([opened(index), reset(index)]),
+    ],
+  ])(
+    '%s end the connection',
+    async (_, first, flood) => {
+      const before = peakMegabytes(child);
+      const socket = await open(child, true, 'h2');
+      socket.on('error', () => undefined);
+      const closed = untilClosed(socket);
+      socket.write(
+        Buffer.concat([preface, first, ...Array.from({ length: 20_000 }, (__, index) => flood(index))]),
+      );
+      await closed;
+      expect(peakMegabytes(child) - before).toBeLessThan(60);
+      await expectAnswering(child);
+    },
+    30_000,
+  );
+
+  it.each([
+    ['pings', frame(6, 0, 0, Buffer.alloc(8))],
+    ['settings', frame(4, 0, 0, Buffer.alloc(0))],
+    ['priorities', frame(2, 0, 1, Buffer.from([0, 0, 0, 3, 1]))],
+  ])(
+    '20 MB of %s by a client that reads nothing take bounded memory',
+    async (_, flood) => {
+      const before = peakMegabytes(child);
+      const socket = await open(child, true, 'h2');
+      socket.on('error', () => undefined).pause();
+      socket.write(Buffer.concat([preface, Buffer.alloc(20_000_000, flood)]));
+      for (let round = 0; round < 20; round += 1) await expectAnswering(child);
+      socket.destroy();
+      expect(peakMegabytes(child) - before).toBeLessThan(60);
+    },
+    60_000,
+  );
+});

@@ -1,0 +1,51 @@
+import { setImmediate } from 'node:timers/promises';
+import { createClientWith } from '../../clients/typescript/src/client.ts';
+import type { ClientOptions } from '../../clients/typescript/src/options.ts';
+import { tokens } from '../api/test-api.ts';
+
+type Options = Partial<ClientOptions> & {
+  baseUrl: string;
+  /** Called in the place of a wait, with its length; the client's clock moves on by as much. */
+  onWait?: (delayMs: number) => Promise<void> | void;
+};
+
+/**
+ * The client before an API that trusts a proxy on loopback, with waits that take no time. `asked` tells the
+ * requests so far, as path and query.
+ */
+export function connect({ onWait, baseUrl, ...options }: Options) {
+  const asked: string[] = [];
+  const waitsMs: number[] = [];
+  let nowMs = 0;
+  const front: typeof fetch = (url, init) => {
+    const { pathname, search } = new URL(url);
+    asked.push(pathname + search);
+    const headers = { ...(init?.headers as Record<string, string>), 'X-Forwarded-Proto': 'https' };
+    return (options.fetch ?? fetch)(url, { ...init, headers });
+  };
+  const sleep = async (delayMs: number, signal: AbortSignal | undefined) => {
+    waitsMs.push(delayMs);
+    nowMs += delayMs;
+    await onWait?.(delayMs);
+    await setImmediate();
+    signal?.throwIfAborted();
+  };
+  const deps = { sleep, random: () => 0.5, nowMs: () => nowMs };
+  const client = createClientWith(deps, { apiKey: tokens.a, baseUrl, ...options, fetch: front });
+  return { client, asked, waitsMs };
+}
+
+/** What a promise fails with. */
+export const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => {
+      throw new Error('it was to fail');
+    },
+    (error: unknown) => error,
+  );
+
+export async function takeAll<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const taken: Item[] = [];
+  for await (const item of items) taken.push(item);
+  return taken;
+}

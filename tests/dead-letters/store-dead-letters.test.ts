@@ -1,0 +1,169 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { pino } from 'pino';
+import { deadLettersOf, deadLetterTopic } from '../../services/projector/dead-letters/collection.ts';
+import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
+import { buffer } from '../../services/projector/dead-letters/dead-letter.ts';
+import type { KafkaRecord, Rejection } from '../../services/projector/events/change.ts';
+import { createKafka } from '../../services/projector/kafka/client.ts';
+import { createTestEnvironment, type Producer, type TestEnvironment } from '../support/test-environment.ts';
+
+const megabyte = 1024 * 1024;
+
+describe('keeping dead letters, on a real bus and a real store', () => {
+  let testEnvironment: TestEnvironment;
+
+  beforeAll(async () => {
+    testEnvironment = await createTestEnvironment(1);
+  }, 120_000);
+
+  afterAll(() => testEnvironment.close(), 60_000);
+
+  const topic = () => `${testEnvironment.config.TOPIC_PREFIX}tags`;
+  const record = (
+    offset: number,
+    value: Buffer | null,
+    headers: KafkaRecord['headers'] = {},
+  ): KafkaRecord => ({
+    key: Buffer.from(`tag_${offset}`),
+    value,
+    headers,
+    position: { partition: 0, offset, timestampMs: 1_700_000_000_000 },
+  });
+  const keep = (
+    records: KafkaRecord[],
+    reason: Rejection['reason'] = 'not_json',
+    at = '2026-01-01T00:00:00Z',
+    producer: Producer = testEnvironment.producer,
+  ) =>
+    storeDeadLetters(
+      {
+        control: testEnvironment.control,
+        producer,
+        prefix: testEnvironment.config.TOPIC_PREFIX,
+        generation: 1,
+        now: () => new Date(at),
+      },
+      topic(),
+      records.map((given) => ({ record: given, rejection: { reason, detail: reason } })),
+    );
+  const stored = (offset: number) =>
+    deadLettersOf(testEnvironment.control).findOne({ _id: `${topic()}/0/${offset}` });
+
+  /** What the dead-letter topic holds, by the offset of the original. */
+  const copies = async () => {
+    const kafka = createKafka(testEnvironment.config, pino({ level: 'silent' }));
+    const name = deadLetterTopic(testEnvironment.config.TOPIC_PREFIX);
+    const [end] = await testEnvironment.admin.fetchTopicOffsets(name);
+    const found: { offset: string; value: Buffer | null; leftOut: string | undefined }[] = [];
+    const consumer = kafka.consumer({ groupId: `${testEnvironment.name}-${randomBytes(4).toString('hex')}` });
+    await consumer.connect();
+    await consumer.subscribe({ topic: name, fromBeginning: true });
+    await new Promise<void>((resolve, reject) => {
+      consumer
+        .run({
+          eachMessage: async ({ message: { value, headers, offset } }) => {
+            const text = (header: string) => headers?.[header]?.toString();
+            found.push({
+              offset: text('dead-letter-offset') ?? '',
+              value,
+              leftOut: text('dead-letter-left-out'),
+            });
+            if (Number(offset) + 1 >= Number(end?.high)) resolve();
+          },
+        })
+        .catch(reject);
+    });
+    await consumer.disconnect();
+    return found;
+  };
+
+  test('a record that comes again is kept once, on the bus too, and counted with its latest reason', async () => {
+    await keep([record(1, Buffer.from('{')), record(2, Buffer.from('{'))]);
+    await keep(
+      [record(1, Buffer.from('{')), record(3, Buffer.from('{'))],
+      'bad_data',
+      '2026-01-02T00:00:00Z',
+    );
+    expect(await stored(1)).toMatchObject({
+      count: 2,
+      reason: 'bad_data',
+      detail: 'bad_data',
+      firstAt: new Date('2026-01-01T00:00:00Z'),
+      lastAt: new Date('2026-01-02T00:00:00Z'),
+    });
+    expect(await stored(2)).toMatchObject({ count: 1, reason: 'not_json' });
+    expect((await copies()).map(({ offset }) => offset)).toEqual(['1', '2', '3']);
+  }, 60_000);
+
+  test('a letter that an operator removes while its record comes again is kept anew', async () => {
+    await keep([record(5, Buffer.from('{'))]);
+    // given a removal between the look for known letters and the write
+    const producer: Producer = {
+      ...testEnvironment.producer,
+      send: async (sent) => {
+        await deadLettersOf(testEnvironment.control).deleteOne({ _id: `${topic()}/0/5` });
+        return testEnvironment.producer.send(sent);
+      },
+    };
+    const again = () => keep([record(5, Buffer.from('{')), record(6, null)], 'bad_data', undefined, producer);
+    // then the step fails, and when it is tried again the letter is there
+    await expect(again()).rejects.toThrow('removed meanwhile');
+    await again();
+    expect(await stored(5)).toMatchObject({ count: 1, reason: 'bad_data' });
+  }, 60_000);
+
+  test('headers are kept byte by byte, repeated ones as often', async () => {
+    const odd = Buffer.from([0xff, 0x00, 0xfe]);
+    const none = { 'x-none': null } as unknown as KafkaRecord['headers'];
+    await keep([record(10, null, { ce_id: [Buffer.from('a'), odd], 'x.$y': odd, ...none })]);
+    const deadLetter = await stored(10);
+    expect(deadLetter?.headers.map(({ name, value }) => [name, buffer(value)])).toEqual([
+      ['ce_id', Buffer.from('a')],
+      ['ce_id', odd],
+      ['x.$y', odd],
+      ['x-none', null],
+    ]);
+    expect((await copies()).at(-1)).toMatchObject({ offset: '10', leftOut: undefined });
+  }, 60_000);
+
+  test('large records of one step are kept, above 8 MB as their head, with a notice where the topic has no copy', async () => {
+    // given what the topic takes one at a time only, what no topic's default limit allows, and what no document holds
+    const sizes = [0.6 * megabyte, 0.6 * megabyte, 900 * 1024, 7.9 * megabyte, 33 * megabyte];
+    const values = sizes.map((size) => randomBytes(Math.round(size)));
+    await keep(values.map((value, index) => record(20 + index, value)));
+    // then the store has every byte of those up to 8 MB
+    for (const [index, value] of values.slice(0, 4).entries()) {
+      const deadLetter = await stored(20 + index);
+      expect(buffer(deadLetter?.value ?? null)?.equals(value)).toBe(true);
+      expect(deadLetter?.truncated).toBeNull();
+    }
+    // and of the larger one its head, and by what the whole is known again
+    const [value = Buffer.alloc(0)] = values.slice(4);
+    const deadLetter = await stored(24);
+    expect(buffer(deadLetter?.value ?? null)?.equals(value.subarray(0, 64 * 1024))).toBe(true);
+    expect(deadLetter).toMatchObject({
+      bytes: value.length + 'tag_24'.length,
+      truncated: {
+        ...{ keyBytes: 6, headersBytes: 0, valueBytes: value.length },
+        sha256: createHash('sha256').update(value).digest('hex'),
+      },
+    });
+    // and the topic has a copy or says that it has none
+    const found = (await copies()).filter(({ offset }) => Number(offset) >= 20);
+    expect(found.map(({ offset, value, leftOut }) => [offset, value?.length, leftOut !== undefined])).toEqual(
+      [
+        ['20', values[0]?.length, false],
+        ['21', values[1]?.length, false],
+        ['22', values[2]?.length, false],
+        ['23', undefined, true],
+        ['24', undefined, true],
+      ],
+    );
+  }, 120_000);
+
+  test('a record of headers that take more in a document than on the bus is kept as its head', async () => {
+    const many = Array.from({ length: 400_000 }, () => Buffer.alloc(0));
+    await keep([record(30, Buffer.from('{'), { a: many })]);
+    expect(await stored(30)).toMatchObject({ headers: [], truncated: { headersBytes: 400_000 } });
+  }, 60_000);
+});

@@ -1,0 +1,123 @@
+import type { Db } from 'mongodb';
+import { findConversation } from '../../services/api/resources/conversations/query.ts';
+import { readThread } from '../../services/api/resources/conversations/thread.ts';
+import { threadOf } from '../../services/api/resources/messages/query.ts';
+import { readConversations } from '../../services/api/resources/tickets/conversations.ts';
+import { findTicket } from '../../services/api/resources/tickets/query.ts';
+import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
+import { sweep, type SweepDeps } from '../../services/projector/retention/sweep.ts';
+import { dayMs } from '../../shared/documents/retention.ts';
+import { testReaders } from '../api/test-api.ts';
+import { changeOf, engineDeps } from '../support/engine.ts';
+import { created } from '../support/entities.ts';
+import type { Event } from '../support/events.ts';
+import { openEngineStore } from '../store/engine-store.ts';
+
+const start = new Date('2126-01-01T00:00:00Z');
+/** Days that lie in the future, so that the store itself drops nothing while a test runs. */
+export const day = (number: number, offsetMs = 0) => new Date(start.getTime() + number * dayMs + offsetMs);
+
+/** Data of a channel that keeps it for 30 days; every id ends in `name`. */
+export const eventsOf = (name: string) => ({
+  channel: (days: number | null = 30, version = 1) =>
+    created('channel', `chan_${name}`, { dataRetentionDays: days }, version),
+  ticket: created('ticket', `ti_${name}`),
+  /** Last updated on a day; its title says of what it is. */
+  conversation: (updated: number, version = 1) =>
+    created(
+      'conversation',
+      `conv_${name}`,
+      {
+        ...{ ticketId: `ti_${name}`, channelId: `chan_${name}`, title: `title of ${name}` },
+        updatedAt: day(updated).toISOString(),
+      },
+      version,
+    ),
+  message: (onDay: number, version = 1) =>
+    created(
+      'message',
+      `msg_${name}_${String(onDay).padStart(3, '0')}`,
+      {
+        ...{ conversationId: `conv_${name}`, content: `content of ${name}` },
+        createdAt: day(onDay).toISOString(),
+      },
+      version,
+    ),
+});
+
+/** What readers are given of a name's data at an instant. */
+export async function answersAt(database: Db, name: string, now: Date) {
+  const reader = { orgId: 'org_1', now };
+  const store = testReaders()('org_1', database);
+  const found = await findConversation(store, { ...reader, id: `conv_${name}` });
+  const messages: unknown[] = [];
+  if (found)
+    for await (const batch of readThread(
+      store,
+      threadOf({ orgId: 'org_1', conversationId: found.state.id }, found.joined.channel, now),
+    ))
+      messages.push(...batch.map(({ state }) => state));
+  const ticket = await findTicket(store, 'org_1', `ti_${name}`);
+  const ofTicket: string[] = [];
+  if (ticket)
+    for await (const batch of readConversations(store, reader, ticket))
+      ofTicket.push(...batch.map(({ id }) => id));
+  return { conversation: found?.state ?? null, messages, ofTicket };
+}
+
+/** Records in one run, at most. */
+const runMax = 20;
+
+/** How a sweep is broken off, and what time it is where that is not the instant that it sweeps up to. */
+type Sweeping = { signal?: AbortSignal; now?: Date };
+
+/** A read model of its own: applies events, sweeps, answers. */
+export async function openReadModel() {
+  const { store, database, control, close } = await openEngineStore();
+  /** Applies events one after another, as read on a day; nothing counts as applied before, as after a restart. */
+  const apply = async (events: Event[], on = day(0)) => {
+    const deps = engineDeps(store, { now: () => on });
+    for (const event of events) await applyChanges(deps, event.kind, [changeOf(event)]);
+  };
+  /** Applies many events of one kind in one run. */
+  const applyAtOnce = async (events: Event[], on = day(0)) => {
+    const deps = engineDeps(store, { now: () => on, isApplied: () => true });
+    const changes = events.map((event) => changeOf(event));
+    await applyChanges(deps, events[0]?.kind ?? 'message', changes);
+  };
+  /** Applies a log, each kind in its order. */
+  const applyLog = async (log: Event[], on: Date) => {
+    const deps = engineDeps(store, { now: () => on });
+    const changes = log.map((event, offset) => ({ kind: event.kind, change: changeOf(event, offset) }));
+    for (const [kind, some] of Map.groupBy(changes, (one) => one.kind))
+      for (let from = 0; from < some.length; from += runMax)
+        await applyChanges(
+          deps,
+          kind,
+          some.slice(from, from + runMax).map(({ change }) => change),
+        );
+  };
+  const sweepDeps = (asOf: Date, { signal, now = asOf }: Sweeping = {}): SweepDeps => ({
+    ...{ database, control, prefix: 'support.', asOf, now: () => now, tombstoneDays: 30 },
+    signal: signal ?? new AbortController().signal,
+  });
+  return {
+    store,
+    database,
+    control,
+    close,
+    apply,
+    applyAtOnce,
+    applyLog,
+    sweepDeps,
+    sweepAsOf: (asOf: Date, sweeping?: Sweeping) => sweep(sweepDeps(asOf, sweeping)),
+    answersAt: (name: string, now: Date) => answersAt(database, name, now),
+    /** All that the store holds, as one text. */
+    everything: async () => {
+      const collections = await database.collections();
+      return JSON.stringify(await Promise.all(collections.map((collection) => collection.find().toArray())));
+    },
+  };
+}
+
+export type ReadModel = Awaited<ReturnType<typeof openReadModel>>;

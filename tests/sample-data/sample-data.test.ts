@@ -1,0 +1,69 @@
+import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
+import { registerCodecs } from '../../services/projector/kafka/codecs.ts';
+import { generateSampleData, type SampleBatch } from '../../infra/sample-data/sample-data.ts';
+import type { SampleRecord } from '../../infra/sample-data/encode.ts';
+import { liveChanges } from '../../infra/sample-data/live-changes.ts';
+import { publishSampleData, publishRecords } from '../../infra/sample-data/publish.ts';
+import { fold } from '../convergence/fold.ts';
+import { readDocuments } from '../convergence/read-documents.ts';
+import { applied, createTestEnvironment, runProjector } from '../support/test-environment.ts';
+import type { Event } from '../support/events.ts';
+
+jest.setTimeout(180_000);
+
+test('a desk, in every codec and content mode, while it is projected and after live changes, is what its log folds to', async () => {
+  const testEnvironment = await createTestEnvironment();
+  registerCodecs();
+  const log: SampleRecord[] = [];
+  const sampleData = generateSampleData({ seed: 11, size: 'small' });
+  const kafkaTopics = { producer: testEnvironment.producer, prefix: testEnvironment.config.TOPIC_PREFIX };
+  const projector = await runProjector(testEnvironment);
+  try {
+    await publishSampleData(kafkaTopics, noted(sampleData.batches, log));
+    const changes = liveChanges(sampleData.state);
+    for (let turn = 0; turn < 40; turn++) {
+      const records = Array.from({ length: 5 }, () => changes.next().value).flat();
+      log.push(...records);
+      await publishRecords(kafkaTopics, records);
+    }
+    await applied(testEnvironment, () => projector.fatal);
+    expect(await deadLettersOf(testEnvironment.control).countDocuments()).toBe(0);
+    const stored = new Map(
+      Object.entries(await readDocuments(testEnvironment.database, { state: { $exists: true } })),
+    );
+    const expected = fold(log.map(eventOf));
+    expect([...stored.keys()].toSorted()).toEqual([...expected.keys()].toSorted());
+    for (const [id, document] of expected) expect(stored.get(id)).toEqual(document);
+  } finally {
+    await projector.stop();
+    await testEnvironment.close();
+  }
+});
+
+/** The batches as they pass, their records noted. */
+function* noted(batches: Iterable<SampleBatch>, log: SampleRecord[]): Generator<SampleBatch> {
+  for (const batch of batches) {
+    log.push(...batch.records);
+    yield batch;
+  }
+}
+
+/** The event in a record, read without the projector's parser. */
+function eventOf({ kind, key, value, headers }: SampleRecord): Event {
+  const body = value === null ? {} : (JSON.parse(value) as Record<string, unknown>);
+  const binary = 'ce_type' in headers;
+  const attribute = (name: string) => String(binary ? headers[`ce_${name}`] : body[name]);
+  const data = (binary ? body : body.data) as Record<string, unknown>;
+  if (value === null && !binary) {
+    return { kind, id: key, orgId: '', version: 0, op: 'tombstone', time: new Date(0) };
+  }
+  return {
+    kind,
+    id: key,
+    orgId: attribute('orgid'),
+    version: Number(attribute('entityversion')),
+    op: attribute('type').split('.')[2] as Event['op'],
+    data,
+    time: new Date(attribute('time')),
+  };
+}

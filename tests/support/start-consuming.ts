@@ -1,0 +1,59 @@
+import { pino } from 'pino';
+import type { Applied } from '../../services/projector/pipeline/apply-records.ts';
+import { startConsumer, type ConsumerDeps } from '../../services/projector/consumer/consumer.ts';
+import { createLogClient } from '../../services/projector/kafka/log-client.ts';
+import type { KafkaRecord } from '../../services/projector/events/change.ts';
+import { createKafka } from '../../services/projector/kafka/client.ts';
+import { ensureActiveGeneration } from '../../shared/store/generations.ts';
+import { anyOrder } from './order.ts';
+import type { TestEnvironment } from './test-environment.ts';
+
+/** The projector's consumer alone, in the rig's group, which notes what it would apply. */
+export async function startConsuming(
+  testEnvironment: TestEnvironment,
+  topics: string[],
+  apply: (topic: string, note: () => Applied) => Promise<Applied> = async (_, note) => note(),
+  logger: ConsumerDeps['logger'] = pino({ level: 'silent' }),
+) {
+  const fatal: Error[] = [];
+  const seen = new Map<string, string[]>();
+  const note = (topic: string, records: KafkaRecord[]): Applied => {
+    seen.set(topic, [...(seen.get(topic) ?? []), ...records.map(({ value }) => String(value))]);
+    return { events: records.length, rejected: 0, times: [], appliedToMs: null };
+  };
+  const kafka = createKafka(testEnvironment.config, pino({ level: 'silent' }));
+  const log = createLogClient(kafka);
+  await log.connect();
+  const consuming = await startConsumer({
+    ...{ kafka, log },
+    admin: testEnvironment.admin,
+    control: testEnvironment.control,
+    groupId: testEnvironment.config.CONSUMER_GROUP,
+    generation: await ensureActiveGeneration(testEnvironment.control),
+    topics,
+    queuedBytesMax: 1_000_000,
+    sessionTimeoutMs: 6_000,
+    logger,
+    apply: (topic, records) => apply(topic, () => note(topic, records)),
+    timeOf: () => null,
+    ...anyOrder(),
+    onApplied: () => undefined,
+    onFatal: (error) => fatal.push(error),
+  });
+  return {
+    fatal,
+    /** Values that were applied, in the order of their application. */
+    seen: (topic: string): string[] => seen.get(topic) ?? [],
+    /** How far the topic's first partition has been applied. */
+    position: (topic: string): number | null =>
+      consuming.snapshot().find((item) => item.topic === topic && item.partition === 0)?.position ?? null,
+    stop: async () => {
+      await consuming.stop(async () => undefined);
+      await log.disconnect();
+    },
+  };
+}
+
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 50));
+}

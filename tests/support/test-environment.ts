@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto';
+import { Kafka, logLevel, type Admin, type Producer } from 'kafkajs';
+import { MongoClient } from 'mongodb';
+import { pino, type Logger } from 'pino';
+import { kinds } from '../../shared/documents/document.ts';
+import { createTopics } from '../../services/cli/topics.ts';
+import { projectorConfig } from '../../services/projector/config.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { createKafka } from '../../services/projector/kafka/client.ts';
+import { createMetrics } from '../../services/projector/runtime/metrics.ts';
+import { startProjector } from '../../services/projector/projector.ts';
+import { createMongo } from '../../shared/store/connection.ts';
+import { endsOf } from './log-ends.ts';
+import { progressOf } from '../../shared/store/generations.ts';
+
+/** Where a Kafka and a store are, as the services read it. */
+export type Servers = { KAFKA_BROKERS?: string; MONGODB_URL?: string };
+
+/**
+ * A bus and a store of a test's own: topics and databases under a name that nothing else has, on the servers of
+ * the run unless others are given.
+ */
+export async function createTestEnvironment(partitions = 3, servers: Servers = process.env) {
+  const name = `t${randomBytes(5).toString('hex')}`;
+  const environment = {
+    KAFKA_BROKERS: servers.KAFKA_BROKERS,
+    MONGODB_URL: servers.MONGODB_URL,
+    DATABASE_NAME: name,
+    TOPIC_PREFIX: `${name}.`,
+    CONSUMER_GROUP: name,
+    LOG_LEVEL: process.env.LOG_LEVEL ?? 'silent',
+  };
+  const result = projectorConfig(environment);
+  if ('faults' in result) throw new Error(result.faults.join('\n'));
+  const { config } = result;
+  const kafka = new Kafka({ brokers: config.KAFKA_BROKERS, logLevel: logLevel.NOTHING });
+  const admin = kafka.admin();
+  const producer = kafka.producer({ allowAutoTopicCreation: false });
+  await Promise.all([admin.connect(), producer.connect()]);
+  await createTopics(admin, config.TOPIC_PREFIX, partitions);
+  const mongo = new MongoClient(config.MONGODB_URL);
+  const topics = kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX));
+  for (const topic of topics) await answers(admin, topic);
+  return {
+    name,
+    environment,
+    config,
+    topics,
+    kafka,
+    admin,
+    producer,
+    mongo,
+    control: mongo.db(name),
+    database: mongo.db(`${name}_g1`),
+    close: async () => {
+      await mongo.db(name).dropDatabase();
+      await mongo.db(`${name}_g1`).dropDatabase();
+      await Promise.all([admin.disconnect(), producer.disconnect(), mongo.close()]);
+    },
+  };
+}
+
+/** Resolves when every partition of a topic has its leader. */
+export const answers = async (admin: Admin, topic: string): Promise<void> =>
+  void (await endsOf(admin, topic));
+
+export type TestEnvironment = Awaited<ReturnType<typeof createTestEnvironment>>;
+export type { Admin, Producer };
+
+/** Runs a projector in this process, as one of the rig's group; with other dependencies where a test says so. */
+export async function runProjector(
+  { config, topics }: Pick<TestEnvironment, 'config' | 'topics'>,
+  {
+    logger = pino({ level: config.LOG_LEVEL }),
+    now = () => new Date(),
+    through = (kafka) => kafka,
+    commitIntervalMs = 1_000,
+  }: {
+    logger?: Logger;
+    now?: () => Date;
+    through?: (kafka: Kafka) => Kafka;
+    commitIntervalMs?: number;
+  } = {},
+) {
+  const mongo = createMongo(config.MONGODB_URL, 'test');
+  const fatal: Error[] = [];
+  const metrics = createMetrics();
+  const projector = await startProjector({
+    config,
+    kafka: through(createKafka(config, logger)),
+    mongo,
+    metrics,
+    logger,
+    topics,
+    now,
+    onFatal: (error) => fatal.push(error),
+    commitIntervalMs,
+  });
+  return {
+    fatal,
+    metrics,
+    live: projector.live,
+    stop: async () => {
+      await projector.stop();
+      await mongo.close();
+    },
+  };
+}
+
+/** Resolves once every record that is in the log now has been applied, as recorded by the projectors. */
+export async function applied(
+  { admin, control, topics }: TestEnvironment,
+  fatal: () => Error[] = () => [],
+): Promise<void> {
+  const ends = await Promise.all(topics.map((topic) => endsOf(admin, topic)));
+  for (;;) {
+    const [error] = fatal();
+    if (error) throw error;
+    const progress = await progressOf(control).find().toArray();
+    const positions = new Map(
+      progress.map(({ topic, partition, position }) => [`${topic}/${partition}`, position]),
+    );
+    const open = ends
+      .flat()
+      .filter(({ topic, partition, end }) => (positions.get(`${topic}/${partition}`) ?? 0) < end);
+    if (open.length === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
