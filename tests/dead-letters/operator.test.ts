@@ -167,7 +167,7 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
     // then each had its effect, from its own place in the log
     expect(await find('contact', 'con_fresh')).toMatchObject({
       state: { name: 'Fresh' },
-      at: { partition: 7, offset: 41, timestampMs: 1_700_000_000_123 },
+      position: { partition: 7, offset: 41, timestampMs: 1_700_000_000_123 },
     });
     expect(await find('contact', 'con_org')).toMatchObject({ orgId: 'org_2', state: { name: 'Other' } });
     // while what was superseded is checked again, and stays as it is

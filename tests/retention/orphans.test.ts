@@ -23,7 +23,7 @@ describe('a message whose conversation is missing', () => {
     expect(await model.sweepAsOf(day(130))).toEqual(freed(1));
     expect(await stored()).toEqual({
       ...{ _id: 'msg_a_000', orgId: 'org_1', version: 1, revision: 2, expiresAt: day(160) },
-      at: { partition: 0, offset: 1, timestampMs: 1 },
+      position: { partition: 0, offset: 1, timestampMs: 1 },
     });
   }, 60_000);
 

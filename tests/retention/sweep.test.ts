@@ -46,7 +46,7 @@ describe('conversation data past the retention of its channel', () => {
     const left = await collectionOf(model.database, 'conversation').findOne({ _id: 'conv_a' });
     expect(left).toEqual({
       ...{ _id: 'conv_a', orgId: 'org_1', version: 1, revision: 2, expiresAt: day(80) },
-      at: { partition: 0, offset: 1, timestampMs: 1 },
+      position: { partition: 0, offset: 1, timestampMs: 1 },
     });
     expect(await model.sweepAsOf(day(50))).toEqual(freed(0, 0));
   }, 60_000);
