@@ -1,7 +1,24 @@
 import type { Collection, Db, FindOptions } from 'mongodb';
 
 /** Which generation readers are served from; one document in the control database. */
-export type ActiveGeneration = { _id: 'active'; generation: number; since: Date };
+export type ActiveGeneration = {
+  _id: 'active';
+  generation: number;
+  since: Date;
+  /** `projectionVersion` of the code that built the generation; absent where that was older than the field. */
+  projectionVersion?: number;
+};
+
+/**
+ * Version of what a projector stores: it rises whenever stored fields change their names, types or meaning. 1 named
+ * the state `own` and positions `at` and `cut`.
+ */
+export const projectionVersion = 2;
+
+/** The active generation was built by code whose documents this code cannot read. */
+export class OtherProjectionVersion extends Error {
+  override name = 'OtherProjectionVersion';
+}
 
 /** How far a generation has applied one partition. */
 export type Progress = {
@@ -39,17 +56,26 @@ export const progressOf = (control: Db): Collection<Progress> => control.collect
 export const topicIdsOf = (control: Db): Collection<TopicIdentity> => control.collection('topic_ids');
 export const watermarksOf = (control: Db): Collection<Watermark> => control.collection('watermarks');
 
-/** The active generation, or null before a projector has first started. */
+/**
+ * The active generation, or null before a projector has first started. Throws `OtherProjectionVersion` where its
+ * documents are of another version.
+ */
 export async function activeGeneration(control: Db, options: FindOptions = {}): Promise<number | null> {
   const active = await generationsOf(control).findOne({ _id: 'active' }, options);
-  return active?.generation ?? null;
+  if (active === null) return null;
+  const { generation, projectionVersion: version = 1 } = active;
+  if (version === projectionVersion) return generation;
+  throw new OtherProjectionVersion(
+    `generation ${generation} holds documents of projection version ${version}, but this release reads and writes ` +
+      `version ${projectionVersion}`,
+  );
 }
 
 /** Names generation 1 active where none is yet; gives the active one. */
 export async function ensureActiveGeneration(control: Db): Promise<number> {
   await generationsOf(control).updateOne(
     { _id: 'active' },
-    { $setOnInsert: { generation: 1, since: new Date() } },
+    { $setOnInsert: { generation: 1, since: new Date(), projectionVersion } },
     { upsert: true },
   );
   return (await activeGeneration(control)) ?? 1;

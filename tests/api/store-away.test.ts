@@ -1,3 +1,4 @@
+import { generationsOf, projectionVersion } from '../../shared/store/generations.ts';
 import { ask, codeOf, eventually } from './requests.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { openChildren, type Children } from './api-processes.ts';
@@ -77,6 +78,20 @@ describe('a store that comes and goes', () => {
       { orgId: 1, byUpdated: 1, byCreated: 1 },
       { name: 'updated' },
     );
+    await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
+    await other.close();
+  }, 60_000);
+
+  it('is not served while another release has filled it, and says so', async () => {
+    const other = await startStore();
+    const active = generationsOf(other.control);
+    await active.updateOne({ _id: 'active' }, { $unset: { projectionVersion: '' } });
+    const child = await children.start({ ...children.tls, DATABASE_NAME: other.name });
+    await eventually(async () =>
+      child.lines.some(({ reason }) => String(reason).includes('documents of projection version 1')),
+    );
+    expect((await ask(child, '/v1/tickets')).status).toBe(503);
+    await active.updateOne({ _id: 'active' }, { $set: { projectionVersion } });
     await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
     await other.close();
   }, 60_000);

@@ -1,4 +1,5 @@
 import { resources } from '../../shared/documents/resources.ts';
+import { generationsOf, projectionVersion } from '../../shared/store/generations.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { startService, type Service } from '../support/service.ts';
 
@@ -42,6 +43,17 @@ describe('a projector that starts', () => {
     // and starts once that is done
     await testEnvironment.database.collection('tickets').dropIndex(name);
     await start({}).logged('projecting');
+  }, 60_000);
+
+  test('ends on a database that an earlier release has filled, and says what to do', async () => {
+    const active = generationsOf(testEnvironment.control);
+    await active.updateOne({ _id: 'active' }, { $unset: { projectionVersion: '' } });
+    const service = start({});
+    expect(await service.exited).toBe(1);
+    expect(refusal(service)).toMatch(
+      /generation 1 holds documents of projection version 1.*version 2\. Rebuild the read model into an empty database/,
+    );
+    await active.updateOne({ _id: 'active' }, { $set: { projectionVersion } });
   }, 60_000);
 
   test('ends where the store refuses its password', async () => {

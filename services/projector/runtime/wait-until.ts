@@ -43,6 +43,10 @@ export async function waitUntil<T>(
 
 const remedies: { codes: (string | number)[]; remedy: string }[] = [
   {
+    codes: ['OtherProjectionVersion'],
+    remedy: 'Rebuild the read model into an empty database (DATABASE_NAME) with a new CONSUMER_GROUP',
+  },
+  {
     codes: [85, 86],
     remedy:
       'An index there is not the one that this version declares. If the database was filled by another version, ' +
