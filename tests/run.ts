@@ -6,14 +6,18 @@ import { temporaryFolder } from '../infra/dev-servers/temporary-folder.ts';
 import { tiedToParent } from '../infra/dev-servers/tied-to-parent.ts';
 
 /**
- * `npm test`: types, lint and format; then a Kafka and a store of this run's own; then every test on them.
- * Words behind `npm test --` go to jest, which then runs without the checks: `npm test -- tests/convergence`.
+ * `npm test`: types, lint and format; the unit tests; then the tests that need servers, on a Kafka and a store of this
+ * run's own. `npm run test:long`: randomized tests at full size, and faults of real servers.
+ * Arguments after `--` go to jest, which then runs without the checks: `npm test -- tests/convergence`.
  */
-const words = process.argv.slice(2);
-const say = (line: string) => process.stdout.write(`${line}\n`);
+const isLong = process.argv[2] === '--long';
+const jestArguments = process.argv.slice(isLong ? 3 : 2);
+const print = (line: string) => process.stdout.write(`${line}\n`);
 
-/** Faults of real servers take minutes of their own: `npm run test:faults`. */
-const everythingElse = ['--testPathIgnorePatterns', '/node_modules/', '/tests/faults/'];
+const longOnly = ['\\.long\\.test\\.ts$', '/tests/faults/'];
+const sized = ['/tests/simulation/simulation\\.test', '/tests/convergence/'];
+const unitRoots = ['clients', 'services', 'shared', 'infra'];
+const rootsOf = (folders: string[]) => folders.flatMap((folder) => ['--roots', folder]);
 
 let stack: Stack | undefined;
 let running: ReturnType<typeof spawn> | undefined;
@@ -41,32 +45,47 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const checks: [string, string, string[]][] = [
   ['types', 'tsc', ['--noEmit']],
   ['lint', 'eslint', ['.', '--max-warnings', '0']],
+  ['imports', 'depcruise', ['--config', '.dependency-cruiser.mjs', ...unitRoots, 'tests']],
   ['format', 'prettier', ['--check', '--log-level', 'warn', '.']],
 ];
 
-async function main(): Promise<number> {
-  if (words.length === 0) {
-    for (const [name, command, args] of checks) {
-      say(`Checking ${name}`);
-      const code = await run(command, args);
-      if (code !== 0) return code;
-    }
+/** Runs one after the other until one fails; returns the exit code of the last. */
+async function inTurn(runs: (() => Promise<number>)[]): Promise<number> {
+  for (const each of runs) {
+    const code = await each();
+    if (code !== 0 || interrupted) return interrupted ? 130 : code;
   }
+  return 0;
+}
+
+async function onServers(...args: string[]): Promise<number> {
   const { path: dataDir, release } = await temporaryFolder('support-read-models-test-');
   try {
-    stack = await startStack({ report: say, dataDir });
+    stack = await startStack({ report: print, dataDir });
     if (interrupted) return 130;
     const { kafkaBrokers: KAFKA_BROKERS, mongodbUrl: MONGODB_URL } = stack;
     // kafkajs sets timers in the past, of which Node 24 warns in every process.
     const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --disable-warning=TimeoutNegativeWarning`;
     const environment = { ...process.env, KAFKA_BROKERS, MONGODB_URL, NODE_OPTIONS };
-    const chosen = words.length > 0 ? words : everythingElse;
-    return await run('jest', ['--runInBand', ...chosen], environment);
+    return await run('jest', args, isLong ? { ...environment, TEST_LONG: '1' } : environment);
   } finally {
     await stack?.stop();
     await rm(dataDir, { recursive: true, force: true });
     await release();
   }
+}
+
+function main(): Promise<number> {
+  if (jestArguments.length > 0) return onServers('--runInBand', ...jestArguments);
+  if (isLong) return onServers('--runInBand', ...sized, ...longOnly);
+  return inTurn([
+    ...checks.map(([name, command, args]) => () => {
+      print(`Checking ${name}`);
+      return run(command, args);
+    }),
+    () => run('jest', rootsOf(unitRoots)),
+    () => onServers('--maxWorkers', '2', ...rootsOf(['tests']), '--testPathIgnorePatterns', ...longOnly),
+  ]);
 }
 
 try {

@@ -6,6 +6,7 @@ import {
   runProjector,
   type TestEnvironment,
 } from '../support/test-environment.ts';
+import { size } from '../support/long.ts';
 import { createRandom } from '../support/random.ts';
 import { fold } from './fold.ts';
 import { randomHistory, wide, type Population } from './history.ts';
@@ -13,7 +14,7 @@ import { readDocuments } from './read-documents.ts';
 
 /** Seeds from `SEED` upwards; a failure names its own. */
 const firstSeed = Number(process.env.SEED ?? 1);
-const seeds = Array.from({ length: Number(process.env.SEEDS ?? 24) }, (_, index) => firstSeed + index);
+const seeds = Array.from({ length: Number(process.env.SEEDS ?? size(6, 24)) }, (_, index) => firstSeed + index);
 
 /** Some histories have many organizations, and as much more in them. */
 const organizationsOf = (seed: number) => (seed % 3 === 0 ? 5 : 2);

@@ -1,0 +1,90 @@
+/**
+ * Which folder may import which: `npm run lint` fails on a circle of files and on an arrow that points upward. Type
+ * imports count. ESLint's boundaries (eslint.config.mjs) say which packages each folder may use.
+ */
+const upward = (name, from, to, comment) => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { path: from, pathNot: '\\.test\\.ts$' },
+  to: { path: to },
+});
+
+export default {
+  forbidden: [
+    {
+      name: 'no-circular',
+      comment:
+        'Files that import each other can only be read together: move what both need into a file of its own.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    upward(
+      'shared-knows-no-service',
+      '^shared/',
+      '^(services|infra|tests|clients)/',
+      'Both services import shared/.',
+    ),
+    upward(
+      'services-know-no-tests',
+      '^(services|infra|clients)/',
+      '^tests/',
+      'Tests import the code, never the reverse.',
+    ),
+    upward(
+      'sockets-know-no-koa',
+      '^services/api/server/',
+      '^services/api/(app|middleware|resources|paging|auth|rate-limit|openapi|docs|store)',
+      'server/ hands sockets to a listener; what the listener does is above it.',
+    ),
+    upward(
+      'http-knows-no-middleware',
+      '^services/api/http/',
+      '^services/api/(app|main|server|middleware|resources|openapi|docs)',
+      'http/ defines the request context and the errors that everything above uses.',
+    ),
+    upward(
+      'middleware-is-composed-by-app',
+      '^services/api/(resources|paging|auth|rate-limit|store|traces|openapi)/',
+      '^services/api/(app|main|middleware)',
+      'Middleware uses these folders; app.ts puts the middleware together.',
+    ),
+    upward(
+      'events-are-parsed-alone',
+      '^services/projector/events/',
+      '^services/projector/(?!events/)',
+      'events/ turns bytes into a change or a rejection, and nothing else.',
+    ),
+    upward(
+      'projections-are-declared-alone',
+      '^services/projector/projections/',
+      '^services/projector/(?!projections/)',
+      'A projection declares its joins; the engine runs them.',
+    ),
+    upward(
+      'engine-knows-no-kafka',
+      '^services/projector/materialize/',
+      '^services/projector/(consumer|kafka|pipeline|dead-letters|retention|projector)',
+      'The engine applies changes; where they come from is above it.',
+    ),
+    upward(
+      'consumer-hands-over-records',
+      '^services/projector/consumer/',
+      '^services/projector/(pipeline|materialize|projections|dead-letters|retention|projector\\.ts)',
+      'The consumer is given a function that applies records.',
+    ),
+    upward(
+      'kafka-is-the-client-only',
+      '^services/projector/kafka/',
+      '^services/projector/(?!kafka/)',
+      'kafka/ holds the client, the codecs and the patch of kafkajs.',
+    ),
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: 'clients/[^/]+/(dist|src/generated)' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+  },
+};
