@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { withTables } from './tables.ts';
+import { pagesWithTables, withTables } from './tables.ts';
 
-/** `npm run readme`: puts the tables of settings, errors and reasons of dead letters into README.md as the code has them. */
-const text = await readFile('README.md', 'utf8');
-await writeFile('README.md', withTables(text));
+/** `npm run docs`: writes the generated tables into the pages of docs/, as the code has them. */
+for (const path of pagesWithTables) await writeFile(path, withTables(await readFile(path, 'utf8')));

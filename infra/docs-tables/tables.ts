@@ -4,6 +4,10 @@ import { errorCatalogue } from '../../services/api/http/error-catalogue.ts';
 import { cliSettings } from '../../services/cli/config.ts';
 import { projectorSettings } from '../../services/projector/config.ts';
 import { rejectionReasons } from '../../services/projector/events/change.ts';
+import { topics } from '../../services/projector/events/topics.ts';
+
+/** The pages that hold generated tables. */
+export const pagesWithTables = ['docs/configuration.md', 'docs/errors.md', 'docs/event-contract.md'];
 
 const services: [string, Record<string, z.ZodType>][] = [
   ['projector', projectorSettings],
@@ -11,35 +15,78 @@ const services: [string, Record<string, z.ZodType>][] = [
   ['cli', cliSettings],
 ];
 
-/** The README's tables by the name that its comments mark them with. */
-export const readmeTables = (): Record<string, string> => ({
-  rejections: rejectionsTable(),
-  settings: settingsTable(),
-  errors: errorsTable(),
-});
+/** Every setting of a service, by its name. */
+export const settings: Record<string, z.ZodType> = Object.fromEntries(
+  services.flatMap(([, some]) => Object.entries(some)),
+);
 
-/** `text` with every marked table as the code has it; a table that `text` does not mark is an error. */
+/** A table, or several of them, by the name that a page marks it with. */
+const tables: Record<string, () => string> = {
+  errors: () =>
+    markdown(
+      ['status', 'code', 'type', 'message'],
+      Object.entries(errorCatalogue).map(([name, { status, type, message }]) => [
+        String(status),
+        code(name),
+        code(type),
+        message,
+      ]),
+    ),
+  rejections: () =>
+    markdown(
+      ['reason', 'meaning'],
+      Object.entries(rejectionReasons).map(([reason, meaning]) => [code(reason), meaning]),
+    ),
+  settings: settingsTables,
+  topics: () =>
+    markdown(
+      ['topic', 'entity', 'ids begin with', 'events'],
+      Object.entries(topics).map(([kind, { name, idPrefix }]) => [
+        code(`<TOPIC_PREFIX>${name}`),
+        code(kind),
+        idPrefix ? code(idPrefix) : 'anything',
+        code(`support.${kind}.<verb>.v1`),
+      ]),
+    ),
+};
+
+/** `text` with every marked table as the code has it. */
 export function withTables(text: string): string {
-  return Object.entries(readmeTables()).reduce((whole, [name, table]) => {
-    const marked = new RegExp(`(<!-- table: ${name} -->\n)[^]*?(<!-- end -->)`);
-    if (!marked.test(whole)) throw new Error(`README.md has no place for the table ${name}`);
-    return whole.replace(marked, (_, begin: string, end: string) => `${begin}\n${table}\n${end}`);
-  }, text);
+  return text.replace(
+    /(<!-- table: (\w+) -->\n)[^]*?(<!-- end -->)/g,
+    (_, begin: string, name: string, end: string) => {
+      const table = tables[name];
+      if (!table) throw new Error(`there is no table ${name}`);
+      return `${begin}\n${table()}\n${end}`;
+    },
+  );
 }
 
-function settingsTable(): string {
-  const names = [...new Set(services.flatMap(([, settings]) => Object.keys(settings)))];
+/** One table for each set of services that read the same settings, those of most services first. */
+function settingsTables(): string {
+  const readersOf = (name: string) => services.filter(([, some]) => name in some);
+  const byReaders = Map.groupBy(Object.keys(settings), (name) =>
+    readersOf(name)
+      .map(([service]) => service)
+      .join(', '),
+  );
+  return [...byReaders]
+    .sort(([a], [b]) => b.split(',').length - a.split(',').length)
+    .map(([readers, names]) => `### Read by: ${readers}\n\n${settingsTable(names, readersOf)}`)
+    .join('\n');
+}
+
+function settingsTable(names: string[], readersOf: (name: string) => typeof services): string {
   return markdown(
-    ['variable', 'default', 'read by', 'meaning'],
+    ['variable', 'default', 'meaning'],
     names.map((name) => {
-      const readers = services.filter(([, settings]) => name in settings);
-      const values = readers.map(([, settings]) => defaultOf(settings[name]));
-      const shown = values.every((value) => value === values[0])
-        ? (values[0] ?? '')
-        : readers.map(([service], index) => `${values[index]} (${service})`).join(', ');
-      const meaning = readers.map(([, settings]) => settings[name]?.description).find(Boolean);
+      const readers = readersOf(name);
+      const defaults = readers.map(([, some]) => defaultOf(some[name]));
+      const isSame = defaults.every((value) => value === defaults[0]);
+      const meaning = readers.map(([, some]) => some[name]?.description).find(Boolean);
       if (!meaning) throw new Error(`${name} is not described`);
-      return [`\`${name}\``, shown, readers.map(([service]) => service).join(', '), meaning];
+      const byService = readers.map(([service], index) => `${defaults[index]} (${service})`);
+      return [code(name), isSame ? (defaults[0] ?? '') : byService.join(', '), meaning];
     }),
   );
 }
@@ -49,27 +96,12 @@ function defaultOf(setting: z.ZodType | undefined): string {
   if (!absent?.success) return '**required**';
   const { data } = absent;
   if (data === undefined || (Array.isArray(data) && data.length === 0)) return 'unset';
-  return `\`${typeof data === 'string' ? data : JSON.stringify(data)}\``;
+  return code(typeof data === 'string' ? data : JSON.stringify(data));
 }
 
-const errorsTable = () =>
-  markdown(
-    ['status', 'code', 'type', 'message'],
-    Object.entries(errorCatalogue).map(([code, { status, type, message }]) => [
-      String(status),
-      `\`${code}\``,
-      `\`${type}\``,
-      message,
-    ]),
-  );
+const code = (text: string) => `\`${text}\``;
 
-const rejectionsTable = () =>
-  markdown(
-    ['reason', 'meaning'],
-    Object.entries(rejectionReasons).map(([reason, meaning]) => [`\`${reason}\``, meaning]),
-  );
-
-/** A table as prettier leaves it. */
+/** A table as prettier formats it. */
 function markdown(head: string[], rows: string[][]): string {
   const cells = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
   const widths = head.map((title, column) =>

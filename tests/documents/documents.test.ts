@@ -1,0 +1,104 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pagesWithTables, settings, withTables } from '../../infra/docs-tables/tables.ts';
+import { codesIn, proseOf, readPages, type Page } from './read-pages.ts';
+
+let pages: Page[] = [];
+beforeAll(async () => {
+  pages = await readPages();
+});
+
+/** `<page>: <what>` for everything that the pages hold and that fails. */
+const failures = (all: (page: Page) => string[], isRight: (what: string) => boolean) =>
+  pages.flatMap((page) =>
+    all(page)
+      .filter((what) => !isRight(what))
+      .map((what) => `${page.path}: ${what}`),
+  );
+
+const group = (pattern: RegExp, text: string) =>
+  [...text.matchAll(pattern)].map(([, found]) => String(found));
+
+it.each(pagesWithTables)('%s has the tables that the code has (`npm run docs` writes them)', async (path) => {
+  const text = await readFile(path, 'utf8');
+  expect(text).toMatch('<!-- table: ');
+  expect(text).toBe(withTables(text));
+});
+
+it('links lead to files, folders and headings that exist', async () => {
+  const headings = new Map(pages.map((page) => [page.path, headingsOf(page)]));
+  const broken = pages.flatMap((page) =>
+    group(/\]\((?!https?:)([^)]+)\)/g, proseOf(page))
+      .filter((link) => {
+        const [file = '', heading] = link.split('#');
+        const path = file === '' ? page.path : join(dirname(page.path), file);
+        return !existsSync(path) || (heading !== undefined && !headings.get(path)?.includes(heading));
+      })
+      .map((link) => `${page.path}: ${link}`),
+  );
+  expect(broken).toEqual([]);
+  expect(headings.size).toBeGreaterThan(10);
+});
+
+/** The names by which links reach the headings of a page. */
+const headingsOf = (page: Page) =>
+  group(/^#+ (.+)$/gm, proseOf(page)).map((heading) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  );
+
+/** What has a slash in backticks and is no path in this repository. */
+const notPaths = [
+  'application/cloudevents+json', // a media type
+  'artifacts/docs', // written by a test run
+];
+
+it('files and folders in backticks exist, up to a placeholder such as <name>', () => {
+  const paths = (page: Page) =>
+    codesIn(page).filter((code) => /^[\w.@-][\w.@<>*+-]*\/[\w.@<>*/+-]*$/.test(code));
+  const isThere = (path: string) =>
+    notPaths.includes(path) || existsSync(path.replace(/[^/]*[<*].*$/, '') || '.');
+  expect(failures(paths, isThere)).toEqual([]);
+  expect(pages.flatMap(paths).length).toBeGreaterThan(20);
+});
+
+it("folders of the README's tree exist", () => {
+  const tree = group(/^((?:[a-z-]+\/)+) +\S/gm, pages.find(({ path }) => path === 'README.md')?.text ?? '');
+  expect(tree.filter((path) => !existsSync(path))).toEqual([]);
+  expect(tree.length).toBeGreaterThan(20);
+});
+
+it('commands of npm exist', async () => {
+  const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: object };
+  const commands = ({ text }: Page) => group(/npm run (?:-s |--silent )?([a-z][a-z:-]*)/g, text);
+  expect(failures(commands, (name) => name in scripts)).toEqual([]);
+  expect(pages.flatMap(commands).length).toBeGreaterThan(10);
+});
+
+/** Names in the form of a setting that are none. */
+const notSettings = [
+  'API_KEY', // a placeholder in the text of an API error
+  'FAN_OUT', // read by tests/faults/backpressure.test.ts
+];
+
+it('environment variables, in backticks or set in a command, are settings', () => {
+  const variables = (page: Page) => [
+    ...codesIn(page).flatMap((code) => group(/(?<![A-Z_])([A-Z]+(?:_[A-Z]+)+)(?![A-Z_])/g, code)),
+    ...group(/\b([A-Z]+(?:_[A-Z]+)*)=/g, page.text),
+  ];
+  expect(failures(variables, (name) => name in settings || notSettings.includes(name))).toEqual([]);
+  expect(pages.flatMap(variables).length).toBeGreaterThan(40);
+});
+
+it('the README has 120 lines at most', () => {
+  const lines =
+    pages
+      .find(({ path }) => path === 'README.md')
+      ?.text.trimEnd()
+      .split('\n') ?? [];
+  expect(lines.length).toBeGreaterThan(0);
+  expect(lines.length).toBeLessThanOrEqual(120);
+});
