@@ -1,29 +1,30 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ask, eventually, writeCertificate } from './requests.ts';
-import { startChild, type Child } from './api-process.ts';
+import { ask, writeCertificate } from './requests.ts';
+import { eventually } from '../support/eventually.ts';
+import { startApiProcess, type ApiProcess } from './api-process.ts';
 import { mongoUrl, startStore, type TestStore } from './test-api.ts';
 
-/** A store and a certificate of a test file's own, and the processes of the API that it starts on them. */
-export type Children = {
+/** The store and certificate of one test file, and the API processes that it starts on them. */
+export type ApiProcesses = {
   store: TestStore;
   folder: string;
-  /** The settings that have the API serve TLS. */
+  /** The settings for TLS. */
   tls: Record<string, string>;
-  start: (settings: Record<string, string>) => Promise<Child>;
-  /** With TLS, behind a proxy on this host too, without a rate limit; resolves when it serves pages. */
-  startServing: (more?: Record<string, string>) => Promise<Child>;
+  start: (settings: Record<string, string>) => Promise<ApiProcess>;
+  /** Starts the API with TLS, a trusted proxy on this host and no rate limit; resolves when it serves pages. */
+  startServing: (more?: Record<string, string>) => Promise<ApiProcess>;
   close: () => Promise<void>;
 };
 
-export async function openChildren(): Promise<Children> {
+export async function openApiProcesses(): Promise<ApiProcesses> {
   const store = await startStore();
   const folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
   const tls = await writeCertificate(folder);
-  const running: Child[] = [];
+  const running: ApiProcess[] = [];
   const start = async (settings: Record<string, string>) => {
-    const child = await startChild({ MONGODB_URL: mongoUrl(), DATABASE_NAME: store.name, ...settings });
+    const child = await startApiProcess({ MONGODB_URL: mongoUrl(), DATABASE_NAME: store.name, ...settings });
     running.push(child);
     return child;
   };

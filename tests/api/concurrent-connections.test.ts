@@ -1,17 +1,19 @@
 import type { ClientHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
-import { ask, codeOf, eventually } from './requests.ts';
-import { type Child } from './api-process.ts';
-import { openChildren, type Children } from './api-processes.ts';
+import { ask, codeOf } from './requests.ts';
+import { eventually } from '../support/eventually.ts';
+import type { ApiProcess } from './api-process.ts';
+import { residentBytes } from '../support/memory.ts';
+import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { tokens } from './test-api.ts';
 import { askUnread, expectAnswering, metricOf, open, openUnread } from './raw-socket.ts';
 
-let children: Children;
-let child: Child;
+let children: ApiProcesses;
+let child: ApiProcess;
 
 beforeAll(async () => {
-  children = await openChildren();
+  children = await openApiProcesses();
   await build.store(children.store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
   child = await children.startServing();
 }, 120_000);
@@ -27,7 +29,7 @@ const isAdmitted = (socket: Socket) =>
   });
 
 /** Connections that are known to be held; others that are just going may take their places at first. */
-async function holdAll(child: Child, count: number, from?: string): Promise<Socket[]> {
+async function holdAll(child: ApiProcess, count: number, from?: string): Promise<Socket[]> {
   const held: Socket[] = [];
   while (held.length < count) {
     const socket = await open(child, false, '', from);
@@ -38,11 +40,11 @@ async function holdAll(child: Child, count: number, from?: string): Promise<Sock
 
 describe('many clients that do nothing', () => {
   it('a thousand of them leave the others served, and cost no more than 150 KB each', async () => {
-    const before = child.residentBytes();
+    const before = residentBytes(child);
     const idle = await Promise.all(Array.from({ length: 1_000 }, (_, index) => open(child, index % 2 === 0)));
     await expectAnswering(child);
     expect(idle.filter(({ destroyed }) => destroyed)).toEqual([]);
-    expect(child.residentBytes() - before).toBeLessThan(1_000 * 150_000);
+    expect(residentBytes(child) - before).toBeLessThan(1_000 * 150_000);
     for (const socket of idle) socket.destroy();
   }, 60_000);
 

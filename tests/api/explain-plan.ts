@@ -1,10 +1,10 @@
-/** What the store would do for a query, whatever the shape in which it says so. */
+/** The store's plan for a query, independent of the format of its explanation. */
 export type Plan = {
-  /** Names of the indexes scanned, one for each range. */
+  /** Names of the scanned indexes, one for each range. */
   scans: string[];
-  /** A stage that orders documents after reading them. */
+  /** Whether a stage sorts documents after reading them. */
   sorts: boolean;
-  /** A stage that reads documents without an index. */
+  /** Whether a stage reads documents without an index. */
   readsAll: boolean;
   /** Index entries read; null where the store does not count them. */
   keysExamined: number | null;

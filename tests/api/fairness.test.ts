@@ -1,20 +1,21 @@
 import { get, type IncomingMessage } from 'node:http';
 import { createStoreProxy } from '../support/store-proxy.ts';
-import { ask, eventually } from './requests.ts';
-import type { Child } from './api-process.ts';
-import { openChildren, type Children } from './api-processes.ts';
+import { ask } from './requests.ts';
+import { eventually } from '../support/eventually.ts';
+import type { ApiProcess } from './api-process.ts';
+import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { mongoUrl, tokens } from './test-api.ts';
 
 /** A key that no replica has met before the test asks with it. */
 const newToken = 'svc_live_newnewnewnewnew1';
 
-let children: Children;
+let children: ApiProcesses;
 const proxy = createStoreProxy(mongoUrl());
 let port: number;
 
 beforeAll(async () => {
-  children = await openChildren();
+  children = await openApiProcesses();
   const { database } = children.store;
   await build.store(database, 'ticket', [build.ticket({ id: 'ti_slow' }), build.ticket({ id: 'ti_1' })]);
   await build.store(database, 'ticket', [build.ticket({ id: 'ti_b' }, { orgId: 'org_b' })]);
@@ -29,7 +30,7 @@ afterAll(async () => {
 }, 60_000);
 
 /** Asks for the ticket whose reads the proxy holds. */
-const askSlow = (child: Child) =>
+const askSlow = (child: ApiProcess) =>
   new Promise<IncomingMessage>((resolve, reject) => {
     const headers = { authorization: `Bearer ${tokens.a}`, 'x-forwarded-proto': 'https' };
     const options = {

@@ -3,15 +3,16 @@ import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
-import { ask, codeOf, eventually, writeCertificate } from './requests.ts';
-import { startChild, type Child } from './api-process.ts';
+import { ask, codeOf, writeCertificate } from './requests.ts';
+import { eventually } from '../support/eventually.ts';
+import { startApiProcess, type ApiProcess } from './api-process.ts';
 import * as build from './builders.ts';
 import { mongoUrl, startStore, tokens, type TestStore } from './test-api.ts';
 
 const size = 4_000;
 let store: TestStore;
 let folder: string;
-let child: Child;
+let child: ApiProcess;
 let session: ClientHttp2Session;
 
 const certificateIn = async (name: string) => {
@@ -36,7 +37,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
   await certificateIn('first');
   switchTo('first');
-  child = await startChild({
+  child = await startApiProcess({
     MONGODB_URL: mongoUrl(),
     DATABASE_NAME: store.name,
     API_TLS_CERT: join(folder, 'current', 'cert.pem'),
@@ -68,7 +69,7 @@ const get = (headers: Record<string, string> = {}) =>
       });
     },
   );
-const requestLines = () => child.lines.filter(({ msg }) => msg === 'request');
+const requestLines = () => child.log.filter(({ msg }) => msg === 'request');
 
 describe('over HTTP/2', () => {
   it('serves as over HTTP/1.1, which the same port speaks too', async () => {
@@ -157,12 +158,12 @@ describe('a certificate that is replaced', () => {
     writeFileSync(join(folder, 'broken', 'key.pem'), 'none');
     switchTo('broken');
     await eventually(async () =>
-      child.lines.some(({ msg }) => msg?.startsWith('new certificate refused') === true),
+      child.log.some(({ msg }) => msg?.startsWith('new certificate refused') === true),
     );
     expect(await fingerprint()).toBe(first);
     await certificateIn('second');
     switchTo('second');
-    await eventually(async () => child.lines.some(({ msg }) => msg === 'new certificate in use'));
+    await eventually(async () => child.log.some(({ msg }) => msg === 'new certificate in use'));
     expect(await fingerprint()).not.toBe(first);
     expect((await get()).headers[':status']).toBe(200);
   }, 30_000);

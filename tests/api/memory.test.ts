@@ -1,8 +1,9 @@
 import type { ClientHttp2Session } from 'node:http2';
 import { peakMegabytes } from '../support/memory.ts';
-import { ask, eventually } from './requests.ts';
-import type { Child } from './api-process.ts';
-import { openChildren, type Children } from './api-processes.ts';
+import { ask } from './requests.ts';
+import { eventually } from '../support/eventually.ts';
+import type { ApiProcess } from './api-process.ts';
+import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { expectAnswering, openUnread } from './raw-socket.ts';
 
@@ -16,11 +17,11 @@ const requestsPerSession = 62;
 const orgOf = (index: number) => `org_large_${index}`;
 const tokenOf = (index: number) => `svc_live_largelargelarge${index}`;
 
-let children: Children;
-let child: Child;
+let children: ApiProcesses;
+let child: ApiProcess;
 
 beforeAll(async () => {
-  children = await openChildren();
+  children = await openApiProcesses();
   const { database } = children.store;
   for (let org = 0; org < organizations; org += 1) {
     const orgId = orgOf(org);

@@ -1,8 +1,8 @@
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Child } from './api-process.ts';
+import type { ApiProcess } from './api-process.ts';
 import { peakMegabytes } from '../support/memory.ts';
-import { openChildren, type Children } from './api-processes.ts';
+import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { tokens } from './test-api.ts';
 import { askUnread, expectAnswering, host, open, openUnread } from './raw-socket.ts';
@@ -20,11 +20,11 @@ const residentMegabytesMax = 700;
 const idOf = (index: number) => `ti_${String(index).padStart(6, '0')}`;
 const secondOf = (index: number) => new Date(Date.parse(build.at) + index * 1_000).toISOString();
 
-let children: Children;
-let child: Child;
+let children: ApiProcesses;
+let child: ApiProcess;
 
 beforeAll(async () => {
-  children = await openChildren();
+  children = await openApiProcesses();
   const tickets = Array.from({ length: size }, (_, index) =>
     build.ticket({ id: idOf(index), createdAt: secondOf(index), updatedAt: secondOf(index) }),
   );

@@ -2,24 +2,25 @@ import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
-import { ask, codeOf, eventually } from './requests.ts';
-import { runToExit, type Child } from './api-process.ts';
-import { openChildren, type Children } from './api-processes.ts';
+import { ask, codeOf } from './requests.ts';
+import { eventually } from '../support/eventually.ts';
+import { runToExit, type ApiProcess } from './api-process.ts';
+import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { mongoUrl, tokens } from './test-api.ts';
 import { open, untilClosed } from './raw-socket.ts';
 
-let children: Children;
+let children: ApiProcesses;
 
 beforeAll(async () => {
-  children = await openChildren();
+  children = await openApiProcesses();
   await build.store(children.store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
 }, 120_000);
 
 afterAll(() => children.close(), 60_000);
 
 /** Writes bytes to the port and gives all that comes back until the connection is closed. */
-const send = (child: Child, bytes: string) =>
+const send = (child: ApiProcess, bytes: string) =>
   new Promise<string>((resolve, reject) => {
     let text = '';
     const socket = connect(child.port, '127.0.0.1', () => socket.write(bytes));
@@ -74,20 +75,20 @@ describe('at SIGTERM', () => {
     ];
     const ended = sockets.map(untilClosed);
     expect(await child.stop()).toBe(0);
-    expect(child.lines.filter(({ level }) => level === 'error')).toEqual([]);
+    expect(child.log.filter(({ level }) => level === 'error')).toEqual([]);
     await Promise.all(ended);
   }, 60_000);
 });
 
 describe('with a certificate', () => {
-  let child: Child;
+  let child: ApiProcess;
   beforeAll(async () => {
     child = await children.start({ ...children.tls, DOCS_URL: 'https://docs.example.com/' });
   }, 30_000);
 
   it('serves HTTPS, and answers plain HTTP on the same port with https_required', async () => {
     await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
-    expect(child.lines.find(({ msg }) => msg === 'listening')).toMatchObject({
+    expect(child.log.find(({ msg }) => msg === 'listening')).toMatchObject({
       scheme: 'https',
       port: child.port,
     });
@@ -171,7 +172,7 @@ describe('HSTS', () => {
 });
 
 describe('behind a proxy', () => {
-  let child: Child;
+  let child: ApiProcess;
   beforeAll(async () => {
     child = await children.start({
       API_TRUSTED_PROXIES: '10.0.0.0/8,127.0.0.1',
@@ -228,7 +229,7 @@ describe('behind a proxy', () => {
       Authorization: 'Bearer svc_live_secretive',
       'X-Mail': 'secretive@example.com',
     });
-    const logged = () => child.lines.filter(({ msg }) => msg === 'request');
+    const logged = () => child.log.filter(({ msg }) => msg === 'request');
     const before = logged().length;
     const { headers } = await via('/v1/tickets?cursor=secretive');
     await eventually(
@@ -237,6 +238,6 @@ describe('behind a proxy', () => {
     );
     const line = logged().find(({ requestId }) => requestId === headers['request-id']);
     expect(line).toMatchObject({ method: 'GET', status: 429, keyId: 'key_a', orgId: 'org_a' });
-    expect(JSON.stringify(child.lines)).not.toMatch(/secretive|svc_live|svc_test/);
+    expect(JSON.stringify(child.log)).not.toMatch(/secretive|svc_live|svc_test/);
   });
 });

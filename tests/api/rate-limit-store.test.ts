@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
 import { installValkey, valkeyPart } from '../../infra/dev-servers/native/valkey.ts';
-import { ask, eventually, writeCertificate } from './requests.ts';
-import { startChild, type Child } from './api-process.ts';
+import { ask, writeCertificate } from './requests.ts';
+import { eventually } from '../support/eventually.ts';
+import { startApiProcess, type ApiProcess } from './api-process.ts';
 import { mongoUrl, startStore, type TestStore } from './test-api.ts';
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -19,7 +20,7 @@ let port: number;
 let tlsPort: number;
 let valkey: Server;
 let tls: { API_TLS_CERT: string; API_TLS_KEY: string };
-let running: Child[] = [];
+let running: ApiProcess[] = [];
 
 beforeAll(async () => {
   words = await installValkey(say);
@@ -44,7 +45,7 @@ afterAll(async () => {
 }, 60_000);
 
 const start = async (settings: Record<string, string> = {}) => {
-  const child = await startChild({
+  const child = await startApiProcess({
     MONGODB_URL: mongoUrl(),
     DATABASE_NAME: store.name,
     API_TRUSTED_PROXIES: '127.0.0.1',
@@ -57,13 +58,13 @@ const start = async (settings: Record<string, string> = {}) => {
   running.push(child);
   return child;
 };
-const get = (child: Child) =>
+const get = (child: ApiProcess) =>
   ask(child, '/v1/tickets', { secure: false, headers: { 'X-Forwarded-Proto': 'https' } });
-const count = (child: Child, message: string) => child.lines.filter(({ msg }) => msg === message).length;
-const shared = (child: Child, times = 1) => eventually(async () => count(child, back) >= times);
-const remaining = async (child: Child) => Number((await get(child)).headers['ratelimit-remaining']);
-const fallbacks = async (child: Child) => {
-  const admin = Number(child.lines.find(({ msg }) => msg === 'admin listening')?.port);
+const count = (child: ApiProcess, message: string) => child.log.filter(({ msg }) => msg === message).length;
+const shared = (child: ApiProcess, times = 1) => eventually(async () => count(child, back) >= times);
+const remaining = async (child: ApiProcess) => Number((await get(child)).headers['ratelimit-remaining']);
+const fallbacks = async (child: ApiProcess) => {
+  const admin = Number(child.log.find(({ msg }) => msg === 'admin listening')?.port);
   const metrics = await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text();
   return Number(/^api_rate_limit_fallbacks_total (\d+)/m.exec(metrics)?.[1]);
 };
@@ -149,6 +150,6 @@ describe('a store that comes and goes', () => {
     const child = await start({ RATE_LIMIT_STORE_URL: `redis://:secretive@127.0.0.1:${closed}` });
     await eventually(async () => (await get(child)).status === 200);
     expect(count(child, lost)).toBe(1);
-    expect(JSON.stringify(child.lines)).not.toContain('secretive');
+    expect(JSON.stringify(child.log)).not.toContain('secretive');
   }, 60_000);
 });

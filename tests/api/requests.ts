@@ -2,18 +2,17 @@ import { writeFileSync } from 'node:fs';
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { generate } from 'selfsigned';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
-import type { Child } from './api-process.ts';
+import type { ApiProcess } from './api-process.ts';
 import { tokens } from './test-api.ts';
 
 type Reply = { status: number; headers: IncomingMessage['headers']; text: string };
 
 type Options = { secure?: boolean; headers?: Record<string, string> };
 
-/** Asks, with organization a's key; the answer is held to the document. */
-export async function ask(child: Child, path: string, options: Options = {}): Promise<Reply> {
+/** Sends a request with organization a's key. The answer must match the OpenAPI document. */
+export async function ask(child: ApiProcess, path: string, options: Options = {}): Promise<Reply> {
   const reply = await send(child, path, options);
   const headers = Object.entries(reply.headers).map(([name, value]): [string, string] => [
     name,
@@ -23,7 +22,7 @@ export async function ask(child: Child, path: string, options: Options = {}): Pr
   return reply;
 }
 
-const send = (child: Child, path: string, { secure = true, headers = {} }: Options) =>
+const send = (child: ApiProcess, path: string, { secure = true, headers = {} }: Options) =>
   new Promise<Reply>((resolve, reject) => {
     const options = {
       host: '127.0.0.1',
@@ -44,11 +43,8 @@ const send = (child: Child, path: string, { secure = true, headers = {} }: Optio
   });
 
 export const codeOf = (text: string) => errorEnvelopeSchema.parse(JSON.parse(text)).error.code;
-export const eventually = async (holds: () => Promise<boolean>) => {
-  while (!(await holds())) await sleep(50);
-};
 
-/** A self-signed certificate and its key, as the settings that name their files. */
+/** Writes a self-signed certificate and its key; returns the settings that name their files. */
 export async function writeCertificate(folder: string) {
   const pair = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 });
   const settings = { API_TLS_CERT: join(folder, 'cert.pem'), API_TLS_KEY: join(folder, 'key.pem') };

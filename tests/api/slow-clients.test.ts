@@ -1,16 +1,16 @@
 import type { Socket } from 'node:net';
-import { eventually } from './requests.ts';
-import { type Child } from './api-process.ts';
+import { eventually } from '../support/eventually.ts';
+import type { ApiProcess } from './api-process.ts';
 import { peakMegabytes } from '../support/memory.ts';
-import { openChildren, type Children } from './api-processes.ts';
+import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { expectAnswering, open, requestText, untilClosed } from './raw-socket.ts';
 
-let children: Children;
-let child: Child;
+let children: ApiProcesses;
+let child: ApiProcess;
 
 beforeAll(async () => {
-  children = await openChildren();
+  children = await openApiProcesses();
   await build.store(children.store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
   child = await children.startServing();
 }, 120_000);

@@ -1,14 +1,15 @@
+import { ask, codeOf } from './requests.ts';
+import { eventually } from '../support/eventually.ts';
 import { generationsOf, projectionVersion } from '../../shared/store/generations.ts';
-import { ask, codeOf, eventually } from './requests.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
-import { openChildren, type Children } from './api-processes.ts';
+import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { mongoUrl, startStore, tokens } from './test-api.ts';
 
-let children: Children;
+let children: ApiProcesses;
 
 beforeAll(async () => {
-  children = await openChildren();
+  children = await openApiProcesses();
   await build.store(children.store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
 }, 120_000);
 
@@ -25,7 +26,7 @@ describe('a store that comes and goes', () => {
       const { status, headers, text } = await ask(child, '/v1/tickets');
       return status === 503 && headers['retry-after'] === '5' && codeOf(text) === 'service_unavailable';
     };
-    const admin = () => Number(child.lines.find(({ msg }) => msg === 'admin listening')?.port);
+    const admin = () => Number(child.log.find(({ msg }) => msg === 'admin listening')?.port);
     const ready = async () => (await fetch(`http://127.0.0.1:${admin()}/readyz`)).status;
     expect(await unavailable()).toBe(true);
     expect((await ask(child, '/health')).status).toBe(200);
@@ -69,9 +70,7 @@ describe('a store that comes and goes', () => {
     const other = await startStore();
     await other.database.collection('tickets').dropIndex('updated');
     const child = await children.start({ ...children.tls, DATABASE_NAME: other.name });
-    await eventually(async () =>
-      child.lines.some(({ reason }) => String(reason).includes('tickets.updated')),
-    );
+    await eventually(async () => child.log.some(({ reason }) => String(reason).includes('tickets.updated')));
     expect((await ask(child, '/v1/tickets')).status).toBe(503);
     await other.database.createIndex(
       'tickets',
@@ -88,7 +87,7 @@ describe('a store that comes and goes', () => {
     await active.updateOne({ _id: 'active' }, { $unset: { projectionVersion: '' } });
     const child = await children.start({ ...children.tls, DATABASE_NAME: other.name });
     await eventually(async () =>
-      child.lines.some(({ reason }) => String(reason).includes('documents of projection version 1')),
+      child.log.some(({ reason }) => String(reason).includes('documents of projection version 1')),
     );
     expect((await ask(child, '/v1/tickets')).status).toBe(503);
     await active.updateOne({ _id: 'active' }, { $set: { projectionVersion } });

@@ -22,7 +22,7 @@ import { documented, type HoldToDocument } from '../support/documented.ts';
 import ipaddr from 'ipaddr.js';
 import { apiKey, store } from './builders.ts';
 
-/** Tokens of the keys that every harness stores: two organizations, one key archived. */
+/** Tokens of the keys in every test store: two organizations, one archived key. */
 export const tokens = {
   a: 'svc_live_aaaaaaaaaaaaaaaa',
   b: 'svc_test_bbbbbbbbbbbbbbbb',
@@ -37,7 +37,7 @@ export function mongoUrl(): string {
   return url;
 }
 
-/** Databases of one test file, with generation 1 active and indexed; `close` drops them. */
+/** Databases of one test file, with generation 1 active and indexed. `close` drops them. */
 export async function startStore() {
   const client = createMongo(mongoUrl(), 'api-tests');
   const name = `api_test_${randomBytes(6).toString('hex')}`;
@@ -67,14 +67,14 @@ type Options = {
   trustedProxies?: AddressRange[];
   now?: () => Date;
   scanEntriesMax?: number;
-  /** Has requests traced, as `startTracing` does. */
+  /** Stores request traces, as `startTracing` does. */
   traced?: boolean;
   keylessTracesMax?: number;
 };
 
 const loopback: AddressRange[] = [ipaddr.parseCIDR('127.0.0.0/8')];
 
-/** Readers by the limits that the API has by default. */
+/** Readers with the API's default limits. */
 export const testReaders = (scanEntriesMax = 20_000) =>
   createReaders({
     bytesMax: 128 * 1_024 * 1_024,
@@ -83,7 +83,7 @@ export const testReaders = (scanEntriesMax = 20_000) =>
     nowMs: () => performance.now(),
   });
 
-/** The API in this process, on a free port, as behind a trusted proxy. */
+/** The API in this process, on a free port, behind a trusted proxy. */
 export async function startApi(
   { client, name, control }: Pick<TestStore, 'client' | 'name' | 'control'>,
   options: Options = {},
@@ -156,8 +156,8 @@ export type TestApi = Awaited<ReturnType<typeof startApi>>;
 export type Get = ReturnType<typeof requester>;
 
 /**
- * Asks as behind the proxy, with organization a's key unless told otherwise; null for no key. Every answer is
- * held to the document.
+ * Sends requests as a proxy does, by default with organization a's key; null sends no key. Every answer must match
+ * the OpenAPI document.
  */
 const requester =
   (url: string, holdToDocument: HoldToDocument) =>
@@ -195,7 +195,7 @@ export const errorOf = (answer: Answer) => (answer.json() as ErrorBody).error;
 type ListBody = { data: { id: string }[]; hasMore: boolean; nextCursor: string | null };
 export const listOf = (answer: Answer) => answer.json() as ListBody;
 
-/** Ids of every page of a list, in order. Each page but the last is full, and says that others follow. */
+/** The ids of every page of a list, in order. Each page but the last must be full and have a cursor. */
 export async function readAllPages(get: Get, path: string, limit: number): Promise<string[]> {
   const ids: string[] = [];
   const separator = path.includes('?') ? '&' : '?';

@@ -2,7 +2,8 @@ import { request, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conversationSchema } from '../../services/api/resources/conversations/schema.ts';
 import { ask } from './requests.ts';
-import { startChild, type Child } from './api-process.ts';
+import { startApiProcess, type ApiProcess } from './api-process.ts';
+import { residentBytes } from '../support/memory.ts';
 import * as build from './builders.ts';
 import { mongoUrl, startStore, tokens, type TestStore } from './test-api.ts';
 
@@ -12,7 +13,7 @@ const content = 'Lorem ipsum dolor sit amet. '.repeat(12);
 const idOf = (index: number) => `msg_${String(index).padStart(6, '0')}`;
 
 let store: TestStore;
-let api: Child;
+let api: ApiProcess;
 
 beforeAll(async () => {
   store = await startStore();
@@ -35,7 +36,7 @@ beforeAll(async () => {
     });
     await build.store(store.database, 'message', batch);
   }
-  api = await startChild({
+  api = await startApiProcess({
     MONGODB_URL: mongoUrl(),
     DATABASE_NAME: store.name,
     API_TRUSTED_PROXIES: '127.0.0.1',
@@ -66,16 +67,15 @@ const readAll = async (id: string): Promise<string> =>
 
 /** Runs `work` and gives the most that the API's memory grew meanwhile, in bytes. */
 async function growthDuring(work: () => Promise<unknown>): Promise<number> {
-  const before = api.residentBytes();
+  const before = residentBytes(api);
   let peak = before;
-  const sampling = setInterval(() => (peak = Math.max(peak, api.residentBytes())), 5);
+  const sampling = setInterval(() => (peak = Math.max(peak, residentBytes(api))), 5);
   await work();
   clearInterval(sampling);
   return peak - before;
 }
 
-const openCursors = () =>
-  api.lines.filter(({ msg, aborted }) => msg === 'request' && aborted === true).length;
+const openCursors = () => api.log.filter(({ msg, aborted }) => msg === 'request' && aborted === true).length;
 
 test('a conversation of 100,000 messages is served whole, in order, with memory that its length does not move', async () => {
   // The first requests load code and fill pools; that is not the thread's doing.
@@ -102,5 +102,5 @@ test('a client that stops reading stops the reading of the store', async () => {
   const before = openCursors();
   response.destroy();
   while (openCursors() === before) await sleep(20);
-  expect(api.complaints()).toBe('');
+  expect(api.stderr()).toBe('');
 }, 60_000);

@@ -1,7 +1,8 @@
 import { requestTracesOf } from '../../shared/store/request-traces.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
-import { ask, eventually } from './requests.ts';
-import { startChild, type Child } from './api-process.ts';
+import { ask } from './requests.ts';
+import { eventually } from '../support/eventually.ts';
+import { startApiProcess, type ApiProcess } from './api-process.ts';
 import { mongoUrl, startStore, type TestStore } from './test-api.ts';
 
 let store: TestStore;
@@ -13,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => store.close(), 60_000);
 
 describe('tracing in a process of its own', () => {
-  const running: Child[] = [];
+  const running: ApiProcess[] = [];
   const behindProxy = { 'X-Forwarded-Proto': 'https' };
   const settings = () => ({
     MONGODB_URL: mongoUrl(),
@@ -24,17 +25,17 @@ describe('tracing in a process of its own', () => {
     REQUEST_TRACES_KEYLESS_MAX: '1000000',
   });
   const start = async (more: Record<string, string> = {}) => {
-    const child = await startChild({ ...settings(), ...more });
+    const child = await startApiProcess({ ...settings(), ...more });
     running.push(child);
     return child;
   };
-  const via = (child: Child, path: string) => ask(child, path, { secure: false, headers: behindProxy });
+  const via = (child: ApiProcess, path: string) => ask(child, path, { secure: false, headers: behindProxy });
   afterAll(async () => {
     for (const each of running) await each.stop();
   }, 60_000);
 
-  const lossesOf = async (child: Child) => {
-    const port = Number(child.lines.find(({ msg }) => msg === 'admin listening')?.port);
+  const lossesOf = async (child: ApiProcess) => {
+    const port = Number(child.log.find(({ msg }) => msg === 'admin listening')?.port);
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     return Number(/api_request_traces_lost_total\{reason="queue_full"\} (\d+)/.exec(text)?.[1] ?? 0);
   };
@@ -79,7 +80,7 @@ describe('tracing in a process of its own', () => {
       }
     }
     await eventually(async () => (await lossesOf(child)) > 0);
-    await eventually(async () => child.lines.some(({ msg }) => msg === 'request traces were lost'));
+    await eventually(async () => child.log.some(({ msg }) => msg === 'request traces were lost'));
     // and what the queue held is written once the store is back; the losses are all that is missing
     await proxy.listen(port);
     const lost = await lossesOf(child);

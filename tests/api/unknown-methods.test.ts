@@ -1,17 +1,17 @@
 import { connect, type ClientHttp2Session } from 'node:http2';
 import { requestTracesOf } from '../../shared/store/request-traces.ts';
-import { eventually } from './requests.ts';
-import { openChildren, type Children } from './api-processes.ts';
+import { eventually } from '../support/eventually.ts';
+import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
 import { tokens } from './test-api.ts';
 import { host, metricsOf } from './raw-socket.ts';
-import type { Child } from './api-process.ts';
+import type { ApiProcess } from './api-process.ts';
 
-let children: Children;
-let child: Child;
+let children: ApiProcesses;
+let child: ApiProcess;
 let session: ClientHttp2Session;
 
 beforeAll(async () => {
-  children = await openChildren();
+  children = await openApiProcesses();
   child = await children.startServing();
   session = connect(`https://${host}:${child.port}`, { rejectUnauthorized: false });
 }, 120_000);
@@ -37,7 +37,7 @@ it.each([
   async (_, headers) => {
     const methods = Array.from({ length: 100 }, (__, index) => `LOVELACE${index}`);
     const ids = await Promise.all(methods.map((method) => ask(method, headers)));
-    const lines = () => child.lines.filter(({ requestId }) => ids.includes(String(requestId)));
+    const lines = () => child.log.filter(({ requestId }) => ids.includes(String(requestId)));
     await eventually(async () => lines().length === ids.length);
     expect(new Set(lines().map(({ method }) => method))).toEqual(new Set(['other']));
 

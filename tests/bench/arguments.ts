@@ -6,27 +6,27 @@ import { contenderNames, type ContenderName } from './projecting/contender-names
 
 export const usage = `Usage: npm run bench -- [projecting|serving|traces] [options]
 
-  projecting (unless told otherwise)   the projector beside other ways to carry the same records into the store
-    --quick            everything once, with few records, in a minute or two
-    --rounds N         how often each contender runs, 1 to 100; 3 unless told, 1 with --quick
-    --only A,B         these alone: ${contenderNames.join(', ')}
+  projecting (default)   compares the projector with other ways to write the same records to the store
+    --quick            run each contender once, with few records, in one or two minutes
+    --rounds N         runs of each contender, 1 to 100; default 3, with --quick 1
+    --only A,B         run only these contenders: ${contenderNames.join(', ')}
     --json FILE        write every figure to this file
     --write-docs       write docs/benchmarks.md and docs/benchmarks.svg; not with --quick or --only
 
-  serving                              the API beside other ways to answer the same requests
-    --quick            everything once, with few documents, in a minute or two
-    --rounds N         how often each contender runs, 1 to 100; 3 unless told, 1 with --quick
-    --only A,B         these alone: ${servingNames.join(', ')}
-    --connections N    keep-alive connections of the load, 1 to 1000; 32 unless told
-    --tickets N,M      sizes of the list of tickets; 10000,100000 unless told
+  serving                compares the API with other ways to answer the same requests
+    --quick            run each contender once, with few documents, in one or two minutes
+    --rounds N         runs of each contender, 1 to 100; default 3, with --quick 1
+    --only A,B         run only these contenders: ${servingNames.join(', ')}
+    --connections N    keep-alive connections of the client, 1 to 1000; default 32
+    --tickets N,M      sizes of the list of tickets; default 10000,100000
     --json FILE        write every figure to this file
     --write-docs       write docs/benchmarks-serving.md and .svg; not with --quick or --only
 
-  traces                               what request traces cost the API
-    --rounds N         1 to 100; 20 unless told
-    --connections N    keep-alive connections of the load, 1 to 1000; 16 unless told
+  traces                 measures the cost of request traces for the API
+    --rounds N         1 to 100; default 20
+    --connections N    keep-alive connections of the client, 1 to 1000; default 16
 
-  Servers come from KAFKA_BROKERS and MONGODB_URL, from Docker, or from package registries, as for npm test.
+  The servers are those of KAFKA_BROKERS and MONGODB_URL, or come from Docker or package registries, as for npm test.
 `;
 
 export type ProjectingOptions = {
@@ -67,7 +67,7 @@ const options = {
 
 type Values = NonNullable<ReturnType<typeof parseArgs<{ options: typeof options }>>['values']>;
 
-/** Reads a command line: a benchmark with its options, the help, or a message that names what is wrong. */
+/** Reads a command line: a benchmark with its options, a request for help, or the message of a usage error. */
 export function parseArguments(given: string[]): BenchArguments {
   let parsed;
   try {
@@ -133,7 +133,7 @@ function refuse(values: Values, names: (keyof Values)[], bench: string): void {
   if (name !== undefined) throw new UsageError(`--${name} does not go with ${bench}`);
 }
 
-/** The contenders that are named; null for all of them. */
+/** The named contenders; null for all of them. */
 function namesIn<T extends string>(words: string | undefined, known: readonly T[]): T[] | null {
   if (words === undefined) return null;
   return words.split(',').map((word) => {
@@ -143,8 +143,8 @@ function namesIn<T extends string>(words: string | undefined, known: readonly T[
   });
 }
 
-function wholeNumber(name: string, word: string | undefined, otherwise: number, max: number): number {
-  if (word === undefined) return otherwise;
+function wholeNumber(name: string, word: string | undefined, byDefault: number, max: number): number {
+  if (word === undefined) return byDefault;
   const value = Number(word);
   if (/^\d+$/.test(word) && value >= 1 && value <= max) return value;
   throw new UsageError(`--${name} takes a whole number from 1 to ${max}; given: ${word}`);

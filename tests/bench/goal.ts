@@ -1,15 +1,15 @@
-/** A bound that a figure is held against. The benchmark reports it; nothing fails on it. */
+/** A figure and its bound. The benchmark reports whether the figure meets it; nothing fails if it does not. */
 export type Goal = { goal: string; figure: number | null; unit: string; met: boolean | null };
 
-export const atLeast = (what: string, bound: number, unit: string, figure: number | null): Goal => ({
-  goal: `${what}: at least ${bound}${unit}`,
+export const atLeast = (name: string, bound: number, unit: string, figure: number | null): Goal => ({
+  goal: `${name}: at least ${bound}${unit}`,
   figure,
   unit,
   met: figure === null ? null : figure >= bound,
 });
 
-export const atMost = (what: string, bound: number, unit: string, figure: number | null): Goal => ({
-  goal: `${what}: at most ${bound}${unit}`,
+export const atMost = (name: string, bound: number, unit: string, figure: number | null): Goal => ({
+  goal: `${name}: at most ${bound}${unit}`,
   figure,
   unit,
   met: figure === null ? null : figure <= bound,

@@ -3,28 +3,28 @@ import { connect, constants, type ClientHttp2Session } from 'node:http2';
 import { Agent as HttpsAgent, get as getHttps } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How requests travel. Certificates are not checked: they are the benchmark's own. */
+/** The protocol of requests. The client does not verify certificates: they are self-signed. */
 export type Protocol = 'http' | 'https' | 'http2';
 
 export type Target = {
-  /** More than one where several processes serve: they are asked in turn. */
+  /** One for each serving process. Connections use them in turn. */
   ports: number[];
   paths: string[];
   headers: Record<string, string>;
   protocol?: Protocol;
 };
 
-/** What was measured: requests answered, and what `sample` gave at the end less what it gave at the start. */
+/** The answered requests, and the difference between the last and the first value of `sample`. */
 export type Load = { requests: number; seconds: number; sampled: number; latenciesMs: number[] };
 
 export type LoadOptions = { warmMs: number; ms: number; connections: number };
 
-/** Streams that share one connection of HTTP/2. */
+/** The number of streams that share one HTTP/2 connection. */
 const streamsPerConnection = 8;
 
 /**
- * Asks a server over keep-alive connections, each as fast as it is answered, and measures `ms` milliseconds of
- * it after `warmMs`. Rejects on any answer but 200, so that a figure never stands for errors.
+ * Sends requests over keep-alive connections, each as soon as the last one is answered, and measures them for `ms`
+ * milliseconds after `warmMs`. Rejects on any status but 200, so that no figure counts errors.
  */
 export async function load(
   target: Target,
@@ -36,7 +36,7 @@ export async function load(
   let isMeasured = false;
   let isOver = false;
   let hasFailed = false;
-  const ask = async (first: number) => {
+  const send = async (first: number) => {
     for (let turn = first; !isOver; turn += 1) {
       const startedMs = performance.now();
       await client.get(target.paths[turn % target.paths.length] ?? '/', first);
@@ -48,21 +48,21 @@ export async function load(
     isMeasured = true;
     const before = { sampled: sample(), startedMs: performance.now() };
     await sleep(ms);
-    // A figure needs an answer, however short the slice and busy the machine.
+    // A figure needs at least one answer, even from a short slice on a busy machine.
     while (latenciesMs.length === 0 && !hasFailed) await sleep(10);
     isOver = true;
     isMeasured = false;
     const seconds = (performance.now() - before.startedMs) / 1_000;
     return { requests: latenciesMs.length, sampled: sample() - before.sampled, seconds, latenciesMs };
   };
-  const asking = Array.from({ length: connections }, (_, index) =>
-    ask(index).catch((error: unknown) => {
+  const sending = Array.from({ length: connections }, (_, index) =>
+    send(index).catch((error: unknown) => {
       hasFailed = true;
       throw error;
     }),
   );
   try {
-    const [measured] = await Promise.all([window(), ...asking]);
+    const [measured] = await Promise.all([window(), ...sending]);
     return measured;
   } finally {
     isOver = true;
@@ -70,17 +70,17 @@ export async function load(
   }
 }
 
-/** Asks each path once, one after the other, and gives the milliseconds of each. */
-export async function askInTurn(target: Target): Promise<number[]> {
+/** Requests each path once, one after the other; returns the milliseconds of each. */
+export async function requestInTurn(target: Target): Promise<number[]> {
   const client = createClient(target, 1);
-  const taken: number[] = [];
+  const durationsMs: number[] = [];
   for (const path of target.paths) {
     const startedMs = performance.now();
     await client.get(path, 0);
-    taken.push(performance.now() - startedMs);
+    durationsMs.push(performance.now() - startedMs);
   }
   client.close();
-  return taken;
+  return durationsMs;
 }
 
 type Client = { get: (path: string, connection: number) => Promise<void>; close: () => void };

@@ -3,10 +3,10 @@ import { MongoClient } from 'mongodb';
 import { kafkaVersion } from '../../infra/dev-servers/native/kafka-pom.ts';
 import type { Stack } from '../../infra/dev-servers/stack.ts';
 
-/** What a benchmark ran on. */
+/** The machine and servers of a benchmark. */
 export type Machine = { cores: number; memoryGigabytes: number; node: string; kafka: string; store: string };
 
-/** Asks the store for its version; a Kafka that was given by its address does not tell its own. */
+/** Reads the store's version. A Kafka from KAFKA_BROKERS does not report its version. */
 export async function describeMachine(stack: Pick<Stack, 'how' | 'mongodbUrl'>): Promise<Machine> {
   const client = new MongoClient(stack.mongodbUrl);
   try {

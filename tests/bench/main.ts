@@ -1,6 +1,6 @@
 import { parseArguments, usage, type Bench } from './arguments.ts';
 
-/** `npm run bench`: measures; fails only where something cannot be measured, never on a time. */
+/** `npm run bench`: fails if something cannot be measured, never because of a time. */
 const given = parseArguments(process.argv.slice(2));
 if ('help' in given) {
   process.stdout.write(usage);
@@ -16,7 +16,7 @@ if ('help' in given) {
   }
 }
 
-/** A benchmark loads what it needs alone: the projector's needs no API, nor the other way round. */
+/** Loads only the modules of this benchmark: the projector's needs no API, and the API's needs no projector. */
 async function run(bench: Bench): Promise<void> {
   switch (bench.name) {
     case 'projecting':

@@ -1,8 +1,8 @@
 import type { Goal } from './goal.ts';
 import type { Spread } from './statistics.ts';
 
-/** The median, with the extremes behind it where there are any. */
-export function shown(spread: Spread | null, digits: number): string {
+/** The median, followed by the minimum and the maximum if they differ. */
+export function formatted(spread: Spread | null, digits: number): string {
   if (!spread) return '–';
   const [median, min, max] = [spread.median, spread.min, spread.max].map((value) => grouped(value, digits));
   return min === max ? `${median}` : `${median} (${min}–${max})`;
@@ -11,7 +11,7 @@ export function shown(spread: Spread | null, digits: number): string {
 export const grouped = (value: number, digits: number): string =>
   value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
-/** The first `leftColumns` columns hold words; figures are set to the right. */
+/** A table whose first `leftColumns` columns hold text, aligned left. Figures are aligned right. */
 export function markdownTable(header: string[], rows: string[][], leftColumns: number): string {
   const widths = header.map((title, column) =>
     Math.max(3, title.length, ...rows.map((row) => row[column]?.length ?? 0)),

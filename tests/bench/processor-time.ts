@@ -4,13 +4,13 @@ import type { Stack } from '../../infra/dev-servers/stack.ts';
 /** Linux counts processor time in hundredths of a second. */
 const ticksPerSecond = 100;
 
-/** Processor time that a process has used so far, in seconds. */
-export const processorSeconds = (pid: number): number => ticksOf(pid, ownTicks) / ticksPerSecond;
+/** The processor time of a process so far, in seconds. */
+export const processorSeconds = (pid: number): number => ticksOf(pid, processTicks) / ticksPerSecond;
 
 /**
- * Reads the processor time of the store so far, in seconds: FerretDB and PostgreSQL, or `mongod`. The processes of a
- * stack of this run are known by their ids. Those of given servers are every process of such a name on this machine;
- * null where there is none, as where the store runs elsewhere.
+ * Reads the processor time of the store so far, in seconds: FerretDB and PostgreSQL, or `mongod`. The stack knows the
+ * process ids of its own servers. For other servers every process of these names on this machine counts; null where
+ * there is none, as with a remote store.
  */
 export function storeProcessorTime(stack: Pick<Stack, 'native'>): () => number | null {
   const { native } = stack;
@@ -29,11 +29,11 @@ const sum = (values: number[]) => values.reduce((total, value) => total + value,
 
 type StatFields = { user: number; system: number; reapedUser: number; reapedSystem: number };
 
-const ownTicks = ({ user, system }: StatFields) => user + system;
-/** With the time of its children that have ended: PostgreSQL forks a process for each connection. */
-const withReaped = (fields: StatFields) => ownTicks(fields) + fields.reapedUser + fields.reapedSystem;
+const processTicks = ({ user, system }: StatFields) => user + system;
+/** Includes ended children: PostgreSQL forks a process for each connection. */
+const withReaped = (fields: StatFields) => processTicks(fields) + fields.reapedUser + fields.reapedSystem;
 
-/** Of a process and everything that it has forked. */
+/** The ticks of a process and all its descendants. */
 function treeTicks(pid: number): number {
   const children = readOrEmpty(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
   return ticksOf(pid, withReaped) + sum(children.map(treeTicks));

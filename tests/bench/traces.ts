@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startStack } from '../../infra/dev-servers/stack.ts';
 import { requestTracesOf } from '../../shared/store/request-traces.ts';
-import * as given from '../api/builders.ts';
+import * as build from '../api/builders.ts';
 import { startStore, tokens, type TestStore } from '../api/test-api.ts';
 import { startService, type Service } from '../support/service.ts';
 import type { TracesOptions } from './arguments.ts';
@@ -13,18 +13,18 @@ import { processorSeconds } from './processor-time.ts';
 import { median } from './statistics.ts';
 
 const sliceMs = 1_000;
-/** Before a slice and after it: the writing of traces is then in full swing, and does not reach into the next. */
+/** Pauses before and after a slice: traces are written at full rate during it, and not during the next one. */
 const warmMs = 700;
-const settleMs = 700;
+const cooldownMs = 700;
 const modes = ['on', 'off'] as const;
 type Mode = (typeof modes)[number];
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const percent = (ratio: number) => `${(ratio * 100 - 100).toFixed(1)} %`;
 
 /**
- * What tracing costs. Two API processes, one with traces and one without, serve the same store side by side. A round
- * measures them in turn, there and back and the other way round in the next, so that whatever else the machine
- * does weighs on both.
+ * Measures the cost of request traces. Two API processes, one with traces and one without, serve the same store. A round
+ * measures them in the order A B B A, and the next round in the order B A A B, so that other load on the machine affects
+ * both.
  */
 export async function benchTraces({ rounds, connections }: TracesOptions): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'support-read-models-bench-'));
@@ -64,10 +64,10 @@ async function measureRounds(
     off: Number((await services.off.logged('listening')).port),
   };
   const measure = async (mode: Mode) => {
-    const pid = services[mode].child.pid ?? 0;
+    const { pid } = services[mode];
     const target = { ports: [ports[mode]], paths, headers };
     const measured = await load(target, { warmMs, ms: sliceMs, connections }, () => processorSeconds(pid));
-    await sleep(settleMs);
+    await sleep(cooldownMs);
     return measured;
   };
   for (const mode of modes) await services[mode].logged('ready');
@@ -76,8 +76,8 @@ async function measureRounds(
   const processorRatios: number[] = [];
   for (let round = 1; round <= rounds; round += 1) {
     const slices: Record<Mode, Load[]> = { on: [], off: [] };
-    const there = round % 2 ? modes : modes.toReversed();
-    for (const mode of [...there, ...there.toReversed()]) slices[mode].push(await measure(mode));
+    const order = round % 2 ? modes : modes.toReversed();
+    for (const mode of [...order, ...order.toReversed()]) slices[mode].push(await measure(mode));
     const [on, off] = [summary(slices.on), summary(slices.off)];
     ratios.push(on.perSecond / off.perSecond);
     processorRatios.push(on.processorMs / off.processorMs);
@@ -102,16 +102,16 @@ function summary(slices: Load[]) {
 
 async function seed({ database }: TestStore): Promise<string[]> {
   const ids = Array.from({ length: 1_000 }, (_, index) => `${index}`);
-  await given.store(
+  await build.store(
     database,
     'ticket',
-    ids.map((id) => given.ticket({ id: `ti_${id}` })),
+    ids.map((id) => build.ticket({ id: `ti_${id}` })),
   );
-  await given.store(database, 'conversation', [given.conversation({ id: 'conv_1' })]);
-  await given.store(
+  await build.store(database, 'conversation', [build.conversation({ id: 'conv_1' })]);
+  await build.store(
     database,
     'message',
-    ids.map((id) => given.message({ id: `msg_${id}` })),
+    ids.map((id) => build.message({ id: `msg_${id}` })),
   );
   return [
     '/v1/tickets',

@@ -8,7 +8,7 @@ import * as given from '../api/builders.ts';
 import { startApi, startStore, type TestApi, type TestStore } from '../api/test-api.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import { connect, failureOf, takeAll } from './test-client.ts';
-import { createProduct } from './source-system.ts';
+import { createSourceSystem } from './source-system.ts';
 
 let store: TestStore;
 let api: TestApi;
@@ -62,14 +62,14 @@ test.each([
   'runs that are killed at times, while replicas differ and changes are applied late and out of order, end with the final state: %j',
   async ({ seed, threads, runs }) => {
     const random = createRandom(seed);
-    const product = createProduct([store, storeBehind], random);
-    await product.advance(100);
+    const source = createSourceSystem([store, storeBehind], random);
+    await source.advance(100);
     const { client } = connect({
       baseUrl: api.url,
       fetch: async (url, init) => {
         // Each page is of another moment, and what the API remembers for a second is forgotten.
         if ((url as string).includes('/v1/tickets') || random.chance(0.05)) {
-          await product.advance(random.int(6));
+          await source.advance(random.int(6));
           nowMs += 2_000;
         }
         // Without the signal: what a killed run has asked for is answered before the API stops.
@@ -81,7 +81,7 @@ test.each([
     for (let count = 0; count < runs; count += 1) {
       await runOnce(random, { client, threads, limit: 5, since: kept.since }, keep);
     }
-    await product.settle();
+    await source.applyAll();
     nowMs += 2_000;
     const quiet = connect({ baseUrl: api.url }).client;
     for await (const batch of exportChanges({ client: quiet, threads, since: kept.since })) keep(batch);

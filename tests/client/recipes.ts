@@ -1,19 +1,19 @@
 import { listOf, type Get } from '../api/test-api.ts';
 
-/** What an export holds: ids of tickets, and of messages. */
+/** The ids of the exported tickets and messages. */
 export type Copy = Set<string>;
 
-/** The recipe of the guide to exports, and ways to get it wrong. */
+/** The recipe of the guide to exports, and wrong variants of it. */
 export type Recipe = {
-  /** The tickets whose threads are fetched: every one met, or only those that the copy does not have. */
+  /** The tickets whose threads are fetched: every returned ticket, or only new ones. */
   threads: 'every' | 'new';
-  /** Where the next run begins: the first page's `Data-As-Of`, or the least of the pages, of all, of errors too. */
+  /** The start of the next run: the `Data-As-Of` of the first page, or the earliest of the named answers. */
   next: 'first page' | 'pages' | 'answers' | 'answers and errors';
 };
 
 type Ticket = { id: string; updatedAt: string; conversations: { id: string }[] };
 
-/** One run from `since` on; gives where the next one begins. */
+/** One run from `since` on; returns the start of the next run. */
 export async function exportBy({ threads, next }: Recipe, get: Get, copy: Copy, since: string | null) {
   const instants: string[] = [];
   const ask = async (path: string, isPage: boolean) => {
@@ -32,9 +32,9 @@ export async function exportBy({ threads, next }: Recipe, get: Get, copy: Copy, 
     if (cursor !== null) query.set('startingAfter', cursor);
     const page = await ask(`/v1/tickets?${query.toString()}`, true);
     for (const ticket of (page?.data ?? []) as Ticket[]) {
-      const isMet = threads === 'new' && copy.has(`${ticket.id} of ${ticket.updatedAt}`);
+      const isKnown = threads === 'new' && copy.has(`${ticket.id} of ${ticket.updatedAt}`);
       copy.add(ticket.id).add(`${ticket.id} of ${ticket.updatedAt}`);
-      for (const { id } of isMet ? [] : ticket.conversations) {
+      for (const { id } of isKnown ? [] : ticket.conversations) {
         const thread = await ask(`/v1/conversations/${id}/messages?limit=100`, false);
         for (const message of (thread?.data ?? []) as { id: string }[]) copy.add(message.id);
       }

@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Retry } from '../../clients/typescript/src/index.ts';
 import { createMongo, controlDatabase } from '../../shared/store/connection.ts';
 import * as given from '../api/builders.ts';
 import { mongoUrl, startApi, startStore, type TestApi, type TestStore } from '../api/test-api.ts';
+import { eventually } from '../support/eventually.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { connect, failureOf, takeAll } from './test-client.ts';
 
@@ -79,12 +79,12 @@ test('while the store is away the client waits as it is told, and is served when
     baseUrl: api.url,
     onWait: async () => {
       await proxy.listen(port);
-      while ((await api.get('/v1/tickets')).status !== 200) await sleep(50);
+      await eventually(async () => (await api.get('/v1/tickets')).status === 200);
     },
   });
   expect((await client.tickets.list()).data).toHaveLength(5);
   await proxy.cut();
-  while ((await api.get('/v1/tickets')).status !== 503) await sleep(50);
+  await eventually(async () => (await api.get('/v1/tickets')).status === 503);
   expect((await client.tickets.list()).data).toHaveLength(5);
   expect(waitsMs).toEqual([5_250]);
 }, 60_000);

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import type { Kind } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
-import * as given from '../api/builders.ts';
+import * as build from '../api/builders.ts';
 import type { TestStore } from '../api/test-api.ts';
 import type { Random } from '../support/random.ts';
 
@@ -10,14 +10,14 @@ type Written = { at: number; applyAt: number; kind: Kind; document: Stored };
 type Replica = { store: TestStore; lagMax: number; pending: Written[] };
 
 const startMs = Date.parse('2026-01-01T00:00:00Z');
-/** A change is applied to the first store at most this many steps after it was made, to each further one later. */
+/** The first store applies a change at most this many steps later; each further store may take longer. */
 const lagMax = 8;
 
 /**
- * A support desk that makes a change at each step, and for each store a projector which applies changes late and
- * out of order, as partitions that lag differently do; what is complete is said by the watermark alone.
+ * A source system that makes one change a step, and a projector for each store. Each projector applies changes late
+ * and out of order, like partitions that lag unevenly. Only the watermark says what is complete.
  */
-export function createProduct(stores: TestStore[], random: Random) {
+export function createSourceSystem(stores: TestStore[], random: Random) {
   const replicas = stores.map((store, index): Replica => ({
     store,
     lagMax: lagMax * (1 + index),
@@ -31,7 +31,7 @@ export function createProduct(stores: TestStore[], random: Random) {
 
   const write = (kind: Kind, document: Written['document']) => {
     for (const replica of replicas) {
-      // An entity is on one partition, whose order holds: it is never applied before its own earlier changes.
+      // All changes of an entity are on one partition, so none is applied before an earlier one.
       const earlier = replica.pending
         .filter((each) => each.document._id === document._id)
         .map(({ applyAt }) => applyAt);
@@ -41,19 +41,19 @@ export function createProduct(stores: TestStore[], random: Random) {
   };
 
   const change = () => {
-    // Every other one is new, and so is many a ticket's last: later ones would make up for what is left out.
+    // Half of the changes open a ticket. Many tickets change once only: a later change would hide an omission.
     const number = tickets === 0 || random.chance(0.5) ? tickets++ : random.int(tickets);
     const [ticketId, conversationId] = [`ti_${number}`, `conv_${number}`];
     made += 1;
     const count = (messages.get(conversationId) ?? 0) + 1;
     messages.set(conversationId, count);
     const message = { id: `msg_${number}_${count}`, conversationId, createdAt: instant() };
-    write('message', given.message(message));
-    write('conversation', given.conversation({ id: conversationId, ticketId, updatedAt: instant() }));
-    const conversations = given.ticketJoined().conversations.map((each) => ({ ...each, id: conversationId }));
+    write('message', build.message(message));
+    write('conversation', build.conversation({ id: conversationId, ticketId, updatedAt: instant() }));
+    const conversations = build.ticketJoined().conversations.map((each) => ({ ...each, id: conversationId }));
     const fields = { id: ticketId, title: `Change ${made}`, createdAt: new Date(startMs).toISOString() };
-    const joined = given.ticketJoined({ conversations });
-    write('ticket', given.ticket({ ...fields, updatedAt: instant() }, { joined }));
+    const joined = build.ticketJoined({ conversations });
+    write('ticket', build.ticket({ ...fields, updatedAt: instant() }, { joined }));
   };
 
   const apply = async (replica: Replica) => {
@@ -74,17 +74,17 @@ export function createProduct(stores: TestStore[], random: Random) {
     }
     const complete = Math.min(step, ...replica.pending.map(({ at }) => at - 1));
     const completeTo = new Date(startMs + complete);
-    await given.dataAsOf(store.control, completeTo);
+    await build.dataAsOf(store.control, completeTo);
   };
 
   return {
-    /** So many changes, and the application of those that are due by then. */
+    /** Makes one change a step, then applies the changes that are due. */
     advance: async (steps: number) => {
       for (const last = step + steps; step < last; change()) step += 1;
       await Promise.all(replicas.map(apply));
     },
-    /** Applies all that was made. */
-    settle: async () => {
+    /** Applies every change. */
+    applyAll: async () => {
       step += lagMax * stores.length;
       await Promise.all(replicas.map(apply));
     },

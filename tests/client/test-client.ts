@@ -5,13 +5,13 @@ import { tokens } from '../api/test-api.ts';
 
 type Options = Partial<ClientOptions> & {
   baseUrl: string;
-  /** Called in the place of a wait, with its length; the client's clock moves on by as much. */
+  /** Called instead of a wait, with its length. The client's clock advances by the same time. */
   onWait?: (delayMs: number) => Promise<void> | void;
 };
 
 /**
- * The client before an API that trusts a proxy on loopback, with waits that take no time. `asked` tells the
- * requests so far, as path and query.
+ * A client of an API that trusts a proxy on loopback. Its waits take no time. `asked` holds the path and query of
+ * each request so far.
  */
 export function connect({ onWait, baseUrl, ...options }: Options) {
   const asked: string[] = [];
@@ -35,7 +35,7 @@ export function connect({ onWait, baseUrl, ...options }: Options) {
   return { client, asked, waitsMs };
 }
 
-/** What a promise fails with. */
+/** The error of a promise, which must reject. */
 export const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => {

@@ -6,7 +6,7 @@ import {
   type TicketItem,
 } from '../../clients/typescript/src/index.ts';
 
-/** What the compiler is to refuse: a directive that has nothing to expect is an error itself. Never called. */
+/** Calls that the compiler must refuse: a directive without an error is itself an error. Never called. */
 export function misuses(client: Client) {
   return [
     // @ts-expect-error no such parameter
@@ -19,19 +19,19 @@ export function misuses(client: Client) {
     client.tickets.pages({ status: ['done'] }),
     // @ts-expect-error a status is one of a list
     client.tickets.list({ status: 'open' }),
-    // @ts-expect-error a bound is text or a Date
+    // @ts-expect-error a bound is a string or a Date
     client.tickets.list({ updatedAt: { gte: 1_767_225_600 } }),
     // @ts-expect-error bounds are gte and lte
     client.tickets.list({ updatedAt: { gt: '2026-01-01' } }),
-    // @ts-expect-error bounds are of a field, and of no list that has none
+    // @ts-expect-error this list has no field to bound
     client.qas.list({ updatedAt: { gte: '2026-01-01' } }),
-    // @ts-expect-error a walk has no single answer that could be known
+    // @ts-expect-error paging through a list has no single ETag
     client.tickets.all({}, { ifNoneMatch: 'W/"1"' }),
     // @ts-expect-error channels have no status to filter by
     client.channels.list({ status: ['open'] }),
-    // @ts-expect-error a list of messages is that of a conversation
+    // @ts-expect-error messages are listed by conversation
     client.conversations.messages.list({ limit: 20 }),
-    // @ts-expect-error an id is text
+    // @ts-expect-error an id is a string
     client.tickets.retrieve(1),
     // @ts-expect-error Q&As are not retrieved one by one
     client.qas.retrieve,
@@ -42,7 +42,7 @@ export function misuses(client: Client) {
   ] as unknown[];
 }
 
-/** What answers are to be, to the compiler. */
+/** The types that the compiler must see in answers. */
 export async function uses(client: Client): Promise<[TicketItem['status'], string | null, Message[], Date]> {
   const ticket = await client.tickets.retrieve('ti_1');
   const channel = await client.channels.retrieve('chan_1');
@@ -51,7 +51,7 @@ export async function uses(client: Client): Promise<[TicketItem['status'], strin
   void channel.data.config.title;
   // @ts-expect-error the conversations of a listed ticket are references
   void (await client.tickets.list()).data[0]?.conversations[0]?.status;
-  // Codes and values of later releases are no errors of the types.
+  // Codes and values of later releases must compile.
   const code: ErrorCode = 'ticket_gone';
   if (ticket.data.status === 'of a later release') void code;
   const held = await client.tickets.retrieve('ti_1', { ifNoneMatch: ticket.etag });

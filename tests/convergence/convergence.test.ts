@@ -14,7 +14,10 @@ import { readDocuments } from './read-documents.ts';
 
 /** Seeds from `SEED` upwards; a failure names its own. */
 const firstSeed = Number(process.env.SEED ?? 1);
-const seeds = Array.from({ length: Number(process.env.SEEDS ?? size(6, 24)) }, (_, index) => firstSeed + index);
+const seeds = Array.from(
+  { length: Number(process.env.SEEDS ?? size(6, 24)) },
+  (_, index) => firstSeed + index,
+);
 
 /** Some histories have many organizations, and as much more in them. */
 const organizationsOf = (seed: number) => (seed % 3 === 0 ? 5 : 2);

@@ -2,9 +2,9 @@ import type { Kind } from '../../shared/documents/document.ts';
 import { states, type EntityState } from '../../shared/documents/resources.ts';
 import type { Event } from '../support/events.ts';
 
-type Row = { kind: Kind; orgId: string; version: number; state: unknown; gone: boolean };
+type Row = { kind: Kind; orgId: string; version: number; state: unknown; isDeleted: boolean };
 
-/** What must be stored, by id: living documents only. */
+/** The expected documents by id, without deleted ones. */
 export type Expected = Map<
   string,
   {
@@ -19,13 +19,12 @@ export type Expected = Map<
   }
 >;
 
-/** Conversations that a ticket embeds at most. */
+/** The maximum number of conversations that a ticket embeds. */
 export const bounds = { embeddedConversations: 200 };
 
 /**
- * The pure fold of a log: what every document must come to, computed the plainest way, from the contract alone
- * and apart from the engine. Records of one key are folded in their order; then each document is joined from
- * the final states.
+ * The pure fold of a log: the final state of every document, computed in the simplest way from the contract alone and
+ * independent of the engine. It folds the records of one key in order, then joins each document from the final states.
  */
 export function fold(history: Event[]): Expected {
   const rows = new Map<string, Row>();
@@ -51,11 +50,11 @@ export function fold(history: Event[]): Expected {
 }
 
 function step(row: Row | undefined, event: Event): Row | undefined {
-  if (event.op === 'tombstone') return row && { ...row, state: null, gone: true };
+  if (event.op === 'tombstone') return row && { ...row, state: null, isDeleted: true };
   if (row && (row.orgId !== event.orgId || event.version <= row.version)) return row;
   const { kind, orgId, version } = event;
-  const gone = event.op === 'deleted' || (kind === 'conversation' && (row?.gone ?? false));
-  return { kind, orgId, version, gone, state: gone ? null : states[kind].parse(event.data) };
+  const isDeleted = event.op === 'deleted' || (kind === 'conversation' && (row?.isDeleted ?? false));
+  return { kind, orgId, version, isDeleted, state: isDeleted ? null : states[kind].parse(event.data) };
 }
 
 type View = {
@@ -64,7 +63,7 @@ type View = {
   isDeleted: (id: string) => boolean;
 };
 
-/** What there is within one organization. */
+/** The states of one organization. */
 const viewOf = (rows: Map<string, Row>, orgId: string): View => ({
   one: <K extends Kind>(kind: K, id: string | null) => {
     const row = rows.get(id ?? '');
@@ -74,7 +73,7 @@ const viewOf = (rows: Map<string, Row>, orgId: string): View => ({
     [...rows.values()]
       .filter((row) => row.kind === kind && row.orgId === orgId && row.state)
       .map(({ state }) => state as EntityState[K]),
-  isDeleted: (id) => rows.get(id)?.orgId === orgId && rows.get(id)?.gone === true,
+  isDeleted: (id) => rows.get(id)?.orgId === orgId && rows.get(id)?.isDeleted === true,
 });
 
 const byCreation = (a: { createdAt: Date; id: string }, b: { createdAt: Date; id: string }) =>
@@ -138,7 +137,7 @@ const childrenOf = (id: string, view: View) =>
     .sort(byCreation)
     .slice(0, bounds.embeddedConversations);
 
-/** Everything that a document refers to, whether it is there or not. */
+/** Every reference of a document, even to an entity that does not exist. */
 function refsOf(kind: Kind, state: unknown, view: View): string[] {
   const refs = (edge: string, ids: (string | null)[]) => present(ids).map((id) => `${edge}:${id}`);
   switch (kind) {
@@ -187,7 +186,7 @@ function refsOf(kind: Kind, state: unknown, view: View): string[] {
   }
 }
 
-/** Lists order by these; what no list shows has none. */
+/** The sort keys of lists. Documents that no list shows have none. */
 function sortKeysOf(kind: Kind, state: unknown): { byCreated?: string; byUpdated?: string } {
   if (!['ticket', 'conversation', 'message', 'channel', 'qa'].includes(kind)) return {};
   const { id, createdAt, updatedAt, archivedAt } = state as EntityState['channel'];

@@ -10,14 +10,14 @@ import { createRandom, type Random } from '../support/random.ts';
 export function randomHistory(seed: number, length: number, shape: Partial<Shape> = {}): Event[] {
   const { population = wide, organizations = 2, retentionDays = [0, 10_000], members = 0 } = shape;
   const random = createRandom(seed);
-  const history = crowdOf(seed, random, members);
+  const history = siblingsOf(seed, random, members);
   const versions = new Map(history.map(({ id, version }) => [id, version]));
   for (let step = 0; step < length; step += 1) {
-    // The last third is mostly about what others refer to: changes that only the fan-out can bring home.
-    const kind = random.pick(step < (length * 2) / 3 || random.chance(0.3) ? weighted : referredTo);
+    // The last third mostly changes referenced entities: only the fan-out propagates these changes.
+    const kind = random.pick(step < (length * 2) / 3 || random.chance(0.3) ? weighted : referenced);
     const number = random.int(population[kind]);
     const id = idOf(seed, kind, number);
-    // An entity belongs to one organization; once in a while a record claims another.
+    // An entity belongs to one organization; a few records name another.
     const orgId = `org_${seed}_${(number + (random.chance(0.02) ? 1 : 0)) % organizations}`;
     const time = new Date(base + step * 1_000 + random.int(5_000));
     const known = versions.get(id) ?? 0;
@@ -41,8 +41,8 @@ export function randomHistory(seed: number, length: number, shape: Partial<Shape
   return history;
 }
 
-/** Conversations that are all there from the beginning, of the first organization and its first ticket. */
-function crowdOf(seed: number, random: Random, count: number): Event[] {
+/** Conversations of the first organization's first ticket, which exist from the beginning. */
+function siblingsOf(seed: number, random: Random, count: number): Event[] {
   const some = (of: Kind) => idOf(seed, of, 0);
   return Array.from({ length: count }, (_, number) => {
     const id = idOf(seed, 'conversation', number);
@@ -57,9 +57,9 @@ export type Population = Record<Kind, number>;
 export type Shape = {
   population: Population;
   organizations: number;
-  /** What a channel may say that it keeps data for; 10,000 days do not pass while a test runs. */
+  /** The possible retention periods of a channel. 10,000 days do not pass while a test runs. */
   retentionDays: number[];
-  /** So many conversations begin in one ticket. */
+  /** The number of conversations that begin in one ticket. */
   members: number;
 };
 
@@ -89,7 +89,7 @@ const weights: Partial<Record<Kind, number>> = {
 };
 const weighted = kinds.flatMap((kind) => Array.from({ length: weights[kind] ?? 1 }, () => kind));
 
-const referredTo: Kind[] = ['contact', 'user', 'agent', 'tag', 'topic', 'channel'];
+const referenced: Kind[] = ['contact', 'user', 'agent', 'tag', 'topic', 'channel'];
 
 const idOf = (seed: number, kind: Kind, number: number) => `${idPrefixes[kind]}${seed}_${number}`;
 
@@ -99,7 +99,7 @@ function stateOf(choices: Choices, kind: Kind, id: string, time: Date): Record<s
   const { random, some } = choices;
   const several = (of: Kind) => Array.from({ length: random.int(4) }, () => some(of));
   const maybe = <T>(value: T): T | null => (random.chance(0.7) ? value : null);
-  // Few names, so that some come back: what was shown meanwhile must not.
+  // Few names, so that a former name returns; the name in between must not.
   const name = `${kind} ${random.int(3)}`;
   const createdAt = new Date(base + random.int(50) * 1_000).toISOString();
   const common = { id, createdAt, updatedAt: time.toISOString() };

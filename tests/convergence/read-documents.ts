@@ -3,7 +3,7 @@ import { kinds, type Kind } from '../../shared/documents/document.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 
-/** The living documents of a read model, as the fold gives them. */
+/** The documents of a read model that are not deleted, in the form of the fold. */
 export async function readDocuments(
   database: Db,
   filter: Filter<StoredDocument> = {},
@@ -18,7 +18,7 @@ export async function readDocuments(
   return documents;
 }
 
-/** All that a fold decides of a document: not its revision and its place in the log, which depend on the schedule. */
+/** The fields that the fold determines. Revision and position depend on the schedule. */
 export const comparable = (
   kind: Kind,
   { orgId, version, state, joined, refs, byCreated, byUpdated, pending }: StoredDocument,

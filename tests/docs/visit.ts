@@ -2,16 +2,16 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 
 export type Visitor = {
   page: Page;
-  /** Opens a path of the service, and waits for all that it loads. */
+  /** Opens a path of the service, and waits until it is loaded. */
   open: (path: string) => Promise<void>;
-  /** What a reader's console or network would show that should not be there. */
+  /** Console messages, failed requests and violations of the content security policy. */
   faults: string[];
-  /** Address of every request that was made. */
+  /** The address of every request. */
   requests: string[];
   close: () => Promise<void>;
 };
 
-/** A reader with a fresh browser profile, and all that the browser complains of to them. */
+/** A reader with a fresh browser profile. Records the errors that the browser reports. */
 export async function visitor(
   browser: Browser,
   url: string,
@@ -29,7 +29,7 @@ export async function visitor(
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
   page.on('request', (request) => requests.push(request.url()));
   page.on('requestfailed', (request) => {
-    // A page that is left takes back what it still waits for.
+    // A page aborts its open requests when the reader leaves it.
     if (request.failure()?.errorText !== 'net::ERR_ABORTED') faults.push(`failed: ${request.url()}`);
   });
   page.on('response', (response) => {

@@ -12,22 +12,9 @@ import { startService, type Service } from '../support/service.ts';
 
 const token = 'svc_live_endToEnd0123456789';
 const holdToDocument = documented(specFor());
-const apiKey: Event = {
-  kind: 'apiKey',
-  id: 'key_1',
-  orgId: 'org_1',
-  version: 1,
-  op: 'created',
-  time: new Date(),
-  data: {
-    id: 'key_1',
-    name: 'Export',
-    mode: 'live',
-    tokenSha256: createHash('sha256').update(token).digest('hex').toUpperCase(),
-    access: 'read',
-    createdAt: '2026-01-01T00:00:00Z',
-  },
-};
+const apiKey = created('apiKey', 'key_1', {
+  tokenSha256: createHash('sha256').update(token).digest('hex').toUpperCase(),
+});
 
 describe('from the bus to the reader, the services as processes', () => {
   let testEnvironment: TestEnvironment;

@@ -7,7 +7,8 @@ import { applied, createTestEnvironment, type TestEnvironment } from '../support
 import { peakMegabytes } from '../support/memory.ts';
 import type { Service } from '../support/service.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
-import { createFleet, eventually, type Fleet } from './fleet.ts';
+import { createFleet, type Fleet } from './fleet.ts';
+import { eventually } from '../support/eventually.ts';
 
 /** `FAN_OUT=200000 npm test -- tests/faults/backpressure` prints what the largest one does. */
 const dependents = Number(process.env.FAN_OUT ?? 10_000);

@@ -1,20 +1,19 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../support/random.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
 import { startService, type Service } from '../support/service.ts';
 
-/** A member that does not answer for this long is taken for gone: short, so that a test need not wait long. */
+/** The group removes a member after this long without a heartbeat. It is short to keep the tests short. */
 export const sessionTimeoutMs = 2_000;
 
-/** Projectors of one group, as processes. */
+/** Projector processes of one consumer group. */
 export type Fleet = {
   add: () => Service;
-  /** SIGKILLs one of them. */
+  /** Ends one with SIGKILL. */
   kill: (victim: Service) => Promise<void>;
   pick: (random: Random) => Service;
-  /** Asks one to leave in order; it must. */
+  /** Stops one with SIGTERM; it must exit with 0. */
   leave: (member: Service) => Promise<void>;
-  /** The deaths that nobody asked for. */
+  /** One error for each unexpected exit. */
   fatal: () => Error[];
   stop: () => Promise<void>;
 };
@@ -57,15 +56,3 @@ export function createFleet(testEnvironment: TestEnvironment, settings: Record<s
 
 const tail = ({ log, stderr }: Service) =>
   [...log.slice(-8).map((line) => JSON.stringify(line)), stderr()].join('\n');
-
-/** Waits until `condition` holds; the test's own limit ends a wait that is in vain. */
-export async function eventually(
-  condition: () => Promise<boolean> | boolean,
-  fatal: () => Error[] = () => [],
-): Promise<void> {
-  while (!(await condition())) {
-    const [error] = fatal();
-    if (error) throw error;
-    await delay(100);
-  }
-}

@@ -9,8 +9,8 @@ import type { Publisher } from './publisher.ts';
 import { readLog, type Logged } from './read-log.ts';
 
 /**
- * Waits until the log is applied, then holds the store to it: each document is what the fold says, what could
- * not be applied is a dead letter, nothing else is, and everything acknowledged was in the log.
+ * Waits until the log is applied, then compares the store with it. Each document equals the fold; exactly the refused
+ * records are dead letters; the log holds every acknowledged event.
  */
 export async function expectConverged(
   testEnvironment: TestEnvironment,
@@ -31,21 +31,21 @@ export async function expectConverged(
   const deadLetters = await deadLettersOf(testEnvironment.control)
     .find({}, { projection: { _id: 1 } })
     .toArray();
-  expectKept(seed, log, new Set(deadLetters.map(({ _id }) => _id)));
+  expectDeadLetters(seed, log, new Set(deadLetters.map(({ _id }) => _id)));
 }
 
-/** Each refused record is a dead letter, or about an entity that the log deletes later; nothing else is one. */
-function expectKept(seed: number, log: Logged[], kept: Set<string>): void {
+/** Each refused record is a dead letter, or a deletion in the log may have erased it. There are no other dead letters. */
+function expectDeadLetters(seed: number, log: Logged[], stored: Set<string>): void {
   const bad = refused(log);
-  const places = new Set(bad.map(placeOf));
-  const lost = bad.filter((item) => !kept.has(placeOf(item)) && !isErasable(log, item));
-  const surplus = [...kept].filter((place) => !places.has(place));
+  const positions = new Set(bad.map(positionOf));
+  const lost = bad.filter((item) => !stored.has(positionOf(item)) && !isErasable(log, item));
+  const surplus = [...stored].filter((position) => !positions.has(position));
   expect({ seed, lost, surplus }).toEqual({ seed, lost: [], surplus: [] });
 }
 
 /**
- * Whether the letter of such a record may have gone with what it is about: a conversation, whose deletion is
- * final whenever it comes, or a message of one; else an entity that the log deletes.
+ * Whether a deletion in the log may have erased the record's dead letter. The record names a conversation, whose
+ * deletion is final whenever it comes, or a message of one; or it names another deleted entity.
  */
 function isErasable(log: Logged[], item: Logged): boolean {
   const names = (id: string) => new RegExp(`\\b${id}\\b`).test(item.text);
@@ -57,8 +57,8 @@ function isErasable(log: Logged[], item: Logged): boolean {
 }
 
 /**
- * Whether a deletion leaves the record without effect: one behind it where the record cannot be read or the
- * deletion names no version; else any, once the entity has come to that version.
+ * Whether a deletion leaves the record without effect. A later deletion does if the record cannot be read, and a
+ * later tombstone always does; any deletion does once the entity has reached the record's version.
  */
 function isOutlived(
   log: Logged[],
@@ -66,21 +66,21 @@ function isOutlived(
   { event: state, timestampMs }: Logged,
   names: (id: string) => boolean,
 ): boolean {
-  const isBehind = (later: Logged) => later.timestampMs >= timestampMs;
-  if (!state) return deletions.some((later) => isBehind(later) && names(later.event?.id ?? ''));
+  const isAfter = (later: Logged) => later.timestampMs >= timestampMs;
+  if (!state) return deletions.some((later) => isAfter(later) && names(later.event?.id ?? ''));
   const deletionsOf = deletions.filter(({ event }) => event?.id === state.id);
   const isPast = log.some(
     ({ event }) => event?.id === state.id && event.orgId !== state.orgId && event.version >= state.version,
   );
-  return deletionsOf.some((one) => isPast || (one.event?.op === 'tombstone' && isBehind(one)));
+  return deletionsOf.some((one) => isPast || (one.event?.op === 'tombstone' && isAfter(one)));
 }
 
 /** A tombstone has no version of its own. */
 const name = ({ id, op, version }: Event) => (op === 'tombstone' ? `${id} ${op}` : `${id} ${op} ${version}`);
 
-const placeOf = ({ topic, partition, offset }: Logged) => `${topic}/${partition}/${offset}`;
+const positionOf = ({ topic, partition, offset }: Logged) => `${topic}/${partition}/${offset}`;
 
-/** The poisoned records, and those under another organization than the entity's first. */
+/** The poisoned records, and the records under another organization than the entity's first. */
 function refused(log: Logged[]): Logged[] {
   const owners = new Map<string, string>();
   return log.filter(({ event }) => {
@@ -93,8 +93,8 @@ function refused(log: Logged[]): Logged[] {
 }
 
 /**
- * Nothing is acknowledged ahead of its effect: below the group's offsets, each version is stored (or a later
- * one), and each record that is refused is a dead letter. To be called while everything is in motion.
+ * No offset is committed before the effect of its records. Before the group's offsets, the store has each version or a
+ * later one, and each refused record is a dead letter. Call it while projectors run.
  */
 export async function expectCommittedHasEffect(
   testEnvironment: TestEnvironment,
@@ -118,11 +118,11 @@ export async function expectCommittedHasEffect(
   const deadLetters = await deadLettersOf(testEnvironment.control)
     .find({}, { projection: { _id: 1 } })
     .toArray();
-  const kept = new Set(deadLetters.map(({ _id }) => _id));
+  const stored = new Set(deadLetters.map(({ _id }) => _id));
   const bad = new Set(refused(log));
   const lost = log.filter((item) =>
     bad.has(item)
-      ? !kept.has(placeOf(item)) && !isErasable(whole, item)
+      ? !stored.has(positionOf(item)) && !isErasable(whole, item)
       : (versions.get(item.event?.id ?? '') ?? -1) < (item.event?.version ?? 0),
   );
   expect({ seed, lost }).toEqual({ seed, lost: [] });

@@ -4,7 +4,7 @@ import { startStack } from '../../infra/dev-servers/stack.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import type { Servers } from '../support/test-environment.ts';
 
-/** A Kafka and a store that a test may kill: processes of its own, restarted on the same ports and data. */
+/** A Kafka and a store that a test may kill and restart, on the same ports and data. */
 export type OwnServers = { addresses: Servers; control: NativeControl; stop: () => Promise<void> };
 
 export async function startOwnServers(): Promise<OwnServers> {

@@ -2,14 +2,13 @@ import { CompressionTypes, type Producer, type ProducerRecord } from 'kafkajs';
 import { pino } from 'pino';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
-import type { Event } from '../support/events.ts';
-import { encode, type Produced } from '../support/events.ts';
+import { encode, type Event, type Produced } from '../support/events.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
 import { createRandom, type Random } from '../support/random.ts';
 
 /** Marks records that no projector can apply. */
 export const poisonHeader = 'poisoned';
-/** Part of every id that only aborted transactions name. */
+/** Part of the ids that only aborted transactions contain. */
 export const ghost = 'ghost';
 
 const codecs = [
@@ -20,11 +19,11 @@ const codecs = [
   CompressionTypes.ZSTD,
 ];
 
-/** Publishes a history as unkindly as the contract allows. */
+/** Publishes a history in the most difficult ways that the event contract allows. */
 export type Publisher = {
-  /** Resolves once every event is acknowledged, with a fifth as many poisoned records among them. */
+  /** Resolves once every event is acknowledged. By default a fifth of all records is poisoned. */
   publish: (events: Event[]) => Promise<void>;
-  /** Events that were acknowledged, in their order. */
+  /** The acknowledged events, in order. */
   acknowledged: Event[];
   close: () => Promise<void>;
 };
@@ -32,8 +31,8 @@ export type Publisher = {
 type Batch = { topic: string; messages: Produced[] };
 
 /**
- * In every codec and both content modes; some in transactions; behind aborted ones; with poisoned records in
- * between. The order within a key is kept. A send that fails is sent again, until it is acknowledged.
+ * Publishes in every codec and both content modes, partly in transactions, after aborted transactions, and with
+ * poisoned records in between. The order within a key is kept. A failed send is repeated until it is acknowledged.
  */
 export async function createPublisher(
   testEnvironment: TestEnvironment,
@@ -96,7 +95,7 @@ async function commit(producer: Producer, batches: Batch[]): Promise<void> {
   await transaction.commit();
 }
 
-/** What must never be seen: newer versions of what is there, and entities that are not. */
+/** Aborts a transaction of newer versions and of entities that do not exist: neither may ever be applied. */
 async function abort(producer: Producer, testEnvironment: TestEnvironment, burst: Event[]): Promise<void> {
   const transaction = await producer.transaction();
   for (const event of burst.filter(({ data }) => data && JSON.stringify(data).length < 100_000).slice(0, 3)) {
@@ -115,7 +114,7 @@ async function sendUntilDone(producer: Producer, record: ProducerRecord): Promis
       await producer.send(record);
       return;
     } catch {
-      // The broker is away. What was written all the same comes twice, as the bus may do.
+      // The broker is away. Records that it wrote nevertheless come twice, which the contract allows.
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
   }

@@ -4,29 +4,28 @@ import { kindOfTopic } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
 import type { Kind } from '../../shared/documents/document.ts';
 import type { Event } from '../support/events.ts';
+import { logEnds } from '../support/progress.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
 import { poisonHeader } from './publisher.ts';
 
-/** A committed record as it stands in the log; `event` is null where it is poisoned. */
+/** A committed record of the log; `event` is null for a poisoned record. */
 export type Logged = {
   topic: string;
   partition: number;
   offset: number;
   timestampMs: number;
   event: Event | null;
-  /** Key and value, to find ids in. */
+  /** Key and value, to search for ids. */
   text: string;
 };
 
 let readings = 0;
 
-/** Reads the whole log back, in the order in which it counts: by time, within a partition by offset. */
+/** Reads the whole log, ordered by time, and by offset within a partition. */
 export async function readLog(testEnvironment: TestEnvironment): Promise<Logged[]> {
   const { admin, config, topics } = testEnvironment;
-  const open = new Map<string, number>();
-  for (const topic of topics)
-    for (const { partition, high } of await admin.fetchTopicOffsets(topic))
-      if (Number(high) > 0) open.set(`${topic}/${partition}`, Number(high));
+  const ends = await logEnds(admin, topics);
+  const open = new Map([...ends].filter(([, end]) => end > 0));
   const log: Logged[] = [];
   if (open.size === 0) return log;
   const groupId = `${testEnvironment.name}-oracle-${(readings += 1)}`;
@@ -34,7 +33,7 @@ export async function readLog(testEnvironment: TestEnvironment): Promise<Logged[
   await consumer.connect();
   await consumer.subscribe({ topics, fromBeginning: true });
   await new Promise<void>((resolve, reject) => {
-    // Emitted for batches of control records too, whether they reach the handler or not.
+    // Kafkajs emits this for batches of control records too, even if they do not reach the handler.
     consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
       const key = `${payload.topic}/${payload.partition}`;
       if (Number(payload.lastOffset) + 1 >= (open.get(key) ?? 0)) open.delete(key);
@@ -55,7 +54,7 @@ function logged(
   { topic, partition, message }: { topic: string; partition: number; message: KafkaMessage },
 ): Logged {
   const kind = kindOfTopic(topic, prefix);
-  if (!kind) throw new Error(`${topic} is no topic of the bus`);
+  if (!kind) throw new Error(`${topic} is no topic of a resource`);
   const poisoned = message.headers?.[poisonHeader] !== undefined;
   const timestampMs = Number(message.timestamp);
   const event = poisoned ? null : decode(kind, message, timestampMs);
@@ -63,7 +62,7 @@ function logged(
   return { topic, partition, offset: Number(message.offset), timestampMs, event, text };
 }
 
-/** The plainest reading of either content mode, apart from the projector's. */
+/** A minimal decoder of both content modes, independent of the projector's. */
 function decode(kind: Kind, { key, value, headers = {} }: KafkaMessage, timestampMs: number): Event {
   const text = (name: string) => String(headers[`ce_${name}`]);
   const id = String(key);

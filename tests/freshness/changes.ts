@@ -1,6 +1,6 @@
 import { created } from '../support/entities.ts';
 import type { Random } from '../support/random.ts';
-import type { Product, Told } from './source-system.ts';
+import type { SourceSystem, Emitted } from './source-system.ts';
 
 type TicketState = { title: string; status: string; updatedAt: string; contact: string };
 type Case = TicketState & { id: string; conversation: string; messages: { id: string; content: string }[] };
@@ -8,24 +8,24 @@ type Case = TicketState & { id: string; conversation: string; messages: { id: st
 const statuses = ['open', 'snoozed', 'resolved', 'assumed_resolved', 'closed'];
 
 /**
- * What goes on at a support desk, and what became of it. All that happens in a thread comes with an update of
- * its ticket at the same instant, and every update bears the instant at which it happened.
+ * Random changes to support tickets, and the state that they lead to. Each change in a thread updates its ticket at
+ * the same instant, and `updatedAt` is the instant of the change.
  */
-export function createDesk(product: Product, random: Random) {
+export function createTraffic(source: SourceSystem, random: Random) {
   const cases = new Map<string, Case>();
   const names = new Map<string, string>();
   let made = 0;
 
-  const shuffled = (events: Told[]) => {
+  const shuffled = (events: Emitted[]) => {
     while (events.length > 0)
-      for (const event of events.splice(random.int(events.length), 1)) product.tell(event);
+      for (const event of events.splice(random.int(events.length), 1)) source.emit(event);
   };
-  const at = () => new Date(product.nowMs()).toISOString();
-  const ticketEvent = (one: Case, op: Told['op']): Told => {
+  const at = () => new Date(source.nowMs()).toISOString();
+  const ticketEvent = (one: Case, op: Emitted['op']): Emitted => {
     const { title, status, updatedAt, contact } = one;
     return { ...created('ticket', one.id, { title, status, updatedAt, requesterId: contact }), op };
   };
-  const conversationEvent = (one: Case, op: Told['op']): Told => ({
+  const conversationEvent = (one: Case, op: Emitted['op']): Emitted => ({
     ...created('conversation', one.conversation, {
       ticketId: one.id,
       updatedAt: one.updatedAt,
@@ -33,11 +33,11 @@ export function createDesk(product: Product, random: Random) {
     }),
     op,
   });
-  const write = (one: Case): Told => {
+  const write = (one: Case): Emitted => {
     made += 1;
     const message = { id: `msg_${made}`, content: `Message ${made}` };
     one.messages.push(message);
-    // Ids do not sort as their numbers do, so messages have instants of their own.
+    // Ids do not sort by number, so each message has its own instant.
     const createdAt = new Date(Date.UTC(2025, 0, 1) + made * 1_000).toISOString();
     return created('message', message.id, { ...message, conversationId: one.conversation, createdAt });
   };
@@ -63,19 +63,19 @@ export function createDesk(product: Product, random: Random) {
   };
   const move = (one: Case) => {
     Object.assign(one, { updatedAt: at(), status: random.pick(statuses) });
-    product.tell(ticketEvent(one, 'updated'));
+    source.emit(ticketEvent(one, 'updated'));
   };
   const remove = (one: Case) => {
     cases.delete(one.id);
-    product.tell({ kind: 'ticket', id: one.id, op: 'deleted' });
+    source.emit({ kind: 'ticket', id: one.id, op: 'deleted' });
   };
   const rename = () => {
     const id = `con_${random.int(5)}`;
     const name = `Name ${random.int(1_000)}`;
     names.set(id, name);
-    product.tell({ kind: 'contact', id, op: 'updated', data: { id, name, email: null } });
+    source.emit({ kind: 'contact', id, op: 'updated', data: { id, name, email: null } });
   };
-  product.tell(created('channel', 'chan_1'));
+  source.emit(created('channel', 'chan_1'));
 
   return {
     happen: () => {
@@ -87,7 +87,7 @@ export function createDesk(product: Product, random: Random) {
       else if (fate < 92) remove(one);
       else rename();
     },
-    /** The final state of every ticket that is left. */
+    /** The final state of every ticket that is not deleted. */
     cases,
     nameOf: (contact: string) => names.get(contact) ?? null,
   };

@@ -1,6 +1,6 @@
 import { connect } from '../client/test-client.ts';
 import { createRandom } from '../support/random.ts';
-import { createDesk } from './changes.ts';
+import { createTraffic } from './changes.ts';
 import { createCopy, exportRound, type Copy } from './exporter.ts';
 import { startScenario, type Scenario } from './scenario.ts';
 
@@ -37,15 +37,15 @@ describe(`an export with the client, round after round (seed ${seed})`, () => {
 
   test('ends with exactly the final state of every ticket and thread, however unevenly partitions lag', async () => {
     // given a desk at work while partitions are published late and consumed later, and the key is known
-    const { product, get, fatal } = scenario;
+    const { source, get, fatal } = scenario;
     const { client } = connect({ baseUrl: scenario.url });
-    const desk = createDesk(product, createRandom(seed + 1));
+    const traffic = createTraffic(source, createRandom(seed + 1));
     let turn = 0;
     const happen = () => {
       turn += 1;
-      for (let count = turn < 10 ? 3 : 1; count > 0; count -= 1) desk.happen();
+      for (let count = turn < 10 ? 3 : 1; count > 0; count -= 1) traffic.happen();
     };
-    const living = scenario.live(happen, () => turn < turns, turnMs).then(product.finish);
+    const living = scenario.live(happen, () => turn < turns, turnMs).then(source.finish);
     while ((await get('/v1/tickets')).status !== 200)
       await new Promise((resolve) => setTimeout(resolve, 100));
     // when an exporter goes round all the while, until a round began with all that ever happened
@@ -54,7 +54,7 @@ describe(`an export with the client, round after round (seed ${seed})`, () => {
     let rounds = 0;
     let isOver = false;
     void living.finally(() => (isOver = true));
-    const endedAt = () => new Date(product.nowMs() - 6_000).toISOString();
+    const endedAt = () => new Date(source.nowMs() - 6_000).toISOString();
     while (!isOver || since === undefined || since < endedAt()) {
       const next: string = await exportRound(client, copy, since);
       expect(next >= (since ?? '')).toBe(true);
@@ -64,7 +64,7 @@ describe(`an export with the client, round after round (seed ${seed})`, () => {
     }
     await living;
     // then it holds each ticket as it ended; what was deleted it keeps, as no list shows that
-    const expected = [...desk.cases.values()].map((one) => [
+    const expected = [...traffic.cases.values()].map((one) => [
       one.id,
       {
         title: one.title,
@@ -73,7 +73,7 @@ describe(`an export with the client, round after round (seed ${seed})`, () => {
         threads: { [one.conversation]: one.messages.map(({ content }) => content) },
       },
     ]);
-    const held = [...desk.cases.keys()].map((id) => [id, ownOf(copy, id)]);
+    const held = [...traffic.cases.keys()].map((id) => [id, ownOf(copy, id)]);
     expect(rounds).toBeGreaterThan(10);
     expect({ seed, tickets: Object.fromEntries(held) as unknown }).toEqual({
       seed,
@@ -83,9 +83,9 @@ describe(`an export with the client, round after round (seed ${seed})`, () => {
     // and a round without a bound brings the rest: the names of others, and what is gone
     const whole = createCopy();
     await exportRound(client, whole, undefined);
-    expect([...whole.tickets.keys()].toSorted()).toEqual([...desk.cases.keys()].toSorted());
-    for (const one of desk.cases.values()) {
-      expect(whole.tickets.get(one.id)?.requester.name).toBe(desk.nameOf(one.contact));
+    expect([...whole.tickets.keys()].toSorted()).toEqual([...traffic.cases.keys()].toSorted());
+    for (const one of traffic.cases.values()) {
+      expect(whole.tickets.get(one.id)?.requester.name).toBe(traffic.nameOf(one.contact));
     }
   }, 180_000);
 });

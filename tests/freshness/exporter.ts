@@ -5,12 +5,12 @@ import {
   type TicketItem,
 } from '../../clients/typescript/src/index.ts';
 
-/** What an export holds, by id. */
+/** The exported tickets and conversations, by id. */
 export type Copy = { tickets: Map<string, TicketItem>; conversations: Map<string, Conversation> };
 
 export const createCopy = (): Copy => ({ tickets: new Map(), conversations: new Map() });
 
-/** One run of the export, with the threads; gives where the next one begins. */
+/** One run of the export, with the threads; returns the start of the next run. */
 export async function exportRound(client: Client, copy: Copy, since: string | undefined): Promise<string> {
   let next = '';
   for await (const batch of exportChanges({ client, since, threads: 'conversations', limit: 5 })) {

@@ -29,12 +29,12 @@ describe(`lists walked while partitions lag at random (seed ${seed})`, () => {
 
   /** An item in the state that it has from now on; those that stay have few instants, so that ties are common. */
   const tell = (kind: Listed, index: number, isNew: boolean) => {
-    const { product, random } = scenario;
+    const { source, random } = scenario;
     const id = `${prefixes[kind]}${index}`;
     const createdAt = new Date(Date.UTC(2025, 0, 1) + (index % 12) * 1_000).toISOString();
     const updatedAt = isNew
       ? new Date(Date.UTC(2025, 6, 1) + (index % 10) * 1_000).toISOString()
-      : new Date(product.nowMs()).toISOString();
+      : new Date(source.nowMs()).toISOString();
     const status = isNew ? statusOf(index) : random.pick(statuses);
     const data =
       kind === 'qa'
@@ -44,23 +44,23 @@ describe(`lists walked while partitions lag at random (seed ${seed})`, () => {
             ...(kind === 'message' ? {} : { updatedAt }),
             ...(kind === 'ticket' ? { status } : {}),
           }).data;
-    product.tell({ kind, id, op: isNew ? 'created' : 'updated', ...(data ? { data } : {}) });
+    source.emit({ kind, id, op: isNew ? 'created' : 'updated', ...(data ? { data } : {}) });
   };
   const rename = () => {
-    const { product, random } = scenario;
+    const { source, random } = scenario;
     const name = `Ada ${random.int(1_000)}`;
-    product.tell({ kind: 'contact', id: 'con_1', op: 'updated', data: { id: 'con_1', name, email: null } });
+    source.emit({ kind: 'contact', id: 'con_1', op: 'updated', data: { id: 'con_1', name, email: null } });
   };
 
   beforeAll(async () => {
     scenario = await startScenario({ seed, stepMs: 1_000, delayMsMax: 1_500 });
-    const { product, random, testEnvironment, fatal } = scenario;
+    const { source, random, testEnvironment, fatal } = scenario;
     const archivedAt = '2026-01-01T00:00:00Z';
-    product.tell(created('channel', 'chan_hidden', { archivedAt }));
-    product.tell(created('conversation', 'conv_1', { channelId: 'chan_hidden' }));
+    source.emit(created('channel', 'chan_hidden', { archivedAt }));
+    source.emit(created('conversation', 'conv_1', { channelId: 'chan_hidden' }));
     rename();
     for (const kind of kinds) for (let index = 0; index < count; index += 1) tell(kind, index, true);
-    await product.finish();
+    await source.finish();
     await applied(testEnvironment, fatal);
     // when changes go on: tickets move, come and go, and what all of them show is renamed
     let next = count;
@@ -69,7 +69,7 @@ describe(`lists walked while partitions lag at random (seed ${seed})`, () => {
         const kind = random.pick(kinds);
         const index = random.int(count / 3) * 3;
         if (random.chance(0.2)) rename();
-        else if (random.chance(0.15)) product.tell({ kind, id: `${prefixes[kind]}${index}`, op: 'deleted' });
+        else if (random.chance(0.15)) source.emit({ kind, id: `${prefixes[kind]}${index}`, op: 'deleted' });
         else if (random.chance(0.2)) tell(kind, (next += 3), true);
         else tell(kind, index, false);
       }

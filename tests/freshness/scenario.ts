@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startApi, tokens } from '../api/test-api.ts';
+import { created } from '../support/entities.ts';
 import { createTestEnvironment, runProjector } from '../support/test-environment.ts';
 import { createRandom } from '../support/random.ts';
 import { slowKafka } from '../support/slow-kafka.ts';
-import { createProduct } from './source-system.ts';
+import { createSourceSystem } from './source-system.ts';
 
 /**
- * A product that publishes late, two projectors whose partitions lag unevenly, as a batch may lie for up to
- * `delayMsMax`, and the API on what they write.
+ * A source system that publishes late, two projectors, and the API on their documents. The projectors' partitions
+ * lag unevenly: a batch waits for up to `delayMsMax`.
  */
 export async function startScenario({
   seed,
@@ -21,10 +22,10 @@ export async function startScenario({
 }) {
   const testEnvironment = await createTestEnvironment(3);
   const random = createRandom(seed);
-  const product = createProduct(testEnvironment, random, { stepMs });
+  const source = createSourceSystem(testEnvironment, random, { stepMs });
   const join = (index: number) =>
     runProjector(testEnvironment, {
-      now: product.now,
+      now: source.now,
       through: (kafka) => slowKafka(kafka, createRandom(seed * 10 + index), delayMsMax),
     });
   const projectors = await Promise.all([join(0), join(1)]);
@@ -34,31 +35,19 @@ export async function startScenario({
     control: testEnvironment.control,
   });
   const tokenSha256 = createHash('sha256').update(tokens.a).digest('hex');
-  product.tell({
-    kind: 'apiKey',
-    id: 'key_1',
-    op: 'created',
-    data: {
-      id: 'key_1',
-      name: 'Key',
-      mode: 'live',
-      tokenSha256,
-      access: 'read',
-      createdAt: '2026-01-01T00:00:00Z',
-    },
-  });
+  source.emit(created('apiKey', 'key_1', { tokenSha256 }));
   return {
     testEnvironment,
     random,
-    product,
+    source,
     get: api.get,
     url: api.url,
     fatal: () => projectors.flatMap(({ fatal }) => fatal),
-    /** Turns the product's clock, and has `happen` tell what goes on, as often as `while` holds. */
+    /** Calls `happen` and advances the source system's clock, for as long as `goesOn` holds. */
     live: async (happen: () => void, goesOn: () => boolean, pauseMs: number) => {
       while (goesOn()) {
         happen();
-        await product.turn();
+        await source.turn();
         await sleep(pauseMs);
       }
     },

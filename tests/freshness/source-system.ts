@@ -3,20 +3,20 @@ import { encode, type Event, type Produced } from '../support/events.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
 import type { Random } from '../support/random.ts';
 
-/** An event as a test tells it: its time is the product's clock, its version counts up by itself. */
-export type Told = Pick<Event, 'kind' | 'id' | 'op'> & { data?: Record<string, unknown> };
+/** An event without time and version: the source system sets its clock's time and counts up the version. */
+export type Emitted = Pick<Event, 'kind' | 'id' | 'op'> & { data?: Record<string, unknown> };
 
 type Waiting = { timeMs: number; record: Produced };
-type Queue = { topic: string; partition: number; waiting: Waiting[]; restingTurns: number };
+type Queue = { topic: string; partition: number; waiting: Waiting[]; pausedTurns: number };
 
 const partitions = 3;
 
 /**
- * A product that publishes late: each partition rests for random whiles, in which its events wait. The clock
- * is the product's own, and stands still rather than let an event wait for longer than is allowed for, so that
- * what the projector is promised holds on a machine of any speed.
+ * A source system that publishes late: each partition pauses at random, and its events wait. The source system has
+ * its own clock, which stops before an event waits longer than the lateness allowance. The projector's contract
+ * therefore holds on a machine of any speed.
  */
-export function createProduct(
+export function createSourceSystem(
   { producer, config }: TestEnvironment,
   random: Random,
   { stepMs }: { stepMs: number },
@@ -29,7 +29,7 @@ export function createProduct(
   const queueOf = (kind: Event['kind'], id: string): Queue => {
     const topic = topicOf(kind, config.TOPIC_PREFIX);
     const partition = [...id].reduce((sum, character) => sum + character.charCodeAt(0), 0) % partitions;
-    const queue = queues.get(`${topic}/${partition}`) ?? { topic, partition, waiting: [], restingTurns: 0 };
+    const queue = queues.get(`${topic}/${partition}`) ?? { topic, partition, waiting: [], pausedTurns: 0 };
     queues.set(`${topic}/${partition}`, queue);
     return queue;
   };
@@ -40,23 +40,23 @@ export function createProduct(
       messages: waiting.map(({ record }) => ({ ...record, partition })),
     }));
     if (topicMessages.length > 0) await producer.sendBatch({ topicMessages });
-    // Until the bus has them, they hold the clock of the projectors back.
+    // Unpublished events hold the projectors' clock back, so they are removed only now.
     for (const { queue, count } of sent) queue.waiting.splice(0, count);
   };
   const waiting = () => [...queues.values()].filter((queue) => queue.waiting.length > 0);
 
   return {
-    /** The product's clock, in milliseconds: what events are told at. */
+    /** The source system's clock, in milliseconds: the time of its events. */
     nowMs: () => nowMs,
-    /** The clock of the projectors: all that happened longer ago than the allowance has been published. */
+    /** The projectors' clock: every event older than the lateness allowance has been published. */
     now: () =>
       new Date(
         waiting().reduce(
-          (least, queue) => Math.min(least, (queue.waiting[0]?.timeMs ?? 0) + allowanceMs),
+          (earliest, queue) => Math.min(earliest, (queue.waiting[0]?.timeMs ?? 0) + allowanceMs),
           nowMs,
         ),
       ),
-    tell: ({ kind, id, op, data }: Told) => {
+    emit: ({ kind, id, op, data }: Emitted) => {
       const version = (versions.get(id) ?? 0) + 1;
       versions.set(id, version);
       const event: Event = {
@@ -71,17 +71,17 @@ export function createProduct(
       const record = encode(event, random.chance(0.5) ? 'structured' : 'binary');
       queueOf(kind, id).waiting.push({ timeMs: nowMs, record });
     },
-    /** Lets time pass by a step, and publishes what waits on the partitions that do not rest. */
+    /** Advances the clock by a step, and publishes the waiting events of partitions that are not paused. */
     turn: async () => {
       const oldest = Math.min(nowMs, ...waiting().map((queue) => queue.waiting[0]?.timeMs ?? 0));
       if (nowMs + stepMs - oldest <= allowanceMs) nowMs += stepMs;
       for (const queue of queues.values()) {
-        if (queue.restingTurns > 0) queue.restingTurns -= 1;
-        else if (random.chance(0.1)) queue.restingTurns = random.int(allowanceMs / stepMs);
+        if (queue.pausedTurns > 0) queue.pausedTurns -= 1;
+        else if (random.chance(0.1)) queue.pausedTurns = random.int(allowanceMs / stepMs);
       }
-      await publish(waiting().filter(({ restingTurns }) => restingTurns === 0));
+      await publish(waiting().filter(({ pausedTurns }) => pausedTurns === 0));
     },
-    /** Publishes all that waits, and lets more time pass than may be allowed for. */
+    /** Publishes every waiting event, and advances the clock by more than the lateness allowance. */
     finish: async () => {
       await publish(waiting());
       nowMs += 2 * allowanceMs;
@@ -89,4 +89,4 @@ export function createProduct(
   };
 }
 
-export type Product = ReturnType<typeof createProduct>;
+export type SourceSystem = ReturnType<typeof createSourceSystem>;

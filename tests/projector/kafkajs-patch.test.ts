@@ -1,7 +1,8 @@
 import type { Producer, Transaction } from 'kafkajs';
 import { createRecorder } from '../../services/projector/consumer/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { startConsuming, until } from '../support/start-consuming.ts';
+import { eventually } from '../support/eventually.ts';
+import { startConsuming } from '../support/start-consuming.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 
 const hourAgo = Date.now() - 3_600_000;
@@ -30,7 +31,7 @@ describe('the log of a real broker', () => {
   const readToEnd = async (topic: string) => {
     const { seen, position } = await start(topic);
     const end = Number((await testEnvironment.admin.fetchTopicOffsets(topic))[0]?.high);
-    await until(() => position(topic) === end);
+    await eventually(() => position(topic) === end);
     return seen(topic);
   };
   const createProducer = async (options: { transactionalId?: string; idempotent?: boolean }) => {
@@ -107,7 +108,7 @@ describe('the log of a real broker', () => {
     };
     /** Resolves once the record at the offset, the first of its time, is gone from the log. */
     const compacted = (offset: number, timestampMs: number) =>
-      until(async () => {
+      eventually(async () => {
         const [found] = await testEnvironment.admin.fetchTopicOffsetsByTimestamp(topic(), timestampMs);
         return found?.offset !== String(offset);
       });

@@ -2,7 +2,8 @@ import { Kafka, logLevel, PartitionAssigners, type PartitionAssigner } from 'kaf
 import { pino } from 'pino';
 import { progressOf } from '../../shared/store/generations.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { startConsuming, until } from '../support/start-consuming.ts';
+import { eventually } from '../support/eventually.ts';
+import { startConsuming } from '../support/start-consuming.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { applied, createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
@@ -51,9 +52,9 @@ describe("kafkajs's traps", () => {
         return note();
       });
       await publish(tags(), 'a', 'b');
-      await until(() => seen(tags()).length === 2);
+      await eventually(() => seen(tags()).length === 2);
       await publish(tags(), 'c');
-      await until(() => seen(tags()).length === 3);
+      await eventually(() => seen(tags()).length === 3);
       expect(seen(tags())).toEqual(['a', 'b', 'c']);
       expect(fatal).toEqual([]);
     },
@@ -70,13 +71,13 @@ describe("kafkajs's traps", () => {
     // given a step that outlasts the session
     await publish(tags(), 'slow');
     await publish(contacts(), '0');
-    await until(() => seen(contacts()).length === 1);
+    await eventually(() => seen(contacts()).length === 1);
     await new Promise((resolve) => setTimeout(resolve, 9_000));
     // then another partition goes on
     await publish(contacts(), '1', '2');
-    await until(() => seen(contacts()).length === 3);
+    await eventually(() => seen(contacts()).length === 3);
     release();
-    await until(() => seen(tags()).length === 1);
+    await eventually(() => seen(tags()).length === 1);
     // and the membership was never lost
     expect({ fatal, joins: joins.length }).toEqual({ fatal: [], joins: 1 });
   }, 60_000);
@@ -84,7 +85,7 @@ describe("kafkajs's traps", () => {
   test('nothing is applied after the consumer was stopped', async () => {
     const { seen, stop } = await start();
     await publish(tags(), 'before');
-    await until(() => seen(tags()).length === 1);
+    await eventually(() => seen(tags()).length === 1);
     const stopping = stop();
     await publish(tags(), 'after');
     await stopping;

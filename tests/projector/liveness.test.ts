@@ -3,6 +3,7 @@ import { progressOf } from '../../shared/store/generations.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
+import { eventually } from '../support/eventually.ts';
 import {
   applied,
   createTestEnvironment,
@@ -25,15 +26,15 @@ describe('/livez, on a real bus and a real store', () => {
   const now = () => new Date(Date.now() + aheadMs);
   const topic = () => topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
   const messages = [encode(created('tag', 'tag_1'), 'structured')];
+  const isRecordedAfter = async (instant: Date) =>
+    (await progressOf(testEnvironment.control).findOne({ updatedAt: { $gt: instant } })) !== null;
   /** Resolves when progress has been recorded at a time that was read after this was called. */
   const observed = async () => {
     const since = now();
-    while (!(await progressOf(testEnvironment.control).findOne({ updatedAt: { $gt: since } })))
-      await new Promise((resolve) => setTimeout(resolve, 100));
+    await eventually(() => isRecordedAfter(since));
     // What is recorded is observed a moment later, in the turn after at the latest.
     const next = now();
-    while (!(await progressOf(testEnvironment.control).findOne({ updatedAt: { $gt: next } })))
-      await new Promise((resolve) => setTimeout(resolve, 100));
+    await eventually(() => isRecordedAfter(next));
   };
   const long = async () => {
     await observed();

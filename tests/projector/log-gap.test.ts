@@ -1,16 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigResourceTypes } from 'kafkajs';
 import { createTopics } from '../../services/cli/topics.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { topicIdsOf } from '../../shared/store/generations.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
-import {
-  answers,
-  applied,
-  createTestEnvironment,
-  type TestEnvironment,
-} from '../support/test-environment.ts';
+import { eventually } from '../support/eventually.ts';
+import { applied, createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
+import { logEnds } from '../support/progress.ts';
 import { startService } from '../support/service.ts';
 
 describe('a stretch of the log that is gone before it was applied', () => {
@@ -78,9 +74,9 @@ describe('a stretch of the log that is gone before it was applied', () => {
   /** Deletes the topic and creates it again, with these records. */
   const replaceTopic = async (...ids: string[]) => {
     await testEnvironment.admin.deleteTopics({ topics: [topic()] });
-    while ((await testEnvironment.admin.listTopics()).includes(topic())) await sleep(100);
+    await eventually(async () => !(await testEnvironment.admin.listTopics()).includes(topic()));
     await createTopics(testEnvironment.admin, testEnvironment.config.TOPIC_PREFIX, 1);
-    await answers(testEnvironment.admin, topic());
+    await logEnds(testEnvironment.admin, [topic()]);
     await publish(...ids);
   };
 
@@ -115,8 +111,8 @@ describe('a stretch of the log that is gone before it was applied', () => {
   test('is none where nothing of the topic was applied before it was created again', async () => {
     const first = start();
     await first.logged('projecting');
-    while ((await topicIdsOf(testEnvironment.control).countDocuments()) < testEnvironment.topics.length)
-      await sleep(100);
+    const { control, topics } = testEnvironment;
+    await eventually(async () => (await topicIdsOf(control).countDocuments()) >= topics.length);
     expect(await first.stop()).toBe(0);
     await replaceTopic('tag_1');
     const second = start();

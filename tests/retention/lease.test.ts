@@ -4,6 +4,7 @@ import { startSweeper } from '../../services/projector/retention/sweeper.ts';
 import { watermarksOf } from '../../shared/store/generations.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { pino } from 'pino';
+import { eventually } from '../support/eventually.ts';
 import { day, eventsOf, openReadModel, type ReadModel } from './read-model.ts';
 
 const id = 'sweep of generation 1';
@@ -62,17 +63,14 @@ describe('the lease of a piece of work', () => {
     const options = { generation: 1, metrics, logger: pino({ level: 'silent' }) };
     const { signal: _signal, asOf: _asOf, ...deps } = model.sweepDeps(day(40));
     const sweeper = startSweeper({ ...deps, ...options, store: model.store, now: clock }, 10);
-    const until = async (condition: () => Promise<boolean>) => {
-      while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
-    };
     const isFreed = async () =>
       (await collectionOf(model.database, 'conversation').countDocuments({ state: { $exists: true } })) === 0;
     // then turn after turn frees nothing
-    await until(async () => turns >= 5);
+    await eventually(() => turns >= 5);
     expect(await isFreed()).toBe(false);
     // and once it has lapsed, this one sweeps
     now = day(41);
-    await until(async () => (await metrics.lapsed.get()).values[0]?.value === 1);
+    await eventually(async () => (await metrics.lapsed.get()).values[0]?.value === 1);
     expect(await isFreed()).toBe(true);
     expect(await leases().findOne()).not.toMatchObject({ holder: 'another' });
     // and gives it back when it stops

@@ -14,15 +14,15 @@ import type { Event } from '../support/events.ts';
 import { openEngineStore } from '../store/engine-store.ts';
 
 const start = new Date('2126-01-01T00:00:00Z');
-/** Days that lie in the future, so that the store itself drops nothing while a test runs. */
+/** Days in the future, so that the store's TTL deletes nothing while a test runs. */
 export const day = (number: number, offsetMs = 0) => new Date(start.getTime() + number * dayMs + offsetMs);
 
-/** Data of a channel that keeps it for 30 days; every id ends in `name`. */
+/** Events of a channel with a retention of 30 days by default. Every id ends in `name`. */
 export const eventsOf = (name: string) => ({
   channel: (days: number | null = 30, version = 1) =>
     created('channel', `chan_${name}`, { dataRetentionDays: days }, version),
   ticket: created('ticket', `ti_${name}`),
-  /** Last updated on a day; its title says of what it is. */
+  /** Last updated on a day; its title contains the name. */
   conversation: (updated: number, version = 1) =>
     created(
       'conversation',
@@ -45,7 +45,7 @@ export const eventsOf = (name: string) => ({
     ),
 });
 
-/** What readers are given of a name's data at an instant. */
+/** The answers that readers get about a name's data at an instant. */
 export async function answersAt(database: Db, name: string, now: Date) {
   const reader = { orgId: 'org_1', now };
   const store = testReaders()('org_1', database);
@@ -65,27 +65,27 @@ export async function answersAt(database: Db, name: string, now: Date) {
   return { conversation: found?.state ?? null, messages, ofTicket };
 }
 
-/** Records in one run, at most. */
+/** The maximum number of records in one run. */
 const runMax = 20;
 
-/** How a sweep is broken off, and what time it is where that is not the instant that it sweeps up to. */
-type Sweeping = { signal?: AbortSignal; now?: Date };
+/** The signal that aborts a sweep, and the current time if it is not `asOf`. */
+type SweepOptions = { signal?: AbortSignal; now?: Date };
 
-/** A read model of its own: applies events, sweeps, answers. */
+/** Opens a read model that applies events, sweeps and answers. */
 export async function openReadModel() {
   const { store, database, control, close } = await openEngineStore();
-  /** Applies events one after another, as read on a day; nothing counts as applied before, as after a restart. */
+  /** Applies events one by one, as read on a day. As after a restart, no position counts as applied. */
   const apply = async (events: Event[], on = day(0)) => {
     const deps = engineDeps(store, { now: () => on });
     for (const event of events) await applyChanges(deps, event.kind, [changeOf(event)]);
   };
-  /** Applies many events of one kind in one run. */
+  /** Applies events of one kind in one run. */
   const applyAtOnce = async (events: Event[], on = day(0)) => {
     const deps = engineDeps(store, { now: () => on, isApplied: () => true });
     const changes = events.map((event) => changeOf(event));
     await applyChanges(deps, events[0]?.kind ?? 'message', changes);
   };
-  /** Applies a log, each kind in its order. */
+  /** Applies a log, kind by kind, each in order. */
   const applyLog = async (log: Event[], on: Date) => {
     const deps = engineDeps(store, { now: () => on });
     const changes = log.map((event, offset) => ({ kind: event.kind, change: changeOf(event, offset) }));
@@ -97,7 +97,7 @@ export async function openReadModel() {
           some.slice(from, from + runMax).map(({ change }) => change),
         );
   };
-  const sweepDeps = (asOf: Date, { signal, now = asOf }: Sweeping = {}): SweepDeps => ({
+  const sweepDeps = (asOf: Date, { signal, now = asOf }: SweepOptions = {}): SweepDeps => ({
     ...{ database, control, prefix: 'support.', asOf, now: () => now, tombstoneDays: 30 },
     signal: signal ?? new AbortController().signal,
   });
@@ -110,9 +110,9 @@ export async function openReadModel() {
     applyAtOnce,
     applyLog,
     sweepDeps,
-    sweepAsOf: (asOf: Date, sweeping?: Sweeping) => sweep(sweepDeps(asOf, sweeping)),
+    sweepAsOf: (asOf: Date, options?: SweepOptions) => sweep(sweepDeps(asOf, options)),
     answersAt: (name: string, now: Date) => answersAt(database, name, now),
-    /** All that the store holds, as one text. */
+    /** All documents of the store as one text. */
     everything: async () => {
       const collections = await database.collections();
       return JSON.stringify(await Promise.all(collections.map((collection) => collection.find().toArray())));

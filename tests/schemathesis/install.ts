@@ -4,12 +4,12 @@ import { provideTools, type Tool } from '../../infra/dev-servers/native/prerequi
 import { step } from '../../infra/dev-servers/native/progress.ts';
 import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
 
-/** A program that is run with these arguments before its own. */
+/** A program, with the arguments that come before all others. */
 export type Program = { command: string; args: string[]; env: Record<string, string> };
 
 const version = '4.32.5';
 
-/** pip alone is asked for: Debian keeps what a virtual environment needs in yet another package. */
+/** Only pip is required: for virtual environments Debian has yet another package. */
 const python: Tool = {
   what: 'Python ≥ 3.10 with pip',
   package: 'python3-pip',
@@ -18,13 +18,13 @@ const python: Tool = {
 };
 
 /**
- * Schemathesis from PyPI, in the cache folder, apart from the machine's own Python packages. Fails, naming what
- * is missing and how to get it, where it can be neither found nor installed.
+ * Installs Schemathesis from PyPI into the cache folder, separate from the machine's Python packages. An error names
+ * the missing tool and how to install it.
  */
 export async function installSchemathesis(report: (line: string) => void): Promise<Program> {
   const missing = await provideTools(report, [python]);
   if (missing !== undefined) throw new Error(`Schemathesis ${missing}`);
-  // Some of its parts are compiled for one version of Python.
+  // Parts of it are compiled for one version of Python.
   const tag = await mustRun('python3', ['-c', 'import sys; print(sys.implementation.cache_tag)']);
   const folder = join(cacheDir(), `schemathesis-${version}-${tag.trim()}`);
   await installedOnce(folder, async (partial) => {
@@ -35,9 +35,9 @@ export async function installSchemathesis(report: (line: string) => void): Promi
 }
 
 async function pipInstall(folder: string): Promise<void> {
-  const words = ['--disable-pip-version-check', '--no-input', '--quiet', '--target', folder];
+  const options = ['--disable-pip-version-check', '--no-input', '--quiet', '--target', folder];
   try {
-    await mustRun('python3', ['-m', 'pip', 'install', ...words, `schemathesis==${version}`]);
+    await mustRun('python3', ['-m', 'pip', 'install', ...options, `schemathesis==${version}`]);
   } catch (error) {
     throw new Error(
       `Schemathesis ${version} could not be installed: it comes from PyPI, or from the mirror that PIP_INDEX_URL names.`,

@@ -8,13 +8,13 @@ import { conversationExample } from '../../services/api/resources/conversations/
 import type { OpenApiDocument } from '../../services/api/openapi/types.ts';
 import { ticketExample } from '../../services/api/resources/tickets/examples.ts';
 import { ask } from '../api/requests.ts';
-import { startChild, type Child } from '../api/api-process.ts';
+import { startApiProcess, type ApiProcess } from '../api/api-process.ts';
 import * as given from '../api/builders.ts';
 import { mongoUrl, startStore, tokens, type TestStore } from '../api/test-api.ts';
 import { installSchemathesis, type Program } from './install.ts';
 
 let store: TestStore;
-let api: Child;
+let api: ApiProcess;
 let folder: string;
 let certificates: Certificates;
 let schemathesis: Program;
@@ -50,7 +50,7 @@ beforeAll(async () => {
   await fill(store);
   folder = mkdtempSync(join(tmpdir(), 'schemathesis-'));
   certificates = await createCertificates(folder);
-  api = await startChild({
+  api = await startApiProcess({
     MONGODB_URL: mongoUrl(),
     DATABASE_NAME: store.name,
     API_TLS_CERT: certificates.certificate,

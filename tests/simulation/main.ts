@@ -6,9 +6,9 @@ import { shrink } from './shrink.ts';
 import { simulate } from './simulate.ts';
 
 /**
- * `node tests/simulation/main.ts [--schedules N] [--seed N]`: runs the engine under that many random schedules
- * from the seed upwards. Exits 1 at the first that does not converge, with its seed and the shortest history
- * found that fails.
+ * `node tests/simulation/main.ts [--schedules N] [--seed N]`: runs the engine under N random schedules, from the seed
+ * upwards. Exits with 1 at the first schedule that does not converge, with its seed and the shortest failing history
+ * found.
  */
 const { values } = parseArgs({
   options: { schedules: { type: 'string', default: '10000' }, seed: { type: 'string', default: '1' } },
@@ -16,9 +16,9 @@ const { values } = parseArgs({
 const schedules = Number(values.schedules);
 const firstSeed = Number(values.seed);
 
-/** Schedules that share a history. */
+/** The number of schedules that share a history. */
 const perHistory = 4;
-/** So few of each kind that most records concern each other. */
+/** Few entities of each kind, so that most records concern each other. */
 const narrow: Population = {
   apiKey: 1,
   contact: 2,
@@ -33,7 +33,7 @@ const narrow: Population = {
   qa: 1,
 };
 
-/** Tickets embed so few conversations that some histories have more of them; in turn, history by history. */
+/** Limits of embedded conversations, in turn, history by history. Some histories exceed the lower ones. */
 const embeddedMax = [200, 2, 1];
 
 let history = randomHistory(1, 0);
@@ -45,16 +45,16 @@ for (let seed = firstSeed; seed < firstSeed + schedules; seed += 1) {
   }
   const failure = await simulate(history, seed);
   if (!failure) continue;
-  const least = await shrink({ history, seed, failure });
+  const shortest = await shrink({ history, seed, failure });
   console.log(`Seed ${seed} does not converge: node tests/simulation/main.ts --schedules 1 --seed ${seed}`);
-  console.log(`Its shortest history found, under schedule ${least.seed}:`);
-  for (const { kind, id, orgId, version, op, data } of least.history)
+  console.log(`Its shortest history found, under schedule ${shortest.seed}:`);
+  for (const { kind, id, orgId, version, op, data } of shortest.history)
     console.log(
       `  ${kind} ${id} of ${orgId} ${op} at version ${version} ${data ? JSON.stringify(data) : ''}`,
     );
   console.log('Its steps:');
-  for (const step of least.failure.trace) console.log(`  ${step}`);
-  console.log('What differs:', inspect(least.failure.differing, { depth: 9 }));
+  for (const step of shortest.failure.trace) console.log(`  ${step}`);
+  console.log('What differs:', inspect(shortest.failure.differing, { depth: 9 }));
   process.exit(1);
 }
 console.log(`${schedules} schedules from seed ${firstSeed} converged`);

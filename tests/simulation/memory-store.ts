@@ -16,15 +16,15 @@ export type Data = Map<Kind, Map<string, StoredDocument>>;
 
 export const emptyData = (): Data => new Map(kinds.map((kind) => [kind, new Map<string, StoredDocument>()]));
 
-/** Dependents handed out at a time: one, so that a fan-out records how far it has come at every step. */
+/** Dependents in a page: one, so that a fan-out saves its cursor at every step. */
 const pageSize = 1;
-/** Documents that one read gives, at most. */
+/** The maximum number of documents that one read returns. */
 const readAtOnce = 2;
 
 /**
- * The engine's store in memory, no kinder than a real one: a read of several documents takes several steps, between
- * which others write, and a bulk write takes one step a document. `pause` is awaited before each step, and once more
- * before a write is acknowledged. `tests/store` holds it to what the real store does.
+ * The engine's store in memory, as difficult as a real one. A read of several documents takes several steps, between
+ * which others write; a bulk write takes one step for each document. Each step waits for `pause`, and so does the
+ * acknowledgement of a write. `tests/store` holds it to the real store's behaviour.
  */
 export function memoryStore(
   data: Data,
@@ -37,7 +37,7 @@ export function memoryStore(
   };
   const nameIn = (document: StoredDocument, field: string) =>
     (document.state as Record<string, string> | undefined)?.[field] ?? '';
-  /** One document after another, each as it is at its own step. */
+  /** Reads document by document, each as it is at its own step. */
   const readEach = async <T>(kind: Kind, ids: string[], pick: (document: StoredDocument) => T) => {
     const found: T[] = [];
     for (const id of new Set(ids)) {
@@ -47,8 +47,8 @@ export function memoryStore(
     }
     return found;
   };
-  /** Walks an index: the next key behind the last one read, whatever was written meanwhile. */
-  const walk = async (
+  /** Scans an index: reads the next key after the last one, despite writes in between. */
+  const scan = async (
     kind: Kind,
     keyOf: (document: StoredDocument) => string | null,
     limit: number,
@@ -94,7 +94,7 @@ export function memoryStore(
               ? `${nameIn(one, by.parent)} ${one.orgId} ${one.byCreated}`
               : placeOf(one)
             : null;
-        const found = await walk(kind, keyOf, limit, `children of ${ids.join()}`);
+        const found = await scan(kind, keyOf, limit, `children of ${ids.join()}`);
         return found.map((one) => ({
           ...referredOf(kind, one),
           ...(one.byCreated !== undefined && { byCreated: one.byCreated }),
@@ -115,18 +115,18 @@ export function memoryStore(
     findDependents: async (kind, orgIds, refs) => {
       const keyOf = (one: StoredDocument) =>
         orgIds.includes(one.orgId ?? '') && refs.some((ref) => one.refs?.includes(ref)) ? one._id : null;
-      const found = await walk(kind, keyOf, pageSize + 1, `dependents in ${kind}`);
+      const found = await scan(kind, keyOf, pageSize + 1, `dependents in ${kind}`);
       return found.length > pageSize ? null : found.map(({ _id }) => _id);
     },
     pageOfDependents: async (kind, orgId, ref, after) => {
       const keyOf = (one: StoredDocument) =>
         one._id > after && one.orgId === orgId && one.refs?.includes(ref) ? one._id : null;
-      const found = await walk(kind, keyOf, pageSize, `dependents in ${kind} after '${after}'`);
+      const found = await scan(kind, keyOf, pageSize, `dependents in ${kind} after '${after}'`);
       const ids = found.map(({ _id }) => _id);
       return { ids, next: ids.length < pageSize ? null : (ids.at(-1) ?? null) };
     },
     saveFanOutCursor: async (kind, { id, version, isDeleted }, cursor) => {
-      await pause(`save how far ${kind} ${id} has come`);
+      await pause(`save the fan-out cursor of ${kind} ${id}`);
       const document = of(kind).get(id);
       if (document?.version !== version || (document.deletedAt !== undefined) !== isDeleted) return;
       const { fanOutCursor: _fanOutCursor, ...remaining } = document;
@@ -141,7 +141,7 @@ export function memoryStore(
   };
 }
 
-/** Where a store holds each document: a write puts it behind all others. */
+/** The order of documents on disk: a write moves a document to the end. */
 const places = new WeakMap<StoredDocument, string>();
 let lastPlace = 0;
 const placeOf = (document: StoredDocument): string => places.get(document) ?? '';

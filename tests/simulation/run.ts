@@ -6,10 +6,10 @@ import type { Mutation } from './mutations.ts';
 
 export type Run = { code: number | null; output: string };
 
-/** Runs the simulation of the sources in `folder`, as a process of its own. */
+/** Runs the simulation of the sources in `folder` as a process. */
 export async function runSimulation(folder: string, schedules: number, seed: number): Promise<Run> {
-  const words = ['tests/simulation/main.ts', '--schedules', String(schedules), '--seed', String(seed)];
-  const child = spawn(process.execPath, words, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  const args = ['tests/simulation/main.ts', '--schedules', String(schedules), '--seed', String(seed)];
+  const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8');
@@ -19,18 +19,18 @@ export async function runSimulation(folder: string, schedules: number, seed: num
   return { code, output };
 }
 
-/** The same on a copy of the sources with the fault planted. */
+/** Runs the simulation of a copy of the sources with the planted fault. */
 export async function runMutated(mutation: Mutation, schedules: number, seed: number): Promise<Run> {
   const folder = await mkdtemp(join(tmpdir(), 'support-simulation-'));
   try {
-    for (const part of ['services/projector', 'shared', 'tests', 'package.json'])
+    for (const part of ['services/projector', 'shared', 'infra/sample-data', 'tests', 'package.json'])
       await cp(part, join(folder, part), { recursive: true });
     await symlink(resolve('node_modules'), join(folder, 'node_modules'));
     const path = join(folder, mutation.file);
     let text = await readFile(path, 'utf8');
     for (const [find, replace] of mutation.edits) {
       if (text.split(find).length !== 2)
-        throw new Error(`${mutation.name}: the text to replace stands not once in ${mutation.file}`);
+        throw new Error(`${mutation.name}: the text to replace must occur exactly once in ${mutation.file}`);
       text = text.replace(find, () => replace);
     }
     await writeFile(path, text);

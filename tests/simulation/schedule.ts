@@ -4,27 +4,27 @@ import {
 } from '../../services/projector/materialize/reference-cache.ts';
 import { createRandom, type Random } from '../support/random.ts';
 
-/** What a crashed worker meets at its next step: nothing of it goes on. */
+/** Ends the next step of a crashed worker: nothing of the worker continues. */
 export class Crash extends Error {
   override name = 'Crash';
 }
 
-/** A store that did not answer: the step may have been done or not. */
+/** The store did not answer: it may have executed the step or not. */
 export class NoReply extends Error {
   override name = 'NoReply';
 }
 
-/** One worker on one partition, from its start to its end or crash. `ending` tells it that it lost the partition. */
+/** One worker on one partition, from its start to its end or crash. `ending` is aborted when it loses the partition. */
 export type Lane = {
   name: string;
   isDead: boolean;
   ending: AbortController;
   cache: ReferenceCache;
-  /** How far the lane knows a partition to be applied. */
+  /** The applied position of a partition, as far as the worker knows. */
   positions: (partition: string) => number;
 };
 
-/** So small a memory of entities that some are forgotten. */
+/** A reference cache that is too small for all entities. */
 const cacheBytes = 2_000;
 
 export const createLane = (name: string, positions: Lane['positions']): Lane => ({
@@ -37,25 +37,25 @@ type Waiting = { lane: Lane; label: string; go: () => void; fail: (error: Error)
 
 export type Schedule = {
   random: Random;
-  /** What happened, step by step. */
+  /** The steps in order. */
   trace: string[];
-  /** Waits until the schedule lets this step of the lane go on; rejects where the schedule has it fail. */
+  /** Waits until the schedule executes this step of the worker; rejects if the schedule fails it. */
   pause: (lane: Lane, label: string) => Promise<void>;
   crash: (lane: Lane) => void;
-  /** Lets one step after another go on until nothing waits; `disturb` may do something else between two. */
+  /** Executes step by step until none waits. `disturb` may act between two steps. */
   drive: (disturb: (lane: Lane) => void) => Promise<void>;
 };
 
-/** More steps than any schedule needs: a history that takes them goes on for ever. */
+/** More steps than any schedule needs: a history that takes more never converges. */
 const stepsMax = 20_000;
 
-/** Share of the steps that fail without a reply, or crash their worker, or lose their partition. */
+/** The share of steps that fail without a reply, crash their worker, or lose their partition. */
 const disturbance = 0.03;
 
 /**
- * A seeded schedule: of all steps that could go on it picks one, and nothing else moves until that has come
- * to its next wait. Half of the seeds pick evenly; the others by priorities that change now and then, which
- * leaves a worker far behind, as a process that was stopped would be.
+ * A seeded schedule: it picks one of the waiting steps, and nothing else runs until that step's next wait. Half of the
+ * seeds pick evenly. The others pick by priorities that sometimes change, so that a worker falls far behind, like a
+ * stopped process.
  */
 export function createSchedule(seed: number): Schedule {
   const random = createRandom(seed);
@@ -114,5 +114,5 @@ export function createSchedule(seed: number): Schedule {
   return { random, trace, pause, crash, drive };
 }
 
-/** Resolves when every promise that could go on has. */
+/** Resolves when every promise that can continue has done so. */
 const quiet = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -3,14 +3,14 @@ import { simulate, type Failure } from './simulate.ts';
 
 export type Shrunk = { history: Event[]; seed: number; failure: Failure };
 
-/** Schedules tried on a shorter history before it counts as passing. */
+/** The number of schedules that a shorter history must pass. */
 const schedulesTried = 60;
 
-/** Leaves out one record after another for as long as some schedule of the rest still fails. */
+/** Removes record by record while some schedule of the remaining history still fails. */
 export async function shrink(start: Shrunk): Promise<Shrunk> {
   let smallest = start;
   for (let index = smallest.history.length - 1; index >= 0; index -= 1) {
-    const history = smallest.history.filter((_, at) => at !== index);
+    const history = smallest.history.filter((_, other) => other !== index);
     const failing = await firstFailure(history, [smallest.seed, ...seedsFrom(smallest.seed)]);
     if (failing) smallest = failing;
   }

@@ -2,20 +2,17 @@ import { isDeepStrictEqual } from 'node:util';
 import { kinds, type Kind } from '../../shared/documents/document.ts';
 import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
 import type { Change } from '../../services/projector/events/change.ts';
-import { parse } from '../../services/projector/events/parse.ts';
 import { fold } from '../convergence/fold.ts';
-import { encode, type Event } from '../support/events.ts';
+import { changeAt, engineDeps } from '../support/engine.ts';
+import type { Event } from '../support/events.ts';
 import { emptyData, memoryStore, type Data } from './memory-store.ts';
 import { comparable } from '../convergence/read-documents.ts';
 import { createLane, createSchedule, NoReply, type Lane, type Schedule } from './schedule.ts';
 
-/** What differed from the fold, by id, and the steps that led there; null where all is equal. */
+/** The differences from the fold, by id, and the steps that led to them. */
 export type Failure = { differing: Record<string, { expected: unknown; actual: unknown }>; trace: string[] };
 
-/**
- * A partition of the log: what it holds, up to where anyone has applied it in full, what is committed of it, and how
- * often it was assigned.
- */
+/** A partition of the log: its changes, its applied and committed positions, and the number of its assignments. */
 type Partition = {
   kind: Kind;
   name: string;
@@ -25,7 +22,7 @@ type Partition = {
   epoch: number;
 };
 
-type World = {
+type Scenario = {
   schedule: Schedule;
   data: Data;
   partitions: Map<string, Partition>;
@@ -33,35 +30,36 @@ type World = {
 };
 
 const partitionsPerTopic = 2;
-/** Records that one step of a worker takes, at most. */
+/** The maximum number of records in one step of a worker. */
 const runMax = 4;
 
 /**
- * Runs the engine over a history under one seeded schedule: a worker a partition, each of whose steps the
- * schedule orders, fails or crashes, and whose partition it hands to another while the first still works.
+ * Runs the engine over a history under one seeded schedule, with a worker for each partition. The schedule orders,
+ * fails or crashes each step, and assigns partitions to other workers while the first still works. Returns null where
+ * the documents equal the fold.
  */
 export async function simulate(history: Event[], seed: number): Promise<Failure | null> {
   const schedule = createSchedule(seed);
   const partitions = partition(history);
-  const world: World = { schedule, data: emptyData(), partitions, running: new Set() };
+  const scenario: Scenario = { schedule, data: emptyData(), partitions, running: new Set() };
   const lanes = new Map<Lane, Partition>();
   const assign = (to: Partition) => {
     to.epoch += 1;
     const lane = createLane(
       `${to.name}#${to.epoch}`,
-      positionsOf(world, () => schedule.random.chance(0.3)),
+      positionsOf(scenario, () => schedule.random.chance(0.3)),
     );
     lanes.set(lane, to);
-    void work(world, lane, to);
+    void work(scenario, lane, to);
   };
   for (const one of partitions.values()) assign(one);
   await schedule.drive((lane) => disturb(schedule, lane, lanes, assign));
-  await Promise.all(world.running);
-  const differing = differences(fold(history), world.data);
+  await Promise.all(scenario.running);
+  const differing = differences(fold(history), scenario.data);
   return Object.keys(differing).length > 0 ? { differing, trace: schedule.trace } : null;
 }
 
-/** The worker crashes; or it loses its partition, noticing or not; or the group's place is set back as well. */
+/** The worker crashes, or loses its partition and may notice it. The committed offset may move backwards too. */
 function disturb(
   { random, trace, crash }: Schedule,
   lane: Lane,
@@ -83,30 +81,24 @@ function disturb(
   assign(partition);
 }
 
-/** What a process knows of how far partitions are applied: it looks now and then, and never forgets. */
-function positionsOf({ partitions }: World, looks: () => boolean): (name: string) => number {
+/** The positions that a process knows: it reads them from time to time, and never forgets them. */
+function positionsOf({ partitions }: Scenario, reads: () => boolean): (name: string) => number {
   const known = new Map<string, number>();
   return (name) => {
-    if (looks()) for (const one of partitions.values()) known.set(one.name, one.applied);
+    if (reads()) for (const one of partitions.values()) known.set(one.name, one.applied);
     return known.get(name) ?? 0;
   };
 }
 
-/** Applies the partition's records from the committed place, and commits after each run of them. */
-function work(world: World, lane: Lane, partition: Partition): Promise<void> {
-  const { schedule } = world;
-  const store = memoryStore(world.data, (label) => schedule.pause(lane, label));
-  const deps = {
-    store,
+/** Applies the partition's records from the committed offset, and commits after each run of them. */
+function work(scenario: Scenario, lane: Lane, partition: Partition): Promise<void> {
+  const { schedule } = scenario;
+  const store = memoryStore(scenario.data, (label) => schedule.pause(lane, label));
+  const deps = engineDeps(store, {
     cache: lane.cache,
-    now: () => new Date(0),
-    tombstoneDays: 30,
-    isApplied: (kind: Kind, { partition: number, offset }: Change['position']) =>
-      offset < lane.positions(`${kind}/${number}`),
-    onNotRefreshed: () => undefined,
-    onProgress: () => undefined,
+    isApplied: (kind, { partition: number, offset }) => offset < lane.positions(`${kind}/${number}`),
     signal: lane.ending.signal,
-  };
+  });
   const { epoch } = partition;
   const go = async () => {
     let position = partition.committed;
@@ -130,16 +122,16 @@ function work(world: World, lane: Lane, partition: Partition): Promise<void> {
   const done = go().catch((error: Error) => {
     if (!lane.isDead && !lane.ending.signal.aborted) throw error;
   });
-  world.running.add(done);
+  scenario.running.add(done);
   return done;
 }
 
-/** Spreads a history over partitions by key, as a producer does, in its order. */
+/** Distributes a history over partitions by key, in order, as a producer does. */
 function partition(history: Event[]): Map<string, Partition> {
   const partitions = new Map<string, Partition>();
   history.forEach((event, index) => {
     const number =
-      [...event.id].reduce((sum, deadLetter) => sum + deadLetter.charCodeAt(0), 0) % partitionsPerTopic;
+      [...event.id].reduce((sum, character) => sum + character.charCodeAt(0), 0) % partitionsPerTopic;
     const name = `${event.kind}/${number}`;
     const known = partitions.get(name) ?? {
       ...{ kind: event.kind, name, changes: [], applied: 0, committed: 0, epoch: 0 },
@@ -154,24 +146,16 @@ function partition(history: Event[]): Map<string, Partition> {
 
 const parsed = new WeakMap<Event, Map<string, Change>>();
 
-/** Parsed once for all the schedules that an event goes through; a change is never altered. */
+/** Parses an event once for all schedules; no code alters a change. */
 function toChange(event: Event, position: Change['position']): Change {
-  const at = `${position.partition}/${position.offset}/${position.timestampMs}`;
+  const key = `${position.partition}/${position.offset}/${position.timestampMs}`;
   const known = parsed.get(event) ?? new Map<string, Change>();
   parsed.set(event, known);
-  const before = known.get(at);
+  const before = known.get(key);
   if (before) return before;
-  const { key, value, headers } = encode(event, 'structured');
-  const record = {
-    key: Buffer.from(key),
-    value: value === null ? null : Buffer.from(value),
-    headers,
-    position,
-  };
-  const result = parse(event.kind, record);
-  if ('rejected' in result) throw new Error(`the history holds a bad record: ${result.rejected.detail}`);
-  known.set(at, result.change);
-  return result.change;
+  const change = changeAt(event, position);
+  known.set(key, change);
+  return change;
 }
 
 function differences(expected: ReturnType<typeof fold>, data: Data): Failure['differing'] {

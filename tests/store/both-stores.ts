@@ -5,12 +5,12 @@ import { openEngineStore } from './engine-store.ts';
 
 type Opened = {
   store: Store;
-  /** A stored conversation as it is. */
+  /** A stored conversation. */
   find: (id: string) => Promise<StoredDocument | null>;
   close: () => Promise<void>;
 };
 
-/** The real store, and the one that the simulation runs on: one suite holds them to each other. */
+/** The real store and the simulation's store: one test suite holds both to the same behaviour. */
 export const bothStores: { name: string; isReal: boolean; open: () => Promise<Opened> }[] = [
   {
     ...{ name: 'the real store', isReal: true },
@@ -49,26 +49,20 @@ export const conversation = (
   ...changes,
 });
 
-/** What stays of a document that was deleted. */
-export const deletedOne = ({
-  _id,
-  orgId,
-  version,
-  revision,
-  position: at,
-}: StoredDocument): StoredDocument => ({
-  ...{ _id, orgId, version, revision, position: at, deletedAt: new Date(0) },
+/** The tombstone of a document. */
+export const deletedOne = ({ _id, orgId, version, revision, position }: StoredDocument): StoredDocument => ({
+  ...{ _id, orgId, version, revision, position, deletedAt: new Date(0) },
 });
 
 export const insert = (document: StoredDocument): Write => ({ op: 'put', document, guard: null });
 
-/** Everything that several reads give, each of as much as bounded memory holds. */
+/** The documents of several reads, each limited by bounded memory. */
 export async function readAll(store: Store, kind: 'conversation' | 'message', ids: string[]) {
   const documents = [];
-  for (let open = ids; open.length > 0;) {
-    const read = await store.readCurrent(kind, open);
+  for (let remaining = ids; remaining.length > 0;) {
+    const read = await store.readCurrent(kind, remaining);
     documents.push(...read.documents);
-    open = read.remaining;
+    remaining = read.remaining;
   }
   return documents;
 }

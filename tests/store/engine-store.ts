@@ -6,22 +6,22 @@ import { mongoStore } from '../../services/projector/materialize/mongo-store.ts'
 import type { Store } from '../../services/projector/materialize/store.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 
-/** What the store was asked, as its driver saw it. */
-export type Asked = {
-  /** How many commands there were. */
+/** The load on the store, as its driver counts it. */
+export type StoreLoad = {
+  /** The number of commands. */
   commands: () => number;
-  /** How many documents of a kind it gave. */
-  given: (kind: Kind) => number;
+  /** The number of documents of a kind that the store returned. */
+  returned: (kind: Kind) => number;
 };
 
-/** The engine's store on a database of a test's own, with its indexes, on the server of the run. */
+/** The engine's store on a database of one test, with its indexes, on the server of the test run. */
 export type EngineStore = {
   store: Store;
   database: Db;
-  /** The control database beside it, empty. */
+  /** The empty control database. */
   control: Db;
   /** Counts from now on. */
-  watch: () => Asked;
+  watch: () => StoreLoad;
   close: () => Promise<void>;
 };
 
@@ -46,23 +46,23 @@ export async function openEngineStore(): Promise<EngineStore> {
 
 type Reply = { cursor?: { ns: string; firstBatch?: unknown[]; nextBatch?: unknown[] } };
 
-function watcher(mongo: MongoClient): () => Asked {
+function watcher(mongo: MongoClient): () => StoreLoad {
   let commands = 0;
-  const given = new Map<string, number>();
-  const givenOf = (kind: Kind) => given.get(resources[kind].collection) ?? 0;
+  const returned = new Map<string, number>();
+  const returnedOf = (kind: Kind) => returned.get(resources[kind].collection) ?? 0;
   mongo.on('commandStarted', () => (commands += 1));
   mongo.on('commandSucceeded', ({ reply }) => {
     const { cursor } = reply as Reply;
     if (!cursor) return;
     const collection = cursor.ns.slice(cursor.ns.indexOf('.') + 1);
     const count = (cursor.firstBatch ?? cursor.nextBatch ?? []).length;
-    given.set(collection, (given.get(collection) ?? 0) + count);
+    returned.set(collection, (returned.get(collection) ?? 0) + count);
   });
   return () => {
-    const before = { commands, given: new Map(kinds.map((kind) => [kind, givenOf(kind)])) };
+    const before = { commands, returned: new Map(kinds.map((kind) => [kind, returnedOf(kind)])) };
     return {
       commands: () => commands - before.commands,
-      given: (kind) => givenOf(kind) - (before.given.get(kind) ?? 0),
+      returned: (kind) => returnedOf(kind) - (before.returned.get(kind) ?? 0),
     };
   };
 }

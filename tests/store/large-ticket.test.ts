@@ -76,7 +76,7 @@ describe(`a ticket with ${children} conversations`, () => {
     async (_, one) => {
       const asked = opened.watch();
       await apply(one);
-      expect(asked.given('conversation')).toBeLessThan(readMax);
+      expect(asked.returned('conversation')).toBeLessThan(readMax);
       expect((await shown()).ids).toEqual(ids(0));
     },
     60_000,

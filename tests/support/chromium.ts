@@ -5,8 +5,8 @@ import { step } from '../../infra/dev-servers/native/progress.ts';
 
 const executablePath = '/usr/bin/chromium';
 
-/** The background traffic and the first-run pages of a browser that is there for one test. */
-const quiet = [
+/** Turns off background traffic and first-run pages. */
+const flags = [
   '--headless',
   '--no-sandbox',
   '--disable-gpu',
@@ -17,10 +17,10 @@ const quiet = [
   '--disable-sync',
 ];
 
-/** Debian's Chromium, with a profile of its own; it is installed first where it is absent. */
+/** Debian's Chromium, with a fresh profile. Installs the package first if it is absent. */
 export async function startChromium(): Promise<Browser> {
   if (!existsSync(executablePath)) await install();
-  return chromium.launch({ executablePath, args: quiet });
+  return chromium.launch({ executablePath, args: flags });
 }
 
 async function install(): Promise<void> {

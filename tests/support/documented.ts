@@ -4,21 +4,21 @@ import { responseComponentOf } from '../../services/api/openapi/operation.ts';
 import { responseHeaders } from '../../services/api/openapi/headers.ts';
 import { toJsonSchema } from '../../services/api/openapi/json-schema.ts';
 import { errorEnvelopeSchemaOf } from '../../services/api/http/error-envelope.ts';
-import { documentSchemas, type Faults } from './document-schemas.ts';
+import { documentSchemas, type Validate } from './document-schemas.ts';
 
 export type Exchange = {
   method: string;
-  /** As asked for, with the query. */
+  /** The requested path, with the query. */
   path: string;
   status: number;
   headers: Iterable<[string, string]>;
   text: string;
 };
 
-/** Fails, and says how, when an answer is not as the document says. */
+/** Throws an error that names each difference between an answer and the document. */
 export type HoldToDocument = (exchange: Exchange) => void;
 
-/** Headers of the transport, which the document leaves to HTTP. */
+/** Transport headers, which the document does not describe. */
 const transport = new Set([
   'connection',
   'content-encoding',
@@ -32,27 +32,27 @@ const transport = new Set([
 type Documented = { pointer: string; response: Response };
 
 /**
- * Holds answers to the document, strictly: the status is one of that path and method, the body is what the
- * schema says and no more, every header that is promised is there, and every header that is there is documented.
+ * Holds answers to the document, strictly. The path and method must document the status. The body must match the
+ * schema, without further fields. Every required header must be present, and every present header documented.
  */
 export function documented(published: OpenApiDocument): HoldToDocument {
   const document = withUnlisted(published);
-  const faults = documentSchemas(document);
+  const validate = documentSchemas(document);
   const find = finder(document);
   return (exchange) => {
     const found = find(exchange);
-    const wrong = found
-      ? [...headerFaults(found, faults, document, exchange), ...bodyFaults(found, faults, exchange)]
+    const errors = found
+      ? [...headerErrors(found, validate, document, exchange), ...bodyErrors(found, validate, exchange)]
       : ['no such response is documented'];
-    if (wrong.length === 0) return;
+    if (errors.length === 0) return;
     const { method, path, status, text } = exchange;
-    throw new Error(`${method} ${path} → ${status}\n${wrong.join('\n')}\n${text.slice(0, 500)}`);
+    throw new Error(`${method} ${path} → ${status}\n${errors.join('\n')}\n${text.slice(0, 500)}`);
   };
 }
 
 /**
- * OpenAPI has no room for what any path answers to OPTIONS, nor for paths that it does not list, so the document
- * tells of both in prose. Here they are responses as well, to hold answers to.
+ * OpenAPI cannot describe the answer of every path to OPTIONS, nor of unlisted paths: the document describes both in
+ * prose. Here they are responses too, so that their answers can be checked.
  */
 function withUnlisted(document: OpenApiDocument): OpenApiDocument {
   const { components } = document;
@@ -107,38 +107,38 @@ function finder(document: OpenApiDocument) {
 
 const escaped = (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1');
 
-function resolved<T extends object>(value: T | Reference, pointer: string, at: (ref: string) => T) {
-  return '$ref' in value ? { pointer: value.$ref, value: at(value.$ref) } : { pointer, value };
+function resolved<T extends object>(value: T | Reference, pointer: string, find: (ref: string) => T) {
+  return '$ref' in value ? { pointer: value.$ref, value: find(value.$ref) } : { pointer, value };
 }
 
-function* headerFaults(
+function* headerErrors(
   { pointer, response }: Documented,
-  faults: Faults,
+  validate: Validate,
   { components }: OpenApiDocument,
   exchange: Exchange,
 ): Generator<string> {
-  const given = new Map([...exchange.headers].map(([name, value]) => [name.toLowerCase(), value]));
+  const received = new Map([...exchange.headers].map(([name, value]) => [name.toLowerCase(), value]));
   for (const [name, declared] of Object.entries(response.headers)) {
-    const at = `${pointer}/headers/${name}`;
-    const header = resolved<Header>(declared, at, (ref) => components.headers[lastOf(ref)] as Header);
-    const value = given.get(name.toLowerCase());
-    given.delete(name.toLowerCase());
+    const declaredAt = `${pointer}/headers/${name}`;
+    const header = resolved<Header>(declared, declaredAt, (ref) => components.headers[lastOf(ref)] as Header);
+    const value = received.get(name.toLowerCase());
+    received.delete(name.toLowerCase());
     if (value === undefined) {
       if (header.value.required) yield `the header ${name} is missing`;
       continue;
     }
     const isNumber = header.value.schema.type === 'integer' && /^\d+$/.test(value);
-    const fault = faults(`${header.pointer}/schema`, isNumber ? Number(value) : value);
-    if (fault) yield `the header ${name}: ${value} ${fault}`;
+    const error = validate(`${header.pointer}/schema`, isNumber ? Number(value) : value);
+    if (error) yield `the header ${name}: ${value} ${error}`;
   }
-  for (const name of given.keys()) {
+  for (const name of received.keys()) {
     if (!transport.has(name)) yield `the header ${name} is not documented`;
   }
 }
 
-function* bodyFaults(
+function* bodyErrors(
   { pointer, response }: Documented,
-  faults: Faults,
+  validate: Validate,
   { method, headers, text }: Exchange,
 ): Generator<string> {
   if (method === 'HEAD' || !response.content) {
@@ -147,8 +147,8 @@ function* bodyFaults(
   }
   const type = new Map(headers).get('content-type');
   if (type !== 'application/json; charset=utf-8') yield `the type is ${type}`;
-  const fault = faults(`${pointer}/content/application~1json/schema`, JSON.parse(text));
-  if (fault) yield fault;
+  const error = validate(`${pointer}/content/application~1json/schema`, JSON.parse(text));
+  if (error) yield error;
 }
 
 const lastOf = (ref: string) => ref.slice(ref.lastIndexOf('/') + 1);

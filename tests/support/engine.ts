@@ -6,7 +6,7 @@ import type { Store } from '../../services/projector/materialize/store.ts';
 import type { UpdateDeps } from '../../services/projector/materialize/fan-out.ts';
 import { encode, type Event } from './events.ts';
 
-/** What the engine runs with on a store: a worker of its own that knows of no position applied, at the epoch. */
+/** Dependencies of the engine for one worker: it starts at the epoch, and no position counts as applied. */
 export const engineDeps = (store: Store, overrides: Partial<UpdateDeps> = {}): UpdateDeps => ({
   store,
   cache: createReferenceCache(),
@@ -19,23 +19,26 @@ export const engineDeps = (store: Store, overrides: Partial<UpdateDeps> = {}): U
   ...overrides,
 });
 
-/** The record that carries an event, at an offset of partition 0. */
-export function recordOf(event: Event, offset: number, timestampMs = offset): KafkaRecord {
+/** The record of an event at a position. */
+function recordAt(event: Event, position: KafkaRecord['position']): KafkaRecord {
   const { key, value, headers } = encode(event, 'structured');
-  return {
-    key: Buffer.from(key),
-    value: value === null ? null : Buffer.from(value),
-    headers,
-    position: { partition: 0, offset, timestampMs },
-  };
+  return { key: Buffer.from(key), value: value === null ? null : Buffer.from(value), headers, position };
 }
 
-/** What an event means to the engine; it stands at the offset of its version unless another is given. */
-export function changeOf(event: Event, offset = event.version): Change {
-  const result = parse(event.kind, recordOf(event, offset));
-  if ('rejected' in result) throw new Error(result.rejected.detail);
+/** The record of an event at an offset of partition 0. */
+export const recordOf = (event: Event, offset: number, timestampMs = offset): KafkaRecord =>
+  recordAt(event, { partition: 0, offset, timestampMs });
+
+/** The change that the parser reads from an event at a position. */
+export function changeAt(event: Event, position: Change['position']): Change {
+  const result = parse(event.kind, recordAt(event, position));
+  if ('rejected' in result) throw new Error(`the record is rejected: ${result.rejected.detail}`);
   return result.change;
 }
+
+/** The change of an event at an offset of partition 0; by default the offset is the event's version. */
+export const changeOf = (event: Event, offset = event.version): Change =>
+  changeAt(event, { partition: 0, offset, timestampMs: offset });
 
 /** The deletion of an event's entity, at a version. */
 export const deletionOf = ({ data: _data, ...event }: Event, version: number): Event => ({
@@ -44,7 +47,7 @@ export const deletionOf = ({ data: _data, ...event }: Event, version: number): E
   op: 'deleted',
 });
 
-/** Positions of each kind up to an offset count as applied. */
+/** Positions of each kind before an offset count as applied. */
 export const appliedUpTo =
   (offset: number): UpdateDeps['isApplied'] =>
   (_kind: Kind, position) =>

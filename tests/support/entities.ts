@@ -2,47 +2,69 @@ import type { Event } from './events.ts';
 import type { Kind } from '../../shared/documents/document.ts';
 
 const instant = '2026-01-01T00:00:00Z';
+const times = { createdAt: instant, updatedAt: instant };
 
-/** Own states with every field that the bus requires, to be changed where a test cares. */
-const states = {
-  contact: { name: 'Ada', email: { email: 'ada@example.com', verified: true } },
-  tag: { name: 'billing' },
-  ticket: {
-    title: 'Broken',
-    status: 'open',
-    requesterId: 'con_1',
-    tagIds: [],
-    topicIds: [],
-    createdAt: instant,
-    updatedAt: instant,
+/** The fields of an email channel that do not depend on its provider. */
+export const mailbox = {
+  inbox: 'help@example.com',
+  displayName: 'Help',
+  aiMode: { mode: 'off' },
+  signatures: { useForNewMessages: true, useForReplies: false },
+  liveAt: instant,
+};
+
+export const formBlock = {
+  title: 'Contact us',
+  fields: [{ label: 'Mail', type: 'email', required: true }],
+  allowedDomains: [],
+};
+
+export const chatbotBlock = {
+  layout: 'floating',
+  languages: { default: 'en', enabled: ['en'] },
+  routing: {
+    entry: 'ai',
+    eagerness: 'neutral',
+    escalation: { primary: 'live_chat' },
+    contactCapture: { name: true, phone: false, verifyEmail: true },
   },
+  allowedDomains: ['example.com'],
+  audience: { ruleCount: 2, fallback: 'open' },
+  identityRequired: false,
+  privacyOptIn: 'none',
+};
+
+const enabled = { enabled: true };
+
+/** A state of each kind with every required field. A test changes the fields that it is about. */
+export const states = {
+  apiKey: { name: 'Key', mode: 'live', tokenSha256: 'ab'.repeat(32), access: 'read', createdAt: instant },
+  contact: { name: 'Ada', email: { email: 'ada@example.com', verified: true } },
+  user: { name: 'Sam', email: 'sam@example.com' },
+  agent: { name: 'Robin', disabled: false },
+  tag: { name: 'billing' },
+  topic: { name: 'Billing', color: '#ff0000' },
+  ticket: { title: 'Broken', status: 'open', requesterId: 'con_1', tagIds: [], topicIds: [], ...times },
   channel: {
     type: 'email',
     name: 'Support',
-    createdAt: instant,
-    updatedAt: instant,
+    ...times,
     settings: {
-      aiSummary: { enabled: true },
-      urgency: { enabled: true },
-      insights: { enabled: true },
-      topics: { enabled: true },
-      aiDisclosure: { enabled: true },
+      aiSummary: enabled,
+      urgency: enabled,
+      insights: enabled,
+      topics: enabled,
+      aiDisclosure: enabled,
       utmTagging: { enabled: false },
       autoResolve: {},
     },
     email: {
-      inbox: 'help@example.com',
-      displayName: 'Help',
+      ...mailbox,
       provider: 'microsoft',
       connection: {
-        status: 'connected',
-        connectedAt: instant,
-        credentials: 'SECRET-1',
-        syncState: 'SECRET-2',
+        ...{ status: 'connected', connectedAt: instant },
+        ...{ credentials: 'SECRET-1', syncState: 'SECRET-2' },
       },
-      aiMode: { mode: 'off' },
-      signatures: { useForNewMessages: true, useForReplies: false },
-      liveAt: instant,
     },
   },
   conversation: {
@@ -55,8 +77,7 @@ const states = {
     contactId: 'con_1',
     topicIds: [],
     tagIds: [],
-    createdAt: instant,
-    updatedAt: instant,
+    ...times,
   },
   message: {
     conversationId: 'conv_1',
@@ -67,11 +88,12 @@ const states = {
     attachments: [],
     createdAt: instant,
   },
-} satisfies Partial<Record<Kind, Record<string, unknown>>>;
+  qa: { question: 'How?', questionVariations: ['b', 'a'], answer: 'So.', ...times },
+} satisfies Record<Kind, Record<string, unknown>>;
 
-/** An event that carries the full state of an entity of `org_1`. */
+/** An event with the full state of an entity of `org_1`. */
 export const created = (
-  kind: keyof typeof states,
+  kind: Kind,
   id: string,
   changes: Record<string, unknown> = {},
   version = 1,
@@ -85,7 +107,7 @@ export const created = (
   time: new Date(),
 });
 
-/** The value with secrets of the source system in every object, which must never be stored, logged or shown. */
+/** The value with the source system's secrets in every object. No service may store, log or show them. */
 const withSecrets = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withSecrets);
   if (typeof value !== 'object' || value === null) return value;
@@ -94,36 +116,21 @@ const withSecrets = (value: unknown): unknown => {
   return { ...Object.fromEntries(entries), ...secrets };
 };
 
-const chatbotBlock = {
-  layout: 'floating',
-  languages: { default: 'en', enabled: ['en'] },
-  routing: {
-    entry: 'ai',
-    eagerness: 'neutral',
-    escalation: { primary: 'live_chat', fallback: 'email' },
-    contactCapture: { name: true, phone: false, verifyEmail: true },
-  },
-  allowedDomains: ['example.com'],
-  audience: { ruleCount: 1, fallback: 'open' },
-  identityRequired: true,
-  privacyOptIn: 'explicit',
-};
-const formBlock = {
-  title: 'Contact us',
-  fields: [{ label: 'Mail', type: 'email', required: true }],
-  routesToChannelId: 'chan_1',
-  allowedDomains: ['example.com'],
-};
-
-/** The state of a channel of each type, and of each form that its configuration may take, with secrets everywhere. */
+/** A state of each channel type and of each form of its configuration, with every optional field and secrets everywhere. */
 export const channelsWithSecrets = [
   ...[
     { aiMode: { mode: 'off' }, sendingDomain: { hosted: true } },
     { aiMode: { mode: 'approval' }, sendingDomain: { domain: 'example.com', verificationStatus: 'failed' } },
     { aiMode: { mode: 'autopilot', replyDelayMinutes: 1, aiDisplayName: 'Robin' } },
   ].map((block) => ({ type: 'email', email: { ...states.channel.email, ...block } })),
-  { type: 'chatbot', chatbot: chatbotBlock },
-  { type: 'form', form: formBlock },
+  {
+    type: 'chatbot',
+    chatbot: {
+      ...chatbotBlock,
+      routing: { ...chatbotBlock.routing, escalation: { primary: 'live_chat', fallback: 'email' } },
+    },
+  },
+  { type: 'form', form: { ...formBlock, routesToChannelId: 'chan_1', allowedDomains: ['example.com'] } },
 ].map((fields, index) =>
   created(
     'channel',

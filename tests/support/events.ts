@@ -1,6 +1,6 @@
 import type { Kind } from '../../shared/documents/document.ts';
 
-/** An entity's change as the product means it, before it is encoded. */
+/** An entity's change in the source system, before it is encoded. */
 export type Event = {
   kind: Kind;
   id: string;
@@ -13,7 +13,10 @@ export type Event = {
 
 export type Produced = { key: string; value: string | null; headers: Record<string, string> };
 
-/** Encodes an event in CloudEvents' structured or binary mode; a tombstone is a null value. */
+/**
+ * Encodes an event in CloudEvents' structured or binary mode; a tombstone is a null value. The sample data has its own
+ * encoder, because tests also encode what the source system rarely sends, such as a deletion with data.
+ */
 export function encode(event: Event, mode: 'structured' | 'binary'): Produced {
   if (event.op === 'tombstone') return { key: event.id, value: null, headers: {} };
   const attributes = {
@@ -44,7 +47,7 @@ export function encode(event: Event, mode: 'structured' | 'binary'): Produced {
   };
 }
 
-/** What the ids of each kind begin with. */
+/** The prefix of each kind's ids. */
 export const idPrefixes: Record<Kind, string> = {
   apiKey: 'key_',
   contact: 'con_',

@@ -16,10 +16,10 @@ import { createRandom } from './random.ts';
 
 const megabyte = 1024 * 1024;
 
-/** An ideograph takes most bytes that one UTF-16 unit can: three. */
+/** An ideograph takes three bytes, the maximum for one UTF-16 unit. */
 const textOf = (length: number) => '漢'.repeat(length);
 
-/** Ids are index keys, which no index must be able to compress: ideographs at random. */
+/** Ids are index keys. Random ideographs keep an index from compressing them. */
 const random = createRandom(1);
 const ideograph = () => String.fromCharCode(0x4e00 + random.int(0x5000));
 const idOf = (prefix: string, index = 0) => {
@@ -28,8 +28,8 @@ const idOf = (prefix: string, index = 0) => {
 };
 const idsOf = (prefix: string) => Array.from({ length: itemsMax }, (_, index) => idOf(prefix, index));
 
-const position = '2026-01-01T00:00:00.123Z';
-const date = new Date(position);
+const instant = '2026-01-01T00:00:00.123Z';
+const date = new Date(instant);
 const person = { name: textOf(nameLengthMax), email: textOf(shortTextLengthMax) };
 const label = (id: string) => ({ id, name: textOf(nameLengthMax) });
 const references = (ids: Partial<Record<string, string[]>>) =>
@@ -44,11 +44,11 @@ const envelope = {
 };
 const keys = (id: string) => ({ _id: id, byCreated: sortKey(date, id), byUpdated: sortKey(date, id) });
 
-/** The state as the parser gives it, so that a state beyond the bounds cannot be taken for the largest. */
+/** The parsed state: the parser refuses a state beyond the bounds. */
 const accepted = <K extends Kind>(kind: K, state: object): EntityState[K] =>
   states[kind].parse(state) as EntityState[K];
 
-/** A ticket with every text, id and list as long as the bounds allow, and all that it refers to alike. */
+/** A ticket with every text, id and list at its bound, as are the entities that it refers to. */
 export function largestTicket(): TicketDocument {
   const id = idOf('ti_');
   const [tagIds, topicIds] = [idsOf('tag_'), idsOf('topic_')];
@@ -57,7 +57,7 @@ export function largestTicket(): TicketDocument {
   const named = { requesterId: idOf('con_'), tagIds, topicIds };
   const state = accepted('ticket', {
     ...{ id, title: textOf(longTextLengthMax), status: 'assumed_resolved', ...named },
-    ...{ estimatedScore: 5, createdAt: position, updatedAt: position },
+    ...{ estimatedScore: 5, createdAt: instant, updatedAt: instant },
   });
   return {
     ...envelope,
@@ -83,7 +83,7 @@ export function largestTicket(): TicketDocument {
   };
 }
 
-/** The same of a conversation. */
+/** The largest conversation, in the same way. */
 export function largestConversation(): ConversationDocument {
   const id = idOf('conv_');
   const [tagIds, topicIds] = [idsOf('tag_'), idsOf('topic_')];
@@ -92,11 +92,11 @@ export function largestConversation(): ConversationDocument {
     ...{ id, ticketId: idOf('ti_'), role: 'primary', title: textOf(longTextLengthMax), ...others },
     ...{ status: 'scheduled_ai_response', supportLevel: 'human', tagIds, topicIds, urgencyScore: 3 },
     ...{
-      createdAt: position,
-      updatedAt: position,
-      waitingSince: position,
-      firstHumanReplyAt: position,
-      resolvedAt: position,
+      createdAt: instant,
+      updatedAt: instant,
+      waitingSince: instant,
+      firstHumanReplyAt: instant,
+      resolvedAt: instant,
     },
   });
   return {
@@ -120,7 +120,7 @@ export function largestConversation(): ConversationDocument {
   };
 }
 
-/** Its content is bounded with the whole state, to 8 MB, of which the attachments take their share. */
+/** A message at its bound of 8 MB, which its content and attachments share. */
 export function largestMessage(): MessageDocument {
   const id = idOf('msg_');
   const author = { type: 'contact', id: idOf('con_') };
@@ -128,7 +128,7 @@ export function largestMessage(): MessageDocument {
     ...{ id: one, filename: textOf(nameLengthMax), inline: true },
   }));
   const fields = { id, conversationId: idOf('conv_'), type: 'email', role: 'assistant', author };
-  const given = { ...fields, attachments, createdAt: position, sentAt: position, content: '' };
+  const given = { ...fields, attachments, createdAt: instant, sentAt: instant, content: '' };
   const room = 8 * megabyte - BSON.calculateObjectSize(accepted('message', given));
   const state = accepted('message', { ...given, content: 'x'.repeat(room) });
   return {

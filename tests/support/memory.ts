@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 
-/** The most memory that a process has ever held, in megabytes, as the kernel counts it. */
-export function peakMegabytes({ pid }: { pid?: number | undefined }): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1_024;
-}
+type Process = { pid?: number | undefined };
+
+const kilobytesOf = ({ pid }: Process, field: 'VmHWM' | 'VmRSS') =>
+  Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+
+/** The peak resident memory of a process, in megabytes, as the kernel counts it. */
+export const peakMegabytes = (process: Process): number => kilobytesOf(process, 'VmHWM') / 1_024;
+
+/** The resident memory of a process now, in bytes. */
+export const residentBytes = (process: Process): number => kilobytesOf(process, 'VmRSS') * 1_024;

@@ -3,16 +3,21 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { tiedToParent } from '../../infra/dev-servers/tied-to-parent.ts';
 
-/** A service of the project as a process of its own, with what it has logged. */
+export type LogLine = Record<string, unknown> & { msg?: string };
+
+/** A process of the project, with the lines that it has logged. */
 export type Service = {
   child: ChildProcess;
-  log: Record<string, unknown>[];
-  /** All that it wrote to stdout, log lines included. */
+  pid: number;
+  log: LogLine[];
+  /** Everything written to stdout, log lines included. */
   stdout: () => string;
   stderr: () => string;
-  /** Resolves with the first log line that carries this message; rejects when the process ends before. */
-  logged: (message: string) => Promise<Record<string, unknown>>;
-  /** Resolves with the exit code, or with the signal that ended it. */
+  /** Resolves with the first log line that has this message; rejects when the process ends first. */
+  logged: (message: string) => Promise<LogLine>;
+  /** Reads and drops further stdout: parsing each line would cost this process more than the request behind it. */
+  dropOutput: () => void;
+  /** Resolves with the exit code, or with the signal that ended the process. */
   exited: Promise<number | string>;
   stop: (signal?: NodeJS.Signals) => Promise<number | string>;
 };
@@ -20,28 +25,28 @@ export type Service = {
 export const startService = (
   name: 'api' | 'projector' | 'cli',
   environment: Record<string, string | undefined>,
-  words: string[] = [],
-): Service => startScript(join('services', name, 'main.ts'), environment, words);
+  args: string[] = [],
+): Service => startScript(join('services', name, 'main.ts'), environment, args);
 
-/** The same for any script of the project, by its path from the root. */
+/** Runs a script of the project, named by its path from the root. */
 export function startScript(
   script: string,
   environment: Record<string, string | undefined>,
-  words: string[] = [],
+  args: string[] = [],
 ): Service {
-  const node = ['--disable-warning=TimeoutNegativeWarning', script, ...words];
-  const [file = '', ...args] = [...tiedToParent(), process.execPath, ...node];
-  const child = spawn(file, args, {
+  const node = ['--disable-warning=TimeoutNegativeWarning', script, ...args];
+  const [file = '', ...fileArgs] = [...tiedToParent(), process.execPath, ...node];
+  const child = spawn(file, fileArgs, {
     env: { PATH: process.env.PATH, LOG_LEVEL: 'info', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const log: Record<string, unknown>[] = [];
+  const log: LogLine[] = [];
   const output: string[] = [];
-  const waiting: { message: string; resolve: (line: Record<string, unknown>) => void }[] = [];
-  createInterface({ input: child.stdout }).on('line', (text) => {
+  const waiting: { message: string; resolve: (line: LogLine) => void }[] = [];
+  const lines = createInterface({ input: child.stdout }).on('line', (text) => {
     output.push(text);
     if (!text.startsWith('{"level"')) return;
-    const line = JSON.parse(text) as Record<string, unknown>;
+    const line = JSON.parse(text) as LogLine;
     log.push(line);
     for (const { message, resolve } of waiting) if (line.msg === message) resolve(line);
   });
@@ -51,7 +56,7 @@ export function startScript(
     child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown'));
   });
   const logged = (message: string) =>
-    new Promise<Record<string, unknown>>((resolve, reject) => {
+    new Promise<LogLine>((resolve, reject) => {
       const found = log.find((line) => line.msg === message);
       if (found) return resolve(found);
       waiting.push({ message, resolve });
@@ -67,5 +72,13 @@ export function startScript(
     child.kill(signal);
     return exited;
   };
-  return { child, log, stdout: () => output.join('\n'), stderr: () => errors, logged, exited, stop };
+  const dropOutput = () => {
+    lines.close();
+    child.stdout.resume();
+  };
+  return {
+    ...{ child, pid: child.pid ?? 0, log, logged, dropOutput, exited, stop },
+    stdout: () => output.join('\n'),
+    stderr: () => errors,
+  };
 }

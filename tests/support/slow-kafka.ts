@@ -2,10 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConsumerRunConfig, Kafka } from 'kafkajs';
 import type { Random } from './random.ts';
 
-/**
- * The Kafka given, but each batch is handed over after a delay of its own, chosen at random: partitions lag
- * unevenly, and none holds up another.
- */
+/** A Kafka client that delays each batch at random: partitions lag unevenly, and none delays another. */
 export function slowKafka(kafka: Kafka, random: Random, delayMsMax: number): Kafka {
   const consumer: Kafka['consumer'] = (options) => {
     const made = kafka.consumer(options);

@@ -8,16 +8,16 @@ import { ensureActiveGeneration } from '../../shared/store/generations.ts';
 import { anyOrder } from './order.ts';
 import type { TestEnvironment } from './test-environment.ts';
 
-/** The projector's consumer alone, in the rig's group, which notes what it would apply. */
+/** Runs the projector's consumer alone, in the group of the test environment. It records values and applies nothing. */
 export async function startConsuming(
   testEnvironment: TestEnvironment,
   topics: string[],
-  apply: (topic: string, note: () => Applied) => Promise<Applied> = async (_, note) => note(),
+  apply: (topic: string, record: () => Applied) => Promise<Applied> = async (_, record) => record(),
   logger: ConsumerDeps['logger'] = pino({ level: 'silent' }),
 ) {
   const fatal: Error[] = [];
   const seen = new Map<string, string[]>();
-  const note = (topic: string, records: KafkaRecord[]): Applied => {
+  const record = (topic: string, records: KafkaRecord[]): Applied => {
     seen.set(topic, [...(seen.get(topic) ?? []), ...records.map(({ value }) => String(value))]);
     return { events: records.length, rejected: 0, times: [], appliedToMs: null };
   };
@@ -34,7 +34,7 @@ export async function startConsuming(
     queuedBytesMax: 1_000_000,
     sessionTimeoutMs: 6_000,
     logger,
-    apply: (topic, records) => apply(topic, () => note(topic, records)),
+    apply: (topic, records) => apply(topic, () => record(topic, records)),
     timeOf: () => null,
     ...anyOrder(),
     onApplied: () => undefined,
@@ -42,9 +42,9 @@ export async function startConsuming(
   });
   return {
     fatal,
-    /** Values that were applied, in the order of their application. */
+    /** The values of the applied records, in order. */
     seen: (topic: string): string[] => seen.get(topic) ?? [],
-    /** How far the topic's first partition has been applied. */
+    /** The applied position of the topic's first partition. */
     position: (topic: string): number | null =>
       consuming.snapshot().find((item) => item.topic === topic && item.partition === 0)?.position ?? null,
     stop: async () => {
@@ -52,8 +52,4 @@ export async function startConsuming(
       await log.disconnect();
     },
   };
-}
-
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 50));
 }

@@ -1,22 +1,22 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** What a test may do to the connections that pass the proxy. */
-export type Trouble = {
-  /** Each reply is held back for so long, in milliseconds. */
+/** The disturbances that a test can cause on the proxy's connections. */
+export type Disturbance = {
+  /** Delay of each reply, in milliseconds. */
   delayMs: number;
-  /** So many replies to writes are still to be lost: the store has written, the writer never hears of it. */
+  /** Number of replies to writes still to be lost: the store has written, but the writer gets no reply. */
   repliesToLose: number;
-  /** A request that contains this text, and whatever follows on its connection, waits until this is null again. */
+  /** A request with this text, and everything after it on its connection, waits until this is null again. */
   holding: string | null;
-  /** Connections that are open, and those made meanwhile, are silent for ever. */
+  /** Connections that are open or opened meanwhile never answer again. */
   silent: boolean;
 };
 
-/** A store that a test can trouble: connections to `port` reach the real one while it is listening. */
+/** A proxy of the store that a test can disturb: connections reach the store while the proxy listens. */
 export function createStoreProxy(mongodbUrl: string) {
   const target = new URL(mongodbUrl.replace('mongodb:', 'http:'));
   const sockets = new Set<Socket>();
-  const trouble: Trouble = { delayMs: 0, repliesToLose: 0, holding: null, silent: false };
+  const trouble: Disturbance = { delayMs: 0, repliesToLose: 0, holding: null, silent: false };
   const held = new Set<Socket>();
   let server: Server | null = null;
   const forward = (client: Socket) => {
@@ -58,22 +58,22 @@ export function createStoreProxy(mongodbUrl: string) {
   };
   return {
     trouble,
-    /** Connections on which a request is held. */
+    /** The number of connections with a held request. */
     heldCount: () => held.size,
-    /** Lets what is held go on, and holds nothing more. */
+    /** Forwards the held requests, and holds no more. */
     release: () => {
       trouble.holding = null;
       for (const socket of held) socket.uncork();
       held.clear();
     },
-    /** Listens on the port, 0 for any free one; gives the one it got. */
+    /** Listens on the port, 0 for any free one; returns the port. */
     listen: (port: number) =>
       new Promise<number>((resolve) => {
         const listening = createServer(forward);
         server = listening;
         listening.listen(port, '127.0.0.1', () => resolve((listening.address() as { port: number }).port));
       }),
-    /** Cuts every connection and refuses further ones. */
+    /** Closes every connection and refuses new ones. */
     cut: async () => {
       const closed = new Promise((resolve) => (server ? server.close(resolve) : resolve(null)));
       for (const socket of sockets) socket.destroy();
@@ -83,13 +83,13 @@ export function createStoreProxy(mongodbUrl: string) {
   };
 }
 
-/** Whether a command that writes begins here: a BSON string by the command's name. */
+/** Whether a write command begins here: its name is a BSON string. */
 const isWrite = (chunk: Buffer): boolean =>
   chunk.includes('\u0002update\0') || chunk.includes('\u0002insert\0');
 
-/** The address of the store behind the proxy; the driver notices its absence and return fast. */
+/** The address of the proxied store, with short timeouts: the driver soon notices its absence and return. */
 export const proxiedUrl = (port: number) =>
   `mongodb://${credentials()}127.0.0.1:${port}/?directConnection=true&serverSelectionTimeoutMS=300&heartbeatFrequencyMS=500`;
 
-/** Those that the store behind it asks for, if any, with the @ that ends them. */
+/** The store's credentials, if any, with the @ after them. */
 const credentials = () => /^mongodb:\/\/([^/@]*@)?/.exec(process.env.MONGODB_URL ?? '')?.[1] ?? '';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Kafka, logLevel, type Admin, type Producer } from 'kafkajs';
+import { Kafka, logLevel, type Producer } from 'kafkajs';
 import { MongoClient } from 'mongodb';
 import { pino, type Logger } from 'pino';
 import { kinds } from '../../shared/documents/document.ts';
@@ -10,15 +10,14 @@ import { createKafka } from '../../services/projector/kafka/client.ts';
 import { createMetrics } from '../../services/projector/runtime/metrics.ts';
 import { startProjector } from '../../services/projector/projector.ts';
 import { createMongo } from '../../shared/store/connection.ts';
-import { endsOf } from './log-ends.ts';
-import { progressOf } from '../../shared/store/generations.ts';
+import { logEnds, reached } from './progress.ts';
 
-/** Where a Kafka and a store are, as the services read it. */
+/** The addresses of a Kafka and a store, as the services' environment variables. */
 export type Servers = { KAFKA_BROKERS?: string; MONGODB_URL?: string };
 
 /**
- * A bus and a store of a test's own: topics and databases under a name that nothing else has, on the servers of
- * the run unless others are given.
+ * Topics and databases of one test, under a name that nothing else has. They are on the servers of the test run
+ * unless the test passes others.
  */
 export async function createTestEnvironment(partitions = 3, servers: Servers = process.env) {
   const name = `t${randomBytes(5).toString('hex')}`;
@@ -40,7 +39,7 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
   await createTopics(admin, config.TOPIC_PREFIX, partitions);
   const mongo = new MongoClient(config.MONGODB_URL);
   const topics = kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX));
-  for (const topic of topics) await answers(admin, topic);
+  await logEnds(admin, topics);
   return {
     name,
     environment,
@@ -60,14 +59,10 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
   };
 }
 
-/** Resolves when every partition of a topic has its leader. */
-export const answers = async (admin: Admin, topic: string): Promise<void> =>
-  void (await endsOf(admin, topic));
-
 export type TestEnvironment = Awaited<ReturnType<typeof createTestEnvironment>>;
-export type { Admin, Producer };
+export type { Producer };
 
-/** Runs a projector in this process, as one of the rig's group; with other dependencies where a test says so. */
+/** Runs a projector in this process, in the consumer group of the test environment. */
 export async function runProjector(
   { config, topics }: Pick<TestEnvironment, 'config' | 'topics'>,
   {
@@ -107,23 +102,10 @@ export async function runProjector(
   };
 }
 
-/** Resolves once every record that is in the log now has been applied, as recorded by the projectors. */
+/** Resolves when the projectors have recorded every record of the current log as applied. */
 export async function applied(
   { admin, control, topics }: TestEnvironment,
   fatal: () => Error[] = () => [],
 ): Promise<void> {
-  const ends = await Promise.all(topics.map((topic) => endsOf(admin, topic)));
-  for (;;) {
-    const [error] = fatal();
-    if (error) throw error;
-    const progress = await progressOf(control).find().toArray();
-    const positions = new Map(
-      progress.map(({ topic, partition, position }) => [`${topic}/${partition}`, position]),
-    );
-    const open = ends
-      .flat()
-      .filter(({ topic, partition, end }) => (positions.get(`${topic}/${partition}`) ?? 0) < end);
-    if (open.length === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+  await reached(control, await logEnds(admin, topics), fatal);
 }

@@ -14,7 +14,7 @@ const slf4jVersion = '1.7.36';
 const dependency = (group: string, artifact: string, version: string) =>
   `    <dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version></dependency>`;
 
-/** The connector asks for an old Kafka, so Kafka's own parts are named too. */
+/** The connector depends on an old Kafka, so the pom names Kafka's parts in the current version. */
 const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>support-read-models</groupId>
@@ -33,7 +33,7 @@ ${dependency('org.slf4j', 'slf4j-simple', slf4jVersion)}
 
 const folder = () => join(cacheDir(), `mongo-kafka-connect-${connectorVersion}-${kafkaVersion}`);
 
-/** Fetches the jars unless they are there already; gives their folder, or in a clause why the connector cannot run. */
+/** Downloads the jars unless they are cached. Returns their folder, or a clause that says why the connector cannot run. */
 export async function installConnector(
   report: (line: string) => void,
 ): Promise<{ libs: string } | { unavailable: string }> {

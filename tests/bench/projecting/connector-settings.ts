@@ -4,13 +4,13 @@ import { topicOf } from '../../../services/projector/events/topics.ts';
 
 type Settings = Record<string, string | number>;
 
-/** As a Java properties file; no value here needs escaping. */
+/** The text of a Java properties file; no value here needs escaping. */
 export const properties = (settings: Settings): string =>
   Object.entries(settings)
     .map(([name, value]) => `${name}=${value}\n`)
     .join('');
 
-/** A standalone worker: JSON values without a schema, everything else as it comes. */
+/** A standalone worker: JSON values without a schema, every other setting at its default. */
 export const workerSettings = (kafkaBrokers: string, restPort: number, dir: string): Settings => ({
   'bootstrap.servers': kafkaBrokers,
   'key.converter': 'org.apache.kafka.connect.storage.StringConverter',
@@ -18,15 +18,15 @@ export const workerSettings = (kafkaBrokers: string, restPort: number, dir: stri
   'value.converter.schemas.enable': 'false',
   'offset.storage.file.filename': `${dir}/offsets`,
   listeners: `http://127.0.0.1:${restPort}`,
-  // The connector lies on the class path, so no folder of plugins is scanned.
+  // The connector is on the class path, so the worker scans no plugin folder.
   'plugin.discovery': 'service_load',
 });
 
 /**
- * One replacement a record, by the record's key, in unordered bulks: what the connector offers for an upsert of
- * states. It renames what it can, so that documents come near the projector's; sort keys would need code.
+ * One replacement for each record, by its key, in unordered bulk writes: the connector's way to upsert states. It renames
+ * fields, so that documents resemble the projector's; sort keys would need code.
  */
-export const connectorSettings = (given: {
+export const connectorSettings = (sink: {
   name: string;
   mongodbUrl: string;
   database: string;
@@ -35,24 +35,24 @@ export const connectorSettings = (given: {
 }): Settings => {
   const strategy = 'com.mongodb.kafka.connect.sink';
   const transforms = 'org.apache.kafka.connect.transforms';
-  const topics = kinds.map((kind) => topicOf(kind, given.prefix));
+  const topics = kinds.map((kind) => topicOf(kind, sink.prefix));
   const collections = kinds.map((kind): [string, string] => [
-    `topic.override.${topicOf(kind, given.prefix)}.collection`,
+    `topic.override.${topicOf(kind, sink.prefix)}.collection`,
     resources[kind].collection,
   ]);
   return {
-    name: given.name,
+    name: sink.name,
     'connector.class': 'com.mongodb.kafka.connect.MongoSinkConnector',
-    'tasks.max': given.tasks,
+    'tasks.max': sink.tasks,
     topics: topics.join(','),
-    'connection.uri': withConcern(given.mongodbUrl),
-    database: given.database,
+    'connection.uri': withConcern(sink.mongodbUrl),
+    database: sink.database,
     ...Object.fromEntries(collections),
     transforms: 'id,shape',
     'transforms.id.type': `${transforms}.HoistField$Key`,
     'transforms.id.field': '_id',
     'transforms.shape.type': `${transforms}.ReplaceField$Value`,
-    'transforms.shape.renames': 'data:own,orgid:orgId,entityversion:version',
+    'transforms.shape.renames': 'data:state,orgid:orgId,entityversion:version',
     'transforms.shape.exclude': 'specversion,id,source,type,subject,time',
     'document.id.strategy': `${strategy}.processor.id.strategy.ProvidedInKeyStrategy`,
     'writemodel.strategy': `${strategy}.writemodel.strategy.ReplaceOneDefaultStrategy`,
@@ -60,7 +60,7 @@ export const connectorSettings = (given: {
   };
 };
 
-/** The write concern that every contender has. */
+/** The write concern of every contender. */
 const withConcern = (url: string) => {
   const concerned = new URL(url);
   concerned.searchParams.set('w', 'majority');

@@ -1,6 +1,6 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from 'mongodb';
 import { freePorts } from '../../../infra/dev-servers/native/ports.ts';
 import {
@@ -12,6 +12,7 @@ import {
 import { tiedToParent } from '../../../infra/dev-servers/tied-to-parent.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import { ensureIndexes } from '../../../shared/store/indexes.ts';
+import { eventually } from '../../support/eventually.ts';
 import { peakMegabytes } from '../../support/memory.ts';
 import { processorSeconds } from '../processor-time.ts';
 import { connectorSettings, properties, workerSettings } from './connector-settings.ts';
@@ -19,18 +20,17 @@ import { documentsIn, withScratch, type BenchEnvironment } from './environment.t
 import { partitionsPerTopic, type Published } from './publish.ts';
 import type { BacklogRun } from './result.ts';
 
-const pollMs = 50;
-/** Without a new document for so long, the connector counts as unable to run. */
+/** The connector counts as unable to run if its first or last document takes longer than this. */
 const stuckMs = 60_000;
 
-/** Why the connector does not work with these servers. */
+/** The connector does not work with these servers. */
 export class ConnectorFailed extends Error {
   override name = 'ConnectorFailed';
 }
 
 /**
- * Runs the sink connector in a standalone worker on an empty database with the same indexes. The clock starts with
- * the first document seen, so that the start of the JVM is left out, as are the documents of that moment.
+ * Runs the sink connector in a standalone worker on an empty database with the same indexes. The measurement starts when
+ * the first document is seen. It excludes the start of the JVM, and the documents present at that moment.
  */
 export const runConnector = (
   environment: BenchEnvironment,
@@ -73,7 +73,7 @@ async function launchWorker(
   const files = { worker: join(dir, 'worker.properties'), sink: join(dir, 'sink.properties') };
   await writeFile(files.worker, properties(settings.worker));
   await writeFile(files.sink, properties(settings.sink));
-  // The heap that Kafka's own start script gives it.
+  // The heap of Kafka's start script.
   const heap = ['-Xms256M', '-Xmx2G'];
   const main = ['org.apache.kafka.connect.cli.ConnectStandalone', files.worker, files.sink];
   const level = '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn';
@@ -87,19 +87,16 @@ async function measure(
   worker: ProcessRecord,
   { database, published, logFile }: { database: Db; published: Published; logFile: string },
 ): Promise<BacklogRun> {
-  const polled = async (isReached: () => Promise<boolean>, describe: string) => {
+  const until = (isReached: () => Promise<boolean>, failure: string) => {
     const deadline = performance.now() + stuckMs;
-    while (!(await isReached())) {
-      if (!isRunning(worker) || performance.now() > deadline) {
-        throw new ConnectorFailed(`${describe}; its log ends with: ${await endOf(logFile)}`);
-      }
-      await sleep(pollMs);
-    }
+    const hasFailed = () => !isRunning(worker) || performance.now() > deadline;
+    const error = () => new ConnectorFailed(`${failure}; its log ends with: ${endOf(logFile)}`);
+    return eventually(isReached, () => (hasFailed() ? [error()] : []));
   };
-  await polled(() => hasAny(database, published), 'wrote nothing');
-  const before = { ms: performance.now(), state: processorSeconds(worker.pid), store: storeSeconds() };
+  await until(() => hasAny(database, published), 'wrote nothing');
+  const before = { ms: performance.now(), processor: processorSeconds(worker.pid), store: storeSeconds() };
   const already = await documentsIn(database);
-  await polled(() => hasAll(database, published), 'did not write every document');
+  await until(() => hasAll(database, published), 'did not write every document');
   const seconds = (performance.now() - before.ms) / 1_000;
   const store = storeSeconds();
   const documents = await documentsIn(database);
@@ -107,7 +104,7 @@ async function measure(
     records: documents - already,
     documents,
     seconds,
-    processorSeconds: processorSeconds(worker.pid) - before.state,
+    processorSeconds: processorSeconds(worker.pid) - before.processor,
     storeProcessorSeconds: before.store === null || store === null ? null : store - before.store,
     peakMegabytes: peakMegabytes({ pid: worker.pid }),
     writes: documents - already,
@@ -122,7 +119,7 @@ async function hasAny(database: Db, { lastIds }: Published): Promise<boolean> {
   return (await Promise.all(found)).some((document) => document !== null);
 }
 
-/** A task writes the records of a partition in bulks, one after the other: the last one stands for all. */
+/** A task writes the records of a partition in order, so the last document implies all others. */
 async function hasAll(database: Db, { lastIds, entities }: Published): Promise<boolean> {
   for (const { kind, id } of lastIds) {
     const collection = database.collection<{ _id: string }>(resources[kind].collection);
@@ -131,5 +128,4 @@ async function hasAll(database: Db, { lastIds, entities }: Published): Promise<b
   return (await documentsIn(database)) >= entities;
 }
 
-const endOf = async (file: string) =>
-  (await readFile(file, 'utf8')).trimEnd().split('\n').slice(-5).join(' | ');
+const endOf = (file: string) => readFileSync(file, 'utf8').trimEnd().split('\n').slice(-5).join(' | ');

@@ -6,10 +6,10 @@ import { topicOf, kindOfTopic } from '../../../services/projector/events/topics.
 import { documentOf, type PlainDocument } from './document-of.ts';
 
 /**
- * `node consumer-process.ts discard|bulk-write|update-one RECORDS`: a consumer as plain as can be, as a process of
- * its own. It logs `consuming` with the first record and `consumed` with the last one applied, then waits to be killed.
+ * `node consumer-process.ts discard|bulk-write|update-one RECORDS`: a minimal consumer as a process. It logs `consuming`
+ * at the first record and `consumed` after the last applied one, then waits to be killed.
  */
-const [way = '', count = ''] = process.argv.slice(2);
+const [strategy = '', count = ''] = process.argv.slice(2);
 const {
   KAFKA_BROKERS = '',
   MONGODB_URL = '',
@@ -19,7 +19,7 @@ const {
 } = process.env;
 const records = Number(count);
 
-/** As many partitions at once as a topic has; kafkajs' own default is one. */
+/** All partitions of a topic at once; kafkajs consumes one by default. */
 const partitionsAtOnce = 3;
 
 let consumed = 0;
@@ -97,8 +97,8 @@ const updateOne = (consumer: Consumer) =>
     },
   });
 
-const run = { discard, 'bulk-write': bulkWrite, 'update-one': updateOne }[way];
-if (!run) throw new Error(`no such way to consume: ${way}`);
+const run = { discard, 'bulk-write': bulkWrite, 'update-one': updateOne }[strategy];
+if (!run) throw new Error(`no such strategy: ${strategy}`);
 
 process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
 const kafka = new Kafka({ brokers: KAFKA_BROKERS.split(','), logLevel: logLevel.ERROR });

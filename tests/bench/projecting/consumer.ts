@@ -5,21 +5,21 @@ import { documentsIn, withScratch, type BenchEnvironment } from './environment.t
 import type { Published } from './publish.ts';
 import type { BacklogRun } from './result.ts';
 
-/** The consumers of `consumer-process.ts`. */
-export type ConsumerWay = 'discard' | 'bulk-write' | 'update-one';
+/** The strategies of `consumer-process.ts`. */
+export type ConsumerStrategy = 'discard' | 'bulk-write' | 'update-one';
 
-/** Above so many records, one write a message takes too long: a tenth of them is measured then. */
+/** Above this number of records one write for each message takes too long, so only a tenth is measured. */
 const updateOneRecordsMax = 5_000;
 
 /** Runs a plain consumer as a process on an empty database with the same indexes. */
 export const runConsumer = (
   environment: BenchEnvironment,
-  way: ConsumerWay,
+  strategy: ConsumerStrategy,
   { prefix, records: published }: Published,
 ): Promise<BacklogRun> =>
   withScratch(environment, async ({ name, database }) => {
     await ensureIndexes(database);
-    const isPart = way === 'update-one' && published > updateOneRecordsMax;
+    const isPart = strategy === 'update-one' && published > updateOneRecordsMax;
     const count = isPart ? Math.round(published / 10) : published;
     const consumer = startScript(
       'tests/bench/projecting/consumer-process.ts',
@@ -30,21 +30,21 @@ export const runConsumer = (
         TOPIC_PREFIX: prefix,
         CONSUMER_GROUP: name,
       },
-      [way, String(count)],
+      [strategy, String(count)],
     );
     try {
       await consumer.logged('consuming');
       const storeBefore = environment.storeSeconds();
       const { records, seconds, processorSeconds } = await consumer.logged('consumed');
       const storeAfter = environment.storeSeconds();
-      const hasStored = way !== 'discard';
+      const hasStored = strategy !== 'discard';
       return {
         records: Number(records),
         documents: hasStored ? await documentsIn(database) : null,
         seconds: Number(seconds),
         processorSeconds: Number(processorSeconds),
         storeProcessorSeconds: storeBefore === null || storeAfter === null ? null : storeAfter - storeBefore,
-        peakMegabytes: peakMegabytes(consumer.child),
+        peakMegabytes: peakMegabytes(consumer),
         writes: hasStored ? Number(records) : null,
       };
     } finally {

@@ -1,6 +1,6 @@
 /**
- * What is measured, in the order of the table. `discard` to `update-one` carry the same records as `projector-3`;
- * the number behind `projector` is that of the organizations.
+ * The contenders in the order of the table. `discard` to `update-one` consume the same records as `projector-3`; the
+ * number after `projector` is the number of organizations.
  */
 export const contenderNames = [
   'discard',

@@ -6,7 +6,7 @@ import { runProjector } from './projector.ts';
 import type { Published } from './publish.ts';
 import type { BacklogRun } from './result.ts';
 
-/** What one run needs: the servers, the records, and the connector's jars where they are to be had. */
+/** The servers, records and connector's jars of a run. */
 export type RunContext = { environment: BenchEnvironment; published: Published; connectorLibs: string };
 
 export type Contender = {
@@ -16,7 +16,7 @@ export type Contender = {
   run: (context: RunContext) => Promise<BacklogRun>;
 };
 
-/** Those that have no joins carry the records of three organizations; to them the number is all the same. */
+/** Contenders without joins consume the records of three organizations: the number does not affect them. */
 const plainOrganizations = 3;
 
 const plain = { organizations: plainOrganizations } as const;

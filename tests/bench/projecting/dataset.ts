@@ -4,7 +4,7 @@ import { created } from '../../support/entities.ts';
 import { encode, idPrefixes, type Event, type Produced } from '../../support/events.ts';
 import { createRandom, type Random } from '../../support/random.ts';
 
-/** How many entities of each kind; each is published once, so that this is the number of records too. */
+/** The number of entities of each kind. Each is published once, so this is the number of records too. */
 export type Counts = Record<Kind, number>;
 
 const fullCounts: Counts = {
@@ -21,24 +21,24 @@ const fullCounts: Counts = {
   qa: 250,
 };
 
-/** The share of the full size; what others refer to has at least one entity in each organization. */
+/** A share of the full size. Each kind that others refer to has at least one entity in each organization. */
 export function countsFor(share: number, organizations: number): Counts {
-  const least = (kind: Kind) => (kind === 'apiKey' || kind === 'qa' ? 1 : organizations);
+  const minimum = (kind: Kind) => (kind === 'apiKey' || kind === 'qa' ? 1 : organizations);
   return Object.fromEntries(
-    kinds.map((kind) => [kind, Math.max(least(kind), Math.round(fullCounts[kind] * share))]),
+    kinds.map((kind) => [kind, Math.max(minimum(kind), Math.round(fullCounts[kind] * share))]),
   ) as Counts;
 }
 
 export type DatasetOptions = { seed: number; organizations: number; counts: Counts };
 
-/** The entities of a dataset by their numbers; a seed determines them wholly. */
+/** The entities of a dataset by number. The seed determines all of them. */
 export type Dataset = DatasetOptions & {
   idOf: (kind: Kind, number: number) => string;
   /** The event that publishes an entity; `version` 2 and above change its status. */
   event: (kind: Kind, number: number, version?: number, time?: Date) => Event;
 };
 
-/** When the first entity was created; each later one of its kind came a minute after. */
+/** When the first entity was created. Each later one of its kind was created a minute after. */
 const startMs = Date.UTC(2026, 0, 1);
 
 export function createDataset({ seed, organizations, counts }: DatasetOptions): Dataset {
@@ -52,28 +52,22 @@ export function createDataset({ seed, organizations, counts }: DatasetOptions): 
     const random = createRandom(seed + number * kinds.length + kinds.indexOf(kind));
     const one = (other: Kind) =>
       idOf(other, organization + organizations * random.int(Math.floor(counts[other] / organizations)));
-    const id = number < counts[kind] ? idOf(kind, number) : `${idPrefixes[kind]}${deadLetters(random, 20)}`;
+    const id = number < counts[kind] ? idOf(kind, number) : `${idPrefixes[kind]}${characters(random, 20)}`;
     const primaryOf = (other: Kind, index: number) => idOf(other, index);
     const state = stateOf(kind, { random, one, number, version, at: time.toISOString(), counts, primaryOf });
-    return {
-      ...created('contact', id, {}, version),
-      kind,
-      orgId: `org_${organization}`,
-      time,
-      data: { ...state, id },
-    };
+    return { ...created(kind, id, state, version), orgId: `org_${organization}`, time };
   };
   return { seed, organizations, counts, idOf, event };
 }
 
-/** In CloudEvents' structured mode, which every contender can read as plain JSON. */
+/** CloudEvents in structured mode: every contender can read them as plain JSON. */
 export const recordOf = (event: Event): Produced => encode(event, 'structured');
 
 const idsOf = (random: Random, counts: Counts) =>
   Object.fromEntries(
     kinds.map((kind) => [
       kind,
-      Array.from({ length: counts[kind] }, () => idPrefixes[kind] + deadLetters(random, 20)),
+      Array.from({ length: counts[kind] }, () => idPrefixes[kind] + characters(random, 20)),
     ]),
   ) as Record<Kind, string[]>;
 
@@ -88,13 +82,11 @@ type Context = {
   counts: Counts;
 };
 
-/** Full states of a realistic size: records of 0.3 to 1.5 KB. */
+/** The fields that differ from the example states. They make records of a realistic size, 0.3 to 1.5 KB. */
 function stateOf(kind: Kind, context: Context): Record<string, unknown> {
   const { random, one, primaryOf, number, version, at, counts } = context;
   const several = (other: Kind) => [...new Set(Array.from({ length: random.int(4) }, () => one(other)))];
   const times = { createdAt: at, updatedAt: at };
-  const base = (known: Parameters<typeof created>[0], changes: object) =>
-    created(known, '', { ...changes }).data ?? {};
   switch (kind) {
     case 'apiKey':
       return {
@@ -105,27 +97,27 @@ function stateOf(kind: Kind, context: Context): Record<string, unknown> {
         createdAt: at,
       };
     case 'contact':
-      return base('contact', {
+      return {
         name: prose(random, 14),
-        email: { email: `${deadLetters(random, 12)}@example.com`, verified: true },
-      });
+        email: { email: `${characters(random, 12)}@example.com`, verified: true },
+      };
     case 'user':
-      return { name: prose(random, 14), email: `${deadLetters(random, 10)}@example.com` };
+      return { name: prose(random, 14), email: `${characters(random, 10)}@example.com` };
     case 'agent':
       return { name: prose(random, 10), disabled: false };
     case 'tag':
-      return base('tag', { name: prose(random, 10) });
+      return { name: prose(random, 10) };
     case 'topic':
       return { name: prose(random, 12), color: '#2f6fde' };
     case 'channel':
-      return base('channel', { name: prose(random, 16), agentId: one('agent'), ...times });
+      return { name: prose(random, 16), agentId: one('agent'), ...times };
     case 'ticket': {
       const status = version % 2 === 1 ? 'open' : 'resolved';
       const references = { requesterId: one('contact'), tagIds: several('tag'), topicIds: several('topic') };
-      return base('ticket', { title: prose(random, 60), status, ...references, ...times });
+      return { title: prose(random, 60), status, ...references, ...times };
     }
     case 'conversation':
-      return base('conversation', {
+      return {
         ticketId: primaryOf('ticket', number),
         title: prose(random, 60),
         status: version % 2 === 1 ? 'needs_first_response' : 'waiting_for_user',
@@ -136,14 +128,14 @@ function stateOf(kind: Kind, context: Context): Record<string, unknown> {
         tagIds: several('tag'),
         urgencyScore: 1 + random.int(3),
         ...times,
-      });
+      };
     case 'message':
-      return base('message', {
+      return {
         conversationId: primaryOf('conversation', number % counts.conversation),
         ...author(random, one),
         content: prose(random, 100 + random.int(500)),
         createdAt: at,
-      });
+      };
     case 'qa': {
       const questionVariations = Array.from({ length: 3 }, () => prose(random, 60));
       return { question: prose(random, 60), questionVariations, answer: prose(random, 500), ...times };
@@ -164,7 +156,7 @@ function author(random: Random, one: Context['one']) {
 }
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
-const deadLetters = (random: Random, length: number) =>
+const characters = (random: Random, length: number) =>
   Array.from({ length }, () => alphabet[random.int(alphabet.length)]).join('');
 
 const words =
@@ -173,7 +165,7 @@ const words =
     /\s+/,
   );
 
-/** Words of at least that many characters together. */
+/** Words with at least this many characters in total. */
 function prose(random: Random, length: number): string {
   let text = random.pick(words);
   while (text.length < length) text += ` ${random.pick(words)}`;

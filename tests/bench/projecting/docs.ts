@@ -7,7 +7,7 @@ import { renderResult } from './table.ts';
 const file = 'docs/benchmarks.md';
 const chartFile = 'docs/benchmarks.svg';
 
-/** Writes the table and the chart into `docs/`, formatted as the project's check wants it. */
+/** Writes the table and the chart into `docs/`, formatted with the project's settings. */
 export async function writeDocs(result: ProjectingResult): Promise<void> {
   await mkdir('docs', { recursive: true });
   const config = await resolveConfig(file);
@@ -15,7 +15,7 @@ export async function writeDocs(result: ProjectingResult): Promise<void> {
   await writeFile(chartFile, chartOf(result));
 }
 
-/** `discard` is left out: it stores nothing, and beside its bar the others would not be told apart. */
+/** Omits `discard`: it stores nothing, and its bar would make the others too short to compare. */
 const chartOf = ({ contenders }: ProjectingResult): string =>
   renderChart(
     'Records per second from an empty database',
@@ -30,51 +30,52 @@ const chartOf = ({ contenders }: ProjectingResult): string =>
 
 const page = (result: ProjectingResult): string => `# Benchmarks
 
-How fast the projector applies a backlog from the beginning of the log, beside other ways to carry the same records into
-the same store, and how soon an event is readable while it follows live. \`npm run bench -- --write-docs\` measures all of
-it and writes this page; [benchmarks-serving.md](benchmarks-serving.md) is about the API.
+This page shows how fast the projector applies a backlog from the beginning of the log, compared with other ways to write
+the same records to the same store. It also shows how soon an event is readable while the projector follows live.
+\`npm run bench -- --write-docs\` measures everything and writes this page. [benchmarks-serving.md](benchmarks-serving.md)
+is about the API.
 
 ![Records per second by contender](benchmarks.svg)
 
 ${renderResult(result)}
 ## What is measured
 
-- **Records**: one for each of 46,000 entities, seeded, so that every run has the same ones: 6,000 tickets, 6,000
+- **Records**: one for each of 46,000 entities, from a seed, so that every run has the same ones: 6,000 tickets, 6,000
   conversations, 30,000 messages, 1,750 contacts, and the users, agents, tags, topics, channels, API keys and Q&As that they
-  refer to. CloudEvents in JSON of about 0.7 KB, uncompressed, on 11 topics with 3 partitions each.
+  refer to. They are CloudEvents in JSON of about 0.7 KB, uncompressed, on 11 topics with 3 partitions each.
 - **Store**: each run has an empty database with the projector's indexes, and writes with \`w: majority\`, journaled. The
   broker, the store and the contender share the machine.
-- **Time**: from the first record consumed to the last one applied. For the projector it starts when the group has given out
-  its partitions, and ends when it has recorded every partition as applied; it records that once a second, and
-  at the end of a backlog. For the connector it starts with the first document seen, and what is there by then is
-  not counted, so the start of the JVM is left out, though not the seconds in which it is still slow.
-- **Processor time**: of the contender's process and of the store's processes in the same span. **Peak memory**: the most
-  that the process was resident with since it started.
-- **Live**: three of five events are new messages, the others update tickets and conversations, which refer to entities
-  that are there. One event of each request to the broker is looked for in the store every 10 ms, from the moment before it is
-  handed to the producer. **Writes** are counted by the documents' revisions.
-- **Rounds**: each contender runs once a round, in an order that moves on by one each round.
+- **Time**: from the first consumed record to the last applied one. For the projector it starts when the group has assigned
+  its partitions, and ends when the projector has recorded every partition as applied; it records that once a second, and
+  at the end of a backlog. For the connector it starts with the first document seen, and documents present by then do not
+  count. This excludes the start of the JVM, but not the seconds in which the JVM is still slow.
+- **Processor time**: of the contender's process and of the store's processes in the same time. **Peak memory**: the peak
+  resident memory of the process since it started.
+- **Live**: three of five events are new messages; the others update tickets and conversations, which refer to existing
+  entities. One event of each request to the broker is sampled: the benchmark queries the store for it every 10 ms, and its
+  time starts before it is passed to the producer. **Writes** are counted by the documents' revisions.
+- **Rounds**: each contender runs once in each round. The order rotates by one each round.
 
 ## The contenders
 
-- \`discard\`: kafkajs consumes three partitions at once and does nothing. It is the ceiling of the client.
-- \`bulk-write\`: the same, and one unordered \`bulkWrite\` of replacements a batch. No joins, no check of versions, no
-  validation: a record that comes late overwrites a newer one.
-- \`connector\`: MongoDB's Kafka sink connector on a standalone worker, three tasks, replacements by the record's key in
-  unordered bulks, everything else as it comes. It writes no sort keys, so its indexes cost less.
-- \`update-one\`: one \`updateOne\` with \`upsert\` a message, over a tenth of the records.
-- \`projector-N\`: this projector as a process, all joins, guards and progress included, with the same number of records of
-  N organizations.
+- \`discard\`: kafkajs consumes three partitions at once and does nothing. It is the upper limit of the client.
+- \`bulk-write\`: the same, with one unordered \`bulkWrite\` of replacements for each batch. It has no joins, version checks or
+  validation: a late record overwrites a newer one.
+- \`connector\`: MongoDB's Kafka sink connector on a standalone worker, with three tasks and unordered bulk writes of
+  replacements by the record's key. Other settings are defaults. It writes no sort keys, so its indexes cost less.
+- \`update-one\`: one \`updateOne\` with \`upsert\` for each message, over a tenth of the records.
+- \`projector-N\`: this projector as a process, with all joins, guards and progress, and the same number of records of N
+  organizations.
 
 ## Reproduce
 
 \`\`\`sh
 npm run bench                             # everything, three rounds
-npm run bench -- --quick                  # once, with few records, in a minute or two
+npm run bench -- --quick                  # once, with few records, in one or two minutes
 npm run bench -- --only bulk-write,projector-3 --rounds 5
 npm run bench -- --json figures.json      # every figure of every run
 \`\`\`
 
-It starts a Kafka and a store as \`npm test\` does, or uses those of \`KAFKA_BROKERS\` and \`MONGODB_URL\`. It never fails on a
-time; compare figures of one machine only.
+The benchmark starts a Kafka and a store as \`npm test\` does, or uses those of \`KAFKA_BROKERS\` and \`MONGODB_URL\`. It never
+fails because of a time. Compare only figures of the same machine.
 `;

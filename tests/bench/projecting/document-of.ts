@@ -1,7 +1,7 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 
-/** A document of the projector's shape without anything joined. */
+/** A document in the projector's form, without joins. */
 export type PlainDocument = { _id: string; orgId: string; version: number; state: object };
 
 type StructuredEvent = {
@@ -10,7 +10,7 @@ type StructuredEvent = {
   data: { id: string } & Record<string, unknown>;
 };
 
-/** Reads a record as a plain consumer would: trusting it, with its instants as dates, and the same sort keys. */
+/** Reads a record without validation, with instants as dates and the projector's sort keys. */
 export function documentOf(kind: Kind, value: Buffer): PlainDocument {
   const { orgid, entityversion, data } = JSON.parse(value.toString()) as StructuredEvent;
   const state: Record<string, unknown> = { ...data };

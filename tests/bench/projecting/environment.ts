@@ -7,22 +7,22 @@ import { resources } from '../../../shared/documents/resources.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../../shared/store/connection.ts';
 import { storeProcessorTime } from '../processor-time.ts';
 
-/** The servers that every contender runs on, with clients of the benchmark's own. */
+/** The servers of every contender, and the benchmark's clients of them. */
 export type BenchEnvironment = {
   kafkaBrokers: string;
   mongodbUrl: string;
-  /** What the names of the benchmark's topics start with. */
+  /** The prefix of the benchmark's topics. */
   prefix: string;
   admin: Admin;
   producer: Producer;
   mongo: MongoClient;
-  /** Processor time of the store so far, in seconds; null where it cannot be told. */
+  /** Processor time of the store so far, in seconds; null if it is unknown. */
   storeSeconds: () => number | null;
-  /** Folder for logs and settings of what is started. */
+  /** The folder for logs and settings of processes. */
   dataDir: string;
 };
 
-/** Connects to the servers; the topics under the prefix are gone afterwards. */
+/** Connects to the servers, and deletes the topics under the prefix afterwards. */
 export async function withEnvironment<T>(
   stack: Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'native'>,
   dataDir: string,
@@ -46,12 +46,12 @@ export async function withEnvironment<T>(
   }
 }
 
-/** Databases and a consumer group that one run has for itself. */
+/** The databases and consumer group of one run. */
 export type Scratch = { name: string; control: Db; database: Db };
 
 const uniqueName = (): string => `bench_${randomBytes(5).toString('hex')}`;
 
-/** Gives `work` an empty database and an unused group, and removes both afterwards. */
+/** Passes `work` an empty database and an unused group, and removes both afterwards. */
 export async function withScratch<T>(
   { mongo, admin }: Pick<BenchEnvironment, 'mongo' | 'admin'>,
   work: (scratch: Scratch) => Promise<T>,
@@ -63,12 +63,12 @@ export async function withScratch<T>(
   } finally {
     await control.dropDatabase();
     await database.dropDatabase();
-    // A group whose members were killed is not empty yet; it expires by itself.
+    // A group with killed members is not empty yet; it expires by itself.
     await admin.deleteGroups([name]).catch(() => undefined);
   }
 }
 
-/** How many documents the database holds. */
+/** The number of documents in the database. */
 export async function documentsIn(database: Db): Promise<number> {
   const counts = await Promise.all(
     kinds.map((kind) => database.collection(resources[kind].collection).countDocuments()),
@@ -76,7 +76,7 @@ export async function documentsIn(database: Db): Promise<number> {
   return counts.reduce((total, count) => total + count, 0);
 }
 
-/** How often the documents have been written since they are there: each write raises a document's revision by one. */
+/** The number of writes to all documents: each write increments the document's revision. */
 export async function writesIn(database: Db): Promise<number> {
   const sums = await Promise.all(
     kinds.map(async (kind) => {

@@ -3,25 +3,26 @@ import type { Message } from 'kafkajs';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { topicOf } from '../../../services/projector/events/topics.ts';
 import { peakMegabytes } from '../../support/memory.ts';
+import { logEnds } from '../../support/progress.ts';
 import { createRandom } from '../../support/random.ts';
 import type { Service } from '../../support/service.ts';
 import { processorSeconds } from '../processor-time.ts';
 import { recordOf, type Dataset } from './dataset.ts';
 import { withScratch, writesIn, type BenchEnvironment, type Scratch } from './environment.ts';
 import { appliedTo, startProjectorProcess } from './projector.ts';
-import { logEnds, partitionOf, partitionsPerTopic, type Published } from './publish.ts';
+import { partitionOf, partitionsPerTopic, type Published } from './publish.ts';
 import { watchReadable, type Sample } from './readable.ts';
 import type { FollowRun, LiveRun } from './result.ts';
 
 export type FollowOptions = { rates: readonly number[]; secondsPerRate: number; idleSeconds: number };
 
 const tickMs = 20;
-/** After the traffic, until what it has started is over. */
-const settleMs = 3_000;
+/** Pause after the traffic, until its follow-up work is done. */
+const cooldownMs = 3_000;
 
 /**
- * Lets a projector load the dataset, then publishes new messages and updates of tickets and conversations at each rate
- * in turn, and leaves it idle in the end. The topics hold more afterwards: no other contender may share them.
+ * A projector loads the dataset. Then new messages and updates of tickets and conversations are published at each rate in
+ * turn, and at last the projector is idle. The topics hold more records afterwards: no other contender may share them.
  */
 export const runLive = (
   environment: BenchEnvironment,
@@ -30,7 +31,7 @@ export const runLive = (
 ): Promise<FollowRun> =>
   withScratch(environment, async (scratch) => {
     const projector = startProjectorProcess(environment, scratch.name, published.prefix);
-    const pid = projector.child.pid ?? 0;
+    const { pid } = projector;
     try {
       await appliedTo(scratch.control, published.ends, projector);
       const nextEvent = createTraffic(published.dataset);
@@ -39,15 +40,15 @@ export const runLive = (
       for (const eventsPerSecond of rates) {
         runs.push({ eventsPerSecond, run: await runRate(follow, eventsPerSecond) });
       }
-      await sleep(settleMs);
-      const before = { ms: performance.now(), state: processorSeconds(pid) };
+      await sleep(cooldownMs);
+      const before = { ms: performance.now(), processor: processorSeconds(pid) };
       await sleep(idleSeconds * 1_000);
       const idleMs = performance.now() - before.ms;
       return {
         rates: runs,
-        idlePercent: ((processorSeconds(pid) - before.state) / (idleMs / 1_000)) * 100,
+        idlePercent: ((processorSeconds(pid) - before.processor) / (idleMs / 1_000)) * 100,
         partitions: kinds.length * partitionsPerTopic,
-        peakMegabytes: peakMegabytes(projector.child),
+        peakMegabytes: peakMegabytes(projector),
       };
     } finally {
       await projector.stop();
@@ -89,7 +90,7 @@ async function runRate(follow: Follow, eventsPerSecond: number): Promise<LiveRun
   while (events < eventsPerSecond * secondsPerRate) {
     const due = Math.floor(((performance.now() - startMs) / 1_000) * eventsPerSecond) - events;
     if (due > 0) {
-      // One of each request is watched: enough for a p99, and few enough not to be load themselves.
+      // One event of each request is sampled: enough for a p99, and few enough not to add load.
       const sample = await publishLive(follow, due);
       samples.push(sample);
       watch.add(sample);
@@ -110,7 +111,7 @@ async function runRate(follow: Follow, eventsPerSecond: number): Promise<LiveRun
   };
 }
 
-/** Publishes so many events in one request; gives one of them, with the moment before it was handed over. */
+/** Publishes events in one request; returns one of them as a sample, with the time before the request. */
 async function publishLive({ producer, published, nextEvent }: Follow, count: number): Promise<Sample> {
   const events = Array.from({ length: count }, nextEvent);
   const byTopic = new Map<string, Message[]>();

@@ -11,7 +11,7 @@ import { renderResult } from './table.ts';
 
 const report = (line: string) => void process.stderr.write(`${line}\n`);
 
-/** Measures, prints the table on standard output and progress on standard error, and writes what is asked for. */
+/** Measures, prints the table on stdout and progress on stderr, and writes the requested files. */
 export async function benchProjecting(options: ProjectingOptions): Promise<void> {
   const { quick, rounds, json } = options;
   const startedAt = new Date().toISOString();

@@ -1,25 +1,23 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from 'mongodb';
-import { progressOf } from '../../../shared/store/generations.ts';
+import { eventually } from '../../support/eventually.ts';
 import { peakMegabytes } from '../../support/memory.ts';
+import { reached, type Offsets } from '../../support/progress.ts';
 import { startService, type Service } from '../../support/service.ts';
 import { processorSeconds } from '../processor-time.ts';
 import { documentsIn, withScratch, writesIn, type BenchEnvironment } from './environment.ts';
 import type { Published } from './publish.ts';
 import type { BacklogRun } from './result.ts';
 
-const pollMs = 50;
-
-/** Runs the projector as a process from an empty database, until it has recorded that every partition is applied. */
+/** Runs the projector as a process from an empty database, until it has recorded every partition as applied. */
 export const runProjector = (environment: BenchEnvironment, published: Published): Promise<BacklogRun> =>
   withScratch(environment, async ({ name, control, database }) => {
     const projector = startProjectorProcess(environment, name, published.prefix);
-    const pid = projector.child.pid ?? 0;
+    const { pid } = projector;
     try {
       await hasPartitions(environment, projector, name);
       const before = {
         ms: performance.now(),
-        state: processorSeconds(pid),
+        processor: processorSeconds(pid),
         store: environment.storeSeconds(),
       };
       await appliedTo(control, published.ends, projector);
@@ -28,9 +26,9 @@ export const runProjector = (environment: BenchEnvironment, published: Published
       return {
         records: published.records,
         seconds,
-        processorSeconds: processorSeconds(pid) - before.state,
+        processorSeconds: processorSeconds(pid) - before.processor,
         storeProcessorSeconds: before.store === null || store === null ? null : store - before.store,
-        peakMegabytes: peakMegabytes(projector.child),
+        peakMegabytes: peakMegabytes(projector),
         documents: await documentsIn(database),
         writes: await writesIn(database),
       };
@@ -53,35 +51,28 @@ export const startProjectorProcess = (
     LOG_LEVEL: 'warn',
   });
 
-/** Resolves when the group has given out its partitions: consumption starts there, and the start of the process is over. */
-export async function hasPartitions(
+/** Resolves when the group has assigned its partitions: the process has started, and consumption begins. */
+const hasPartitions = (
   { admin }: Pick<BenchEnvironment, 'admin'>,
   projector: Service,
   groupId: string,
-): Promise<void> {
-  const ended = whenEnded(projector);
-  for (;;) {
-    const { groups } = await Promise.race([admin.describeGroups([groupId]), ended]);
-    if (groups[0]?.state === 'Stable') return;
-    await Promise.race([sleep(pollMs / 2), ended]);
-  }
-}
+): Promise<void> =>
+  eventually(
+    async () => (await admin.describeGroups([groupId])).groups[0]?.state === 'Stable',
+    () => exitOf(projector),
+    25,
+  );
 
-/** Resolves when the projector has recorded these offsets as applied, which it does about once a second. */
-export async function appliedTo(control: Db, ends: Map<string, number>, projector: Service): Promise<void> {
-  const ended = whenEnded(projector);
-  for (;;) {
-    const progress = await Promise.race([progressOf(control).find().toArray(), ended]);
-    const positions = new Map(
-      progress.map(({ topic, partition, position }) => [`${topic}/${partition}`, position]),
-    );
-    if ([...ends].every(([place, end]) => (positions.get(place) ?? 0) >= end)) return;
-    await Promise.race([sleep(pollMs), ended]);
-  }
-}
+/** Resolves when the projector has recorded these offsets as applied; rejects when its process ends first. */
+export const appliedTo = (control: Db, ends: Offsets, projector: Service): Promise<void> =>
+  reached(control, ends, () => exitOf(projector));
 
-/** Rejects when the process ends, with what it said last. */
-async function whenEnded({ exited, stderr, log }: Service): Promise<never> {
-  const code = await exited;
-  throw new Error(`the projector ended with ${code}: ${stderr()}${JSON.stringify(log.at(-1) ?? '')}`);
-}
+/** The end of the process as an error, with the last lines that it wrote; none while it runs. */
+const exitOf = ({ child: { exitCode, signalCode }, stderr, log }: Service): Error[] =>
+  exitCode === null && signalCode === null
+    ? []
+    : [
+        new Error(
+          `the projector ended with ${exitCode ?? signalCode}: ${stderr()}${JSON.stringify(log.at(-1) ?? '')}`,
+        ),
+      ];

@@ -2,24 +2,24 @@ import type { Admin, Producer } from 'kafkajs';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { createTopics } from '../../../services/cli/topics.ts';
 import { topicOf } from '../../../services/projector/events/topics.ts';
-import { endsOf } from '../../support/log-ends.ts';
+import { logEnds, type Offsets } from '../../support/progress.ts';
 import { recordOf, type Dataset } from './dataset.ts';
 
 export const partitionsPerTopic = 3;
 
-/** A dataset on topics of its own. */
+/** A published dataset and its topics. */
 export type Published = {
   dataset: Dataset;
   prefix: string;
   topics: string[];
-  /** Documents that there are to be: each entity was published once. */
+  /** The expected number of documents: each entity was published once. */
   entities: number;
-  /** Records of the log: more than the entities, should the producer have sent some twice. */
+  /** The records of the log: more than the entities if the producer has sent some twice. */
   records: number;
   bytes: number;
   /** The log's end by `<topic>/<partition>`. */
-  ends: Map<string, number>;
-  /** The ids of the last record of each partition: once they are in the store, all others are. */
+  ends: Offsets;
+  /** The last record of each partition: once the store has these ids, it has all others. */
   lastIds: { kind: Kind; id: string }[];
 };
 
@@ -57,16 +57,7 @@ export async function publishDataset(
   return { dataset, prefix, topics, entities, records, bytes, ends, lastIds: [...lastIds.values()] };
 }
 
-/** The end of each partition. */
-export async function logEnds(admin: Admin, topics: string[]): Promise<Map<string, number>> {
-  const ends = new Map<string, number>();
-  for (const topic of topics) {
-    for (const { partition, end } of await endsOf(admin, topic)) ends.set(`${topic}/${partition}`, end);
-  }
-  return ends;
-}
-
-/** Named by the publisher rather than left to the client, so that the last record of each partition is known. */
+/** The publisher chooses the partition, not the client, so that it knows the last record of each partition. */
 export const partitionOf = (key: string): number =>
   [...key].reduce((hash, character) => (hash * 31 + character.charCodeAt(0)) % 65_521, 7) %
   partitionsPerTopic;

@@ -5,37 +5,37 @@ import type { ContenderName } from './contender-names.ts';
 
 /** One run of one contender over a backlog. */
 export type BacklogRun = {
-  /** Records that were consumed; `update-one` may be given a part of them only. */
+  /** The consumed records; `update-one` may consume only a part of them. */
   records: number;
-  /** Documents in the store afterwards; null where the contender writes none. */
+  /** Documents in the store afterwards; null if the contender writes none. */
   documents: number | null;
   /** From the first record consumed to the last one applied. */
   seconds: number;
-  /** Processor time in that span, of the contender and of the store. */
+  /** Processor time of the contender and of the store in that time. */
   processorSeconds: number;
   storeProcessorSeconds: number | null;
-  /** The most memory that the process has held since it started. */
+  /** The peak resident memory of the process since it started. */
   peakMegabytes: number;
-  /** Writes of documents; null where documents do not count them. */
+  /** Writes of documents; null if documents do not count them. */
   writes: number | null;
 };
 
-/** One run at a rate of events, on a projector that follows live. */
+/** One run at one event rate, on a projector that follows live. */
 export type LiveRun = {
-  /** Events published in a second, as it came out. */
+  /** The measured number of events published in a second. */
   published: number;
   events: number;
-  /** Published → readable in the store, in milliseconds, of a sample of the events. */
+  /** Time from publication until readable in the store, in milliseconds, of the sampled events. */
   latenciesMs: number[];
-  /** Sampled events that were not readable even when all were recorded as applied. */
+  /** Sampled events that were not readable even after all were recorded as applied. */
   unseen: number;
   writesPerEvent: number;
 };
 
-/** One projector that follows live at several rates and is idle afterwards. */
+/** One projector that follows live at several rates, then is idle. */
 export type FollowRun = {
   rates: { eventsPerSecond: number; run: LiveRun }[];
-  /** Of one core, without any traffic. */
+  /** Share of one core without traffic. */
   idlePercent: number;
   partitions: number;
   peakMegabytes: number;
@@ -45,7 +45,7 @@ export type ContenderResult = {
   name: ContenderName;
   title: string;
   organizations: number;
-  /** Documents that there are to be in the end. */
+  /** The expected number of documents at the end. */
   entities: number;
   runs: BacklogRun[];
   recordsPerSecond: Spread | null;
@@ -66,7 +66,7 @@ export type RateResult = {
   unseen: number;
 };
 
-/** What `--json` writes. */
+/** The content of the `--json` file. */
 export type ProjectingResult = {
   benchmark: 'projecting';
   startedAt: string;

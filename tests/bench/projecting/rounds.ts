@@ -13,21 +13,21 @@ import type { Measurements } from './summary.ts';
 
 type RoundsDeps = { environment: BenchEnvironment; report: (line: string) => void };
 
-/** How much is measured: the share of the full dataset, that of the live one, and for how long. */
+/** The shares of the full dataset for backlogs and for live, and the durations. */
 type Size = { share: number; liveShare: number; live: FollowOptions };
 
 const rates = [300, 1_000, 3_000];
 const fullSize: Size = { share: 1, liveShare: 0.25, live: { rates, secondsPerRate: 8, idleSeconds: 20 } };
 const quickSize: Size = { share: 0.05, liveShare: 0.05, live: { rates, secondsPerRate: 2, idleSeconds: 2 } };
 
-/** The generator's; the same records in every run of the benchmark. */
+/** The generator's seed: every run of the benchmark has the same records. */
 const seed = 1;
 const liveOrganizations = 3;
 
-/** Between two runs, so that what the store still does for one does not weigh on the next. */
+/** Pause between two runs, so that the store's remaining work for one does not slow the next. */
 const pauseMs = 1_000;
 
-/** Runs every contender once a round, in an order that moves on by one each round. */
+/** Runs every contender once in each round. The order rotates by one each round. */
 export async function measureRounds(
   deps: RoundsDeps,
   { quick, rounds, only }: ProjectingOptions,
@@ -76,11 +76,11 @@ async function connectorOr({ report }: RoundsDeps, leftOut: Map<ContenderName, s
   const installed = await installConnector(report);
   if ('libs' in installed) return installed.libs;
   leftOut.set('connector', installed.unavailable);
-  report(`connector: left out, since it ${installed.unavailable}`);
+  report(`connector: left out, because it ${installed.unavailable}`);
   return '';
 }
 
-/** A set of topics for each number of organizations, shared by all that carry the same records. */
+/** Publishes a set of topics for each number of organizations. Contenders with the same records share it. */
 async function publishAll(
   { environment, report }: RoundsDeps,
   wanted: Contender[],
@@ -117,7 +117,7 @@ async function measureContender(
   } catch (error) {
     if (!(error instanceof ConnectorFailed)) throw error;
     leftOut.set(contender.name, error.message);
-    report(`${label}: left out, since it ${error.message}`);
+    report(`${label}: left out, because it ${error.message}`);
     return null;
   }
 }

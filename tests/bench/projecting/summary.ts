@@ -4,7 +4,7 @@ import { median, percentile, spreadOf, type Spread } from '../statistics.ts';
 import type { ContenderName } from './contender-names.ts';
 import type { BacklogRun, ContenderResult, FollowRun, ProjectingResult, RateResult } from './result.ts';
 
-/** A contender's runs, one a round. */
+/** A contender's runs, one for each round. */
 export type Measured = Pick<ContenderResult, 'name' | 'title' | 'organizations' | 'entities' | 'runs'>;
 
 export type Measurements = {
@@ -17,7 +17,7 @@ export type Measurements = {
   live: { records: number; runs: FollowRun[] } | null;
 };
 
-/** The medians, the spreads, and where they stand beside the goals. */
+/** Computes medians and spreads, and compares them with the goals. */
 export function summarize(measured: Measurements): ProjectingResult {
   const contenders = measured.contenders.map(summarizeContender);
   const live = measured.live && summarizeLive(measured.live);
@@ -66,7 +66,7 @@ function summarizeRate(eventsPerSecond: number, follows: FollowRun[]): RateResul
 
 function goalsOf(contenders: ContenderResult[], live: ProjectingResult['live']): Goal[] {
   const runsOf = (name: ContenderName) => contenders.find((contender) => contender.name === name)?.runs ?? [];
-  // Round by round, so that what else the machine did weighs on both.
+  // Round by round, so that other load on the machine affects both.
   const ratio = (above: ContenderName, below: ContenderName) => {
     const [a, b] = [runsOf(above).map(rate), runsOf(below).map(rate)];
     const ratios = a.flatMap((value, round) => value / (b[round] ?? NaN)).filter(Number.isFinite);

@@ -1,20 +1,20 @@
-import { goalTable, grouped, markdownTable, shown } from '../markdown.ts';
+import { goalTable, grouped, markdownTable, formatted } from '../markdown.ts';
 import type { ContenderResult, ProjectingResult } from './result.ts';
 
-/** The whole result as Markdown, aligned so that it reads as plain text too. */
+/** The result as Markdown, aligned to be readable as plain text too. */
 export function renderResult(result: ProjectingResult): string {
   const { machine, rounds, contenders, leftOut, live, goals } = result;
-  const times = rounds === 1 ? 'Each ran once' : `Medians of ${rounds} rounds, with the least and the most`;
+  const times = rounds === 1 ? 'Each ran once' : `Medians of ${rounds} rounds, with minimum and maximum`;
   const { cores, memoryGigabytes, node, kafka, store } = machine;
   return [
     `Ran on ${cores} cores with ${memoryGigabytes} GB of memory, shared with the servers: Node ${node}, ` +
       `Kafka ${kafka}, ${store}. ${times}.`,
     contenders.length > 0 ? contenderTable(contenders) : null,
-    ...leftOut.map(({ name, reason }) => `Left out: \`${name}\`, since it ${reason}.`),
+    ...leftOut.map(({ name, reason }) => `Left out: \`${name}\`, because it ${reason}.`),
     live && liveTable(live),
     live &&
-      `Idle: ${shown(live.idlePercent, 1)} % of a core with ${live.partitions} partitions and no traffic. ` +
-        `Peak memory while live: ${shown(live.peakMegabytes, 0)} MB.`,
+      `Idle: ${formatted(live.idlePercent, 1)} % of a core with ${live.partitions} partitions and no traffic. ` +
+        `Peak memory while live: ${formatted(live.peakMegabytes, 0)} MB.`,
     goalTable(goals),
   ]
     .filter((part) => part !== null)
@@ -38,11 +38,11 @@ const contenderTable = (contenders: ContenderResult[]): string =>
       `\`${name}\``,
       title,
       grouped(runs[0]?.records ?? 0, 0),
-      shown(figures.recordsPerSecond, 0),
-      shown(figures.processorSecondsPerMillion, 0),
-      shown(figures.storeProcessorSecondsPerMillion, 0),
-      shown(figures.peakMegabytes, 0),
-      shown(figures.writesPerRecord, 2),
+      formatted(figures.recordsPerSecond, 0),
+      formatted(figures.processorSecondsPerMillion, 0),
+      formatted(figures.storeProcessorSecondsPerMillion, 0),
+      formatted(figures.peakMegabytes, 0),
+      formatted(figures.writesPerRecord, 2),
     ]),
     2,
   );
@@ -52,10 +52,10 @@ const liveTable = ({ rates }: NonNullable<ProjectingResult['live']>): string =>
     ['events/s', 'published/s', 'readable after, p50 ms', 'p99 ms', 'writes an event', 'sampled', 'unseen'],
     rates.map((rate) => [
       grouped(rate.eventsPerSecond, 0),
-      shown(rate.published, 0),
-      shown(rate.p50Ms, 0),
-      shown(rate.p99Ms, 0),
-      shown(rate.writesPerEvent, 2),
+      formatted(rate.published, 0),
+      formatted(rate.p50Ms, 0),
+      formatted(rate.p99Ms, 0),
+      formatted(rate.writesPerEvent, 2),
       grouped(rate.samples, 0),
       grouped(rate.unseen, 0),
     ]),

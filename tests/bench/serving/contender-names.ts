@@ -1,4 +1,4 @@
-/** What is measured, in the order of the table: yardsticks, then the API as it is reached in several ways. */
+/** The contenders in the order of the table: baselines, then the API in several setups. */
 export const servingNames = [
   'bare',
   'fastify',

@@ -1,15 +1,15 @@
-import * as given from '../../api/builders.ts';
+import * as build from '../../api/builders.ts';
 import { startStore, type TestStore } from '../../api/test-api.ts';
 
-/** How many of each there are. */
+/** The numbers of tickets, and of messages in each long thread. */
 export type ServingCounts = { tickets: number; threads: number[] };
 
-/** Conversations of five messages and of a page's, of which requests pick one after the other. */
+/** Conversations of five messages, which requests retrieve in turn, and one with more than a page of messages. */
 const conversations = 500;
 const messagesEach = 5;
 const messagesOfAPage = 40;
 
-/** A store with generation 1 of an organization's read model, as the projector would have written it. */
+/** A store with generation 1 of an organization's read model, in the projector's form. */
 export async function seedStore({ tickets, threads }: ServingCounts): Promise<TestStore> {
   const store = await startStore();
   const startMs = Date.parse('2026-01-01T00:00:00Z');
@@ -18,14 +18,14 @@ export async function seedStore({ tickets, threads }: ServingCounts): Promise<Te
   for (let from = 0; from < tickets; from += batch) {
     const size = Math.min(batch, tickets - from);
     const some = Array.from({ length: size }, (_, index) =>
-      given.ticket({
+      build.ticket({
         id: ticketId(from + index),
         title: `Printer ${from + index} on fire`,
         createdAt: instant(from + index),
         updatedAt: instant(from + index),
       }),
     );
-    await given.store(store.database, 'ticket', some);
+    await build.store(store.database, 'ticket', some);
   }
   await seedThread(store, range(conversations).map(shortThreadId), messagesEach);
   await seedThread(store, [pageThreadId], messagesOfAPage);
@@ -34,19 +34,19 @@ export async function seedStore({ tickets, threads }: ServingCounts): Promise<Te
 }
 
 async function seedThread({ database }: TestStore, ids: string[], size: number): Promise<void> {
-  const items = ids.map((id) => given.conversation({ id }));
-  await given.store(database, 'conversation', items);
+  const items = ids.map((id) => build.conversation({ id }));
+  await build.store(database, 'conversation', items);
   const content = 'The printer in the hall has been on fire since this morning. '.repeat(6);
   for (const id of ids) {
     const messages = range(size).map((index) =>
-      given.message({
+      build.message({
         id: `msg_${id}_${String(index).padStart(6, '0')}`,
         conversationId: id,
         content,
-        createdAt: new Date(Date.parse(given.at) + index).toISOString(),
+        createdAt: new Date(Date.parse(build.at) + index).toISOString(),
       }),
     );
-    await given.store(database, 'message', messages);
+    await build.store(database, 'message', messages);
   }
 }
 
@@ -56,7 +56,7 @@ const shortThreadId = (index: number) => `conv_${index}`;
 const pageThreadId = 'conv_page';
 export const longThreadId = (size: number) => `conv_long${size}`;
 
-/** What is asked for: each kind of answer, by requests that differ where their answers do. */
+/** The measured endpoints, each with the paths of its requests. */
 export const endpointsOf = (tickets: number) => [
   { name: 'tickets', title: 'a list of 20 tickets', paths: ['/v1/tickets'] },
   {

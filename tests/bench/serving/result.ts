@@ -3,10 +3,10 @@ import type { Machine } from '../machine.ts';
 import type { Spread } from '../statistics.ts';
 import type { ServingName } from './contender-names.ts';
 
-/** One contender at one endpoint for one slice of time. */
+/** One contender at one endpoint during one slice of time. */
 export type Slice = {
   requestsPerSecond: number;
-  /** Processor time a request, in milliseconds, of all its processes. */
+  /** Processor time of all its processes for each request, in milliseconds. */
   processorMs: number;
   p50Ms: number;
   p99Ms: number;
@@ -17,7 +17,7 @@ export type EndpointResult = {
   title: string;
   slices: Slice[];
   requestsPerSecond: Spread | null;
-  /** Requests a second beside those of `bare`, round by round. */
+  /** Requests per second divided by those of `bare`, round by round. */
   ofBare: Spread | null;
   ofFastify: Spread | null;
   processorMs: Spread | null;
@@ -29,17 +29,17 @@ export type ServingContenderResult = {
   name: ServingName;
   title: string;
   endpoints: EndpointResult[];
-  /** The most that one process was resident with, many connections included. */
+  /** The peak resident memory of one process, including the slice with many connections. */
   peakMegabytes: Spread | null;
 };
 
-/** Pages of 20 at three places of a list of so many tickets. */
+/** Pages of 20 at three positions of a list with `tickets` tickets. */
 export type PlaceResult = { tickets: number; place: string; p50Ms: Spread | null };
 
-/** Whole conversations, one after the other. */
+/** Whole conversations, retrieved one after the other. */
 export type ThreadResult = { messages: number; ms: Spread | null };
 
-/** What `--json` writes. */
+/** The content of the `--json` file. */
 export type ServingResult = {
   benchmark: 'serving';
   startedAt: string;

@@ -6,7 +6,7 @@ import { writeCertificate } from '../../api/requests.ts';
 import type { TestStore } from '../../api/test-api.ts';
 import { peakMegabytes } from '../../support/memory.ts';
 import type { ServingOptions } from '../arguments.ts';
-import { askInTurn, load } from '../load.ts';
+import { load, requestInTurn } from '../load.ts';
 import { describeMachine } from '../machine.ts';
 import { processorSeconds } from '../processor-time.ts';
 import { median, percentile } from '../statistics.ts';
@@ -18,14 +18,14 @@ import { summarize, type MeasuredContender, type MeasuredPlace, type MeasuredThr
 import { renderResult } from './table.ts';
 
 type Size = {
-  /** Sizes of the list, least first; the endpoints are measured with the first of them. */
+  /** Sizes of the list, in ascending order. The endpoints are measured with the first one. */
   tickets: number[];
   threads: number[];
-  /** Before anything is measured, each endpoint is asked for this long: a server runs compiled code for days. */
+  /** Before the measurement each endpoint is under load for this long: a deployed server runs compiled code. */
   compileMs: number;
   warmMs: number;
   sliceMs: number;
-  /** How often each place and each thread is asked for in a round. */
+  /** The number of requests for each place and each thread in a round. */
   repeats: number;
 };
 
@@ -39,12 +39,12 @@ const quickSize: Size = {
   threads: [100, 1_000],
   ...{ compileMs: 200, warmMs: 100, sliceMs: 300, repeats: 3 },
 };
-/** As many as one process has to bear without much memory. */
+/** The connections that one process must serve with little memory. */
 const manyConnections = 256;
 
 const report = (line: string) => void process.stderr.write(`${line}\n`);
 
-/** Measures, prints the table on standard output and progress on standard error, and writes what is asked for. */
+/** Measures, prints the table on stdout and progress on stderr, and writes the requested files. */
 export async function benchServing(options: ServingOptions): Promise<void> {
   const startedAt = new Date().toISOString();
   const { path: dataDir, release } = await temporaryFolder('support-read-models-bench-');
@@ -95,8 +95,8 @@ async function measure(contexts: ServingContext[], size: Size, options: ServingO
     }
     report(`round ${round + 1} of ${options.rounds}: places in lists, and threads`);
     for (const [index, tickets] of size.tickets.entries()) {
-      const at = contexts[index];
-      if (at) places.push(...(await measurePlaces(at, tickets, size)));
+      const sized = contexts[index];
+      if (sized) places.push(...(await measurePlaces(sized, tickets, size)));
     }
     threads.push(...(await measureThreads(context, size)));
   }
@@ -125,17 +125,21 @@ async function measureContender(
     }
     const paths = all[0]?.paths ?? [];
     await load({ ...serving.target, paths }, { warmMs, ms: sliceMs, connections: manyConnections }, () => 0);
-    peaks.push(Math.max(...serving.children.map(peakMegabytes)));
+    peaks.push(Math.max(...serving.servers.map(peakMegabytes)));
   });
 }
 
 async function measureSlice(
-  { target, children }: Serving,
+  { target, servers }: Serving,
   { paths }: Endpoint,
   options: { warmMs: number; ms: number; connections: number },
 ): Promise<Slice> {
-  const spent = () => children.reduce((sum, { pid = 0 }) => sum + processorSeconds(pid), 0);
-  const { requests, seconds, sampled, latenciesMs } = await load({ ...target, paths }, options, spent);
+  const processorTime = () => servers.reduce((sum, { pid }) => sum + processorSeconds(pid), 0);
+  const { requests, seconds, sampled, latenciesMs } = await load(
+    { ...target, paths },
+    options,
+    processorTime,
+  );
   return {
     requestsPerSecond: requests / seconds,
     processorMs: (sampled / requests) * 1_000,
@@ -152,7 +156,7 @@ async function measurePlaces(
 ): Promise<MeasuredPlace[]> {
   const path = '/v1/tickets?sort=createdAt&limit=';
   return withServing(contenderOf('api'), context, async ({ target }) => {
-    const cursors = await walk({ ...target, path: `${path}100` });
+    const cursors = await pageCursors({ ...target, path: `${path}100` });
     const cursorAt = (share: number) =>
       cursors[Math.min(cursors.length - 1, Math.floor(cursors.length * share))];
     const measured: MeasuredPlace[] = [];
@@ -163,15 +167,19 @@ async function measurePlaces(
     ] as const) {
       const from = share === 0 ? '' : `&startingAfter=${cursorAt(share)}`;
       const paths = Array.from({ length: repeats + 5 }, () => `${path}20${from}`);
-      const taken = (await askInTurn({ ...target, paths })).slice(5);
-      measured.push({ tickets, place, p50Ms: median(taken) });
+      const durationsMs = (await requestInTurn({ ...target, paths })).slice(5);
+      measured.push({ tickets, place, p50Ms: median(durationsMs) });
     }
     return measured;
   });
 }
 
 /** The cursors of all pages of a list. */
-async function walk({ ports, headers, path }: Serving['target'] & { path: string }): Promise<string[]> {
+async function pageCursors({
+  ports,
+  headers,
+  path,
+}: Serving['target'] & { path: string }): Promise<string[]> {
   const cursors: string[] = [];
   for (let cursor: string | null = ''; cursor !== null;) {
     const after: string = cursor === '' ? '' : `&startingAfter=${cursor}`;
@@ -192,13 +200,13 @@ async function measureThreads(
     for (const messages of threads) {
       const times = messages >= 10_000 ? 2 : repeats;
       const paths = Array.from({ length: times }, () => `/v1/conversations/${longThreadId(messages)}`);
-      measured.push({ messages, ms: median(await askInTurn({ ...target, paths })) });
+      measured.push({ messages, ms: median(await requestInTurn({ ...target, paths })) });
     }
     return measured;
   });
 }
 
-/** Between two processes, so that what the store still does for one does not weigh on the next. */
+/** Pause between two processes, so that the store's remaining work for one does not slow the next. */
 const pauseMs = 300;
 
 async function withServing<T>(

@@ -5,7 +5,7 @@ import type { ServingName } from './contender-names.ts';
 import { endpointsOf } from './dataset.ts';
 import type { EndpointResult, ServingContenderResult, ServingResult, Slice } from './result.ts';
 
-/** A contender's slices by endpoint, and its peaks of memory, one a round. */
+/** A contender's slices by endpoint, and its peak memory, one for each round. */
 export type MeasuredContender = {
   name: ServingName;
   title: string;
@@ -26,7 +26,7 @@ export type ServingMeasurements = {
   threads: MeasuredThread[];
 };
 
-/** The medians, the spreads, and where they stand beside the goals. */
+/** Computes medians and spreads, and compares them with the goals. */
 export function summarize(measured: ServingMeasurements): ServingResult {
   const { startedAt, quick, rounds, connections, machine } = measured;
   const slicesOf = (name: ServingName, endpoint: string) =>
@@ -60,8 +60,8 @@ function summarizeSlices(
   slices: Slice[],
   { bare, fastify }: { bare: Slice[]; fastify: Slice[] },
 ): Omit<EndpointResult, 'endpoint' | 'title'> {
-  // Round by round, so that what else the machine did weighs on both.
-  const beside = (others: Slice[], figure: (slice: Slice) => number) =>
+  // Round by round, so that other load on the machine affects both.
+  const ratioTo = (others: Slice[], figure: (slice: Slice) => number) =>
     spreadOf(
       slices.flatMap((slice, round) => {
         const other = others[round];
@@ -71,11 +71,11 @@ function summarizeSlices(
   return {
     slices,
     requestsPerSecond: spreadOf(slices.map(({ requestsPerSecond }) => requestsPerSecond)),
-    ofBare: beside(bare, ({ requestsPerSecond }) => requestsPerSecond),
-    ofFastify: beside(fastify, ({ requestsPerSecond }) => requestsPerSecond),
+    ofBare: ratioTo(bare, ({ requestsPerSecond }) => requestsPerSecond),
+    ofFastify: ratioTo(fastify, ({ requestsPerSecond }) => requestsPerSecond),
     processorMs: spreadOf(slices.map(({ processorMs }) => processorMs)),
     p99Ms: spreadOf(slices.map(({ p99Ms }) => p99Ms)),
-    p99OfBare: beside(bare, ({ p99Ms }) => p99Ms),
+    p99OfBare: ratioTo(bare, ({ p99Ms }) => p99Ms),
   };
 }
 
@@ -83,11 +83,11 @@ function goalsOf({ contenders, places }: Pick<ServingResult, 'contenders' | 'pla
   const figures = (name: ServingName) => contenders.find((one) => one.name === name);
   const at = (name: ServingName, endpoint: string) =>
     figures(name)?.endpoints.find((one) => one.endpoint === endpoint);
-  const least = (figure: (one: EndpointResult) => number | undefined) => {
+  const lowest = (figure: (one: EndpointResult) => number | undefined) => {
     const all = (figures('api')?.endpoints ?? []).map(figure);
     return all.length > 0 && all.every((one) => one !== undefined) ? Math.min(...all) : null;
   };
-  const worstP99 = least(({ p99OfBare }) => (p99OfBare ? -p99OfBare.median : undefined));
+  const worstP99 = lowest(({ p99OfBare }) => (p99OfBare ? -p99OfBare.median : undefined));
   const medians = places.flatMap(({ p50Ms }) => p50Ms?.median ?? []);
   const [https, http2] = (['api-https', 'api-http2'] as const).map((name) =>
     median((figures(name)?.endpoints ?? []).flatMap(({ processorMs }) => processorMs?.median ?? [])),
@@ -98,10 +98,10 @@ function goalsOf({ contenders, places }: Pick<ServingResult, 'contenders' | 'pla
     atLeast('a page of messages ÷ bare', 0.85, '×', at('api', 'messages')?.ofBare?.median ?? null),
     atLeast('a ticket ÷ bare', 0.75, '×', at('api', 'ticket')?.ofBare?.median ?? null),
     atLeast(
-      'the least of all ÷ fastify',
+      'the lowest of all ÷ fastify',
       1,
       '×',
-      least(({ ofFastify }) => ofFastify?.median),
+      lowest(({ ofFastify }) => ofFastify?.median),
     ),
     atMost('the worst p99 ÷ bare', 1.5, '×', worstP99 === null ? null : -worstP99),
     atMost('peak memory with 256 connections', 200, ' MB', figures('api')?.peakMegabytes?.median ?? null),

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { announce, openStore, readConversation, readMessages, readTicket, readTickets } from './read.ts';
 
-/** The least that could answer: Node's server and the driver. No key, no check of anything, no log. */
+/** The minimal server: Node's HTTP server and the driver. It checks no keys or parameters, and writes no log. */
 const { client, database } = openStore();
 await client.connect();
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { resources } from '../../../../shared/documents/resources.ts';
 import { announce, openStore, readConversation, readMessages, readTicket, readTickets } from './read.ts';
 
-/** The same endpoints as a careful team writes them in Fastify: keys looked up and remembered, queries checked, a log. */
+/** The same endpoints in Fastify, with cached API keys, validated queries and a log. */
 const { client, database } = openStore();
 await client.connect();
 const app = fastify({ logger: { level: 'info' } });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import { announce, openStore, readConversation, readMessages, readTicket, readTickets } from './read.ts';
 
-/** What is written first: whole arrays, and every item of an answer parsed by a schema before it is sent. */
+/** A first version in Koa: it reads whole arrays, and parses every item with a schema before it sends the answer. */
 const { client, database } = openStore();
 await client.connect();
 

@@ -12,13 +12,13 @@ import {
 import { presentMessageItem } from '../../../../services/api/resources/messages/presenter.ts';
 import { presentTicket, presentTicketItem } from '../../../../services/api/resources/tickets/presenter.ts';
 
-/** The organization that every request of the benchmark is for. */
+/** The organization of every request. */
 const orgId = 'org_a';
 export const pageSize = 20;
 
 type Presentable = Parameters<typeof presentConversationHead>[0];
 
-/** The store of a yardstick, as it is named in its environment. */
+/** The store that the environment of a baseline names. */
 export function openStore() {
   const { MONGODB_URL = '', DATABASE_NAME = '' } = process.env;
   const client = createMongo(MONGODB_URL, 'bench');
@@ -26,16 +26,16 @@ export function openStore() {
 }
 
 const of = (database: Db, kind: Kind) => database.collection(resources[kind].collection);
-const state = { state: 1, joined: 1, byCreated: 1, byUpdated: 1 } as const;
+const projection = { state: 1, joined: 1, byCreated: 1, byUpdated: 1 } as const;
 
-/** The answers of the API, by the same index ranges and with the same presenters; nothing around them. */
+/** The API's answers, from the same index ranges and by the same presenters, without its other work. */
 export const readTickets = async (database: Db) => {
   const found = await of(database, 'ticket')
     .find(
       { orgId },
       { sort: { byUpdated: -1 }, hint: 'updated', limit: pageSize + 1, batchSize: pageSize + 2 },
     )
-    .project<TicketDocument>(state)
+    .project<TicketDocument>(projection)
     .toArray();
   const now = new Date();
   return page(
@@ -47,7 +47,7 @@ export const readTickets = async (database: Db) => {
 };
 
 export const readTicket = async (database: Db, id: string) => {
-  const ticket = await of(database, 'ticket').findOne({ _id: id, orgId } as object, { projection: state });
+  const ticket = await of(database, 'ticket').findOne({ _id: id, orgId } as object, { projection });
   return ticket && presentTicket(ticket as unknown as TicketDocument, new Date());
 };
 
@@ -62,7 +62,7 @@ const thread = (database: Db, conversationId: string, limit?: number) =>
 
 const readHead = async (database: Db, id: string) =>
   (await of(database, 'conversation').findOne({ _id: id, orgId } as object, {
-    projection: state,
+    projection,
   })) as ConversationDocument | null;
 
 export const readConversation = async (database: Db, id: string) => {
@@ -79,7 +79,7 @@ export const readConversation = async (database: Db, id: string) => {
 export const readMessages = async (database: Db, id: string) => {
   const [found, messages] = await Promise.all([
     readHead(database, id),
-    thread(database, id, pageSize).project<MessageDocument>(state).toArray(),
+    thread(database, id, pageSize).project<MessageDocument>(projection).toArray(),
   ]);
   if (!found) return null;
   const path = `/v1/conversations/${id}/messages`;
@@ -100,6 +100,6 @@ function page<T>(
   return { object: 'list', data: items.map(present), hasMore, nextCursor, url };
 }
 
-/** Tells the benchmark where the yardstick listens. */
+/** Logs the port, as the API does, so that the benchmark can send requests. */
 export const announce = (port: number) =>
-  void process.stdout.write(`${JSON.stringify({ msg: 'listening', port })}\n`);
+  void process.stdout.write(`${JSON.stringify({ level: 'info', msg: 'listening', port })}\n`);
