@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs a script of this project on the pinned Node, installing the dependencies first when they are
-# absent or older than the lock file, so that a fresh clone needs one command only.
+# Runs a script of this project on the pinned Node. Installs the dependencies first if they are missing or
+# older than the lock file, so that a fresh clone needs one command only.
 set -eu
 cd "$(dirname "$0")/.."
 stamp=node_modules/.package-lock.json
@@ -9,5 +9,5 @@ if [ ! -x node_modules/.bin/node ] || [ ! -f "$stamp" ] || [ package-lock.json -
   npm ci --no-audit --no-fund --loglevel=error >&2
   touch "$stamp"
 fi
-# kafkajs sets timers in the past, of which Node 24 would warn in every process.
+# kafkajs sets timers in the past. Node 24 would print a warning about that in every process.
 exec node_modules/.bin/node --disable-warning=TimeoutNegativeWarning "$@"

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startStack, type Stack } from '../infra/dev-servers/stack.ts';
 import { temporaryFolder } from '../infra/dev-servers/temporary-folder.ts';
-import { tiedToParent } from '../infra/dev-servers/tied-to-parent.ts';
+import { dieWithParent } from '../infra/dev-servers/die-with-parent.ts';
 
 /**
  * `npm test`: types, lint and format; the unit tests; then the tests that need servers, on a Kafka and a store of this
@@ -29,7 +29,7 @@ const run = (
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<number> =>
   new Promise((resolve, reject) => {
-    const [file = '', ...rest] = [...tiedToParent(), join('node_modules', '.bin', command), ...args];
+    const [file = '', ...rest] = [...dieWithParent(), join('node_modules', '.bin', command), ...args];
     running = spawn(file, rest, { stdio: 'inherit', env: environment });
     running.once('error', reject);
     running.once('exit', (code) => resolve(code ?? 1));

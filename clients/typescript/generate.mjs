@@ -3,19 +3,19 @@ import openapiTS, { astToString, COMMENT_HEADER } from 'openapi-typescript';
 import ts from 'typescript';
 
 /**
- * Writes what the sources take from elsewhere: the types from openapi.json, the version from package.json. With
- * `--check` it writes nothing, and fails where something is out of date.
+ * Generates the types from openapi.json and the version from package.json. With `--check`, writes nothing and fails if a
+ * file is out of date.
  */
 const { factory } = ts;
 const read = (path) => readFileSync(new URL(path, import.meta.url), 'utf8');
 
 /**
- * A later release of the API may answer with values that this one does not list, so the types of answers admit
- * them: `'open' | 'closed' | (string & {})`, which editors still complete. Parameters stay as they are, and so does
- * what tells the members of a union apart, which is one value in each.
+ * A later release of the API may return values that this one does not list, so the types of responses allow them:
+ * `'open' | 'closed' | (string & {})`, which editors still complete. Parameters stay closed, and so do the discriminators
+ * of unions, which have one value each.
  */
 function openEnum(type, { path = '' }) {
-  // The generator makes literals identifiers whose text is quoted.
+  // The generator represents literals as identifiers with quoted text.
   const isEnum = ts.isUnionTypeNode(type) && type.types.every((each) => each.text?.startsWith('"'));
   if (!isEnum || path.includes('/parameters/')) return undefined;
   const anyString = factory.createIntersectionTypeNode([
@@ -36,7 +36,7 @@ const files = {
 for (const [path, text] of Object.entries(files)) {
   if (read(path) === text) continue;
   if (process.argv.includes('--check')) {
-    console.error(`${path} is out of date: npm run client:generate`);
+    console.error(`${path} is out of date. Update it: npm run client:generate`);
     process.exitCode = 1;
   } else writeFileSync(new URL(path, import.meta.url), text);
 }

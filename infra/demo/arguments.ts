@@ -3,23 +3,23 @@ import { sizes, type Size } from '../sample-data/sample-data.ts';
 
 export const usage = `Usage: npm start -- [options]
 
-Starts Kafka and a MongoDB (or a server that speaks its protocol), publishes a generated support desk,
-projects it, serves it over HTTPS, and goes on with live changes until Ctrl-C.
+Starts Kafka and MongoDB (or a server that speaks its protocol), publishes generated support data to Kafka,
+projects it into documents, serves them over HTTPS, and publishes live changes until Ctrl-C.
 
-  --size small|medium|large   about 200, 2,000 or 20,000 tickets; medium unless told
-  --seed N                    another desk for another whole number; 1 unless told
+  --size small|medium|large   about 200, 2,000 or 20,000 tickets; default medium
+  --seed N                    a whole number; another seed generates other data; default 1
   --quiet                     print the API key, the curl lines and errors only
-  --help                      print this
+  --help                      print this help
 `;
 
 export type DemoOptions = { size: Size; seed: number; quiet: boolean };
 
-/** The options of a command line, the help it asks for, or what is wrong with it. */
-export function parseArguments(given: string[]): DemoOptions | { help: true } | { fault: string } {
+/** Returns the options, a request for help, or a usage error. */
+export function parseArguments(args: string[]): DemoOptions | { help: true } | { usageError: string } {
   let values;
   try {
     ({ values } = parseArgs({
-      args: given,
+      args,
       options: {
         size: { type: 'string', default: 'medium' },
         seed: { type: 'string', default: '1' },
@@ -28,11 +28,13 @@ export function parseArguments(given: string[]): DemoOptions | { help: true } | 
       },
     }));
   } catch (error) {
-    return { fault: error instanceof Error ? error.message : String(error) };
+    return { usageError: error instanceof Error ? error.message : String(error) };
   }
   if (values.help) return { help: true };
   const size = (Object.keys(sizes) as Size[]).find((name) => name === values.size);
-  if (!size) return { fault: `--size takes ${Object.keys(sizes).join(', ')}; given: ${values.size}` };
-  if (!/^\d{1,9}$/.test(values.seed)) return { fault: `--seed takes a whole number; given: ${values.seed}` };
+  if (!size)
+    return { usageError: `--size must be one of ${Object.keys(sizes).join(', ')}, not ${values.size}` };
+  if (!/^\d{1,9}$/.test(values.seed))
+    return { usageError: `--seed must be a whole number below 1,000,000,000, not ${values.seed}` };
   return { size, seed: Number(values.seed), quiet: values.quiet };
 }

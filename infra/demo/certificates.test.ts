@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createCertificates } from './certificates.ts';
 
-test('a client that trusts the authority, and no other, talks to a server with the certificate', async () => {
+test('a client that trusts the authority can connect to the server, and no other client can', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'certificates-'));
   const files = await createCertificates(folder);
   const [ca, cert, key] = await Promise.all([

@@ -2,12 +2,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
 
-/** Files in PEM: the authority for clients to trust, the server's certificate and its key. */
+/** Paths of PEM files: the authority that clients trust, the server's certificate and its key. */
 export type Certificates = { authority: string; certificate: string; key: string };
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** Makes a certificate authority for this run and a certificate by it for `localhost`, both good for a week. */
+/** Creates a certificate authority for this run and a certificate for `localhost`. Both are valid for a week. */
 export async function createCertificates(folder: string): Promise<Certificates> {
   const common = {
     keyType: 'ec',

@@ -1,6 +1,6 @@
 import { createClosers } from './closers.ts';
 
-test('what was started last is stopped first, once, and a failure holds nothing up', async () => {
+test('closers run once, in reverse order, and a failure does not stop the rest', async () => {
   const stopped: string[] = [];
   const reported: string[] = [];
   const closers = createClosers();

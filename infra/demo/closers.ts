@@ -1,7 +1,7 @@
-/** What has been started and must be stopped again, last first. */
+/** Everything that was started and must be stopped, in reverse order. */
 export type Closers = {
   add: (name: string, close: () => Promise<unknown>) => void;
-  /** Closes everything, once; what fails is reported and does not keep the rest open. */
+  /** Closes everything once. Reports a failure and closes the rest. */
   closeAll: (report: (line: string) => void) => Promise<void>;
 };
 

@@ -19,18 +19,18 @@ export type Demo = {
   output: Output;
   folder: RunFolder;
   closers: Closers;
-  /** Aborted when the demo is told to stop, or has failed. */
+  /** Aborted when the user stops the demo, or the demo has failed. */
   stopping: AbortSignal;
-  /** Told of everything that a second Ctrl-C has to kill. */
+  /** Called for each process that a second Ctrl-C has to kill. */
   onStarted: (killable: { kill: () => void }) => void;
 };
 
-/** How long the API may take to serve the generation, in milliseconds. */
+/** The maximum time until the API serves the documents, in milliseconds. */
 const readyWithinMs = 30_000;
-/** How long an unfinished start of the servers holds up the end, in milliseconds. */
+/** The maximum time that a stop waits for servers that are still starting, in milliseconds. */
 const startGraceMs = 5_000;
 
-/** Runs the demo until `stopping`; rejects when a step fails or a service ends by itself. */
+/** Runs the demo until `stopping`. Rejects if a step fails or a service exits. */
 export async function runDemo(demo: Demo): Promise<void> {
   const { options, output, closers } = demo;
   const startedAt = performance.now();
@@ -38,25 +38,25 @@ export async function runDemo(demo: Demo): Promise<void> {
     startKafkaTopics(demo),
     createCertificates(demo.folder.path),
   ]);
-  closers.add('the connections of the demo', kafkaTopics.close);
+  closers.add("the demo's connections", kafkaTopics.close);
   const projector = service(demo, 'projector', kafkaTopics.environment);
   const api = service(demo, 'api', { ...kafkaTopics.environment, ...apiSettings(certificates) });
-  const ended = Promise.race([projector, api].map((one) => failWhenEnded(demo, one)));
-  const story = async () => {
+  const ended = Promise.race([projector, api].map((started) => failWhenEnded(demo, started)));
+  const present = async () => {
     const sampleData = generateSampleData({ seed: options.seed, size: options.size });
     await fill(kafkaTopics, sampleData, output);
     const access = await untilServed(sampleData, api, certificates);
     output.say(`Ready after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s.\n`);
-    output.tell(`API key: ${access.token}`);
+    output.always(`API key: ${access.token}`);
     await showTour(access, output);
-    output.say('\nLive changes follow; Ctrl-C stops everything.');
+    output.say('\nPublishing live changes. Ctrl-C stops everything.');
     const watcher = { ...access, token: tokenOf(sampleData, 'Data warehouse') };
     await produceLiveTraffic(
       { kafkaTopics, access: watcher, output, stopping: demo.stopping },
       sampleData.state,
     );
   };
-  await Promise.race([story(), ended]);
+  await Promise.race([present(), ended]);
 }
 
 async function startKafkaTopics({ output, folder, closers, onStarted }: Demo): Promise<KafkaTopics> {
@@ -76,7 +76,7 @@ function service(demo: Demo, name: 'projector' | 'api', environment: Record<stri
   const started = startService(name, `services/${name}/main.ts`, { environment, logFile });
   demo.closers.add(name, started.stop);
   demo.onStarted(started);
-  demo.output.say(`Started ${name}; its log: ${logFile}`);
+  demo.output.say(`Started ${name}, log: ${logFile}`);
   return started;
 }
 
@@ -87,23 +87,25 @@ const apiSettings = ({ certificate, key }: Certificates) => ({
   API_TLS_KEY: key,
 });
 
-/** Rejects when the service ends before the demo stops; then it never settles. */
+/** Rejects if the service exits before the demo stops. Never resolves otherwise. */
 async function failWhenEnded({ stopping }: Demo, { name, logFile, ended }: Service): Promise<never> {
   const how = await ended;
   if (stopping.aborted) return new Promise(() => undefined);
-  throw new Error(`The ${name} ended by itself (${how}). Its log ends:\n${tailOf(logFile, 15).join('\n')}`);
+  throw new Error(`The ${name} has exited (${how}). Its log ends with:\n${tailOf(logFile, 15).join('\n')}`);
 }
 
 async function fill(kafkaTopics: KafkaTopics, sampleData: SampleData, output: Output): Promise<void> {
-  const step = 'Publishing the desk';
+  const step = 'Publishing sample data';
   const sent = await publishSampleData(kafkaTopics, sampleData.batches, ({ progress }) =>
     output.progress(step, progress),
   );
-  output.say(`Published ${sent.toLocaleString('en')} events, compressed with every codec in turn`);
-  await untilCaughtUp(kafkaTopics, (done) => output.progress('Projecting', done));
+  output.say(
+    `Published ${sent.toLocaleString('en')} events, with each of Kafka's compression codecs in turn`,
+  );
+  await untilCaughtUp(kafkaTopics, (done) => output.progress('Projecting events', done));
 }
 
-/** The API as seen from a client that trusts the demo's authority, once it answers from the documents. */
+/** Waits until the API serves documents. Returns access to it for a client that trusts the demo's authority. */
 async function untilServed(
   sampleData: SampleData,
   api: Service,
@@ -124,6 +126,6 @@ async function untilServed(
   }
 }
 
-/** The token of the first organization's key of that name. */
+/** The token of the first API key with this name, which belongs to the first organization. */
 const tokenOf = ({ apiKeys }: SampleData, name: string) =>
   apiKeys.find((key) => key.name === name)?.token ?? '';

@@ -13,7 +13,7 @@ import type { Stack } from '../dev-servers/stack.ts';
 
 const partitions = 3;
 
-/** The demo's own connections, and the environment that its services share. */
+/** The demo's connections, and the environment variables of its services. */
 export type KafkaTopics = {
   environment: Record<string, string>;
   prefix: string;
@@ -26,8 +26,8 @@ export type KafkaTopics = {
 };
 
 /**
- * Connects to the servers and creates the topics. On servers that are somebody's own, topics and databases
- * get a name that nothing else has, and are removed in the end.
+ * Connects to the servers and creates the topics. On servers from the environment, topics and databases get a unique
+ * name and are removed at the end.
  */
 export async function connectKafkaTopics({ kafkaBrokers, mongodbUrl, how }: Stack): Promise<KafkaTopics> {
   const shared = how === 'environment';
@@ -55,7 +55,7 @@ export async function connectKafkaTopics({ kafkaBrokers, mongodbUrl, how }: Stac
     if (shared) {
       await admin.deleteTopics({ topics: [...topics, deadLetterTopic(prefix)] });
       for (const database of [name, `${name}_g1`]) await mongo.db(database).dropDatabase();
-      // A group that no projector has joined is not there.
+      // The group does not exist if no projector has joined it.
       await admin.deleteGroups([`${name}-read-models`]).catch(() => undefined);
     }
     await Promise.allSettled([producer.disconnect(), admin.disconnect(), mongo.close()]);
@@ -63,7 +63,7 @@ export async function connectKafkaTopics({ kafkaBrokers, mongodbUrl, how }: Stac
   return { environment, prefix, databaseName: name, topics, admin, producer, mongo, close };
 }
 
-/** What a child needs of this process's environment, and what matches; the rest could change what it does. */
+/** The variables that a service inherits, and those that match. Others could change its behaviour. */
 function inherited(pattern: RegExp | null, environment: Environment = process.env): Record<string, string> {
   const names = Object.keys(environment).filter(
     (name) => ['PATH', 'HOME', 'TMPDIR'].includes(name) || pattern?.test(name),

@@ -6,10 +6,10 @@ import type { KafkaTopics } from './kafka-topics.ts';
 
 const generation = 1;
 
-/** Records on the bus, and how many of them are not known to be applied. */
+/** The records in Kafka, and the number of them that the projector has not applied yet. */
 export type Lag = { records: number; behind: number };
 
-/** Compares the ends of all partitions with the positions that the projector has recorded. */
+/** Compares the end offsets of all partitions with the projector's recorded positions. */
 export async function readLag({ admin, mongo, databaseName, topics }: KafkaTopics): Promise<Lag> {
   const ends = await endOffsets(admin, topics);
   const positions = await recordedPositions(controlDatabase(mongo, databaseName), generation);
@@ -21,7 +21,7 @@ export async function readLag({ admin, mongo, databaseName, topics }: KafkaTopic
   return { records, behind };
 }
 
-/** Resolves when the projector has applied everything that is on the bus; reports how far it is, 0 to 1. */
+/** Resolves when the projector has applied all records. Reports its progress, 0 to 1. */
 export async function untilCaughtUp(kafkaTopics: KafkaTopics, report: (done: number) => void): Promise<void> {
   for (;;) {
     const { records, behind } = await readLag(kafkaTopics);
@@ -31,7 +31,7 @@ export async function untilCaughtUp(kafkaTopics: KafkaTopics, report: (done: num
   }
 }
 
-/** Documents of all kinds, from the store's own statistics. */
+/** The number of documents of all kinds, estimated from the store's statistics. */
 export async function countDocuments({ mongo, databaseName }: KafkaTopics): Promise<number> {
   const database = generationDatabase(mongo, databaseName, generation);
   const counts = await Promise.all(

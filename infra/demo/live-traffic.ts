@@ -8,10 +8,10 @@ import { countDocuments, readLag } from './lag.ts';
 import type { Output } from './output.ts';
 import { ask, type Access } from './request.ts';
 
-const stepsPerTurn = 5;
+const changesPerTurn = 5;
 const turnMs = 250;
 
-/** Publishes what goes on at the desk and prints a status line a second, until `stopping` is aborted. */
+/** Publishes live changes and prints a status line each second, until `stopping` is aborted. */
 export async function produceLiveTraffic(
   {
     kafkaTopics,
@@ -25,7 +25,7 @@ export async function produceLiveTraffic(
   const publishing = async () => {
     const changes = liveChanges(state);
     for (let turn = 0; !stopping.aborted; turn++) {
-      const records = Array.from({ length: stepsPerTurn }, () => changes.next().value).flat();
+      const records = Array.from({ length: changesPerTurn }, () => changes.next().value).flat();
       const codec = turn % 2 === 0 ? CompressionTypes.ZSTD : CompressionTypes.LZ4;
       await publishRecords(kafkaTopics, records, codec);
       published.records += records.length;

@@ -4,7 +4,7 @@ import { runDemo } from './demo.ts';
 import { createOutput } from './output.ts';
 import { createRunFolder, removeRunFolder } from './run-folder.ts';
 
-/** Package runners pass a Ctrl-C on that the terminal has sent already: within this time both are one. */
+/** npm repeats a Ctrl-C that the terminal has already sent. Signals within this time count as one. */
 const sameSignalMs = 1_000;
 
 const options = parseArguments(process.argv.slice(2));
@@ -12,25 +12,25 @@ if ('help' in options) {
   process.stdout.write(usage);
   process.exit(0);
 }
-if ('fault' in options) {
-  process.stderr.write(`${options.fault}\n\n${usage}`);
+if ('usageError' in options) {
+  process.stderr.write(`${options.usageError}\n\n${usage}`);
   process.exit(2);
 }
 
 const output = createOutput(process.stdout, options.quiet);
-const complain = (line: string) => void process.stderr.write(`${line}\n`);
+const printError = (line: string) => void process.stderr.write(`${line}\n`);
 const folder = await createRunFolder();
 const closers = createClosers();
 const killables: { kill: () => void }[] = [];
 const controller = new AbortController();
-const told = new Promise<void>((resolve) => {
+const stopRequested = new Promise<void>((resolve) => {
   let firstAt: number | null = null;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       if (firstAt !== null && performance.now() - firstAt > sameSignalMs) killAtOnce();
       if (firstAt !== null) return;
       firstAt = performance.now();
-      output.say('Stopping; once more kills at once.');
+      output.say('Stopping. Press Ctrl-C again to kill all processes at once.');
       controller.abort();
       resolve();
     });
@@ -41,17 +41,17 @@ let failed = false;
 const onStarted = (killable: { kill: () => void }) => void killables.push(killable);
 const running = runDemo({ options, output, folder, closers, stopping: controller.signal, onStarted });
 try {
-  await Promise.race([running, told]);
+  await Promise.race([running, stopRequested]);
 } catch (error) {
   failed = true;
-  complain(error instanceof Error ? error.message : String(error));
+  printError(error instanceof Error ? error.message : String(error));
 }
-// What fails while everything is being stopped is no news.
+// Ignores failures while everything stops.
 running.catch(() => undefined);
 controller.abort();
-await closers.closeAll(complain);
+await closers.closeAll(printError);
 await removeRunFolder(folder, { keepLogs: failed });
-if (failed) complain(`The logs are kept in ${folder.path}`);
+if (failed) printError(`The logs are kept in ${folder.path}`);
 process.exit(failed ? 1 : 0);
 
 function killAtOnce(): never {
@@ -59,7 +59,7 @@ function killAtOnce(): never {
     try {
       kill();
     } catch {
-      // It ended in between.
+      // The process has just ended.
     }
   }
   process.exit(1);

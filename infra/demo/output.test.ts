@@ -6,7 +6,7 @@ function capture(isTTY: boolean, quiet = false) {
   return { output, text: () => text };
 }
 
-test('without a terminal progress is a line at each quarter, and nothing moves the cursor', () => {
+test('without a terminal, progress is a line at each quarter without cursor movements', () => {
   const { output, text } = capture(false);
   for (let done = 0; done <= 100; done++) output.progress('Publishing', done / 100);
   expect(text()).toBe(
@@ -14,7 +14,7 @@ test('without a terminal progress is a line at each quarter, and nothing moves t
   );
 });
 
-test('on a terminal progress stays on one line that fits, and the next line starts a new one', () => {
+test('on a terminal, progress stays on one line that fits, and other output starts a new line', () => {
   const { output, text } = capture(true);
   output.progress('A step with a very long name indeed, so long', 0.5);
   output.say('next');
@@ -23,18 +23,18 @@ test('on a terminal progress stays on one line that fits, and the next line star
   expect(next).toBe('next');
 });
 
-test('on a terminal a status takes the place of the one before', () => {
+test('on a terminal, a status replaces the previous one', () => {
   const { output, text } = capture(true);
   output.status('first');
   output.status('second');
   expect(text()).toBe('\r\x1b[2Kfirst\r\x1b[2Ksecond');
 });
 
-test('a quiet output prints only what it is told to', () => {
+test('a quiet output prints only the lines that are always printed', () => {
   const { output, text } = capture(true, true);
   output.say('said');
   output.status('status');
   output.progress('step', 0.5);
-  output.tell('told');
-  expect(text()).toBe('told\n');
+  output.always('always');
+  expect(text()).toBe('always\n');
 });

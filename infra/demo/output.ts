@@ -1,10 +1,10 @@
-/** What the demo prints: `say` is left out with `--quiet`, `tell` never. */
+/** The demo's output. `--quiet` suppresses everything except `always`. */
 export type Output = {
   say: (line: string) => void;
-  tell: (line: string) => void;
-  /** A line that the next one replaces on a terminal; elsewhere each is printed. */
+  always: (line: string) => void;
+  /** On a terminal the next line replaces this one; elsewhere each line is printed. */
   status: (line: string) => void;
-  /** How far a step is, 0 to 1: a bar on a terminal, elsewhere a line at each quarter. */
+  /** The progress of a step, 0 to 1: a bar on a terminal, elsewhere a line at each quarter. */
   progress: (step: string, done: number) => void;
 };
 
@@ -12,7 +12,7 @@ type Terminal = { write: (text: string) => unknown; isTTY?: boolean; columns?: n
 
 const barWidth = 30;
 
-/** Prints to `terminal`, which may also be a file or a pipe. */
+/** Prints to `terminal`, which can also be a file or a pipe. */
 export function createOutput(terminal: Terminal, quiet: boolean): Output {
   const live = terminal.isTTY === true;
   let open = false;
@@ -26,7 +26,7 @@ export function createOutput(terminal: Terminal, quiet: boolean): Output {
     open = true;
   };
   return {
-    tell: print,
+    always: print,
     say: (line) => (quiet ? undefined : print(line)),
     status: (line) => {
       if (quiet) return;

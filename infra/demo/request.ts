@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { request as httpsRequest } from 'node:https';
 import { promisify } from 'node:util';
 
-/** Where the API is, whom to trust, and who asks. */
+/** The API's address, the certificate authority to trust, and the API key. */
 export type Access = { baseUrl: string; authority: string; token: string };
 
 export type Answer = { status: number; dataAsOf: string | null; body: string };
@@ -18,13 +18,16 @@ const argumentsOf = ({ baseUrl, authority, token }: Access, path: string) => [
   `${baseUrl}${path}`,
 ];
 
-/** The request as a line for a shell. */
+/** The request as a curl command for a shell. */
 export const curlLine = (access: Access, path: string): string =>
-  ['curl', ...argumentsOf(access, path).map((word) => (/^[\w./:-]+$/.test(word) ? word : `'${word}'`))].join(
-    ' ',
-  );
+  [
+    'curl',
+    ...argumentsOf(access, path).map((argument) =>
+      /^[\w./:-]+$/.test(argument) ? argument : `'${argument}'`,
+    ),
+  ].join(' ');
 
-/** Runs the line with curl; where there is none, asks the same with Node. */
+/** Runs the request with curl, or with Node if curl is not installed. */
 export async function runCurl(access: Access, path: string): Promise<string> {
   try {
     const { stdout } = await runFile('curl', ['-sS', ...argumentsOf(access, path)], { maxBuffer: 2 ** 28 });
@@ -35,7 +38,7 @@ export async function runCurl(access: Access, path: string): Promise<string> {
   }
 }
 
-/** Asks the API within 5 s, trusting the demo's authority only. */
+/** Sends a request to the API, with a timeout of 5 s. Trusts only the demo's authority. */
 export async function ask({ baseUrl, authority, token }: Access, path: string): Promise<Answer> {
   const ca = await readFile(authority);
   return new Promise((resolve, reject) => {
@@ -56,17 +59,17 @@ export async function ask({ baseUrl, authority, token }: Access, path: string): 
   });
 }
 
-/** JSON in readable form, cut after so many lines, each of a length that a terminal bears. */
+/** Formats JSON and cuts it after `linesMax` lines of at most 108 characters. */
 export function shorten(body: string, linesMax: number): string {
   let text = body;
   try {
     text = JSON.stringify(JSON.parse(body), null, 2);
   } catch {
-    // Shown as it came.
+    // Not JSON: printed unchanged.
   }
   const lines = text.split('\n');
-  const shown = lines.slice(0, linesMax).map((line) => (line.length > 108 ? `${line.slice(0, 107)}…` : line));
+  const kept = lines.slice(0, linesMax).map((line) => (line.length > 108 ? `${line.slice(0, 107)}…` : line));
   return lines.length > linesMax
-    ? [...shown, `  … ${lines.length - linesMax} more lines`].join('\n')
-    : shown.join('\n');
+    ? [...kept, `  … ${lines.length - linesMax} more lines`].join('\n')
+    : kept.join('\n');
 }

@@ -16,13 +16,13 @@ async function filled() {
   return folder;
 }
 
-test('a run that went well leaves nothing', async () => {
+test('a successful run leaves no files', async () => {
   const folder = await filled();
   await removeRunFolder(folder, { keepLogs: false });
   expect(existsSync(folder.path)).toBe(false);
 });
 
-test('a run that failed leaves its logs, and neither data nor keys', async () => {
+test('a failed run leaves its logs, but no data and no keys', async () => {
   const folder = await filled();
   await removeRunFolder(folder, { keepLogs: true });
   expect((await readdir(folder.path, { recursive: true })).toSorted()).toEqual(['api.log', 'kafka.log']);

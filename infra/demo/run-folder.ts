@@ -2,7 +2,7 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryFolder, type TemporaryFolder } from '../dev-servers/temporary-folder.ts';
 
-/** The folder of one run: the servers' data, the certificates, the logs. */
+/** The folder of one run: the servers' data, the certificates and the logs. */
 export type RunFolder = TemporaryFolder & { servers: string; log: (service: string) => string };
 
 export async function createRunFolder(): Promise<RunFolder> {
@@ -12,7 +12,7 @@ export async function createRunFolder(): Promise<RunFolder> {
   return { path, release, servers, log: (service) => join(path, `${service}.log`) };
 }
 
-/** Removes the folder; with `keepLogs` all of it but the logs, those of the servers included. */
+/** Removes the folder. With `keepLogs`, keeps the logs of the services and the servers. */
 export async function removeRunFolder(
   { path, servers, release }: RunFolder,
   { keepLogs }: { keepLogs: boolean },
@@ -23,7 +23,7 @@ export async function removeRunFolder(
     return release();
   }
   for (const entry of await readdir(servers, { recursive: true, withFileTypes: true })) {
-    // Kafka calls the segments of its topics logs, too; their names are numbers.
+    // Kafka's topic segments also end in .log, but their names are numbers.
     if (entry.isFile() && /^[a-z][\w-]*\.log$/.test(entry.name)) {
       await rename(join(entry.parentPath, entry.name), join(path, entry.name));
     }

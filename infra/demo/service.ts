@@ -2,27 +2,27 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { tiedToParent } from '../dev-servers/tied-to-parent.ts';
+import { dieWithParent } from '../dev-servers/die-with-parent.ts';
 
-/** A service of this project that runs as a child of the demo, its output in a file. */
+/** A service of this project that runs as a child process of the demo and logs to a file. */
 export type Service = {
   name: string;
   logFile: string;
-  /** What it ended with, `exit code 1` or `SIGKILL`; pending while it runs. */
+  /** Resolves when the process ends, with `exit code 1` or `SIGKILL`, for example. */
   ended: Promise<string>;
   stop: () => Promise<void>;
   kill: () => void;
 };
 
-/** How long a service may take to stop by itself before it is killed, in milliseconds. */
+/** The time that a service has to stop before it is killed, in milliseconds. */
 const stopGraceMs = 15_000;
 
-/** kafkajs asks for negative timeouts, which Node would warn of in the log. */
+/** kafkajs sets negative timeouts. Node would print a warning about that in the log. */
 const nodeOptions = ['--disable-warning=TimeoutNegativeWarning'];
 
 /**
- * Runs a script on this Node. It leads a process group of its own, so that a Ctrl-C reaches the demo alone,
- * which then stops its services in their order.
+ * Runs a script on this Node in its own process group, so that a Ctrl-C reaches only the demo, which then stops its
+ * services in order.
  */
 export function startService(
   name: string,
@@ -30,8 +30,8 @@ export function startService(
   { environment, logFile }: { environment: Record<string, string>; logFile: string },
 ): Service {
   const log = openSync(logFile, 'a');
-  const [file = process.execPath, ...words] = [...tiedToParent(), process.execPath, ...nodeOptions, script];
-  const child = spawn(file, words, { env: environment, detached: true, stdio: ['ignore', log, log] });
+  const [file = process.execPath, ...args] = [...dieWithParent(), process.execPath, ...nodeOptions, script];
+  const child = spawn(file, args, { env: environment, detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
   const ended = Promise.race([
     once(child, 'exit').then(([code, signal]) =>
@@ -50,7 +50,7 @@ export function startService(
 
 type LogEntry = Record<string, unknown>;
 
-/** The first entry of a service's JSON log with that message; waits until it is there. */
+/** Waits for the first entry with this message in a service's JSON log. */
 export async function logged(service: Service, message: string): Promise<LogEntry> {
   for (;;) {
     for (const line of tailOf(service.logFile, Infinity)) {

@@ -1,19 +1,19 @@
 import { parseArguments, usage, verbs } from './arguments.ts';
 
-describe('the command line of the stack', () => {
+describe('the arguments of npm run stack', () => {
   test.each(verbs)('%s is a verb, and the help explains it', (verb) => {
     expect(parseArguments([verb])).toEqual({ verb });
     expect(usage).toMatch(new RegExp(`^  ${verb} `, 'm'));
   });
 
-  test('help is help wherever it stands', () => {
+  test('a request for help counts at any position', () => {
     expect(parseArguments(['--help'])).toEqual({ help: true });
     expect(parseArguments(['up', '-h'])).toEqual({ help: true });
   });
 
-  test('anything else is named as a fault', () => {
-    expect(parseArguments([])).toEqual({ fault: 'No verb given.' });
-    expect(parseArguments(['start'])).toEqual({ fault: 'Unknown verb: start' });
-    expect(parseArguments(['up', 'now'])).toEqual({ fault: 'Not understood after up: now' });
+  test('anything else is a usage error that names the argument', () => {
+    expect(parseArguments([])).toEqual({ usageError: 'A verb is missing.' });
+    expect(parseArguments(['start'])).toEqual({ usageError: 'Unknown verb: start' });
+    expect(parseArguments(['up', 'now'])).toEqual({ usageError: 'Unexpected after up: now' });
   });
 });

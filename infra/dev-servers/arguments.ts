@@ -3,21 +3,21 @@ export type Verb = (typeof verbs)[number];
 
 export const usage = `Usage: npm run stack -- <verb>
 
-  up       start a Kafka and a MongoDB (or a server that speaks its protocol) that stay until \`down\`:
-           in Docker where an engine answers, otherwise as processes of this machine
-  status   what runs, where it answers, under which pid; exit code 1 unless all of it runs
-  env      the addresses as \`export\` lines:  eval "$(npm run --silent stack -- env)"
-  down     stop what \`up\` started and remove its data
+  up       start Kafka and MongoDB (or a server that speaks its protocol); they run until \`down\`:
+           in Docker if an engine answers, otherwise as processes on this machine
+  status   list each server with its address and its pid or container; exit code 1 unless all are running
+  env      print the addresses as \`export\` lines:  eval "$(npm run --silent stack -- env)"
+  down     stop the servers that \`up\` started and remove their data
 `;
 
-export type Arguments = { verb: Verb } | { help: true } | { fault: string };
+export type Arguments = { verb: Verb } | { help: true } | { usageError: string };
 
-/** The verb of a command line, the help it asks for, or what is wrong with it. */
-export function parseArguments(given: readonly string[]): Arguments {
-  if (given.some((word) => ['--help', '-h', 'help'].includes(word))) return { help: true };
-  const [word, ...more] = given;
-  if (word === undefined) return { fault: 'No verb given.' };
-  const verb = verbs.find((name) => name === word);
-  if (verb === undefined) return { fault: `Unknown verb: ${word}` };
-  return more.length === 0 ? { verb } : { fault: `Not understood after ${verb}: ${more.join(' ')}` };
+/** Returns the verb, a request for help, or a usage error. */
+export function parseArguments(args: readonly string[]): Arguments {
+  if (args.some((argument) => ['--help', '-h', 'help'].includes(argument))) return { help: true };
+  const [name, ...extra] = args;
+  if (name === undefined) return { usageError: 'A verb is missing.' };
+  const verb = verbs.find((known) => known === name);
+  if (verb === undefined) return { usageError: `Unknown verb: ${name}` };
+  return extra.length === 0 ? { verb } : { usageError: `Unexpected after ${verb}: ${extra.join(' ')}` };
 }

@@ -6,14 +6,14 @@ import { cacheDir, withLock } from './native/cache.ts';
 import { isRunning, stopProcess } from './native/processes.ts';
 import { startStack, type Stack } from './stack.ts';
 
-/** A stack that outlives the process which started it, as recorded for the next one. */
+/** A stack that outlives the process that started it, as `npm run stack` records it on disk. */
 export type DetachedStack = Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'how' | 'handles'> & {
   dataDir: string;
 };
 
 export type ServerState = { line: string; running: boolean };
 
-const dir = () => join(cacheDir(), 'lasting');
+const dir = () => join(cacheDir(), 'stack');
 const stateFile = () => join(dir(), 'stack.json');
 
 export async function recorded(): Promise<DetachedStack | undefined> {
@@ -21,14 +21,14 @@ export async function recorded(): Promise<DetachedStack | undefined> {
   return JSON.parse(await readFile(stateFile(), 'utf8')) as DetachedStack;
 }
 
-/** Starts a stack and records it, unless the recorded one runs. What is left of a broken one is stopped first. */
+/** Starts a stack and records it, unless the recorded one is running. Stops the remains of a broken one first. */
 export const bringUp = (report: (line: string) => void): Promise<DetachedStack> =>
   exclusively(async () => {
     const before = await recorded();
     if (before !== undefined) {
       const states = await stateOf(before);
       if (states.every(({ running }) => running)) {
-        report('The stack is up already.');
+        report('The stack is already up.');
         return before;
       }
       await stopRecorded(before);
@@ -38,12 +38,12 @@ export const bringUp = (report: (line: string) => void): Promise<DetachedStack> 
     const started = await startStack({ report, dataDir, providers: ['docker', 'native'], detached: true });
     const { kafkaBrokers, mongodbUrl, how, handles } = started;
     const detached = { kafkaBrokers, mongodbUrl, how, handles, dataDir };
-    // The store's address may hold its password.
+    // The store's address may contain its password.
     await writeFile(stateFile(), `${JSON.stringify(detached, null, 2)}\n`, { mode: 0o600 });
     return detached;
   });
 
-/** Stops what was recorded, whatever is left of it, and removes its data. Without a record there is nothing to do. */
+/** Stops the recorded servers that still run and removes their data. Does nothing if no stack is recorded. */
 export const bringDown = (report: (line: string) => void): Promise<void> =>
   exclusively(async () => {
     const detached = await recorded();
@@ -51,10 +51,10 @@ export const bringDown = (report: (line: string) => void): Promise<void> =>
     await stopRecorded(detached);
     const { processes, containers } = detached.handles;
     const names = [...processes.map(({ name, pid }) => `${name} (pid ${pid})`), ...containers.map(shortId)];
-    report(`Stopped ${names.join(', ')}; its data is removed.`);
+    report(`Stopped ${names.join(', ')} and removed the data.`);
   });
 
-/** A line for each server: its name, whether it runs, where it answers, its pid or container. */
+/** One line for each server: its name, whether it is running, its pid or container, its address. */
 export async function stateOf(detached: DetachedStack | undefined): Promise<ServerState[]> {
   if (detached === undefined) return [{ line: 'The stack is not up.', running: false }];
   const { processes, containers } = detached.handles;
@@ -74,11 +74,11 @@ export async function stateOf(detached: DetachedStack | undefined): Promise<Serv
   ].map((state) => ({ ...state, line: state.line.trimEnd() }));
 }
 
-/** A container's id as the engine's command line shows it. */
+/** A container's id, as short as `docker ps` prints it. */
 const shortId = (id: string) => id.slice(0, 12);
 
 async function stopRecorded({ handles, dataDir }: DetachedStack): Promise<void> {
-  // FerretDB stands on PostgreSQL, so the later ones end first.
+  // FerretDB needs PostgreSQL, so the servers stop in reverse order of their start.
   for (const record of [...handles.processes].reverse()) await stopProcess(record);
   await removeContainers(handles.containers);
   await rm(stateFile());

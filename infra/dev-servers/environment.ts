@@ -1,6 +1,6 @@
 import type { Attempt } from './stack.ts';
 
-/** The servers that KAFKA_BROKERS and MONGODB_URL name. They are somebody else's: `stop` leaves them alone. */
+/** The servers that KAFKA_BROKERS and MONGODB_URL name. They belong to the user, so `stop` does not stop them. */
 export function fromEnvironment(environment: Record<string, string | undefined>): Attempt {
   const { KAFKA_BROKERS: kafkaBrokers, MONGODB_URL: mongodbUrl } = environment;
   if (kafkaBrokers && mongodbUrl) {

@@ -2,16 +2,20 @@ import { parseArguments, usage, type Verb } from './arguments.ts';
 import { bringDown, bringUp, recorded, stateOf } from './detached.ts';
 
 const print = (line: string) => void process.stdout.write(`${line}\n`);
-const explain = (line: string) => void process.stderr.write(`${line}\n`);
+const printError = (line: string) => void process.stderr.write(`${line}\n`);
 
-/** Runs a verb; answers the exit code. */
+/** Runs a verb. Returns the exit code. */
 async function perform(verb: Verb): Promise<number> {
   switch (verb) {
     case 'up': {
       const { kafkaBrokers, mongodbUrl, dataDir, how } = await bringUp(print);
       print(`Kafka    ${kafkaBrokers}\nMongoDB  ${mongodbUrl}`);
-      print(how === 'native' ? `Data and logs are in ${dataDir}` : 'Logs: docker logs <container>');
-      print('Addresses for a shell: eval "$(npm run --silent stack -- env)"');
+      print(
+        how === 'native'
+          ? `Data and logs are in ${dataDir}`
+          : 'Logs: docker logs <container>; npm run stack -- status lists the containers',
+      );
+      print('Set the addresses in a shell: eval "$(npm run --silent stack -- env)"');
       return 0;
     }
     case 'down':
@@ -26,7 +30,7 @@ async function perform(verb: Verb): Promise<number> {
       const detached = await recorded();
       const states = await stateOf(detached);
       if (detached === undefined || states.some(({ running }) => !running)) {
-        explain('The stack is not up: npm run stack -- up');
+        printError('The stack is not up. Start it: npm run stack -- up');
         return 1;
       }
       print(`export KAFKA_BROKERS=${detached.kafkaBrokers}\nexport MONGODB_URL='${detached.mongodbUrl}'`);
@@ -35,17 +39,17 @@ async function perform(verb: Verb): Promise<number> {
   }
 }
 
-const given = parseArguments(process.argv.slice(2));
-if ('help' in given) {
+const parsed = parseArguments(process.argv.slice(2));
+if ('help' in parsed) {
   print(usage);
-} else if ('fault' in given) {
-  explain(`${given.fault}\n\n${usage}`);
+} else if ('usageError' in parsed) {
+  printError(`${parsed.usageError}\n\n${usage}`);
   process.exitCode = 2;
 } else {
   try {
-    process.exitCode = await perform(given.verb);
+    process.exitCode = await perform(parsed.verb);
   } catch (error) {
-    explain(error instanceof Error ? error.message : String(error));
+    printError(error instanceof Error ? error.message : String(error));
     process.exitCode = 1;
   }
 }

@@ -9,16 +9,16 @@ const modulePath = resolve('infra/dev-servers/on-parent-death.ts');
 
 let dir: string;
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'last-will-'));
+  dir = await mkdtemp(join(tmpdir(), 'on-parent-death-'));
 });
 afterEach(() => rm(dir, { recursive: true }));
 
-/** A process that makes its will, `mkdir executed`, and goes on with `then`. */
-function testator(then: string) {
-  const will = JSON.stringify(['mkdir', join(dir, 'executed')]);
+/** A process that registers `mkdir executed` to run on its death, and then runs `then`. */
+function startParent(then: string) {
+  const command = JSON.stringify(['mkdir', join(dir, 'executed')]);
   const script = `
     const { onParentDeath } = await import(${JSON.stringify(modulePath)});
-    const will = onParentDeath(${will});
+    const hook = onParentDeath(${command});
     ${then}
   `;
   return spawn(process.execPath, ['--input-type=module', '-e', script], {
@@ -26,7 +26,7 @@ function testator(then: string) {
   });
 }
 
-/** Whether it is executed, now or soon. */
+/** Whether the command has run, or runs within 4 s. */
 const executed = async (): Promise<boolean> => {
   const watcher = watch(dir);
   try {
@@ -38,26 +38,26 @@ const executed = async (): Promise<boolean> => {
   }
 };
 
-describe('the last will of a process', () => {
-  test('is executed when it is killed', async () => {
-    const process = testator(`console.log('made'); setInterval(() => undefined, 60_000);`);
+describe('a command registered for the death of its parent', () => {
+  test('runs when the parent is killed', async () => {
+    const process = startParent(`console.log('registered'); setInterval(() => undefined, 60_000);`);
     await once(process.stdout, 'data');
     expect(existsSync(join(dir, 'executed'))).toBe(false);
     process.kill('SIGKILL');
     expect(await executed()).toBe(true);
   });
 
-  test('is executed when it ends by itself without a word, which the will does not hold up', async () => {
-    const process = testator('');
+  test('runs when the parent exits without revoking it, and does not delay the exit', async () => {
+    const process = startParent('');
     const [code] = (await once(process, 'exit')) as [number];
     expect(code).toBe(0);
     expect(await executed()).toBe(true);
   });
 
-  test('is void once revoked', async () => {
-    const process = testator(`
+  test('does not run after it is revoked', async () => {
+    const process = startParent(`
       await new Promise((resolve) => setTimeout(resolve, 100));
-      await will.revoke();
+      await hook.revoke();
     `);
     const [code] = (await once(process, 'exit')) as [number];
     expect(code).toBe(0);

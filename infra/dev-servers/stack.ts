@@ -5,39 +5,39 @@ import { startNative } from './native/native.ts';
 import type { NativeControl } from './native/native.ts';
 import type { ProcessRecord } from './native/processes.ts';
 
-/** Ways to a Kafka and a store, in order of preference. */
+/** Where Kafka and the store come from, in order of preference. */
 export const providers = ['environment', 'docker', 'native'] as const;
 export type Provider = (typeof providers)[number];
 
-/** Both servers, reachable at the addresses given, until `stop`. */
+/** Both servers. They are reachable at these addresses until `stop`. */
 export type Stack = {
   /** `host:port`, or several separated by commas, as `KAFKA_BROKERS`. */
   kafkaBrokers: string;
-  /** As `MONGODB_URL`; no database is named in it. */
+  /** As `MONGODB_URL`, without a database name. */
   mongodbUrl: string;
   how: Provider;
-  /** Ends every process and container that was started; data and logs stay in `dataDir`. */
+  /** Stops every process and container that was started. Data and logs stay in `dataDir`. */
   stop(): Promise<void>;
-  /** What `npm run stack` records, to end a lasting stack from another process. */
+  /** `npm run stack` records them, so that another process can stop a detached stack. */
   handles: Handles;
-  /** Fault injection; only where the servers are this machine's own processes. */
+  /** Fault injection; only the native provider has it. */
   native?: NativeControl;
 };
 
 export type Handles = { processes: ProcessRecord[]; containers: string[] };
 
 export type StackOptions = {
-  /** Receives one plain line of progress at a time, without its line end. */
+  /** Receives one line of progress at a time, without its line end. */
   report: (line: string) => void;
-  /** Folder of this run's data and logs; created when absent. Two stacks must not share one. */
+  /** Folder for this run's data and logs; created if missing. Two stacks must not share it. */
   dataDir: string;
   providers?: readonly Provider[];
-  /** True: the servers outlive this process. Otherwise they are killed when it dies, however it dies. */
+  /** True: the servers outlive this process. Otherwise they are killed when it dies, for any reason. */
   detached?: boolean;
   environment?: Record<string, string | undefined>;
 };
 
-/** A started stack, or in a clause why this way is not open on this machine. */
+/** A started stack, or a clause that says why this provider is not available on this machine. */
 export type Attempt = { stack: Stack } | { unavailable: string };
 
 const start: Record<Provider, (options: StackOptions) => Promise<Attempt>> = {
@@ -47,9 +47,9 @@ const start: Record<Provider, (options: StackOptions) => Promise<Attempt>> = {
 };
 
 /**
- * A Kafka and a MongoDB (or a server that speaks its protocol), by the first way that is open: addresses
- * given in the environment, Docker, or servers installed into the user's cache folder. Rejects with one
- * message that lists why none was open.
+ * Starts Kafka and MongoDB (or a server that speaks its protocol) with the first available provider: addresses in
+ * the environment, Docker, or servers installed into the user's cache folder. If none is available, rejects with
+ * one message that lists the reasons.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   await mkdir(options.dataDir, { recursive: true });
@@ -59,5 +59,5 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     if ('stack' in attempt) return attempt.stack;
     reasons.push(`  ${provider}: ${attempt.unavailable}`);
   }
-  throw new Error(`No Kafka and MongoDB to work with:\n${reasons.join('\n')}`);
+  throw new Error(`No provider of Kafka and MongoDB is available:\n${reasons.join('\n')}`);
 }

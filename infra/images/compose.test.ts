@@ -18,16 +18,16 @@ beforeAll(async () => {
   ({ services } = JSON.parse(json) as { services: typeof services });
 });
 
-/** A whole version, as a tag that is never moved to another one. */
+/** A complete version: such a tag is not moved to another image. */
 const exact = /:\d+\.\d+\.\d+(-[a-z-]+)?$/;
 
-test('whatever is published is published on loopback alone', () => {
+test('every published port is on loopback only', () => {
   const ports = Object.values(services).flatMap((service) => service.ports ?? []);
   expect(ports).toHaveLength(3);
   for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
 });
 
-test('every service has a bound on its memory and its processes', () => {
+test('every service has a limit on its memory and its processes', () => {
   for (const [name, { mem_limit, pids_limit }] of Object.entries(services)) {
     expect([name, mem_limit, pids_limit]).toEqual([
       name,
@@ -37,7 +37,7 @@ test('every service has a bound on its memory and its processes', () => {
   }
 });
 
-test('images of others are of exact versions, and those of the stack in Docker', () => {
+test('third-party images have exact versions, the same as the Docker dev servers', () => {
   expect([services.kafka?.image, services.mongo?.image]).toEqual([images.kafka, images.mongo]);
   for (const image of Object.values(images)) expect(image).toMatch(exact);
   const [, node = ''] = /^ARG NODE_IMAGE=(\S+)$/m.exec(readFileSync('infra/images/Dockerfile', 'utf8')) ?? [];
@@ -49,17 +49,17 @@ test('images of others are of exact versions, and those of the stack in Docker',
   expect(node).toContain(`:${lock.packages['node_modules/node']?.version}-`);
 });
 
-test('broker and store take nobody without a password, and the services have it', () => {
+test('Kafka and MongoDB require a password, and the services have it', () => {
   const { kafka, mongo } = services;
   const protocols = kafka?.environment?.KAFKA_LISTENER_SECURITY_PROTOCOL_MAP;
   expect(protocols).toContain('HOST:SASL_PLAINTEXT,SERVICES:SASL_PLAINTEXT');
-  // Those without are reached from within the container alone.
+  // Only programs inside the container can reach the listeners without a password.
   expect(kafka?.environment?.KAFKA_LISTENERS).toMatch(/INTERNAL:\/\/localhost:.*CONTROLLER:\/\/localhost:/);
   expect(mongo?.environment).toMatchObject({
     MONGO_INITDB_ROOT_USERNAME: storeUser,
     MONGO_INITDB_ROOT_PASSWORD: '${STORE_PASSWORD:-support}',
   });
-  // Compose takes a $ for a variable unless it is doubled.
+  // Compose treats $ as a variable unless it is doubled.
   const [shell, options, script, name] = mongo?.entrypoint ?? [];
   expect([shell, options, script?.replaceAll('$$', '$'), name]).toEqual([
     'bash',

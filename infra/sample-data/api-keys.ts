@@ -3,19 +3,19 @@ import { entity, publish, remove, type Entity } from './entity.ts';
 import type { SampleEvent } from './encode.ts';
 import type { Random } from './random.ts';
 
-/** A key that the desk made, with the token that never crosses the bus. */
+/** A generated key with its token. The events carry only the token's hash. */
 export type SampleKey = {
   orgId: string;
   token: string;
   name: string;
   access: 'read' | 'full';
-  /** What the API answers to it. */
+  /** Whether the API accepts the key: only an active one. */
   state: 'active' | 'archived' | 'deleted';
 };
 
-type Wanted = Omit<SampleKey, 'orgId' | 'token'> & { mode: 'live' | 'test' };
+type KeySpec = Omit<SampleKey, 'orgId' | 'token'> & { mode: 'live' | 'test' };
 
-const wanted: Wanted[] = [
+const keySpecs: KeySpec[] = [
   { name: 'Reporting', mode: 'live', access: 'read', state: 'active' },
   { name: 'Data warehouse', mode: 'live', access: 'full', state: 'active' },
   { name: 'Continuous integration', mode: 'test', access: 'read', state: 'active' },
@@ -23,11 +23,11 @@ const wanted: Wanted[] = [
   { name: 'Mistake', mode: 'test', access: 'full', state: 'deleted' },
 ];
 
-/** The keys of an organization; only the hash of a token is in the events. */
+/** Creates the keys of an organization and their events. */
 export function createApiKeys(random: Random, orgId: string, from: Date, to: Date) {
   const keys: SampleKey[] = [];
   const events: SampleEvent[] = [];
-  for (const { mode, ...rest } of wanted) {
+  for (const { mode, ...rest } of keySpecs) {
     const token = random.id(`svc_${mode}_`) + random.id('');
     const key: Entity<'apiKey'> = entity('apiKey', orgId, {
       id: random.id('key_'),

@@ -8,7 +8,7 @@ export type FormBlock = Extract<ChannelState, { type: 'form' }>['form'];
 const on = { enabled: true };
 const off = { enabled: false };
 
-/** Settings as the dashboard leaves them; a chatbot relies on the default of its type for autoResolve. */
+/** Default settings by channel type. A chatbot's autoResolve is empty, so its type's default applies. */
 export const settingsOf = (type: ChannelState['type']): ChannelState['settings'] => ({
   aiSummary: on,
   urgency: on,
@@ -22,7 +22,7 @@ export const settingsOf = (type: ChannelState['type']): ChannelState['settings']
   autoResolve: type === 'chatbot' ? {} : { enabled: true, afterHours: 72 },
 });
 
-/** An inbox of the organization's own domain. What the product keeps secret is among it, as on the bus. */
+/** An inbox in the organization's domain, with the secrets that the source system publishes. */
 export function emailBlock(
   local: string,
   displayName: string,
@@ -52,7 +52,7 @@ export function emailBlock(
   };
 }
 
-/** A chat widget. Its secret for recognizing visitors is among it, as on the bus. */
+/** A chat widget, with the identity secret that the source system publishes. */
 export function chatbotBlock(domain: string, rest: Partial<ChatbotBlock>): ChatbotBlock {
   const secret = { identitySecret: 'not-to-be-shown' };
   return {
@@ -73,7 +73,7 @@ export function chatbotBlock(domain: string, rest: Partial<ChatbotBlock>): Chatb
   };
 }
 
-/** A form with the fields that every such form has. */
+/** A form with default fields. */
 export const formBlock = (
   title: string,
   routesToChannelId: string,

@@ -5,19 +5,19 @@ import type { Random } from './random.ts';
 
 type ChannelState = SourceState<'channel'>;
 type Common = Partial<Pick<ChannelState, 'archivedAt' | 'pausedAt' | 'resumedAt' | 'dataRetentionDays'>>;
-type Setting = { random: Random; orgId: string; domain: string; agentIds: string[]; now: Date };
+type Context = { random: Random; orgId: string; domain: string; agentIds: string[]; now: Date };
 
-/** Channels by what they are for: those that take new tickets, all that stay, and one that gets deleted. */
-export type Channels = { open: Entity<'channel'>[]; all: Entity<'channel'>[]; doomed: Entity<'channel'> };
+/** The channels that accept new tickets, all channels that remain, and one that will be deleted. */
+export type Channels = { open: Entity<'channel'>[]; all: Entity<'channel'>[]; toDelete: Entity<'channel'> };
 
 const hours = 3_600_000;
 const days = 24 * hours;
 
-/** Every type of channel, every provider, every state and every issue that the API can show. */
-export function createChannels(setting: Setting): Channels {
-  const ago = (ms: number) => new Date(setting.now.getTime() - ms).toISOString();
-  const add = addChannel(setting);
-  const { domain } = setting;
+/** Creates channels of every type, provider, state and issue that the API can show. */
+export function createChannels(context: Context): Channels {
+  const ago = (ms: number) => new Date(context.now.getTime() - ms).toISOString();
+  const add = addChannel(context);
+  const { domain } = context;
   const inbox = emailInbox(add, domain);
   const liveAt = ago(300 * days);
   const connected = { status: 'connected', connectedAt: ago(301 * days) } as const;
@@ -67,10 +67,10 @@ export function createChannels(setting: Setting): Channels {
     form: formBlock('Contact us', support.state.id),
   }));
   const open = [support, billing, orders, sales, chat, help, form];
-  const ailing = ailingInboxes(inbox, setting, ago);
-  const resting = restingChannels(add, setting, ago, support.state.id);
-  const doomed = inbox('old', 'Old inbox', { provider: 'forwarding', sendingDomain: { hosted: true } });
-  return { open, all: [...open, ...ailing, ...resting], doomed };
+  const withIssues = inboxesWithIssues(inbox, context, ago);
+  const inactive = inactiveChannels(add, context, ago, support.state.id);
+  const toDelete = inbox('old', 'Old inbox', { provider: 'forwarding', sendingDomain: { hosted: true } });
+  return { open, all: [...open, ...withIssues, ...inactive], toDelete };
 }
 
 type Add = (
@@ -79,7 +79,7 @@ type Add = (
   common?: Common,
 ) => Entity<'channel'>;
 
-function addChannel({ random, orgId, agentIds, now }: Setting): Add {
+function addChannel({ random, orgId, agentIds, now }: Context): Add {
   let created = now.getTime() - 400 * days;
   return (name, complete, common = {}) => {
     created += random.int(1, 5) * days;
@@ -113,8 +113,8 @@ const emailInbox =
       common,
     );
 
-/** One inbox for each issue; observing ones can have none, and one is only observing. */
-function ailingInboxes(inbox: Inbox, { domain }: Setting, ago: (ms: number) => string) {
+/** One inbox for each issue. An observing inbox cannot have an issue; one inbox only observes. */
+function inboxesWithIssues(inbox: Inbox, { domain }: Context, ago: (ms: number) => string) {
   const liveAt = ago(200 * days);
   const connectedAt = ago(201 * days);
   const blocks: Record<string, Pick<EmailBlock, 'provider'> & Partial<EmailBlock>> = {
@@ -145,8 +145,8 @@ function ailingInboxes(inbox: Inbox, { domain }: Setting, ago: (ms: number) => s
   );
 }
 
-/** Channels that are paused or archived, one of them with an issue beside. */
-function restingChannels(add: Add, { domain }: Setting, ago: (ms: number) => string, routesTo: string) {
+/** Channels that are paused or archived. One of them also has an issue. */
+function inactiveChannels(add: Add, { domain }: Context, ago: (ms: number) => string, routesTo: string) {
   const paused = { pausedAt: ago(3 * days) };
   const archived = { archivedAt: ago(40 * days) };
   const press = { provider: 'forwarding' } as const;

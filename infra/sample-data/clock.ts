@@ -5,14 +5,14 @@ export const minuteMs = 60 * secondMs;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
 
-/** Moments that follow one another without ever passing `now`. */
+/** Returns increasing instants that never pass `now`. */
 export type Clock = { at: () => Date; advance: () => Date };
 
 /**
- * A clock for a thread of `steps` messages from `start` on: steps of seconds to hours, shorter where the time
- * up to `now` would not do.
+ * A clock for a conversation of `steps` messages that begins at `start`. Steps last seconds to hours, and are shorter if
+ * the time up to `now` does not suffice.
  */
-export function threadClock(random: Random, start: Date, now: Date, steps: number): Clock {
+export function conversationClock(random: Random, start: Date, now: Date, steps: number): Clock {
   let at = start.getTime();
   const stepMsMax = Math.min(9 * hourMs, (1.8 * (now.getTime() - at)) / (steps + 1));
   return {

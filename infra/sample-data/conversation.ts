@@ -1,15 +1,15 @@
-import { dayMs, threadClock } from './clock.ts';
+import { dayMs, conversationClock } from './clock.ts';
 import type { SourceState, SampleEvent } from './encode.ts';
 import { change, entity, publish, remove, type Entity } from './entity.ts';
-import { title, type Matter } from './language.ts';
-import { nextRole, writeMessage, type Role, type Thread } from './message.ts';
+import { title, type Subject } from './language.ts';
+import { nextRole, writeMessage, type Role, type ConversationContext } from './message.ts';
 import type { Organization } from './organization.ts';
 import type { Random } from './random.ts';
 
 type State = SourceState<'conversation'>;
 type TicketStatus = SourceState<'ticket'>['status'];
 
-/** What a conversation may be in while its ticket is in a status. */
+/** The possible statuses of a conversation, by the status of its ticket. */
 const statusesBy: { [S in TicketStatus]: State['status'][] } = {
   open: [
     'waiting_for_user',
@@ -24,17 +24,22 @@ const statusesBy: { [S in TicketStatus]: State['status'][] } = {
   closed: ['resolved', 'archived', 'spam'],
 };
 
-/** How far a conversation went. */
-export type Course = { role: State['role']; ticketStatus: TicketStatus; messages: number; now: Date };
+/** The length and outcome of a conversation. */
+export type ConversationPlan = {
+  role: State['role'];
+  ticketStatus: TicketStatus;
+  messages: number;
+  now: Date;
+};
 
-/** Opens a conversation of a ticket, unpublished, and with it the thread that it is. */
-export function openThread(
+/** Creates a conversation of a ticket, without publishing it. Returns it with everything its messages refer to. */
+export function openConversation(
   random: Random,
   organization: Organization,
   ticket: Entity<'ticket'>,
-  matter: Matter,
+  subject: Subject,
   role: State['role'],
-): Thread {
+): ConversationContext {
   const { open } = organization.channels;
   const channel = random.pick(role === 'side' ? open.filter(({ state }) => state.type === 'email') : open);
   const conversation = entity('conversation', organization.id, {
@@ -57,32 +62,36 @@ export function openThread(
     organization,
     ticket,
     conversation,
-    matter,
+    subject,
     medium: channel.state.type === 'chatbot' ? 'chat' : 'email',
   };
 }
 
-/** Tells what happened in a thread: its opening, the messages, some of them deleted again, and where it ended. */
-export function* tellThread(random: Random, thread: Thread, course: Course): Generator<SampleEvent> {
-  const { state } = thread.conversation;
+/** Yields the events of a conversation: its creation, its messages, a few deletions, and its final state. */
+export function* conversationEvents(
+  random: Random,
+  context: ConversationContext,
+  plan: ConversationPlan,
+): Generator<SampleEvent> {
+  const { state } = context.conversation;
   const start = new Date(state.createdAt);
-  const clock = threadClock(random, start, course.now, course.messages);
-  // Half of them are told from the start, the others only as they ended: compaction has taken the rest.
-  if (random.chance(0.5)) yield publish(thread.conversation, start);
+  const clock = conversationClock(random, start, plan.now, plan.messages);
+  // Half of the conversations have a creation event. For the others only the last event is left, as after compaction.
+  if (random.chance(0.5)) yield publish(context.conversation, start);
   let previous: Role | null = null;
-  for (let number = 0; number < course.messages; number++) {
+  for (let number = 0; number < plan.messages; number++) {
     const at: Date = number === 0 ? start : clock.advance();
     const role: Role = nextRole(random, previous, state.supportLevel);
-    const message = writeMessage(random, thread, { role, first: number === 0, at });
+    const message = writeMessage(random, context, { role, first: number === 0, at });
     yield publish(message, at);
     if (random.chance(0.005)) yield remove(message, at);
     if (role === 'human') state.firstHumanReplyAt ??= at.toISOString();
     previous = role;
   }
-  yield change(thread.conversation, ending(random, course, clock.at()), clock.at());
+  yield change(context.conversation, finalState(random, plan, clock.at()), clock.at());
 }
 
-function ending(random: Random, { ticketStatus }: Course, at: Date): Partial<State> {
+function finalState(random: Random, { ticketStatus }: ConversationPlan, at: Date): Partial<State> {
   const status = random.pick(statusesBy[ticketStatus]);
   const waits = status === 'needs_first_response' || status === 'needs_follow_up';
   const resolved = status === 'resolved' || status === 'assumed_resolved';
@@ -94,18 +103,18 @@ function ending(random: Random, { ticketStatus }: Course, at: Date): Partial<Sta
   };
 }
 
-/** A ticket that somebody opened then, unpublished. */
+/** Creates a ticket that was opened at `at`, without publishing it. */
 export function openTicket(
   random: Random,
   organization: Organization,
-  matter: Matter,
+  subject: Subject,
   at: Date,
 ): Entity<'ticket'> {
   const { contacts, tags, topics } = organization;
-  const about = topics.filter(({ state }) => state.name === matter.scenario.topic);
+  const about = topics.filter(({ state }) => state.name === subject.scenario.topic);
   return entity('ticket', organization.id, {
     id: random.id('ti_'),
-    title: title(random, matter),
+    title: title(random, subject),
     status: 'open',
     requesterId: random.pick(contacts).state.id,
     tagIds: random.some(tags, random.int(0, 3)).map(({ state }) => state.id),
@@ -119,6 +128,6 @@ export function openTicket(
 
 const isFirst = (id: string, index: number, ids: string[]) => ids.indexOf(id) === index;
 
-/** When a ticket of the last half year was opened: more of them lately, none in the last minute. */
+/** Returns a creation time within the last 180 days: recent times are more likely, the last minute is excluded. */
 export const openedAt = (random: Random, now: Date) =>
   new Date(now.getTime() - 60_000 - Math.floor(random.unit() ** 2 * 180 * dayMs));

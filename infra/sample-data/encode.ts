@@ -2,10 +2,10 @@ import type { z } from 'zod';
 import type { Kind } from '../../shared/documents/document.ts';
 import type { states } from '../../shared/documents/resources.ts';
 
-/** What the bus carries as `data`. */
+/** The `data` of an event, as Kafka carries it. */
 export type SourceState<K extends Kind = Kind> = z.input<(typeof states)[K]>;
 
-/** Something that happened to an entity, before it is put into a record. `state` is null for a deletion. */
+/** A change of an entity, before it is encoded as a record. `state` is null for a deletion. */
 export type SampleEvent = {
   kind: Kind;
   id: string;
@@ -16,7 +16,7 @@ export type SampleEvent = {
   state: unknown;
 };
 
-/** A record ready to be produced to the topic of its kind. */
+/** A record for the topic of its kind. */
 export type SampleRecord = {
   kind: Kind;
   key: string;
@@ -29,7 +29,7 @@ export type ContentMode = 'structured' | 'binary';
 
 const source = 'https://product.example.com/support';
 
-/** Puts an event into a record, in the content mode given. */
+/** Encodes an event as a record, in the given content mode. */
 export function encode(event: SampleEvent, mode: ContentMode): SampleRecord {
   const { kind, id, orgId, version, verb, time, state } = event;
   const attributes = {

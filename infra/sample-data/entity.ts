@@ -1,7 +1,7 @@
 import type { Kind } from '../../shared/documents/document.ts';
 import type { SourceState, SampleEvent } from './encode.ts';
 
-/** An entity of the desk with its current state and version; `version` 0 has not been published. */
+/** An entity with its current state and version. `version` 0 means that it has not been published. */
 export type Entity<K extends Kind = Kind> = {
   kind: K;
   orgId: string;
@@ -16,27 +16,27 @@ export const entity = <K extends Kind>(kind: K, orgId: string, state: SourceStat
   state,
 });
 
-/** Publishes the entity as it is, at its next version. */
-export function publish<K extends Kind>(given: Entity<K>, time: Date): SampleEvent {
-  const { kind, orgId, state } = given;
-  const verb = given.version === 0 ? 'created' : 'updated';
-  given.version += 1;
-  return { kind, id: state.id, orgId, version: given.version, verb, time, state: structuredClone(state) };
+/** Returns an event with the entity's current state, at its next version. */
+export function publish<K extends Kind>(target: Entity<K>, time: Date): SampleEvent {
+  const { kind, orgId, state } = target;
+  const verb = target.version === 0 ? 'created' : 'updated';
+  target.version += 1;
+  return { kind, id: state.id, orgId, version: target.version, verb, time, state: structuredClone(state) };
 }
 
-/** Changes the entity and publishes it. */
+/** Changes the entity and returns the event. */
 export function change<K extends Kind>(
-  given: Entity<K>,
+  target: Entity<K>,
   patch: Partial<SourceState<K>>,
   time: Date,
 ): SampleEvent {
-  Object.assign(given.state, patch);
-  return publish(given, time);
+  Object.assign(target.state, patch);
+  return publish(target, time);
 }
 
-/** Deletes the entity. */
-export function remove<K extends Kind>(given: Entity<K>, time: Date): SampleEvent {
-  const { kind, orgId, state } = given;
-  given.version += 1;
-  return { kind, id: state.id, orgId, version: given.version, verb: 'deleted', time, state: null };
+/** Returns an event that deletes the entity. */
+export function remove<K extends Kind>(target: Entity<K>, time: Date): SampleEvent {
+  const { kind, orgId, state } = target;
+  target.version += 1;
+  return { kind, id: state.id, orgId, version: target.version, verb: 'deleted', time, state: null };
 }

@@ -39,7 +39,7 @@ const entries: [question: string, variations: string[], answer: string][] = [
   ],
 ];
 
-/** The knowledge base of an organization: every entry, some bound to an agent, one deleted, one corrected. */
+/** Creates the knowledge base of an organization: some entries belong to an agent, one is deleted, one corrected. */
 export function createQas(random: Random, orgId: string, agentIds: string[], now: Date): SampleEvent[] {
   const events: SampleEvent[] = [];
   entries.forEach(([question, questionVariations, answer], number) => {

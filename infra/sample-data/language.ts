@@ -2,12 +2,12 @@ import type { Random } from './random.ts';
 import { scenarios, type Scenario } from './scenarios.ts';
 import { closings, firstNames, followUps, greetings, lastNames } from './vocabulary.ts';
 
-/** What one ticket is about. */
-export type Matter = { scenario: Scenario; fill: (text: string) => string };
+/** The subject of one ticket. */
+export type Subject = { scenario: Scenario; fill: (text: string) => string };
 
-/** Picks a matter of an organization that sells these things. */
-export function pickMatter(random: Random, sells: readonly string[]): Matter {
-  const item = random.pick(sells);
+/** Picks a subject about one of the products that the organization sells. */
+export function pickSubject(random: Random, products: readonly string[]): Subject {
+  const item = random.pick(products);
   const order = `#${random.int(10_000, 99_999)}`;
   const fill = (text: string) => {
     const filled = text.replaceAll('{item}', item).replaceAll('{order}', order);
@@ -16,16 +16,16 @@ export function pickMatter(random: Random, sells: readonly string[]): Matter {
   return { scenario: random.pick(scenarios), fill };
 }
 
-export const title = (random: Random, { scenario, fill }: Matter) => fill(random.pick(scenario.titles));
+export const title = (random: Random, { scenario, fill }: Subject) => fill(random.pick(scenario.titles));
 
-/** The first message of a thread. */
-export const opening = (random: Random, { scenario, fill }: Matter) => fill(random.pick(scenario.openings));
+/** The first message of a conversation. */
+export const opening = (random: Random, { scenario, fill }: Subject) => fill(random.pick(scenario.openings));
 
 /** A later message of the contact. */
 export const followUp = (random: Random) => random.pick(followUps);
 
 /** An answer of the team or its AI agent. */
-export const answer = (random: Random, { scenario, fill }: Matter) =>
+export const answer = (random: Random, { scenario, fill }: Subject) =>
   `${random.pick(greetings)} ${fill(random.pick(scenario.answers))} ${random.pick(closings)}`;
 
 export type PersonName = { first: string; last: string };
@@ -35,7 +35,7 @@ export const personName = (random: Random): PersonName => ({
   last: random.pick(lastNames),
 });
 
-/** An address of that person, in letters that every mail server takes. */
+/** An email address of the person, in ASCII letters. */
 export function addressOf({ first, last }: PersonName, number: number, domain: string): string {
   const plain = (text: string) =>
     text

@@ -1,76 +1,83 @@
-import { openThread, openTicket } from './conversation.ts';
+import { openConversation, openTicket } from './conversation.ts';
 import type { SourceState, SampleEvent, SampleRecord } from './encode.ts';
 import { change, publish, type Entity } from './entity.ts';
 import { recordsOf, type SampleState } from './sample-data.ts';
-import { personName, pickMatter } from './language.ts';
-import { writeMessage, type Role, type Thread } from './message.ts';
+import { personName, pickSubject } from './language.ts';
+import { writeMessage, type ConversationContext, type Role } from './message.ts';
 import type { Organization } from './organization.ts';
 import type { Random } from './random.ts';
 
-/** Threads that go on; an older one makes room for a new one. */
-const threadsMax = 300;
+/** The maximum number of conversations that change. A new one replaces a random one. */
+const conversationsMax = 300;
 
-type Happening = (state: SampleState, at: Date) => SampleEvent[];
+type LiveChange = (state: SampleState, at: Date) => SampleEvent[];
 
 /**
- * What goes on at a desk, without end: each step is one thing that happens, with every event it leads to.
- * `now` is the clock of the events; the same seed and clock give the same steps.
+ * Yields live changes without end: each step has all records of one change. `now` is the clock of the events. The same
+ * seed and clock return the same steps.
  */
 export function* liveChanges(
   state: SampleState,
   now: () => Date = () => new Date(),
 ): Generator<SampleRecord[], never> {
   for (;;) {
-    const events = state.random.pick(happenings)(state, now());
+    const events = state.random.pick(weightedChanges)(state, now());
     yield events.flatMap((event) => recordsOf(state.random, event));
   }
 }
 
 function newTicket(state: SampleState, at: Date): SampleEvent[] {
-  const { random, organizations, threads } = state;
+  const { random, organizations, conversations } = state;
   const organization = random.pick(organizations);
-  const matter = pickMatter(random, organization.sells);
-  const ticket = openTicket(random, organization, matter, at);
-  const thread = openThread(random, organization, ticket, matter, 'primary');
-  const message = writeMessage(random, thread, { role: 'user', first: true, at });
-  if (threads.length >= threadsMax) threads.splice(random.int(0, threads.length - 1), 1);
-  threads.push(thread);
-  // A message may well come before its conversation, and a conversation before its ticket.
-  return [publish(message, at), publish(thread.conversation, at), publish(ticket, at)];
+  const subject = pickSubject(random, organization.products);
+  const ticket = openTicket(random, organization, subject, at);
+  const context = openConversation(random, organization, ticket, subject, 'primary');
+  const message = writeMessage(random, context, { role: 'user', first: true, at });
+  if (conversations.length >= conversationsMax)
+    conversations.splice(random.int(0, conversations.length - 1), 1);
+  conversations.push(context);
+  // A message can arrive before its conversation, and a conversation before its ticket.
+  return [publish(message, at), publish(context.conversation, at), publish(ticket, at)];
 }
 
-function reply({ random, threads }: SampleState, at: Date): SampleEvent[] {
-  const thread = random.pick(threads);
+function reply({ random, conversations }: SampleState, at: Date): SampleEvent[] {
+  const context = random.pick(conversations);
   const role: Role = random.pick(['user', 'user', 'human', 'assistant']);
-  const message = writeMessage(random, thread, { role, first: false, at });
+  const message = writeMessage(random, context, { role, first: false, at });
   const status = role === 'user' ? 'needs_follow_up' : 'waiting_for_user';
   const waitingSince = role === 'user' ? at.toISOString() : null;
   const conversation: Partial<SourceState<'conversation'>> = { status, waitingSince, resolvedAt: null };
   if (role === 'human')
-    conversation.firstHumanReplyAt = thread.conversation.state.firstHumanReplyAt ?? at.toISOString();
+    conversation.firstHumanReplyAt = context.conversation.state.firstHumanReplyAt ?? at.toISOString();
   return [
     publish(message, at),
-    ...moveOn(thread, { status: 'open', estimatedScore: null }, conversation, at),
+    ...updateTicket(context, { status: 'open', estimatedScore: null }, conversation, at),
   ];
 }
 
-function resolve({ random, threads }: SampleState, at: Date): SampleEvent[] {
+function resolve({ random, conversations }: SampleState, at: Date): SampleEvent[] {
   const status = random.pick(['resolved', 'assumed_resolved'] as const);
   const rated = { status, estimatedScore: random.int(1, 5) };
-  return moveOn(
-    random.pick(threads),
+  return updateTicket(
+    random.pick(conversations),
     rated,
     { status, waitingSince: null, resolvedAt: at.toISOString() },
     at,
   );
 }
 
-function archive({ random, threads }: SampleState, at: Date): SampleEvent[] {
-  return moveOn(random.pick(threads), { status: 'closed' }, { status: 'archived', waitingSince: null }, at);
+function archive({ random, conversations }: SampleState, at: Date): SampleEvent[] {
+  return updateTicket(
+    random.pick(conversations),
+    { status: 'closed' },
+    { status: 'archived', waitingSince: null },
+    at,
+  );
 }
 
-function moveOn(
-  { ticket, conversation }: Thread,
+/** Updates a conversation and its ticket at the same instant. */
+function updateTicket(
+  { ticket, conversation }: ConversationContext,
   ticketPatch: Partial<SourceState<'ticket'>>,
   conversationPatch: Partial<SourceState<'conversation'>>,
   at: Date,
@@ -84,11 +91,11 @@ function moveOn(
 
 function renameContact({ random, organizations }: SampleState, at: Date): SampleEvent[] {
   const { first, last } = personName(random);
-  return [change(livingContact(random, random.pick(organizations)), { name: `${first} ${last}` }, at)];
+  return [change(existingContact(random, random.pick(organizations)), { name: `${first} ${last}` }, at)];
 }
 
-/** The first contact was deleted; versions go on, but the desk leaves it at that. */
-const livingContact = (random: Random, { contacts }: Organization): Entity<'contact'> =>
+/** Excludes the first contact, which is deleted. */
+const existingContact = (random: Random, { contacts }: Organization): Entity<'contact'> =>
   random.pick(contacts.slice(1));
 
 function recolorTopic({ random, organizations }: SampleState, at: Date): SampleEvent[] {
@@ -96,8 +103,8 @@ function recolorTopic({ random, organizations }: SampleState, at: Date): SampleE
   return [change(random.pick(random.pick(organizations).topics), { color }, at)];
 }
 
-function assign({ random, threads }: SampleState, at: Date): SampleEvent[] {
-  const { conversation, organization } = random.pick(threads);
+function assign({ random, conversations }: SampleState, at: Date): SampleEvent[] {
+  const { conversation, organization } = random.pick(conversations);
   const patch = { assignedUserId: random.pick(organization.users).state.id, supportLevel: 'human' } as const;
   return [change(conversation, { ...patch, updatedAt: at.toISOString() }, at)];
 }
@@ -112,7 +119,7 @@ function pauseOrResume({ random, organizations }: SampleState, at: Date): Sample
   ];
 }
 
-/** Mailboxes that work are read all the time: without it they would count as stalled after six hours. */
+/** Connected mailboxes sync regularly: without a sync they would count as stalled after six hours. */
 function syncMailboxes({ organizations }: SampleState, at: Date): SampleEvent[] {
   return organizations.flatMap(({ channels }) =>
     channels.open.flatMap((channel) => {
@@ -124,12 +131,12 @@ function syncMailboxes({ organizations }: SampleState, at: Date): SampleEvent[] 
   );
 }
 
-/** What can happen, as often as it stands here. */
-const happenings: Happening[] = [
-  ...Array<Happening>(8).fill(newTicket),
-  ...Array<Happening>(24).fill(reply),
-  ...Array<Happening>(5).fill(resolve),
-  ...Array<Happening>(4).fill(assign),
+/** The possible changes. A change is as likely as the number of its entries. */
+const weightedChanges: LiveChange[] = [
+  ...Array<LiveChange>(8).fill(newTicket),
+  ...Array<LiveChange>(24).fill(reply),
+  ...Array<LiveChange>(5).fill(resolve),
+  ...Array<LiveChange>(4).fill(assign),
   archive,
   renameContact,
   renameContact,

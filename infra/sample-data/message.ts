@@ -1,6 +1,6 @@
 import type { SourceState } from './encode.ts';
 import { entity, type Entity } from './entity.ts';
-import { answer, followUp, opening, type Matter } from './language.ts';
+import { answer, followUp, opening, type Subject } from './language.ts';
 import type { Organization } from './organization.ts';
 import type { Random } from './random.ts';
 import { filenames, systemNotes } from './vocabulary.ts';
@@ -8,16 +8,16 @@ import { filenames, systemNotes } from './vocabulary.ts';
 export type MessageState = SourceState<'message'>;
 export type Role = MessageState['role'];
 
-/** What a message is written in. */
-export type Thread = {
+/** A conversation with everything that its messages refer to. */
+export type ConversationContext = {
   organization: Organization;
   ticket: Entity<'ticket'>;
   conversation: Entity<'conversation'>;
-  matter: Matter;
+  subject: Subject;
   medium: MessageState['type'];
 };
 
-/** Who writes next: the contact first, then in turns, with a note of the system now and then. */
+/** Returns the role of the next message: the contact first, then contact and team in turns, with rare system notes. */
 export function nextRole(random: Random, previous: Role | null, supportLevel: 'ai' | 'human'): Role {
   if (previous === null) return 'user';
   if (random.chance(0.04)) return 'system';
@@ -25,10 +25,10 @@ export function nextRole(random: Random, previous: Role | null, supportLevel: 'a
   return random.chance(supportLevel === 'ai' ? 0.8 : 0.2) ? 'assistant' : 'human';
 }
 
-/** A message of that role, recorded then; the first one of a thread brings up its matter. */
+/** Creates a message, recorded at `at`. The first message of a conversation introduces its subject. */
 export function writeMessage(
   random: Random,
-  { organization, conversation, matter, medium }: Thread,
+  { organization, conversation, subject, medium }: ConversationContext,
   { role, first, at }: { role: Role; first: boolean; at: Date },
 ): Entity<'message'> {
   const outbound = role === 'human' || role === 'assistant';
@@ -39,10 +39,10 @@ export function writeMessage(
     type: medium,
     role,
     author: authorOf(random, organization, conversation, role),
-    content: attachments.length > 0 && random.chance(0.1) ? null : contentOf(random, matter, role, first),
+    content: attachments.length > 0 && random.chance(0.1) ? null : contentOf(random, subject, role, first),
     attachments,
     createdAt: at.toISOString(),
-    // A few answers stay drafts.
+    // A few outbound messages stay unsent drafts.
     sentAt:
       outbound && random.chance(0.97) ? new Date(at.getTime() + random.int(0, 4_000)).toISOString() : null,
   });
@@ -66,13 +66,13 @@ function authorOf(
   }
 }
 
-function contentOf(random: Random, matter: Matter, role: Role, first: boolean): string {
+function contentOf(random: Random, subject: Subject, role: Role, first: boolean): string {
   switch (role) {
     case 'user':
-      return first ? opening(random, matter) : followUp(random);
+      return first ? opening(random, subject) : followUp(random);
     case 'human':
     case 'assistant':
-      return answer(random, matter);
+      return answer(random, subject);
     case 'system':
       return random.pick(systemNotes);
   }

@@ -7,11 +7,11 @@ import { addressOf, personName } from './language.ts';
 import type { Random } from './random.ts';
 import { mailDomains, organizations, tagNames, topicColors } from './vocabulary.ts';
 
-/** An organization with what its tickets refer to, all of it in memory: a few hundred bytes a contact. */
+/** An organization with all entities that its tickets refer to, in memory: a few hundred bytes for each contact. */
 export type Organization = {
   id: string;
   domain: string;
-  sells: readonly string[];
+  products: readonly string[];
   contacts: Entity<'contact'>[];
   users: Entity<'user'>[];
   agents: Entity<'agent'>[];
@@ -20,13 +20,18 @@ export type Organization = {
   channels: { open: Entity<'channel'>[]; all: Entity<'channel'>[] };
 };
 
-export type Founded = { organization: Organization; keys: SampleKey[]; events: SampleEvent[] };
+export type CreatedOrganization = { organization: Organization; keys: SampleKey[]; events: SampleEvent[] };
 
 const day = 24 * 3_600_000;
 
-/** Founds the organization of that place in the vocabulary, with so many contacts. */
-export function foundOrganization(random: Random, index: number, contactCount: number, now: Date): Founded {
-  const { domain, sells } = organizations[index % organizations.length] ?? organizations[0];
+/** Creates the organization at `index` in the vocabulary, and its events. */
+export function createOrganization(
+  random: Random,
+  index: number,
+  contactCount: number,
+  now: Date,
+): CreatedOrganization {
+  const { domain, products } = organizations[index % organizations.length] ?? organizations[0];
   const id = random.id('org_');
   const from = new Date(now.getTime() - 420 * day);
   const yesterday = new Date(now.getTime() - day);
@@ -40,16 +45,26 @@ export function foundOrganization(random: Random, index: number, contactCount: n
     entity('topic', id, { id: random.id('topic_'), name, color }),
   );
   const agentIds = agents.map(({ state }) => state.id);
-  const { open, all, doomed } = createChannels({ random, orgId: id, domain, agentIds, now });
-  const organization = { id, domain, sells, contacts, users, agents, tags, topics, channels: { open, all } };
+  const { open, all, toDelete } = createChannels({ random, orgId: id, domain, agentIds, now });
+  const organization = {
+    id,
+    domain,
+    products,
+    contacts,
+    users,
+    agents,
+    tags,
+    topics,
+    channels: { open, all },
+  };
   const { keys, events } = createApiKeys(random, id, from, yesterday);
-  const people = [...contacts, ...users, ...agents, ...tags, ...topics];
-  events.push(...people.map((one) => publish(one, from)));
-  events.push(...[...all, doomed].map((one) => publish(one, new Date(one.state.updatedAt))));
+  const entities = [...contacts, ...users, ...agents, ...tags, ...topics];
+  events.push(...entities.map((each) => publish(each, from)));
+  events.push(...[...all, toDelete].map((channel) => publish(channel, new Date(channel.state.updatedAt))));
   events.push(
-    remove(doomed, yesterday),
+    remove(toDelete, yesterday),
     ...createQas(random, id, agentIds, now),
-    ...departures(organization, yesterday),
+    ...deletionsAndRename(organization, yesterday),
   );
   return { organization, keys, events };
 }
@@ -76,12 +91,12 @@ function teammate(random: Random, orgId: string, number: number, domain: string)
   });
 }
 
-/** What tickets will refer to although it has gone: a contact, a teammate, a tag; and one that was renamed. */
-function departures({ contacts, users, tags }: Organization, time: Date): SampleEvent[] {
-  const gone = [contacts[0], users[0], tags.at(-1)].filter((one) => one !== undefined);
+/** Deletes a contact, a teammate and a tag, to which tickets will still refer. Renames another contact. */
+function deletionsAndRename({ contacts, users, tags }: Organization, time: Date): SampleEvent[] {
+  const deleted = [contacts[0], users[0], tags.at(-1)].filter((each) => each !== undefined);
   const renamed = contacts[1];
   return [
-    ...gone.map((one) => remove(one, time)),
+    ...deleted.map((each) => remove(each, time)),
     ...(renamed ? [change(renamed, { name: 'Robin van Dijk' }, time)] : []),
   ];
 }

@@ -12,7 +12,7 @@ const codecs = [
   CompressionTypes.None,
 ];
 
-/** Sends records, those of one key in their order; `registerCodecs` must have been called. */
+/** Sends records; records with the same key keep their order. Call `registerCodecs` first. */
 export async function publishRecords(
   { producer, prefix }: { producer: Producer; prefix: string },
   records: SampleRecord[],
@@ -28,7 +28,7 @@ export async function publishRecords(
   if (topicMessages.length > 0) await producer.sendBatch({ topicMessages, compression });
 }
 
-/** Sends a desk, batch by batch, each in the next of Kafka's codecs. Gives the number of records. */
+/** Sends the batches, each with the next of Kafka's compression codecs. Returns the number of records. */
 export async function publishSampleData(
   kafkaTopics: { producer: Producer; prefix: string },
   batches: Iterable<SampleBatch>,

@@ -1,11 +1,11 @@
-/** A source of choices that a seed determines wholly. */
+/** A random source that a seed determines completely. */
 export type Random = {
   /** At least 0, below 1. */
   unit: () => number;
-  /** A whole number from `least` to `most`, both included. */
-  int: (least: number, most: number) => number;
+  /** A whole number from `min` to `max`, both inclusive. */
+  int: (min: number, max: number) => number;
   chance: (probability: number) => boolean;
-  /** One of the choices; a list without any is a fault of the caller. */
+  /** One of the choices. Throws if the list is empty. */
   pick: <T>(choices: readonly T[]) => T;
   /** Up to `count` different choices, in the order of the list. */
   some: <T>(choices: readonly T[], count: number) => T[];
@@ -13,7 +13,7 @@ export type Random = {
   id: (prefix: string) => string;
 };
 
-/** Mulberry32: small, fast, good enough to look like life; not for secrets that matter. */
+/** Mulberry32: small and fast, sufficient for sample data, not for real secrets. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const unit = () => {
@@ -22,7 +22,7 @@ export function createRandom(seed: number): Random {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
-  const int = (least: number, most: number) => least + Math.floor(unit() * (most - least + 1));
+  const int = (min: number, max: number) => min + Math.floor(unit() * (max - min + 1));
   return {
     unit,
     int,

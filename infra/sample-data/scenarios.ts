@@ -1,4 +1,4 @@
-/** A reason for which people write: `{item}` and `{order}` stand for what they bought. */
+/** A reason why people contact support. `{item}` and `{order}` are placeholders for their purchase. */
 export type Scenario = {
   topic: string;
   titles: string[];

@@ -1,30 +1,30 @@
 import type { SampleEvent } from './encode.ts';
-import { openedAt, openThread, openTicket, tellThread } from './conversation.ts';
+import { conversationEvents, openConversation, openedAt, openTicket } from './conversation.ts';
 import { change, publish, remove } from './entity.ts';
-import { pickMatter } from './language.ts';
-import type { Thread } from './message.ts';
+import { pickSubject } from './language.ts';
+import type { ConversationContext } from './message.ts';
 import type { Organization } from './organization.ts';
 import type { Random } from './random.ts';
 
-/** One in this many tickets is deleted in the end, with its conversations. */
+/** One ticket in this many is deleted at the end, with its conversations. */
 const deletedOneIn = 60;
 
-export type Telling = { random: Random; organization: Organization; now: Date };
+export type TicketContext = { random: Random; organization: Organization; now: Date };
 
 /**
- * Tells the history of one ticket, event by event, and gives its thread with the requester; null where it was
- * deleted. `messages` fixes the length of that thread.
+ * Yields the events of one ticket. Returns its conversation with the requester, or null if the ticket was deleted.
+ * `messages` is the length of that conversation.
  */
-export function* tellTicket(
-  { random, organization, now }: Telling,
+export function* ticketEvents(
+  { random, organization, now }: TicketContext,
   messages = 2 + Math.floor(random.unit() ** 2 * 20),
-): Generator<SampleEvent, Thread | null> {
-  const matter = pickMatter(random, organization.sells);
+): Generator<SampleEvent, ConversationContext | null> {
+  const subject = pickSubject(random, organization.products);
   const created = openedAt(random, now);
-  const ticket = openTicket(random, organization, matter, created);
-  const primary = openThread(random, organization, ticket, matter, 'primary');
+  const ticket = openTicket(random, organization, subject, created);
+  const primary = openConversation(random, organization, ticket, subject, 'primary');
   const sides = Array.from({ length: random.chance(0.12) ? random.int(1, 2) : 0 }, () =>
-    openThread(random, organization, ticket, matter, 'side'),
+    openConversation(random, organization, ticket, subject, 'side'),
   );
   if (random.chance(0.5)) yield publish(ticket, created);
   const ticketStatus = random.pick([
@@ -36,14 +36,14 @@ export function* tellTicket(
     'assumed_resolved',
     'closed',
   ] as const);
-  yield* tellThread(random, primary, { role: 'primary', ticketStatus, messages, now });
+  yield* conversationEvents(random, primary, { role: 'primary', ticketStatus, messages, now });
   for (const side of sides) {
-    yield* tellThread(random, side, { role: 'side', ticketStatus, messages: random.int(1, 5), now });
+    yield* conversationEvents(random, side, { role: 'side', ticketStatus, messages: random.int(1, 5), now });
   }
   const { updatedAt } = primary.conversation.state;
   const rated = ticketStatus !== 'open' && ticketStatus !== 'snoozed' && random.chance(0.7);
-  const ended = { status: ticketStatus, updatedAt, estimatedScore: rated ? random.int(1, 5) : null };
-  yield change(ticket, ended, new Date(updatedAt));
+  const finalState = { status: ticketStatus, updatedAt, estimatedScore: rated ? random.int(1, 5) : null };
+  yield change(ticket, finalState, new Date(updatedAt));
   if (messages > 100 || random.int(1, deletedOneIn) > 1) return primary;
   for (const { conversation } of [primary, ...sides]) yield remove(conversation, new Date(updatedAt));
   yield remove(ticket, new Date(updatedAt));

@@ -15,7 +15,7 @@ export const lastNames = words(`
   Ibrahim Ito Jansen Kaya Khan Kim Kowalski Larsen Lopez Mbeki Meyer Moreau Müller Nakamura Ndlovu Novak Okafor
   Oliveira Osei Patel Petrov Quispe Rossi Sato Schmidt Silva Singh Svensson Tanaka Torres Usman Vargas Weber Yilmaz Zhang`);
 
-/** Whole last labels are reserved for examples and tests, so that no address can be anyone's. */
+/** Domains reserved for examples and tests, so that no address belongs to a real person. */
 export const mailDomains = words(
   'example.com example.org mail.example.com post.example.org inbox.test family.test',
 );
@@ -24,17 +24,17 @@ export const organizations = [
   {
     name: 'Lumen Outdoor',
     domain: 'lumen-outdoor.test',
-    sells: words('tent jacket lantern backpack stove kayak'),
+    products: words('tent jacket lantern backpack stove kayak'),
   },
   {
     name: 'Harbor Books',
     domain: 'harbor-books.test',
-    sells: words('atlas novel cookbook notebook calendar puzzle'),
+    products: words('atlas novel cookbook notebook calendar puzzle'),
   },
   {
     name: 'Kestrel Home',
     domain: 'kestrel-home.test',
-    sells: words('lamp armchair kettle bookshelf mirror carpet'),
+    products: words('lamp armchair kettle bookshelf mirror carpet'),
   },
 ] as const;
 
@@ -48,7 +48,7 @@ export const tagNames = lines(`
   Feedback
   Press`);
 
-/** Topics with their colours; a topic may have none. */
+/** Topics with their colours; null for none. */
 export const topicColors = [
   ['Shipping', '#2f6fde'],
   ['Billing', '#12a150'],

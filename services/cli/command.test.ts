@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { parseArguments } from './command.ts';
 
-describe('the arguments of the command line', () => {
+describe('the arguments of the CLI', () => {
   const requestId = 'req_01HNZX8JGFACFA36RBXDHEQN6E';
 
-  it('name a verb with its options', () => {
+  it('select a verb and its options', () => {
     expect(parseArguments(['trace', requestId])).toEqual({
       command: { verb: 'trace', requestId, json: false },
     });
@@ -28,33 +28,33 @@ describe('the arguments of the command line', () => {
     [`trace ${requestId}0`, 'A request id is req_ and 26 characters.', 'trace '],
     [`trace ${requestId} ${requestId}`, "too many arguments for 'trace'", 'trace '],
     [`trace ${requestId} --partitions 3`, "unknown option '--partitions'", 'trace '],
-  ])('"%s" is answered with two lines: what is wrong, and where the help is', (words, problem, verb) => {
-    const parsed = parseArguments(words.split(' ').filter(Boolean));
+  ])('"%s" is a usage error of two lines: the problem, and how to get help', (args, problem, verb) => {
+    const parsed = parseArguments(args.split(' ').filter(Boolean));
     const [first, ...others] = ('usageError' in parsed ? parsed.usageError : '').split('\n');
     expect(first).toContain(problem);
     expect(others).toEqual([`Help: npm run cli -- ${verb}--help`, '']);
   });
 
   it.each([['--help'], ['status --help'], ['dead-letters redrive -h'], ['trace --help']])(
-    '"%s" asks for help, with the exit codes or an example',
-    (words) => {
-      const parsed = parseArguments(words.split(' '));
+    '"%s" prints help, with the exit codes or an example',
+    (args) => {
+      const parsed = parseArguments(args.split(' '));
       expect('help' in parsed && parsed.help).toMatch(/Exit codes|Examples?:\n {2}npm run cli -- /);
     },
   );
 });
 
-describe('the script for completion', () => {
+describe('the completion script', () => {
   const parsed = parseArguments(['completion', 'my-cli']);
   const script = 'command' in parsed && parsed.command.verb === 'completion' ? parsed.command.script : '';
-  const complete = (...words: string[]) =>
+  const complete = (...typed: string[]) =>
     execFileSync(
       'bash',
       [
         '-c',
         `${script}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _my_cli; echo "\${COMPREPLY[*]}"`,
         'bash',
-        ...words,
+        ...typed,
       ],
       { encoding: 'utf8' },
     ).trim();
@@ -67,7 +67,7 @@ describe('the script for completion', () => {
     expect(complete('my-cli', 'topics', 'create', '--')).toBe('--partitions --help');
   });
 
-  it('refuses an alias that a shell would not take', () => {
+  it('refuses an alias that a shell would not accept', () => {
     expect(parseArguments(['completion', 'rm -rf'])).toHaveProperty('usageError');
   });
 });

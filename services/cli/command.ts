@@ -12,12 +12,12 @@ export type CliCommand =
   | { verb: 'completion'; script: string }
   | DeadLettersCommand;
 
-/** What the arguments come to: a verb to run, the help that they ask for, or what is wrong with them. */
+/** The result of parsing: a verb to run, help to print, or a usage error. */
 export type ParsedArguments = { command: CliCommand } | { help: string } | { usageError: string };
 
 const name = 'npm run cli --';
 
-/** Reads the arguments behind `npm run cli --`. */
+/** Parses the arguments after `npm run cli --`. */
 export function parseArguments(args: string[]): ParsedArguments {
   const output = { help: '', error: '' };
   let found: CliCommand | undefined;
@@ -31,7 +31,7 @@ export function parseArguments(args: string[]): ParsedArguments {
     const problem = error.code === 'commander.help' ? missingVerb(program, args) : inOneLine(output.error);
     return { usageError: `${problem}\nHelp: ${name} ${path}--help\n` };
   }
-  if (!found) throw new Error('a verb without an action');
+  if (!found) throw new Error('no verb has run: every verb needs an action');
   return { command: found };
 }
 
@@ -47,50 +47,50 @@ function missingVerb(program: Command, [first]: string[]): string {
   return `${group ? `${group.name()} needs a verb` : 'a verb is missing'}: one of ${verbs.join(', ')}`;
 }
 
-/** `output` receives what commander would print. */
+/** `output` receives the text that commander would print. */
 function createProgram(
   output: { help: string; error: string },
   accept: (command: CliCommand) => void,
 ): Command {
-  // Set before the verbs are added: each takes these over.
+  // These settings come first, because each verb inherits them when it is added.
   const program = new Command(name)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => (output.help += text),
       writeErr: (text) => (output.error += text),
     })
-    .description('Creates topics, shows what the projectors have done, and works on dead letters.')
+    .description('Creates the Kafka topics, shows the state of the read model, and works on dead letters.')
     .helpCommand(false);
   const topics = program
     .command('topics')
     .helpCommand(false)
-    .description("the Kafka topics of the read model's events");
+    .description('the Kafka topics that carry the events');
   topics
     .command('create')
-    .description('create the topics and the dead-letter topic where they are absent')
-    .option('--partitions <n>', 'partitions of each, 1 to 1000', wholeNumber(1_000), 3)
+    .description('create the topics and the dead-letter topic that do not exist yet')
+    .option('--partitions <n>', 'partitions of each topic, 1 to 1000', wholeNumber(1_000), 3)
     .addHelpText('after', example('topics create --partitions 6'))
     .action(({ partitions }) => accept({ verb: 'topics create', partitions }));
   program
     .command('status')
     .description(
-      'positions, ends and lag by partition; documents by kind; what is pending; dead letters; the ' +
-        'watermark; topics that a rebuild cannot rely on',
+      'print position, end and lag of each partition, documents of each kind, pending documents, ' +
+        'dead letters, the watermark, and topics whose settings make a rebuild unsafe',
     )
     .addOption(jsonOption())
     .addHelpText('after', example('status', 'status --json | jq .deadLetters'))
     .action(({ json = false }) => accept({ verb: 'status', json }));
   program
     .command('trace')
-    .description('what is kept of one request to the API; needs MONGODB_URL only')
-    .argument('<Request-Id>', 'as the header Request-Id of the answer gives it', requestIdOf)
+    .description('print the stored trace of one API request')
+    .argument('<Request-Id>', 'from the Request-Id header of the response', requestIdOf)
     .addOption(jsonOption())
     .addHelpText('after', example('trace req_01HNZX8JGFACFA36RBXDHEQN6E'))
     .action((requestId, { json = false }) => accept({ verb: 'trace', requestId, json }));
   addDeadLetters(program, accept);
   program
     .command('completion')
-    .description('print a script with which bash or zsh complete the verbs and options')
+    .description('print a script that completes verbs and options in bash or zsh')
     .argument('[alias]', `the shell's alias for "${name}"`, aliasOf, 'support-cli')
     .addHelpText(
       'after',
@@ -100,8 +100,8 @@ function createProgram(
   program.addHelpText(
     'after',
     `
-topics and status read KAFKA_BROKERS and MONGODB_URL from the environment, the others MONGODB_URL alone.
-Exit codes: 0 done; 1 not done, or not all of it; 2 wrong arguments or a bad configuration.
+Environment: topics and status need KAFKA_BROKERS and MONGODB_URL; trace and dead-letters need MONGODB_URL.
+Exit codes: 0 success; 1 failed, or done in part; 2 usage error or invalid configuration.
 `,
   );
   return program;
@@ -114,5 +114,5 @@ function requestIdOf(text: string): string {
 
 function aliasOf(text: string): string {
   if (/^[A-Za-z][A-Za-z0-9_-]*$/.test(text)) return text;
-  throw new InvalidArgumentError('An alias is letters, digits, - and _.');
+  throw new InvalidArgumentError('An alias starts with a letter and has letters, digits, - and _ only.');
 }

@@ -5,7 +5,7 @@ import { projectorSettings } from '../projector/config.ts';
 
 const logSetting = { LOG_LEVEL: commonSettings.LOG_LEVEL.unwrap().default('error') };
 
-/** For the verbs of the dead letters, which apply records by the projector's rules. */
+/** Settings of the dead-letter verbs. Re-driving applies records by the projector's rules, so it shares its settings. */
 export const deadLetterSettings = {
   ...storeSettings,
   ...logSetting,
@@ -13,7 +13,7 @@ export const deadLetterSettings = {
   TOMBSTONE_DAYS: projectorSettings.TOMBSTONE_DAYS,
 };
 
-/** What the operator's verbs read from the environment; they log warnings and errors only, unless told more. */
+/** Settings of the CLI. It logs errors only, unless LOG_LEVEL is set. */
 export const cliSettings = {
   ...kafkaSettings,
   ...deadLetterSettings,
@@ -22,13 +22,13 @@ export const cliSettings = {
     .min(0)
     .default(3)
     .describe(
-      'Days that a rebuild of the read model may take; `cli status` warns of topics that drop tombstones (`delete.retention.ms`) sooner',
+      'Maximum days for a rebuild of the read model; `cli status` warns about topics that drop tombstones (`delete.retention.ms`) sooner',
     ),
 };
 
 export const cliConfig = (environment: Environment) => readConfig(cliSettings, environment, saslRule);
 
-/** For verbs that ask the store alone. */
+/** Settings of the verbs that only read the store. */
 export const storeConfig = (environment: Environment) =>
   readConfig({ ...storeSettings, ...logSetting }, environment);
 

@@ -25,7 +25,7 @@ if ('help' in parsed) {
 }
 const { command } = parsed;
 
-/** What the verb prints. */
+/** Runs the verb. Returns the text to print, with an exit code if it can be other than 0. */
 async function run(command: CliCommand): Promise<string | CommandOutput> {
   switch (command.verb) {
     case 'topics create': {
@@ -60,7 +60,7 @@ const kafkaConfig = () => configOrExit(cliConfig(process.env));
 
 async function withKafka<T>(use: (kafkaTopics: KafkaTopics) => Promise<T>): Promise<T> {
   const config = kafkaConfig();
-  // What fails is said once, at the end; the client's own lines on the way to it are for who asks for them.
+  // The CLI reports a failure once, at the end. kafkajs logs its attempts only if LOG_LEVEL is set.
   const level = process.env.LOG_LEVEL ? config.LOG_LEVEL : 'silent';
   const admin = createKafka(config, createLogger('cli', level)).admin();
   try {

@@ -1,13 +1,13 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 
-/** The one way to ask for JSON, for every verb that has it. */
+/** The `--json` option of every verb that has one. */
 export const jsonOption = () => new Option('--json', 'print JSON');
 
-/** Command lines for the help of a verb. */
+/** Example command lines for the help of a verb. */
 export const example = (...lines: string[]): string =>
   `\nExample${lines.length > 1 ? 's' : ''}:\n${lines.map((line) => `  npm run cli -- ${line}\n`).join('')}`;
 
-/** Reads a whole number from 1 to `max`. */
+/** Parses a whole number from 1 to `max`. */
 export const wholeNumber =
   (max: number) =>
   (text: string): number => {

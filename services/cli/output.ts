@@ -1,4 +1,4 @@
-/** What a verb prints, and the exit code that goes with it. */
+/** The output of a verb and its exit code. */
 export type CommandOutput = { text: string | Buffer; exitCode: 0 | 1 };
 
 export const asJson = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;

@@ -5,20 +5,20 @@ import { deadLetterTopic } from '../projector/dead-letters/collection.ts';
 import { topicOf } from '../projector/events/topics.ts';
 
 /**
- * For how long the dead-letter topic keeps its copies, which hold personal data: to be bounded whatever the
- * brokers' own default is. The letters themselves are in the store.
+ * Retention of the dead-letter topic. Its copies hold personal data, so it must not depend on the brokers' default.
+ * The dead letters themselves are in the store.
  */
 const copiesKeptDays = 7;
 
 /**
- * For how long compaction leaves tombstones in the topics of the bus. A read model that is rebuilt for longer, or
- * a projector that is down for longer, would keep what was deleted meanwhile.
+ * The time for which compaction keeps tombstones. If a rebuild takes longer, or a projector is down for longer, the
+ * read model keeps entities that were deleted meanwhile.
  */
 const tombstonesKeptDays = 7;
 
 /**
- * Creates the topics of the bus (compacted) and the dead-letter topic (kept by time) where they are absent.
- * Topics that are there are left as they are. Gives a line for each.
+ * Creates the entity topics (compacted) and the dead-letter topic (with a retention time) that do not exist yet. Does
+ * not change existing topics. Returns one line for each topic.
  */
 export async function createTopics(admin: Admin, prefix: string, partitions: number): Promise<string> {
   const present = new Set(await admin.listTopics());
@@ -46,7 +46,7 @@ export async function createTopics(admin: Admin, prefix: string, partitions: num
   return wanted
     .map(
       ({ topic }) =>
-        `${topic}: ${present.has(topic) ? 'there already' : `created, ${partitions} partitions`}\n`,
+        `${topic}: ${present.has(topic) ? 'already exists, left unchanged' : `created, ${partitions} partitions`}\n`,
     )
     .join('');
 }

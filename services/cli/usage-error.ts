@@ -1,4 +1,4 @@
-/** What is wrong with the arguments, where only the store or the settings can tell: exit code 2. */
+/** A usage error that only the settings or the environment reveal. Exit code 2. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }

@@ -6,18 +6,18 @@ import { readTopicSettings } from '../../services/cli/status/topic-settings.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { startService } from '../support/service.ts';
 
-describe('the topics that the cli creates and looks at', () => {
+describe('the topics that the CLI creates and checks', () => {
   let testEnvironment: TestEnvironment;
   beforeAll(async () => {
     testEnvironment = await createTestEnvironment(1);
   }, 60_000);
   afterAll(() => testEnvironment.close(), 60_000);
 
-  const cli = async (environment: Record<string, string>, ...words: string[]) => {
+  const cli = async (environment: Record<string, string>, ...args: string[]) => {
     const service = startService(
       'cli',
       { ...testEnvironment.environment, LOG_LEVEL: 'error', ...environment },
-      words,
+      args,
     );
     expect([await service.exited, service.stderr()]).toEqual([0, '']);
     return service.stdout();
@@ -29,7 +29,7 @@ describe('the topics that the cli creates and looks at', () => {
     await testEnvironment.admin.alterConfigs({ validateOnly: false, resources });
   };
 
-  test('are compacted, and keep tombstones for a week', async () => {
+  test('are compacted and keep tombstones for a week', async () => {
     const settings = await readTopicSettings(testEnvironment.admin, testEnvironment.topics);
     expect(settings.map(({ topic }) => topic).toSorted()).toEqual(testEnvironment.topics.toSorted());
     for (const { cleanupPolicy, deleteRetentionMs } of settings)
@@ -37,14 +37,14 @@ describe('the topics that the cli creates and looks at', () => {
     expect(await warnings()).toEqual([]);
   }, 60_000);
 
-  test('are warned of where a rebuild may take longer than they keep tombstones, as text too', async () => {
+  test('cause a warning, also in text output, if a rebuild may take longer than they keep tombstones', async () => {
     expect(await warnings({ REBUILD_DAYS_MAX: '7.5' })).toHaveLength(testEnvironment.topics.length);
     const text = await cli({ REBUILD_DAYS_MAX: '7.5' }, 'status');
     const tags = topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
     expect(text).toMatch(new RegExp(`^warning +${tags}: drops tombstones after 7 days`, 'm'));
   }, 60_000);
 
-  test('are warned of where they are not compacted', async () => {
+  test('cause a warning if they are not compacted', async () => {
     const tags = topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
     await change(tags, 'cleanup.policy', 'delete');
     expect(await warnings()).toEqual([expect.stringContaining(`${tags}: is not compacted`)]);

@@ -4,18 +4,18 @@ import { createClient } from '../../clients/typescript/src/index.ts';
 import { ApiError, ConnectionError } from '../../clients/typescript/src/errors.ts';
 import { version } from '../../clients/typescript/src/generated/version.ts';
 import { run } from '../../infra/dev-servers/native/run.ts';
-import * as given from '../api/builders.ts';
+import * as build from '../api/builders.ts';
 import { startApi, startStore, tokens, type TestApi, type TestStore } from '../api/test-api.ts';
 import { connect, failureOf, takeAll } from './test-client.ts';
 
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Record<string, object>;
 
 describe('the package', () => {
-  test('its types are of openapi.json, its version of package.json; `npm run client:generate` writes them', async () => {
+  test('its generated types match openapi.json and its version matches package.json', async () => {
     expect(await run('npm', ['run', 'client:generate', '--', '--check'])).toMatchObject({ ok: true });
   }, 60_000);
 
-  test('tells the API its version', async () => {
+  test('sends its version to the API', async () => {
     expect(read('clients/typescript/package.json').version).toBe(version);
     let headers: unknown;
     const { client } = connect({
@@ -39,20 +39,20 @@ describe('the client and the API', () => {
   beforeAll(async () => {
     store = await startStore();
     const statusOf = (index: number) => (index % 5 === 0 ? 'closed' : 'open');
-    await given.store(
+    await build.store(
       store.database,
       'ticket',
-      ids.map((id, index) => given.ticket({ id, status: statusOf(index) })),
+      ids.map((id, index) => build.ticket({ id, status: statusOf(index) })),
     );
-    await given.store(store.database, 'conversation', [
-      given.conversation({ id: 'conv_1' }),
-      given.conversation({ id: 'conv_2', status: 'archived' }),
+    await build.store(store.database, 'conversation', [
+      build.conversation({ id: 'conv_1' }),
+      build.conversation({ id: 'conv_2', status: 'archived' }),
     ]);
-    const messages = Array.from({ length: 45 }, (_, index) => given.message({ id: `msg_${100 + index}` }));
-    await given.store(store.database, 'message', messages);
-    await given.store(store.database, 'channel', [given.channel({ id: 'chan_1' })]);
-    await given.store(store.database, 'qa', [given.qa({ id: 'qa_1' }), given.qa({ id: 'qa_2' })]);
-    await given.dataAsOf(store.control, new Date('2026-03-01T12:00:00.123Z'));
+    const messages = Array.from({ length: 45 }, (_, index) => build.message({ id: `msg_${100 + index}` }));
+    await build.store(store.database, 'message', messages);
+    await build.store(store.database, 'channel', [build.channel({ id: 'chan_1' })]);
+    await build.store(store.database, 'qa', [build.qa({ id: 'qa_1' }), build.qa({ id: 'qa_2' })]);
+    await build.dataAsOf(store.control, new Date('2026-03-01T12:00:00.123Z'));
     api = await startApi(store, { limit: { requests: 1_000, windowSeconds: 60 } });
   }, 120_000);
 
@@ -64,7 +64,7 @@ describe('the client and the API', () => {
   const connected = (options: Partial<Parameters<typeof connect>[0]> = {}) =>
     connect({ baseUrl: api.url, ...options });
 
-  test('there is a method for every endpoint, and it gives what the API gives', async () => {
+  test('every endpoint has a method, which returns the same data as the API', async () => {
     const { client, asked } = connected();
     const answers = [
       [await client.tickets.list(), '/v1/tickets'],
@@ -89,13 +89,13 @@ describe('the client and the API', () => {
     }
   });
 
-  test('parameters are those of the document; a list is repeated, and a date is an instant', async () => {
+  test('parameters are those of the OpenAPI document; a list repeats the name, and a Date becomes an instant', async () => {
     const { client, asked } = connected();
     const { data } = await client.tickets.list({
       limit: 3,
       sort: 'createdAt',
       status: ['open', 'closed'],
-      updatedAt: { gte: new Date(given.at), lte: undefined },
+      updatedAt: { gte: new Date(build.at), lte: undefined },
     });
     expect(data.map(({ id }) => id)).toEqual(['ti_001', 'ti_002', 'ti_003']);
     expect(asked).toEqual([
@@ -103,14 +103,14 @@ describe('the client and the API', () => {
     ]);
   });
 
-  test('the iterator walks 250 tickets, each once, in three requests', async () => {
+  test('the iterator returns 250 tickets, each once, in three requests', async () => {
     const { client, asked } = connected();
-    const walked = await takeAll(client.tickets.all({ limit: 100, sort: 'createdAt' }));
-    expect(walked.map(({ id }) => id)).toEqual(ids);
+    const returned = await takeAll(client.tickets.all({ limit: 100, sort: 'createdAt' }));
+    expect(returned.map(({ id }) => id)).toEqual(ids);
     expect(asked).toHaveLength(3);
   });
 
-  test('sort and filters stay those of the call, whatever becomes of its parameters', async () => {
+  test('sort and filters stay those of the call, even if the caller changes its parameters', async () => {
     const { client } = connected();
     const params = { limit: 100, sort: 'createdAt' as 'createdAt' | '-updatedAt', status: ['open' as const] };
     const open = client.tickets.all(params);
@@ -120,7 +120,7 @@ describe('the client and the API', () => {
     expect(await takeAll(open)).toHaveLength(199);
   });
 
-  test('a page is asked for when the loop comes to it, not before', async () => {
+  test('a page is requested when the loop reaches it, not before', async () => {
     const { client, asked } = connected();
     const pages = client.tickets.pages({ limit: 100 });
     expect(asked).toHaveLength(0);
@@ -133,35 +133,35 @@ describe('the client and the API', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('a thread is walked in pages', async () => {
+  test('the messages of a conversation are read in pages', async () => {
     const { client, asked } = connected();
     const { data } = await client.conversations.retrieve('conv_1');
-    const walked = await takeAll(client.conversations.messages.all('conv_1', { limit: 20 }));
-    expect(walked.map(({ id }) => id)).toEqual(data.messages.map(({ id }) => id));
-    expect(walked).toHaveLength(45);
+    const returned = await takeAll(client.conversations.messages.all('conv_1', { limit: 20 }));
+    expect(returned.map(({ id }) => id)).toEqual(data.messages.map(({ id }) => id));
+    expect(returned).toHaveLength(45);
     expect(asked).toHaveLength(4);
   });
 
   test.each([
-    ['a resource that is not there', 404, 'ticket_not_found', undefined],
+    ['a missing resource', 404, 'ticket_not_found', undefined],
     ['an id of another kind', 422, 'invalid_path_parameter', undefined],
     ['an archived conversation', 404, 'conversation_not_found', undefined],
     ['a parameter out of bounds', 422, 'invalid_query_parameter', 'limit'],
-    ['a cursor that is none', 422, 'invalid_cursor', undefined],
-    ['both dates bounded', 422, 'conflicting_date_range', undefined],
-    ['a key that is none', 401, 'invalid_api_key', undefined],
-  ])('%s is an ApiError, at once', async (title, status, code, param) => {
+    ['an invalid cursor', 422, 'invalid_cursor', undefined],
+    ['ranges on both dates', 422, 'conflicting_date_range', undefined],
+    ['an unknown key', 401, 'invalid_api_key', undefined],
+  ])('%s is an ApiError, without a retry', async (title, status, code, param) => {
     const { client, asked } = connected();
     const stranger = connected({ apiKey: 'svc_live_unknown0000000' }).client;
     const requests: Record<string, () => Promise<unknown>> = {
-      'a resource that is not there': () => client.tickets.retrieve('ti_none'),
+      'a missing resource': () => client.tickets.retrieve('ti_none'),
       'an id of another kind': () => client.tickets.retrieve('conv_1'),
       'an archived conversation': () => client.conversations.retrieve('conv_2'),
       'a parameter out of bounds': () => client.tickets.list({ limit: 101 }),
-      'a cursor that is none': () => client.tickets.list({ startingAfter: 'x' }),
-      'both dates bounded': () =>
+      'an invalid cursor': () => client.tickets.list({ startingAfter: 'x' }),
+      'ranges on both dates': () =>
         client.tickets.list({ createdAt: { gte: '2026-01-01' }, updatedAt: { lte: '2026-01-02' } }),
-      'a key that is none': () => stranger.tickets.list(),
+      'an unknown key': () => stranger.tickets.list(),
     };
     const error = await failureOf(requests[title]?.() ?? Promise.resolve());
     expect(error).toBeInstanceOf(ApiError);
@@ -172,33 +172,33 @@ describe('the client and the API', () => {
     expect(asked.length).toBeLessThanOrEqual(1);
   });
 
-  test.each(['', '.', '..'])('the id "%s" is refused before anything is asked', async (id) => {
+  test.each(['', '.', '..'])('the id "%s" is refused before a request is sent', async (id) => {
     const { client, asked } = connected();
     expect(await failureOf(client.tickets.retrieve(id))).toBeInstanceOf(TypeError);
     expect(asked).toEqual([]);
   });
 
-  test('an id is one segment of the path, whatever is in it', async () => {
+  test('an id is always one segment of the path', async () => {
     const { client, asked } = connected();
     const error = await failureOf(client.channels.retrieve('a/../b?c#d%2F'));
     expect(error).toMatchObject({ code: 'channel_not_found' });
     expect(asked).toEqual(['/v1/channels/a%2F..%2Fb%3Fc%23d%252F']);
   });
 
-  test('a signal ends a walk with its own reason', async () => {
+  test('a signal ends paging with its own reason', async () => {
     const { client, asked } = connected();
     const controller = new AbortController();
-    const walk = client.tickets.all({ limit: 100 }, { signal: controller.signal });
-    await walk.next();
+    const paging = client.tickets.all({ limit: 100 }, { signal: controller.signal });
+    await paging.next();
     controller.abort(new Error('enough'));
-    expect(await failureOf(takeAll(walk))).toEqual(new Error('enough'));
+    expect(await failureOf(takeAll(paging))).toEqual(new Error('enough'));
     expect(asked).toHaveLength(1);
     const late = client.tickets.list({}, { signal: AbortSignal.abort() });
     expect(await failureOf(late)).toMatchObject({ name: 'AbortError' });
     expect(asked).toHaveLength(1);
   });
 
-  test('the key shows in nothing that the client gives or throws', async () => {
+  test('no response, error or printed client contains the key', async () => {
     const secret = tokens.a;
     const { client } = connected();
     const errors = [
@@ -213,10 +213,10 @@ describe('the client and the API', () => {
     ]);
     expect(errors[1]).toBeInstanceOf(ConnectionError);
     const state = createClient({ baseUrl: api.url, apiKey: secret });
-    for (const shown of [client, state, await client.tickets.list(), ...errors]) {
-      expect(inspect(shown, { depth: Infinity, showHidden: true })).not.toContain(secret);
-      expect(JSON.stringify(shown)).not.toContain(secret);
-      expect(String(shown)).not.toContain(secret);
+    for (const value of [client, state, await client.tickets.list(), ...errors]) {
+      expect(inspect(value, { depth: Infinity, showHidden: true })).not.toContain(secret);
+      expect(JSON.stringify(value)).not.toContain(secret);
+      expect(String(value)).not.toContain(secret);
     }
   });
 });

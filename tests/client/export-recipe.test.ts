@@ -1,22 +1,22 @@
 import { exportChanges } from '../../clients/typescript/src/index.ts';
-import * as given from '../api/builders.ts';
+import * as build from '../api/builders.ts';
 import { startApi, startStore, type Get, type TestApi, type TestStore } from '../api/test-api.ts';
 import { connect } from './test-client.ts';
 import { exportBy, type Recipe } from './recipes.ts';
 
-/** What one replica serves: documents of these ids, complete up to an instant. */
+/** The documents that one replica serves, and the instant up to which they are complete. */
 type State = { ids: string[]; completeTo: string };
 
 const changedAt = '2026-03-01T00:00:10.000Z';
 const instant = (second: string) => `2026-03-01T00:00:${second}.000Z`;
-const referenceTo = (id: string) => ({ ...given.ticketJoined().conversations[0], id }) as never;
-const joined = given.ticketJoined({ conversations: [referenceTo('conv_2')] });
-/** A ticket that stays as it is, and one that has just been opened with a message. */
+const referenceTo = (id: string) => ({ ...build.ticketJoined().conversations[0], id }) as never;
+const joined = build.ticketJoined({ conversations: [referenceTo('conv_2')] });
+/** A ticket that does not change, and one that was just opened with a message. */
 const documents = {
-  ti_1: given.ticket({ id: 'ti_1' }, { joined: given.ticketJoined({ conversations: [] }) }),
-  ti_2: given.ticket({ id: 'ti_2', updatedAt: changedAt }, { joined }),
-  conv_2: given.conversation({ id: 'conv_2', ticketId: 'ti_2', updatedAt: changedAt }),
-  msg_2: given.message({ id: 'msg_2', conversationId: 'conv_2', createdAt: changedAt }),
+  ti_1: build.ticket({ id: 'ti_1' }, { joined: build.ticketJoined({ conversations: [] }) }),
+  ti_2: build.ticket({ id: 'ti_2', updatedAt: changedAt }, { joined }),
+  conv_2: build.conversation({ id: 'conv_2', ticketId: 'ti_2', updatedAt: changedAt }),
+  msg_2: build.message({ id: 'msg_2', conversationId: 'conv_2', createdAt: changedAt }),
 };
 const kinds = { ti: 'ticket', conv: 'conversation', msg: 'message' } as const;
 const everything: State = { ids: Object.keys(documents), completeTo: '2026-03-01T00:01:00.000Z' };
@@ -25,7 +25,7 @@ type Case = {
   name: string;
   ahead: State;
   behind: State;
-  /** The requests that a replica which is behind answers. */
+  /** Whether the lagging replica responds to the request. */
   isBehind: (path: string) => boolean;
   /** Recipes that lose the change. */
   wrong: Recipe[];
@@ -42,14 +42,14 @@ const cases: Case[] = [
     wrong: [{ ...right, threads: 'new' }],
   },
   {
-    name: 'a second page from a replica that is behind',
+    name: 'a second page from a lagging replica',
     ahead: whole,
     behind: { ids: ['ti_1'], completeTo: instant('05') },
     isBehind: (path) => path.includes('startingAfter'),
     wrong: [{ ...right, next: 'first page' }],
   },
   {
-    name: 'a thread from a replica that is behind',
+    name: 'a thread from a lagging replica',
     ahead: whole,
     behind: { ids: ['ti_1', 'conv_2'], completeTo: instant('05') },
     isBehind: isThread,
@@ -59,7 +59,7 @@ const cases: Case[] = [
     ],
   },
   {
-    name: 'a thread that a replica which is behind does not have yet',
+    name: 'a thread that a lagging replica does not have yet',
     ahead: whole,
     behind: { ids: ['ti_1'], completeTo: instant('05') },
     isBehind: isThread,
@@ -71,7 +71,7 @@ const cases: Case[] = [
   },
 ];
 
-describe.each(cases)('an export that meets $name', ({ ahead, behind, isBehind, wrong }) => {
+describe.each(cases)('an export with $name', ({ ahead, behind, isBehind, wrong }) => {
   type Replica = { store: TestStore; api: TestApi };
   let replicas: { ahead: Replica; behind: Replica };
   let nowMs = 0;
@@ -84,9 +84,9 @@ describe.each(cases)('an export that meets $name', ({ ahead, behind, isBehind, w
     for (const id of ids as (keyof typeof documents)[]) {
       const kind = kinds[id.split('_')[0] as keyof typeof kinds];
       await database.collection(`${kind}s`).deleteOne({ _id: id as never });
-      await given.store(database, kind, [documents[id]]);
+      await build.store(database, kind, [documents[id]]);
     }
-    await given.dataAsOf(control, new Date(completeTo));
+    await build.dataAsOf(control, new Date(completeTo));
   };
   const replicaOf = (path: string) => replicas[isBehind(path) ? 'behind' : 'ahead'];
 
@@ -102,13 +102,13 @@ describe.each(cases)('an export that meets $name', ({ ahead, behind, isBehind, w
     }
   }, 60_000);
 
-  /** Everything is applied everywhere, and the replicas look at the store again. */
+  /** Applies everything to all replicas, and lets their caches expire. */
   const catchUp = async () => {
     for (const replica of Object.values(replicas)) await serve(replica, everything);
     nowMs += 2_000;
   };
 
-  test('loses nothing with the client', async () => {
+  test('loses no change with the client', async () => {
     const ids = new Set<string>();
     let since: string | undefined;
     const baseUrl = replicas.ahead.api.url;
@@ -130,7 +130,7 @@ describe.each(cases)('an export that meets $name', ({ ahead, behind, isBehind, w
   });
 
   test.each([{ ...right, loses: false }, ...wrong.map((recipe) => ({ ...recipe, loses: true }))])(
-    'by hand (threads of tickets: $threads, Data-As-Of of: $next) loses: $loses',
+    'with the recipe (threads: $threads, Data-As-Of of: $next) loses the change: $loses',
     async ({ loses, ...recipe }) => {
       const copy = new Set<string>();
       const get: Get = (path, ...rest) => replicaOf(path).api.get(path, ...rest);

@@ -4,7 +4,7 @@ import {
   type ExportOptions,
   type TicketItem,
 } from '../../clients/typescript/src/index.ts';
-import * as given from '../api/builders.ts';
+import * as build from '../api/builders.ts';
 import { startApi, startStore, type TestApi, type TestStore } from '../api/test-api.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import { connect, failureOf, takeAll } from './test-client.ts';
@@ -12,7 +12,7 @@ import { createSourceSystem } from './source-system.ts';
 
 let store: TestStore;
 let api: TestApi;
-/** Replicas that are behind: theirs is a store that changes are applied to later. */
+/** A lagging replica: its store receives changes later. */
 let storeBehind: TestStore;
 let apiBehind: TestApi;
 let nowMs = 0;
@@ -27,10 +27,10 @@ afterEach(async () => {
   for (const each of [api, apiBehind, store, storeBehind]) await each.close();
 }, 60_000);
 
-/** The same request to a replica that is behind the others. */
+/** The same request to the lagging replica. */
 const behind = (url: string) => url.replace(api.url, apiBehind.url);
 
-/** What a caller keeps: everything by its id, and where to go on from. */
+/** The caller's copy: everything by its id, and the position to continue from. */
 const createCopy = () => {
   const kept = {
     tickets: new Map<string, TicketItem>(),
@@ -46,7 +46,7 @@ const createCopy = () => {
   return { kept, keep };
 };
 
-/** Takes batches until there are no more or, by chance, the exporter is killed: then the last is not kept. */
+/** Stores batches until the end, or until the exporter is killed at random before it stores one. */
 async function runOnce(random: Random, options: ExportOptions, keep: (batch: ChangeBatch) => void) {
   for await (const batch of exportChanges(options)) {
     if (random.chance(0.03)) return;
@@ -59,7 +59,7 @@ test.each([
   { seed: 2, threads: 'messages' as const, runs: 5 },
   { seed: 3, threads: 'conversations' as const, runs: 5 },
 ])(
-  'runs that are killed at times, while replicas differ and changes are applied late and out of order, end with the final state: %j',
+  'runs end with the final state, although some are killed, replicas differ, and changes are applied late and out of order: %j',
   async ({ seed, threads, runs }) => {
     const random = createRandom(seed);
     const source = createSourceSystem([store, storeBehind], random);
@@ -67,12 +67,12 @@ test.each([
     const { client } = connect({
       baseUrl: api.url,
       fetch: async (url, init) => {
-        // Each page is of another moment, and what the API remembers for a second is forgotten.
+        // The data changes before each page, and the API's cache of one second has expired.
         if ((url as string).includes('/v1/tickets') || random.chance(0.05)) {
           await source.advance(random.int(6));
           nowMs += 2_000;
         }
-        // Without the signal: what a killed run has asked for is answered before the API stops.
+        // Without the signal, requests of a killed run complete before the API stops.
         const { signal: _, ...rest } = init ?? {};
         return fetch(random.chance(0.5) ? url : behind(url as string), rest);
       },
@@ -96,22 +96,22 @@ test.each([
 const byId = (left: { id: string }, right: { id: string }) => (left.id < right.id ? -1 : 1);
 
 describe('a run', () => {
-  const progress = (completeTo: string) => given.dataAsOf(store.control, new Date(completeTo));
+  const progress = (completeTo: string) => build.dataAsOf(store.control, new Date(completeTo));
   const batchesOf = (options: Omit<ExportOptions, 'client'> = {}) =>
     takeAll(exportChanges({ client: connect({ baseUrl: api.url }).client, ...options }));
   const tickets = (count: number) =>
-    Array.from({ length: count }, (_, index) => given.ticket({ id: `ti_${1_000 + index}` }));
+    Array.from({ length: count }, (_, index) => build.ticket({ id: `ti_${1_000 + index}` }));
 
   beforeEach(() => progress('2026-03-01T00:00:00Z'));
 
-  test('of nothing still says where the next one begins', async () => {
+  test('without changes still returns the start of the next run', async () => {
     expect(await batchesOf({ since: '2026-02-01T00:00:00Z' })).toEqual([
       { tickets: [], conversations: [], messages: [], since: '2026-03-01T00:00:00.000Z' },
     ]);
   });
 
-  test('begins where the answer that was behind all others was complete', async () => {
-    await given.store(store.database, 'ticket', tickets(250));
+  test('begins at the earliest Data-As-Of of the previous run', async () => {
+    await build.store(store.database, 'ticket', tickets(250));
     const instants = ['2026-03-03', '2026-03-02', '2026-03-04'].map((day) => `${day}T00:00:00.000Z`);
     const { client } = connect({
       baseUrl: api.url,
@@ -127,16 +127,16 @@ describe('a run', () => {
     expect(batches.at(-1)?.since).toBe('2026-03-02T00:00:00.000Z');
   });
 
-  test('that was killed goes on behind the last batch kept', async () => {
-    await given.store(store.database, 'ticket', tickets(250));
+  test('that was killed continues after the last stored batch', async () => {
+    await build.store(store.database, 'ticket', tickets(250));
     const [first] = await batchesOf();
     const rest = await batchesOf({ since: first?.since });
     const ids = [first, ...rest].flatMap((batch) => batch?.tickets.map(({ id }) => id) ?? []);
     expect(ids).toEqual(tickets(250).map(({ _id }) => _id));
   });
 
-  test('whose cursor is refused begins again', async () => {
-    await given.store(store.database, 'ticket', tickets(3));
+  test('whose cursor is refused starts again', async () => {
+    await build.store(store.database, 'ticket', tickets(3));
     const since = JSON.stringify({
       from: null,
       next: '2026-02-01T00:00:00.000Z',
@@ -148,17 +148,17 @@ describe('a run', () => {
     ]);
   });
 
-  test('leaves out the thread of a conversation that is gone, and whole ones that are archived', async () => {
-    const references = (id: string) => ({ ...given.ticketJoined().conversations[0], id }) as never;
-    const joined = given.ticketJoined({ conversations: ['conv_gone', 'conv_old', 'conv_1'].map(references) });
-    await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' }, { joined })]);
-    await given.store(store.database, 'conversation', [
-      given.conversation({ id: 'conv_old', status: 'archived' }),
-      given.conversation({ id: 'conv_1' }),
+  test('omits deleted conversations, and archived ones with threads: conversations', async () => {
+    const references = (id: string) => ({ ...build.ticketJoined().conversations[0], id }) as never;
+    const joined = build.ticketJoined({ conversations: ['conv_gone', 'conv_old', 'conv_1'].map(references) });
+    await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' }, { joined })]);
+    await build.store(store.database, 'conversation', [
+      build.conversation({ id: 'conv_old', status: 'archived' }),
+      build.conversation({ id: 'conv_1' }),
     ]);
-    await given.store(store.database, 'message', [
-      given.message({ id: 'msg_old', conversationId: 'conv_old' }),
-      given.message({ id: 'msg_1', conversationId: 'conv_1' }),
+    await build.store(store.database, 'message', [
+      build.message({ id: 'msg_old', conversationId: 'conv_old' }),
+      build.message({ id: 'msg_1', conversationId: 'conv_1' }),
     ]);
     const whole = await batchesOf({ threads: 'conversations' });
     expect(whole.flatMap(({ conversations }) => conversations.map(({ id }) => id))).toEqual(['conv_1']);
@@ -167,19 +167,19 @@ describe('a run', () => {
       'msg_1',
       'msg_old',
     ]);
-    // Only when the threads of a page are all there does the place move on.
+    // The position advances only after all threads of a page.
     expect(paged.map(({ since }) => since.startsWith('{'))).toEqual([true, true, true, false]);
   });
 
-  test('fetches no more threads at once than it may, and ends those under way when it is left', async () => {
+  test('fetches no more threads at once than allowed, and aborts requests in progress when the loop ends', async () => {
     const ids = Array.from({ length: 12 }, (_, index) => `conv_${index + 10}`);
-    const conversations = ids.map((id) => ({ ...given.ticketJoined().conversations[0], id }) as never);
-    const joined = given.ticketJoined({ conversations });
-    await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' }, { joined })]);
-    await given.store(
+    const conversations = ids.map((id) => ({ ...build.ticketJoined().conversations[0], id }) as never);
+    const joined = build.ticketJoined({ conversations });
+    await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' }, { joined })]);
+    await build.store(
       store.database,
       'conversation',
-      ids.map((id) => given.conversation({ id })),
+      ids.map((id) => build.conversation({ id })),
     );
     const working = new Set<AbortSignal | null | undefined>();
     let most = 0;
@@ -204,7 +204,7 @@ describe('a run', () => {
   });
 
   test('ends with the reason of its signal', async () => {
-    await given.store(store.database, 'ticket', tickets(250));
+    await build.store(store.database, 'ticket', tickets(250));
     const controller = new AbortController();
     const run = exportChanges({ client: connect({ baseUrl: api.url }).client, signal: controller.signal });
     await run.next();
@@ -212,7 +212,7 @@ describe('a run', () => {
     expect(await failureOf(run.next())).toEqual(new Error('enough'));
   });
 
-  test.each([0, -1, 1.5])('concurrency %d is refused by name', async (concurrency) => {
+  test.each([0, -1, 1.5])('concurrency %d is refused, and the error names it', async (concurrency) => {
     expect(await failureOf(batchesOf({ concurrency }))).toMatchObject({
       message: expect.stringMatching(/^concurrency must be/) as string,
     });

@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
-import * as given from '../api/builders.ts';
+import * as build from '../api/builders.ts';
 import { startApi, startStore, tokens, type TestApi, type TestStore } from '../api/test-api.ts';
 
 const tsc = resolve('node_modules/.bin/tsc');
 
-/** What a project does with the package, whatever its kind of modules. */
+/** The code of a project that uses the package, for every module system. */
 const main = `
 const front: typeof fetch = (url, init) =>
   fetch(url, { ...init, headers: { ...(init?.headers as Record<string, string>), 'X-Forwarded-Proto': 'https' } });
@@ -56,7 +56,7 @@ let tarball: string;
 beforeAll(async () => {
   store = await startStore();
   api = await startApi(store);
-  await given.store(store.database, 'ticket', [given.ticket({ id: 'ti_1' }), given.ticket({ id: 'ti_2' })]);
+  await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' }), build.ticket({ id: 'ti_2' })]);
   folder = mkdtempSync(join(tmpdir(), 'client-tests-'));
   await mustRun('npm', ['pack', '--pack-destination', folder], { cwd: 'clients/typescript' });
   tarball = join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '');
@@ -68,7 +68,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** A project of its own that has the package installed as it is published, and nothing else. */
+/** Creates a separate project with only the packed package installed. */
 async function install(name: string): Promise<string> {
   const project = join(folder, name.replaceAll(' ', '-'));
   mkdirSync(project);
@@ -83,7 +83,7 @@ async function install(name: string): Promise<string> {
   return project;
 }
 
-test('the package holds what is built, its README, and no sources', async () => {
+test('the package contains the build and the README, but no sources', async () => {
   const listed = (await mustRun('tar', ['--list', '--file', tarball])).trim().split('\n');
   expect(listed).toEqual(
     expect.arrayContaining([
@@ -100,7 +100,7 @@ test('the package holds what is built, its README, and no sources', async () => 
 });
 
 test.each(projects)(
-  'a project of $name type-checks with it, strictly, and runs',
+  'a project of $name passes strict type checks with the package, and runs',
   async ({ name, file, output, compilerOptions }) => {
     const project = await install(name);
     writeFileSync(join(project, file), `import ${names};${main}`);
@@ -117,7 +117,7 @@ test.each(projects)(
   120_000,
 );
 
-test('a program that loads it both ways has one class of each error', async () => {
+test('a program that uses both import and require has one class of each error', async () => {
   const project = await install('both');
   const program = `
 import { createRequire } from 'node:module';

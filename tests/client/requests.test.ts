@@ -1,4 +1,4 @@
-import * as given from '../api/builders.ts';
+import * as build from '../api/builders.ts';
 import { startApi, startStore, tokens, type TestApi, type TestStore } from '../api/test-api.ts';
 import { connect, failureOf } from './test-client.ts';
 
@@ -7,11 +7,11 @@ let api: TestApi;
 
 beforeAll(async () => {
   store = await startStore();
-  const tickets = ['ti_001', 'ti_002'].map((id) => given.ticket({ id }));
-  await given.store(store.database, 'ticket', tickets);
-  await given.store(store.database, 'conversation', [given.conversation({ id: 'conv_1' })]);
-  await given.store(store.database, 'message', [given.message({ id: 'msg_1' })]);
-  await given.store(store.database, 'qa', [given.qa({ id: 'qa_1' })]);
+  const tickets = ['ti_001', 'ti_002'].map((id) => build.ticket({ id }));
+  await build.store(store.database, 'ticket', tickets);
+  await build.store(store.database, 'conversation', [build.conversation({ id: 'conv_1' })]);
+  await build.store(store.database, 'message', [build.message({ id: 'msg_1' })]);
+  await build.store(store.database, 'qa', [build.qa({ id: 'qa_1' })]);
   api = await startApi(store);
 }, 120_000);
 
@@ -23,7 +23,7 @@ afterAll(async () => {
 const connected = (options: Partial<Parameters<typeof connect>[0]> = {}) =>
   connect({ baseUrl: api.url, ...options });
 
-test('what the caller has is not sent again: `ifNoneMatch` with the `etag` of an answer', async () => {
+test('`ifNoneMatch` with the `etag` of a response returns no data that the caller already has', async () => {
   const { client } = connected();
   const ticket = await client.tickets.retrieve('ti_001');
   expect(ticket).toMatchObject({ notModified: false, etag: expect.stringMatching(/^W\/"/) as string });
@@ -40,7 +40,7 @@ test('what the caller has is not sent again: `ifNoneMatch` with the `etag` of an
   expect(await list('conv_1', {}, { ifNoneMatch: messages.etag })).toMatchObject({ notModified: true });
 });
 
-test('the response is given raw, its body unread', async () => {
+test('raw returns the response with its body unread', async () => {
   const { client } = connected();
   const response = await client.raw('/v1/conversations/conv_1');
   expect(response).toMatchObject({ status: 200, bodyUsed: false });
@@ -53,7 +53,7 @@ test('the response is given raw, its body unread', async () => {
   expect((await client.raw('/v1/conversations/conv_1', { ifNoneMatch: etag })).status).toBe(304);
 });
 
-test('a raw path that might lead to another host is refused before anything is asked', async () => {
+test('a raw path that could lead to another host is refused before a request is sent', async () => {
   const { client, asked } = connected();
   for (const path of ['.example.com/v1/', '@example.com/v1/', 'v1/tickets']) {
     expect(await failureOf(client.raw(path as '/v1/'))).toBeInstanceOf(TypeError);
@@ -61,7 +61,7 @@ test('a raw path that might lead to another host is refused before anything is a
   expect(asked).toEqual([]);
 });
 
-test('a request has headers of its own, but not the place of those of the client', async () => {
+test('a request can add headers, but cannot replace those of the client', async () => {
   const sent: Record<string, string>[] = [];
   const { client } = connected({
     fetch: (url, init) => {

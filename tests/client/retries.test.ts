@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { Retry } from '../../clients/typescript/src/index.ts';
 import { createMongo, controlDatabase } from '../../shared/store/connection.ts';
-import * as given from '../api/builders.ts';
+import * as build from '../api/builders.ts';
 import { mongoUrl, startApi, startStore, type TestApi, type TestStore } from '../api/test-api.ts';
 import { eventually } from '../support/eventually.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
@@ -12,10 +12,10 @@ const closing: (() => Promise<unknown>)[] = [];
 
 beforeAll(async () => {
   store = await startStore();
-  await given.store(
+  await build.store(
     store.database,
     'ticket',
-    ['ti_1', 'ti_2', 'ti_3', 'ti_4', 'ti_5'].map((id) => given.ticket({ id })),
+    ['ti_1', 'ti_2', 'ti_3', 'ti_4', 'ti_5'].map((id) => build.ticket({ id })),
   );
 }, 120_000);
 
@@ -30,7 +30,7 @@ const serve = async (...[sources, options]: Parameters<typeof startApi>): Promis
   return api;
 };
 
-/** A front before the API that gives the first answers itself, as a proxy would. */
+/** Sends the first responses itself, like a proxy before the API, then calls the API. */
 const answering = (answers: (() => Response | Promise<Response>)[]): typeof fetch => {
   const waiting = [...answers];
   return async (url, init) => (await waiting.shift()?.()) ?? fetch(url, init);
@@ -41,7 +41,7 @@ const envelope = (code: string) =>
     error: { type: 'api_error', code, message: 'm', docUrl: 'https://d', requestId: 'req_1' },
   });
 
-test('a walk beyond the rate limit waits as long as Retry-After says, and goes on where it was', async () => {
+test('paging beyond the rate limit waits for Retry-After and continues at the same page', async () => {
   let nowMs = 0;
   const api = await serve(store, { limit: { requests: 2, windowSeconds: 60 }, nowMs: () => nowMs });
   const retries: Retry[] = [];
@@ -50,9 +50,9 @@ test('a walk beyond the rate limit waits as long as Retry-After says, and goes o
     onWait: (delayMs) => void (nowMs += delayMs),
     onRetry: (retry) => retries.push(retry),
   });
-  const walked = await takeAll(client.tickets.all({ limit: 1, sort: 'createdAt' }));
-  expect(walked.map(({ id }) => id)).toEqual(['ti_1', 'ti_2', 'ti_3', 'ti_4', 'ti_5']);
-  // Two requests pass in a window, so that the walk waits twice; 250 ms is the jitter.
+  const returned = await takeAll(client.tickets.all({ limit: 1, sort: 'createdAt' }));
+  expect(returned.map(({ id }) => id)).toEqual(['ti_1', 'ti_2', 'ti_3', 'ti_4', 'ti_5']);
+  // The limit is two requests in a window, so paging waits twice; 250 ms is the jitter.
   expect(waitsMs).toEqual([60_250, 60_250]);
   expect(asked).toHaveLength(7);
   expect(retries).toMatchObject([
@@ -61,7 +61,7 @@ test('a walk beyond the rate limit waits as long as Retry-After says, and goes o
   ]);
 });
 
-test('a wait that the total does not admit is not begun', async () => {
+test('no wait begins that would exceed retryForMs', async () => {
   const api = await serve(store, { limit: { requests: 1, windowSeconds: 60 }, nowMs: () => 0 });
   const { client, waitsMs } = connect({ baseUrl: api.url, retryForMs: 59_000 });
   await client.tickets.list();
@@ -69,7 +69,7 @@ test('a wait that the total does not admit is not begun', async () => {
   expect(waitsMs).toEqual([]);
 });
 
-test('while the store is away the client waits as it is told, and is served when it is back', async () => {
+test('during an outage of the store the client waits for Retry-After, and succeeds after it', async () => {
   const proxy = createStoreProxy(mongoUrl());
   const port = await proxy.listen(0);
   const mongo = createMongo(proxiedUrl(port), 'client-tests');
@@ -89,7 +89,7 @@ test('while the store is away the client waits as it is told, and is served when
   expect(waitsMs).toEqual([5_250]);
 }, 60_000);
 
-test('what cannot be reached is tried again, and then told with its cause', async () => {
+test('an unreachable API is retried, and then is a ConnectionError with its cause', async () => {
   const api = await startApi(store);
   await api.close();
   const { client, waitsMs } = connect({ baseUrl: api.url, retries: 3 });
@@ -104,14 +104,14 @@ test.each([
   ['502 of a proxy', () => new Response('<h1>Bad gateway</h1>', { status: 502 })],
   ['504 of a proxy', () => new Response('', { status: 504 })],
   ['a failure of the network', () => Promise.reject(new TypeError('fetch failed'))],
-])('after %s the next attempt is taken', async (_, answer) => {
+])('after %s the client retries', async (_, answer) => {
   const api = await serve(store);
   const { client, waitsMs } = connect({ baseUrl: api.url, fetch: answering([answer, answer]) });
   expect((await client.tickets.list()).data).toHaveLength(5);
   expect(waitsMs).toEqual([250, 500]);
 });
 
-test('the API says when to try again where that may help: its 503 without is told at once', async () => {
+test('a 503 of the API without Retry-After is thrown without a retry', async () => {
   const unavailable = (headers: Record<string, string>) => () =>
     new Response(envelope('service_unavailable'), { status: 503, headers });
   const api = await serve(store);
@@ -125,7 +125,7 @@ test('the API says when to try again where that may help: its 503 without is tol
 test.each([
   ['fewer', 1],
   ['none', 0],
-])('a request may have %s retries of its own', async (_, retries) => {
+])('a request can set its own number of retries: %s', async (_, retries) => {
   const { client, asked } = connect({
     baseUrl: 'http://localhost',
     fetch: () => Promise.resolve(new Response('', { status: 503 })),
@@ -141,13 +141,13 @@ test.each([
   ['403 of a proxy', () => new Response('no', { status: 403 }), 403],
   ['a page where the API should be', () => new Response('<h1>Welcome</h1>'), 200],
   ['JSON of something else', () => Response.json({ data: [] }), 200],
-])('%s is no answer of the API, and is told at once', async (_, answer, status) => {
+])('%s is not a response of the API, and is thrown without a retry', async (_, answer, status) => {
   const { client, asked } = connect({ baseUrl: 'http://localhost', fetch: answering([answer]) });
   expect(await failureOf(client.tickets.list())).toMatchObject({ name: 'ApiError', status, code: null });
   expect(asked).toHaveLength(1);
 });
 
-describe('a service that accepts and then keeps silent', () => {
+describe('a server that accepts a request and never completes its response', () => {
   const paths: (string | undefined)[] = [];
   let server: Server;
   let baseUrl: string;
@@ -156,7 +156,7 @@ describe('a service that accepts and then keeps silent', () => {
     server = createServer((request, response) => {
       paths.push(request.url);
       if (request.url === '/v1/channels') response.writeHead(302, { Location: '/elsewhere' }).end();
-      // Half an answer for a list, nothing at all for the rest.
+      // Sends half a response for a list, and nothing for other paths.
       if (request.url === '/v1/tickets') response.write('{"object":"list",');
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -168,7 +168,7 @@ describe('a service that accepts and then keeps silent', () => {
   });
 
   test.each(['list', 'retrieve', 'raw'] as const)(
-    'is a TimeoutError once the attempts are used up: %s',
+    'is a TimeoutError after the last attempt: %s',
     async (method) => {
       const { client, asked } = connect({ baseUrl, timeoutMs: 30, retries: 2 });
       const requests = {
@@ -181,7 +181,7 @@ describe('a service that accepts and then keeps silent', () => {
     },
   );
 
-  test('has the reading of a raw body ended by the signal', async () => {
+  test('has the reading of a raw body aborted by the signal', async () => {
     const controller = new AbortController();
     const { client } = connect({ baseUrl });
     const response = await client.raw('/v1/tickets', { signal: controller.signal });
@@ -189,7 +189,7 @@ describe('a service that accepts and then keeps silent', () => {
     expect(await failureOf(response.text())).toEqual(new Error('enough'));
   });
 
-  test('takes the key nowhere else when it redirects', async () => {
+  test('does not receive the key at another path when it redirects', async () => {
     const { client } = connect({ baseUrl });
     expect(await failureOf(client.channels.list())).toMatchObject({
       name: 'ApiError',
@@ -199,7 +199,7 @@ describe('a service that accepts and then keeps silent', () => {
     expect(paths).not.toContain('/elsewhere');
   });
 
-  test('is left when the signal says so, without a further attempt', async () => {
+  test('is not retried after the signal is aborted', async () => {
     const controller = new AbortController();
     const { client, asked } = connect({
       baseUrl,
@@ -213,7 +213,7 @@ describe('a service that accepts and then keeps silent', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('has a wait between attempts ended by the signal', async () => {
+  test('is not retried if the signal is aborted during a wait', async () => {
     const controller = new AbortController();
     const { client, asked } = connect({
       baseUrl,

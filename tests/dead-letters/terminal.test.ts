@@ -3,7 +3,7 @@ import { ensureActiveGeneration } from '../../shared/store/generations.ts';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { tiedToParent } from '../../infra/dev-servers/tied-to-parent.ts';
+import { dieWithParent } from '../../infra/dev-servers/die-with-parent.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 
 /** What keys send on a terminal. */
@@ -42,7 +42,7 @@ describe('on a terminal', () => {
   const onTerminal = (words: string, keys = '') =>
     new Promise<{ code: number | null; screen: string }>((resolve, reject) => {
       const cli = `${process.execPath} services/cli/main.ts dead-letters ${words}`;
-      const [file = '', ...args] = [...tiedToParent(), 'script', '-qefc', cli, '/dev/null'];
+      const [file = '', ...args] = [...dieWithParent(), 'script', '-qefc', cli, '/dev/null'];
       const env = { PATH: process.env.PATH, TERM: 'dumb', SHELL: '/bin/sh', ...testEnvironment.environment };
       const child = spawn(file, args, { env, stdio: ['pipe', 'pipe', 'inherit'] });
       let screen = '';

@@ -16,7 +16,7 @@ const apiKey = created('apiKey', 'key_1', {
   tokenSha256: createHash('sha256').update(token).digest('hex').toUpperCase(),
 });
 
-describe('from the bus to the reader, the services as processes', () => {
+describe('from Kafka to the client, with the services as processes', () => {
   let testEnvironment: TestEnvironment;
   let projector: Service;
   let api: Service;
@@ -57,7 +57,7 @@ describe('from the bus to the reader, the services as processes', () => {
     return { status, headers: response.headers, body: JSON.parse(text) as unknown };
   };
 
-  test('children first, what is published is what is read', async () => {
+  test('the API returns what was published, even if children arrive before their parents', async () => {
     await publish([
       apiKey,
       created('message', 'msg_1', { content: 'It does not start' }),
@@ -99,7 +99,7 @@ describe('from the bus to the reader, the services as processes', () => {
     expect(list.headers.get('request-id')).toMatch(/^req_[0-9A-Z]{26}$/);
   }, 60_000);
 
-  test('secrets of a channel reach neither the log nor an answer', async () => {
+  test('secrets of a channel appear in no log and no response', async () => {
     await publish(channelsWithSecrets);
     const answers = [await get('/v1/channels')];
     for (const { id } of channelsWithSecrets) answers.push(await get(`/v1/channels/${id}`));
@@ -108,7 +108,7 @@ describe('from the bus to the reader, the services as processes', () => {
     for (const text of [JSON.stringify(answers), ...outputs]) expect(text).not.toContain('SECRET');
   }, 60_000);
 
-  test('every response says up to when it is complete, and that moves on', async () => {
+  test('Data-As-Of is on every response, and advances', async () => {
     const asOf = async () => Date.parse((await get('/v1/channels')).headers.get('data-as-of') ?? '');
     const started = Date.now();
     const seen = [await asOf()];
@@ -120,12 +120,12 @@ describe('from the bus to the reader, the services as processes', () => {
     expect(seen).toEqual(seen.toSorted((a, b) => a - b));
   }, 60_000);
 
-  test('a key that is archived on the bus is refused within five seconds', async () => {
+  test('an archived API key is refused within five seconds', async () => {
     expect((await get('/v1/channels')).status).toBe(200);
     await publish([
       { ...apiKey, version: 2, op: 'updated', data: { ...apiKey.data, archivedAt: '2026-02-01T00:00:00Z' } },
     ]);
-    // The read model knows it by now, so no request that begins five seconds later, or more, is served.
+    // The read model has the change now, so the API refuses every request that begins five seconds later.
     const known = performance.now();
     let asked = known;
     while ((await get('/v1/channels')).status === 200) {
@@ -136,12 +136,10 @@ describe('from the bus to the reader, the services as processes', () => {
     expect((await get('/v1/channels')).status).toBe(401);
   }, 60_000);
 
-  test('cli status tells positions, documents and what is pending', async () => {
+  test('cli status prints positions, documents and pending documents', async () => {
     await publish([created('conversation', 'conv_2', { channelId: 'chan_missing', ticketId: 'ti_missing' })]);
-    const cli = startService('cli', { ...testEnvironment.environment, LOG_LEVEL: 'error' }, [
-      'status',
-      '--json',
-    ]);
+    const environment = { ...testEnvironment.environment, LOG_LEVEL: 'error' };
+    const cli = startService('cli', environment, ['status', '--json']);
     expect(await cli.exited).toBe(0);
     const status = JSON.parse(cli.stdout()) as Status;
     expect(status.documents).toMatchObject({
@@ -157,12 +155,11 @@ describe('from the bus to the reader, the services as processes', () => {
     expect(status.deadLetters).toBe(0);
   }, 60_000);
 
-  test('the API answers while the projector is away, and SIGTERM commits what was applied', async () => {
+  test('the API answers while the projector is down, and SIGTERM commits the applied offsets', async () => {
     expect(await projector.stop()).toBe(0);
     expect((await get('/health')).status).toBe(200);
-    const offsets = await testEnvironment.admin.fetchOffsets({
-      groupId: testEnvironment.config.CONSUMER_GROUP,
-    });
+    const groupId = testEnvironment.config.CONSUMER_GROUP;
+    const offsets = await testEnvironment.admin.fetchOffsets({ groupId });
     const committed = offsets.flatMap(({ partitions }) =>
       partitions.map(({ offset }) => Math.max(0, Number(offset))),
     );
@@ -171,9 +168,8 @@ describe('from the bus to the reader, the services as processes', () => {
     expect(committed.reduce((sum, offset) => sum + offset, 0)).toBe(published);
     projector = startService('projector', testEnvironment.environment);
     await publish([created('tag', 'tag_1', { name: 'invoices' }, 2)]);
-    const stored = await testEnvironment.database
-      .collection<{ _id: string }>('tickets')
-      .findOne({ _id: 'ti_1' });
+    const tickets = testEnvironment.database.collection<{ _id: string }>('tickets');
+    const stored = await tickets.findOne({ _id: 'ti_1' });
     expect(stored).toMatchObject({ joined: { tags: [{ name: 'invoices' }] } });
   }, 60_000);
 });
@@ -213,17 +209,17 @@ describe('a bad configuration', () => {
     ],
     ['cli', {}, ['KAFKA_BROKERS is not set', 'MONGODB_URL is not set']],
   ] as const)(
-    'of the %s is told whole, and ends it with 2',
-    async (name, environment, faults) => {
+    'of the %s is reported completely, and the exit code is 2',
+    async (name, environment, errors) => {
       const service = startService(name, environment, name === 'cli' ? ['status'] : []);
       expect(await service.exited).toBe(2);
-      for (const fault of faults) expect(service.stderr()).toContain(fault);
+      for (const error of errors) expect(service.stderr()).toContain(error);
     },
     60_000,
   );
 });
 
-test('a port that is taken is named in the log, and ends each service with 1', async () => {
+test('a port in use is named in the log, and the exit code of each service is 1', async () => {
   const holder = createServer().listen(0);
   await once(holder, 'listening');
   const { port } = holder.address() as AddressInfo;
@@ -247,7 +243,7 @@ test('a port that is taken is named in the log, and ends each service with 1', a
   }
 }, 60_000);
 
-test('the operator is told which server cannot be reached', async () => {
+test('the CLI names the server that it cannot reach', async () => {
   const environment = { KAFKA_BROKERS: 'localhost:1', MONGODB_URL: 'mongodb://localhost:1' };
   const service = startService('cli', environment, ['dead-letters', 'list']);
   expect(await service.exited).toBe(1);

@@ -4,7 +4,7 @@ import { createTraffic } from './changes.ts';
 import { createCopy, exportRound, type Copy } from './exporter.ts';
 import { startScenario, type Scenario } from './scenario.ts';
 
-/** A failure is made again with `SEED`. */
+/** Set `SEED` to reproduce a failure. */
 const seed = Number(process.env.SEED ?? 1);
 const turns = 200;
 /** The product's clock keeps pace with the real one: an event that is late is late for readers too. */
@@ -35,7 +35,7 @@ describe(`an export with the client, round after round (seed ${seed})`, () => {
   };
   const toTheSecond = (instant: string) => `${instant.slice(0, 19)}Z`;
 
-  test('ends with exactly the final state of every ticket and thread, however unevenly partitions lag', async () => {
+  test('ends with the exact final state of every ticket and thread, however unevenly partitions lag', async () => {
     // given a desk at work while partitions are published late and consumed later, and the key is known
     const { source, get, fatal } = scenario;
     const { client } = connect({ baseUrl: scenario.url });

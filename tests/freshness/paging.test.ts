@@ -5,7 +5,7 @@ import { created } from '../support/entities.ts';
 import { applied } from '../support/test-environment.ts';
 import { startScenario, type Scenario } from './scenario.ts';
 
-/** A failure is made again with `SEED`. */
+/** Set `SEED` to reproduce a failure. */
 const seed = Number(process.env.SEED ?? 1);
 const count = 120;
 /** Every third item changes while lists are walked; the others are stable. */
@@ -131,7 +131,7 @@ describe(`lists walked while partitions lag at random (seed ${seed})`, () => {
     },
   ]);
   test.each(cases)(
-    'tickets by $sort $query: each that does not change exactly once, in order, no key twice',
+    'tickets by $sort $query: every unchanged ticket is returned exactly once, in strict order',
     async ({ sort, query, chosen }) => {
       const items = await walk(`/v1/tickets?sort=${sort}&${query}`);
       expectEachOnce(items, idsOf('ticket', chosen));
@@ -151,7 +151,7 @@ describe(`lists walked while partitions lag at random (seed ${seed})`, () => {
     ['qa', '/v1/knowledge/qa?'],
     ['message', '/v1/conversations/conv_1/messages?'],
   ] as const)(
-    'the %s list: each that does not change exactly once, in order, no key twice',
+    'the %s list: every unchanged item is returned exactly once, in strict order',
     async (kind, path) => {
       const items = await walk(path);
       expectEachOnce(

@@ -11,7 +11,7 @@ import type { Event } from '../support/events.ts';
 
 jest.setTimeout(180_000);
 
-test('a desk, in every codec and content mode, while it is projected and after live changes, is what its log folds to', async () => {
+test('sample data in every codec and content mode, with live changes, is projected to the fold of its log', async () => {
   const testEnvironment = await createTestEnvironment();
   registerCodecs();
   const log: SampleRecord[] = [];
@@ -19,7 +19,7 @@ test('a desk, in every codec and content mode, while it is projected and after l
   const kafkaTopics = { producer: testEnvironment.producer, prefix: testEnvironment.config.TOPIC_PREFIX };
   const projector = await runProjector(testEnvironment);
   try {
-    await publishSampleData(kafkaTopics, noted(sampleData.batches, log));
+    await publishSampleData(kafkaTopics, recordBatches(sampleData.batches, log));
     const changes = liveChanges(sampleData.state);
     for (let turn = 0; turn < 40; turn++) {
       const records = Array.from({ length: 5 }, () => changes.next().value).flat();
@@ -40,15 +40,15 @@ test('a desk, in every codec and content mode, while it is projected and after l
   }
 });
 
-/** The batches as they pass, their records noted. */
-function* noted(batches: Iterable<SampleBatch>, log: SampleRecord[]): Generator<SampleBatch> {
+/** Passes the batches on and adds their records to `log`. */
+function* recordBatches(batches: Iterable<SampleBatch>, log: SampleRecord[]): Generator<SampleBatch> {
   for (const batch of batches) {
     log.push(...batch.records);
     yield batch;
   }
 }
 
-/** The event in a record, read without the projector's parser. */
+/** Decodes the event of a record, without the projector's parser. */
 function eventOf({ kind, key, value, headers }: SampleRecord): Event {
   const body = value === null ? {} : (JSON.parse(value) as Record<string, unknown>);
   const binary = 'ce_type' in headers;

@@ -1,8 +1,7 @@
-"""Makes requests valid that the document cannot tell from valid ones.
+"""Makes generated requests comply with two rules that OpenAPI cannot express.
 
-OpenAPI has no words for two rules, so data that is meant to be accepted is brought in line with them before it
-is sent, instead of having the check of acceptance overlook their refusals. Data that is meant to be refused is
-left alone.
+The hooks change requests that are meant to be valid before they are sent, so that the check of accepted requests
+need not ignore refusals. Requests that are meant to be invalid stay unchanged.
 """
 
 import schemathesis
@@ -17,14 +16,14 @@ def before_call(context, case, kwargs):
 
 
 def bound_one_date(query):
-    """Bounds on both dates conflict: those on the update go."""
+    """Ranges on both dates conflict, so this removes the range on updatedAt."""
     if any(name.startswith("createdAt[") for name in query):
         for name in [name for name in query if name.startswith("updatedAt[")]:
             del query[name]
 
 
 def take_a_real_cursor(case, kwargs):
-    """A cursor is what an earlier page of the same list gave: the first page is asked for it."""
+    """A cursor comes from an earlier page of the same list, so this requests the first page."""
     if "startingAfter" not in case.query:
         return
     del case.query["startingAfter"]

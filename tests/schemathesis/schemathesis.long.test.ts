@@ -9,7 +9,7 @@ import type { OpenApiDocument } from '../../services/api/openapi/types.ts';
 import { ticketExample } from '../../services/api/resources/tickets/examples.ts';
 import { ask } from '../api/requests.ts';
 import { startApiProcess, type ApiProcess } from '../api/api-process.ts';
-import * as given from '../api/builders.ts';
+import * as build from '../api/builders.ts';
 import { mongoUrl, startStore, tokens, type TestStore } from '../api/test-api.ts';
 import { installSchemathesis, type Program } from './install.ts';
 
@@ -23,24 +23,24 @@ let schemathesis: Program;
 async function fill({ database }: TestStore): Promise<void> {
   const several = Array.from({ length: 30 }, (_, index) => index);
   const conversationId = conversationExample.id;
-  await given.store(database, 'ticket', [
-    given.ticket({ id: ticketExample.id }),
-    ...several.map((index) => given.ticket({ id: `ti_${index}`, status: index % 2 ? 'open' : 'closed' })),
+  await build.store(database, 'ticket', [
+    build.ticket({ id: ticketExample.id }),
+    ...several.map((index) => build.ticket({ id: `ti_${index}`, status: index % 2 ? 'open' : 'closed' })),
   ]);
-  await given.store(database, 'conversation', [given.conversation({ id: conversationId })]);
-  await given.store(
+  await build.store(database, 'conversation', [build.conversation({ id: conversationId })]);
+  await build.store(
     database,
     'message',
-    several.map((index) => given.message({ id: `msg_${index}`, conversationId })),
+    several.map((index) => build.message({ id: `msg_${index}`, conversationId })),
   );
-  await given.store(database, 'channel', [
-    given.channel({ id: channelExample.id, type: 'email' }),
-    ...several.map((index) => given.channel({ id: `chan_${index}`, type: index % 2 ? 'chatbot' : 'form' })),
+  await build.store(database, 'channel', [
+    build.channel({ id: channelExample.id, type: 'email' }),
+    ...several.map((index) => build.channel({ id: `chan_${index}`, type: index % 2 ? 'chatbot' : 'form' })),
   ]);
-  await given.store(
+  await build.store(
     database,
     'qa',
-    several.map((index) => given.qa({ id: `qa_${index}` })),
+    several.map((index) => build.qa({ id: `qa_${index}` })),
   );
 }
 
@@ -65,8 +65,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 }, 60_000);
 
-test('whatever is made of the document, the API answers as the document says', async () => {
-  // Read from its address, the document's own endpoint would be left out.
+test('every request generated from the OpenAPI document gets a response that the document allows', async () => {
+  // Schemathesis would skip the endpoint that serves the document if it read the document from there.
   const served = await ask(api, '/openapi.json');
   const document = join(folder, 'openapi.json');
   writeFileSync(document, served.text);

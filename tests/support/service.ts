@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { tiedToParent } from '../../infra/dev-servers/tied-to-parent.ts';
+import { dieWithParent } from '../../infra/dev-servers/die-with-parent.ts';
 
 export type LogLine = Record<string, unknown> & { msg?: string };
 
@@ -35,7 +35,7 @@ export function startScript(
   args: string[] = [],
 ): Service {
   const node = ['--disable-warning=TimeoutNegativeWarning', script, ...args];
-  const [file = '', ...fileArgs] = [...tiedToParent(), process.execPath, ...node];
+  const [file = '', ...fileArgs] = [...dieWithParent(), process.execPath, ...node];
   const child = spawn(file, fileArgs, {
     env: { PATH: process.env.PATH, LOG_LEVEL: 'info', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -2,10 +2,10 @@ import { retryAfterMs } from './backoff.ts';
 import { ApiError } from './errors.ts';
 import type { ErrorCode, Meta, RateLimit } from './types.ts';
 
-/** A body that the API vouches for, null where the caller has it already, and what its headers say. */
+/** The body of an API response, null for 304, and the metadata from its headers. */
 export type RawAnswer = { body: unknown; meta: Meta };
 
-/** Tells the API's own answers from errors, and from what a proxy or a wrong address answers with. */
+/** Returns a response of the API. Throws `ApiError` for an error, and for a response that is not the API's own. */
 export function readAnswer(
   response: Response,
   text: string,
@@ -18,7 +18,7 @@ export function readAnswer(
   const requestId = headers.get('Request-Id');
   const dataAsOf = dataAsOfOf(headers);
   if (body === undefined || requestId === null || dataAsOf === null) {
-    const message = `HTTP ${status}, but not an answer of this API. Is baseUrl right?`;
+    const message = `HTTP ${status}, but the response is not from this API. Check baseUrl.`;
     throw new ApiError({ status, code: null, message, requestId });
   }
   const etag = headers.get('ETag');
@@ -43,7 +43,7 @@ export function errorOf({ status, headers }: Response, text: string, nowMs: numb
   return new ApiError({
     status,
     code: null,
-    message: `HTTP ${status}, from something between this client and the API.`,
+    message: `HTTP ${status}, from a server between this client and the API, such as a proxy.`,
     requestId: headers.get('Request-Id'),
     retryAfterMs: waitMs,
   });
@@ -67,7 +67,7 @@ function rateLimitOf(headers: Headers): RateLimit | null {
   };
 }
 
-/** Undefined for what is not JSON. */
+/** Returns undefined if the text is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -12,8 +12,8 @@ export type Request = {
 type Deps = { fetch: typeof globalThis.fetch; nowMs: () => number };
 
 /**
- * Asks once, and reads the body. A redirect is not followed: the API has none, and the key is for no other place.
- * Fails with `ApiError`, `ConnectionError`, `TimeoutError`, or the reason of the caller's signal.
+ * Sends the request once and reads the body. Does not follow redirects: the API sends none, and no other server may
+ * receive the key. Rejects with `ApiError`, `ConnectionError`, `TimeoutError`, or the reason of the caller's signal.
  */
 export async function attempt(
   { fetch, nowMs }: Deps,
@@ -36,8 +36,8 @@ export async function attempt(
 }
 
 /**
- * The same, with the body left to the caller: `timeoutMs` ends with the headers, and `signal` ends the reading
- * too.
+ * Sends the request once and leaves the body to the caller. `timeoutMs` covers the time until the headers; `signal`
+ * also aborts reading the body.
  */
 export async function attemptRaw(
   { fetch, nowMs }: Deps,

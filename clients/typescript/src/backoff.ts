@@ -2,8 +2,8 @@ const baseMs = 500;
 const ceilingMs = 30_000;
 
 /**
- * How long to wait after the `attempt`th failure, in milliseconds: any time up to 0.5 s, 1 s, 2 s … 30 s, so
- * that clients which failed together do not come back together. What the service asks for comes on top.
+ * The wait after the `attempt`th failure, in milliseconds: a random time up to 0.5 s, 1 s, 2 s … 30 s, so that clients
+ * that failed together do not retry together. With `Retry-After`, up to 0.5 s is added to it.
  */
 export function delayAfter(attempt: number, retryAfterMs: number | null, random: () => number): number {
   const jitterMs = random() * Math.min(ceilingMs, baseMs * 2 ** (attempt - 1));
@@ -11,8 +11,8 @@ export function delayAfter(attempt: number, retryAfterMs: number | null, random:
 }
 
 /**
- * `Retry-After`, in seconds or as a date, in milliseconds from now; null when it says nothing. A date is
- * measured by the `Date` of the same response, as clocks differ.
+ * Reads `Retry-After`, in seconds or as a date. Returns milliseconds from now, or null if it is missing or malformed. A
+ * date is compared with the `Date` of the same response, because clocks differ.
  */
 export function retryAfterMs(headers: Headers, nowMs: number): number | null {
   const value = headers.get('Retry-After')?.trim() ?? '';

@@ -36,7 +36,7 @@ type MessageList = Listing<Message, MessageListParams>;
 export type Client = {
   tickets: Listing<TicketItem, TicketListParams> & { retrieve: Retrieve<Ticket> };
   conversations: {
-    /** With every message; the whole thread is held in memory. `messages.all` holds one page of it. */
+    /** With all messages, which are held in memory. `messages.all` holds only one page of them. */
     retrieve: Retrieve<Conversation>;
     messages: {
       list: {
@@ -54,18 +54,18 @@ export type Client = {
   channels: Listing<ChannelItem, ChannelListParams> & { retrieve: Retrieve<Channel> };
   qas: Listing<Qa, QaListParams>;
   /**
-   * The platform's own response to a path, such as `/v1/tickets?limit=5`, with its body unread: to stream it, or for
-   * an endpoint that is newer than this client. Errors and retries are as elsewhere, but reading the body is the
-   * caller's: `timeoutMs` ends with the headers.
+   * Returns the platform's `Response` to a path, such as `/v1/tickets?limit=5`, with its body unread: to stream the body,
+   * or to call an endpoint that is newer than this client. Errors and retries are as elsewhere. `timeoutMs` covers only
+   * the time until the headers.
    */
   raw: (path: `/v1/${string}`, options?: SentOptions) => Promise<Response>;
 };
 
-/** A client of the API. It holds no connection and needs no closing. Fails with a `TypeError` on a bad option. */
+/** Creates a client of the API. It needs no closing. Throws a `TypeError` for an invalid option. */
 export const createClient = (options: ClientOptions): Client =>
   createClientWith({ sleep, random: Math.random, nowMs: Date.now }, options);
 
-/** The same with its waits, chance and clock given, for tests. */
+/** Creates a client with its own wait, random source and clock, for tests. */
 export function createClientWith(deps: RetryDeps, options: ClientOptions): Client {
   const { get, raw } = createTransport(deps, options);
   const retrieve = <P extends Path>(path: P) =>
@@ -106,7 +106,7 @@ export function createClientWith(deps: RetryDeps, options: ClientOptions): Clien
 
 type ListPath = { [P in Path]: Body<P> extends { object: 'list' } ? P : never }[Path];
 
-/** The key is in here and in no property, so that nothing which prints a client shows it. */
+/** The key is in a closure and in no property, so that printing a client does not reveal it. */
 function createTransport(deps: RetryDeps, options: ClientOptions) {
   const { baseUrl, ...settings } = parseOptions(options);
   const fetch = options.fetch ?? globalThis.fetch;
@@ -134,7 +134,7 @@ function createTransport(deps: RetryDeps, options: ClientOptions) {
       return { body: body as Body<P> | null, meta };
     },
     raw: async (path: `/v1/${string}`, sent: SentOptions = {}) => {
-      // Anything else might make another host of the address, which would be given the key.
+      // Another prefix could change the host of the URL, and that host would receive the key.
       if (!path.startsWith('/v1/')) throw new TypeError('path must begin with /v1/');
       return send(path, `${baseUrl}${path}`, sent, (request) => attemptRaw({ fetch, nowMs }, request));
     },

@@ -11,21 +11,21 @@ type Details = {
   retryAfterMs?: number | null;
 };
 
-/** The API has answered, but not with what was asked for. */
+/** The API, or a server before it, has responded with an error. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
-  /** Branch on this. Null when the answer is not the API's own, but that of a proxy before it. */
+  /** Branch on this. Null if the response is not the API's own, but a proxy's, for example. */
   readonly code: ErrorCode | null;
-  /** The offending query parameter, with `invalid_query_parameter`. */
+  /** The invalid query parameter, with `invalid_query_parameter`. */
   readonly param: string | undefined;
-  /** Page about the code. */
+  /** URL of the documentation of the code. */
   readonly docUrl: string | undefined;
-  /** Tell it to support. */
+  /** Quote it when you contact support. */
   readonly requestId: string | null;
-  /** Every change made up to this instant was known to who answered; null when the answer is not the API's own. */
+  /** The response reflects every change up to this instant; null if the response is not the API's own. */
   readonly dataAsOf: Date | null;
-  /** How long the service asks to be left alone, in milliseconds; null when it does not say. */
+  /** The wait that the response requests before the next attempt, in milliseconds; null if it requests none. */
   readonly retryAfterMs: number | null;
 
   constructor({ status, code, message, param, docUrl, requestId, dataAsOf, retryAfterMs }: Details) {
@@ -40,22 +40,22 @@ export class ApiError extends Error {
   }
 }
 
-/** The API could not be reached, or the connection broke off; `cause` is what the platform says about it. */
+/** The API could not be reached, or the connection broke. `cause` is the platform's error. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
 
   constructor(cause: unknown) {
-    super('The API could not be reached, or the connection broke off.', { cause });
+    super('The API could not be reached, or the connection broke.', { cause });
   }
 }
 
-/** One attempt, with the reading of its body, has taken longer than `timeoutMs`. */
+/** One attempt, including reading the body, has taken longer than `timeoutMs`. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
   readonly timeoutMs: number;
 
   constructor(timeoutMs: number) {
-    super(`The API has not answered in full within ${timeoutMs} ms.`);
+    super(`The API has not sent a complete response within ${timeoutMs} ms.`);
     this.timeoutMs = timeoutMs;
   }
 }

@@ -2,36 +2,36 @@ import type { Client } from './client.ts';
 import { ApiError } from './errors.ts';
 import { merge } from './merge.ts';
 import { wholeNumber } from './options.ts';
-import { readPlace, writePlace, type Place } from './place.ts';
+import { readPosition, writePosition, type ExportPosition } from './position.ts';
 import { linkedController } from './signal.ts';
 import type { Conversation, Message, TicketItem } from './types.ts';
 
 export type ExportOptions = {
   client: Client;
-  /** `since` of the last batch that has been stored. Without it everything is exported. */
+  /** `since` of the last stored batch. Without it, everything is exported. */
   since?: string | undefined;
-  /** Fetches the threads of changed tickets too: `messages` page by page, `conversations` whole. */
+  /** Also fetches the threads of changed tickets: `messages` page by page, `conversations` whole. */
   threads?: 'messages' | 'conversations' | undefined;
-  /** Tickets in a page, whose threads are fetched before the next. Default 100, the most. */
+  /** Tickets in a page. Their threads are fetched before the next page. Default 100, the maximum. */
   limit?: number | undefined;
-  /** Threads that are fetched at once, each holding a page or a conversation. Default 4. */
+  /** Threads that are fetched at once; each holds a page or a conversation in memory. Default 4. */
   concurrency?: number | undefined;
   signal?: AbortSignal | undefined;
 };
 
-/** Items to be stored by id, in the place of what was known of them. Any of the lists may be empty. */
+/** Items to store by id; each replaces an older version. Any of the lists may be empty. */
 export type ChangeBatch = {
   tickets: TicketItem[];
   conversations: Conversation[];
   messages: Message[];
-  /** Keep it once the batch is stored: the export goes on from here. */
+  /** Keep it after you have stored the batch. The export continues from here. */
   since: string;
 };
 
 /**
- * The tickets that have changed, oldest change first; it ends when there are no more. Something may come
- * twice, but nothing is left out: a run begins at the earliest `Data-As-Of` of all answers of the one before. The
- * guide to exports says why.
+ * Yields the tickets that have changed, oldest change first, and ends when there are no more. An item can come twice, but
+ * none is missing: a run begins at the earliest `Data-As-Of` of all responses of the previous run. The guide to exports
+ * explains why.
  */
 export async function* exportChanges(options: ExportOptions): AsyncGenerator<ChangeBatch, void, undefined> {
   const { client, threads, limit = 100, concurrency = 4, signal } = options;
@@ -39,8 +39,8 @@ export async function* exportChanges(options: ExportOptions): AsyncGenerator<Cha
   const { controller, unlink } = linkedController(signal);
   const run: Run = { client, threads, limit, concurrency, signal: controller.signal };
   try {
-    let place: Place | null = readPlace(options.since);
-    while (place) place = yield* exportPage(run, place);
+    let position: ExportPosition | null = readPosition(options.since);
+    while (position) position = yield* exportPage(run, position);
   } finally {
     controller.abort();
     unlink();
@@ -55,12 +55,15 @@ type Run = {
   signal: AbortSignal;
 };
 
-/** Gives the place after the page; null after the last. */
-async function* exportPage(run: Run, start: Place): AsyncGenerator<ChangeBatch, Place | null, undefined> {
-  const { page, place } = await readTickets(run, start);
-  let next = earlier(place.next, page.dataAsOf);
-  const before = writePlace(start);
-  const end = () => writePlace({ from: place.from, next, cursor: page.nextCursor });
+/** Yields the batches of one page. Returns the position after it, or null after the last page. */
+async function* exportPage(
+  run: Run,
+  start: ExportPosition,
+): AsyncGenerator<ChangeBatch, ExportPosition | null, undefined> {
+  const { page, position } = await readTickets(run, start);
+  let next = earlier(position.next, page.dataAsOf);
+  const before = writePosition(start);
+  const end = () => writePosition({ from: position.from, next, cursor: page.nextCursor });
   const batch = { tickets: page.data, conversations: [], messages: [] };
   if (!run.threads || page.data.length === 0) {
     yield { ...batch, since: end() };
@@ -72,32 +75,32 @@ async function* exportPage(run: Run, start: Place): AsyncGenerator<ChangeBatch, 
     }
     yield { ...nothing, since: end() };
   }
-  return page.nextCursor === null ? null : { from: place.from, next, cursor: page.nextCursor };
+  return page.nextCursor === null ? null : { from: position.from, next, cursor: page.nextCursor };
 }
 
 const nothing: Omit<ChangeBatch, 'since'> = { tickets: [], conversations: [], messages: [] };
 
 const earlier = (known: Date | null, dataAsOf: Date): Date => (known && known < dataAsOf ? known : dataAsOf);
 
-/** A cursor that the service has come to refuse, as a release may have it, begins the run again. */
-async function readTickets({ client, limit, signal }: Run, place: Place) {
-  const { from, cursor } = place;
+/** Reads a page of tickets. If the API refuses the cursor, for example after a release, the run starts again. */
+async function readTickets({ client, limit, signal }: Run, position: ExportPosition) {
+  const { from, cursor } = position;
   const query = {
     limit,
     sort: 'updatedAt' as const,
     ...(from === null ? {} : { updatedAt: { gte: from } }),
   };
-  if (cursor === null) return { page: await client.tickets.list(query, { signal }), place };
+  if (cursor === null) return { page: await client.tickets.list(query, { signal }), position };
   try {
-    return { page: await client.tickets.list({ ...query, startingAfter: cursor }, { signal }), place };
+    return { page: await client.tickets.list({ ...query, startingAfter: cursor }, { signal }), position };
   } catch (error) {
     if (!(error instanceof ApiError && error.code === 'invalid_cursor')) throw error;
-    const again: Place = { from, next: null, cursor: null };
-    return { page: await client.tickets.list(query, { signal }), place: again };
+    const restart: ExportPosition = { from, next: null, cursor: null };
+    return { page: await client.tickets.list(query, { signal }), position: restart };
   }
 }
 
-/** What one answer has of a thread: nothing, where the answer is that there is none. */
+/** The items of a thread in one response. Without items if the conversation does not exist. */
 type Thread = { dataAsOf: Date } & Partial<Pick<ChangeBatch, 'conversations' | 'messages'>>;
 
 function threadsOf(run: Run, tickets: TicketItem[]): AsyncGenerator<Thread, void, undefined> {
@@ -129,8 +132,8 @@ async function* conversationOf({ client, signal }: Run, id: string): AsyncGenera
 }
 
 /**
- * Deleted since its ticket was read; archived, if it was to be whole; or not there yet, where a replica that is
- * behind has answered. So the instant of this answer counts too.
+ * The conversation was deleted after its ticket was read; or it is archived, with `threads: 'conversations'`; or a
+ * replica that lags does not have it yet. Because of the last case, the `Data-As-Of` of this error counts too.
  */
 function absent(error: unknown): Thread {
   const isAbsent = error instanceof ApiError && error.code === 'conversation_not_found';

@@ -4,9 +4,9 @@ import type { Conditional, NotModified, Page, RequestOptions } from './types.ts'
 /** A list: one page, page by page, or item by item. */
 export type Listing<Item, Params> = {
   list: List<Item, Params>;
-  /** Every page from `startingAfter` on. A page is asked for when the loop comes to it, not before. */
+  /** Every page after `startingAfter`. A page is requested only when the loop reaches it. */
   pages: (params?: Params, options?: RequestOptions) => AsyncGenerator<Page<Item>, void, undefined>;
-  /** Every item; one page at a time is held. */
+  /** Every item. Holds one page at a time. */
   all: (params?: Params, options?: RequestOptions) => AsyncGenerator<Item, void, undefined>;
 };
 
@@ -21,7 +21,7 @@ export function listing<Item, Params extends Pageable>(
   ask: (params: Params, options: SentOptions) => Promise<Page<Item> | NotModified>,
 ): Listing<Item, Params> {
   const none = {} as Params;
-  // Only a conditional request is answered with `NotModified`, which the first of the two signatures says.
+  // Only a conditional request can return `NotModified`, as the first overload says.
   const list = ((params = none, options = {}) => ask(params, options)) as List<Item, Params>;
   async function* pages(params: Params, options?: RequestOptions) {
     let query = params;
@@ -37,8 +37,7 @@ export function listing<Item, Params extends Pageable>(
   }
   return {
     list,
-    // A cursor is good for one sort and one set of filters, so they are those of the call, whatever the
-    // caller does to its object meanwhile.
+    // A cursor is valid for one sort and one set of filters. The copy protects them from later changes by the caller.
     pages: (params = none, options) => pages(structuredClone(params), options),
     all: (params = none, options) => all(structuredClone(params), options),
   };

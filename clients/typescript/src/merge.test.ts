@@ -1,6 +1,6 @@
 import { merge } from './merge.ts';
 
-/** Yields its numbers; `seen` tells when each is worked on. */
+/** Yields numbered items. Adds each to `seen` when work on it begins. */
 async function* source(name: string, count: number, seen: string[]): AsyncGenerator<string, void, undefined> {
   for (let item = 1; item <= count; item += 1) {
     seen.push(`${name}${item}`);
@@ -16,7 +16,7 @@ const take = async <Item>(items: AsyncIterable<Item>): Promise<Item[]> => {
 };
 
 test.each([1, 2, 3, 10])(
-  'gives every item of every source, those of one in order, %d at a time',
+  'yields every item of every source, each source in order, %d at a time',
   async (concurrency) => {
     const sources = ['a', 'b', 'c', 'd'].map((name, index) => source(name, index, []));
     const items = await take(merge(sources, concurrency));
@@ -25,7 +25,7 @@ test.each([1, 2, 3, 10])(
   },
 );
 
-test('works on no more sources than it may, and one item ahead in each', async () => {
+test('runs no more sources than allowed, each one item ahead', async () => {
   const seen: string[] = [];
   const merged = merge(
     ['a', 'b', 'c'].map((name) => source(name, 5, seen)),
@@ -36,7 +36,7 @@ test('works on no more sources than it may, and one item ahead in each', async (
   expect(seen).toEqual(['a1', 'b1', 'a2']);
 });
 
-test('a source that fails ends it, and the failure of another meanwhile goes unheard', async () => {
+test('a failing source ends it, and a second failure is no unhandled rejection', async () => {
   async function* failing(): AsyncGenerator<string, void, undefined> {
     await Promise.resolve();
     throw new Error('broken');

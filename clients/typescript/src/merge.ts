@@ -2,15 +2,15 @@ type Source<Item> = AsyncGenerator<Item, void, undefined>;
 type Step<Item> = { source: Source<Item>; result: IteratorResult<Item, void> };
 
 /**
- * What any of the sources yields, as it comes, with at most `concurrency` of them at work and one item of each
- * waiting to be taken. When it is left early it does not wait for those at work: the caller aborts them.
+ * Yields the items of all sources as they arrive. Runs at most `concurrency` sources at once, each at most one item ahead.
+ * If the caller stops early, it has to abort the running sources: this does not wait for them.
  */
 export async function* merge<Item>(sources: Source<Item>[], concurrency: number): Source<Item> {
   const waiting = [...sources];
   const working = new Map<Source<Item>, Promise<Step<Item>>>();
   const advance = (source: Source<Item>) => {
     const step = source.next().then((result) => ({ source, result }));
-    // It may fail while nobody waits for it; whoever comes to it is still told.
+    // Avoids an unhandled rejection while nothing awaits the step. A later await still rejects.
     step.catch(() => undefined);
     working.set(source, step);
   };

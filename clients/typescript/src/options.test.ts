@@ -8,7 +8,7 @@ test.each([
   ['http://localhost:8080', 'http://localhost:8080'],
   ['http://127.0.0.1:8080/', 'http://127.0.0.1:8080'],
   ['http://[::1]:8080', 'http://[::1]:8080'],
-])('%s is an address', (baseUrl, parsed) => {
+])('%s is accepted', (baseUrl, parsed) => {
   expect(parseOptions({ ...good, baseUrl }).baseUrl).toBe(parsed);
 });
 
@@ -22,7 +22,7 @@ test.each([
   'https://api.example.com#top',
   'api.example.com',
   '',
-])('"%s" is refused: the key would be lost there', (baseUrl) => {
+])('"%s" is refused, because it could expose the key', (baseUrl) => {
   expect(() => parseOptions({ ...good, baseUrl })).toThrow(/^baseUrl must/);
 });
 
@@ -34,9 +34,9 @@ test.each([
   'svc_live_sécret',
   ' svc_live_secret',
   undefined,
-])('the key %j is refused, and not shown', (apiKey) => {
+])('the key %j is refused, and the error does not contain it', (apiKey) => {
   expect(() => parseOptions({ ...good, apiKey: apiKey as string })).toThrow(
-    'apiKey must be the text of a key',
+    'apiKey must be printable ASCII without spaces around it',
   );
 });
 
@@ -52,7 +52,7 @@ test.each([
   expect(() => parseOptions({ ...good, [name]: value })).toThrow(`${name} must be a whole number`);
 });
 
-test('the user agent of an application comes first', () => {
+test('the user agent of the application comes first', () => {
   expect(parseOptions({ ...good, userAgent: 'acme-export/2.1' }).headers['User-Agent']).toMatch(
     /^acme-export\/2\.1 support-read-models-client\/\d/,
   );

@@ -3,12 +3,12 @@ import type { Conditional, RequestOptions } from './types.ts';
 import { version } from './generated/version.ts';
 
 export type ClientOptions = {
-  /** Where the API is, such as `https://api.example.com`. Plain HTTP is taken for this machine alone. */
+  /** URL of the API, such as `https://api.example.com`. Plain HTTP is accepted only for localhost. */
   baseUrl: string;
   apiKey: string;
-  /** Takes the place of the platform's `fetch`, for a proxy or an own certificate authority. */
+  /** Replaces the platform's `fetch`, for a proxy or a private certificate authority. */
   fetch?: typeof fetch | undefined;
-  /** Limit of one attempt, with the reading of its body. Default 60,000; at most 2^31 − 1. */
+  /** Limit of one attempt, including reading the body. Default 60,000; at most 2^31 − 1. */
   timeoutMs?: number | undefined;
   /** Attempts after the first. Default 5; 0 = none. */
   retries?: number | undefined;
@@ -16,7 +16,7 @@ export type ClientOptions = {
   retryForMs?: number | undefined;
   /** Put before the client's own name in `User-Agent`. */
   userAgent?: string | undefined;
-  /** Told of every attempt that will be repeated, before the wait. */
+  /** Called before each wait for a retry. */
   onRetry?: ((retry: Retry) => void) | undefined;
 };
 
@@ -31,9 +31,10 @@ export type Settings = {
 
 const timerMaxMs = 2_147_483_647;
 
-/** Fails with a `TypeError` that names the option, and never shows the key. */
+/** Throws a `TypeError` that names the invalid option, and never contains the key. */
 export function parseOptions({ userAgent, onRetry, ...options }: ClientOptions): Settings {
-  if (!isHeaderText(options.apiKey)) throw new TypeError('apiKey must be the text of a key');
+  if (!isHeaderText(options.apiKey))
+    throw new TypeError('apiKey must be printable ASCII without spaces around it');
   if (userAgent !== undefined && !isHeaderText(userAgent)) {
     throw new TypeError('userAgent must be printable ASCII');
   }
@@ -52,20 +53,20 @@ export function parseOptions({ userAgent, onRetry, ...options }: ClientOptions):
   };
 }
 
-/** The options of any one request. */
+/** The options of a single request. */
 export type SentOptions = RequestOptions & Partial<Pick<Conditional, 'ifNoneMatch'>>;
 
-/** A request's own options in the place of the client's. Fails with a `TypeError` that names the option. */
+/** Overrides the client's options with the request's own. Throws a `TypeError` that names the invalid option. */
 export function parseRequestOptions(
   settings: Pick<Settings, 'headers' | 'timeoutMs' | 'retries'>,
   { timeoutMs = settings.timeoutMs, retries = settings.retries, headers = {}, ifNoneMatch }: SentOptions,
 ): Pick<Settings, 'headers' | 'timeoutMs' | 'retries'> {
-  const taken = new Set(
+  const reserved = new Set(
     [...Object.keys(settings.headers), 'If-None-Match'].map((name) => name.toLowerCase()),
   );
   for (const [name, value] of Object.entries(headers)) {
-    if (taken.has(name.toLowerCase())) throw new TypeError(`headers must not have ${name}`);
-    if (!isHeaderText(value)) throw new TypeError(`headers must have printable ASCII in ${name}`);
+    if (reserved.has(name.toLowerCase())) throw new TypeError(`headers must not have ${name}`);
+    if (!isHeaderText(value)) throw new TypeError(`headers: ${name} must be printable ASCII`);
   }
   const conditional = ifNoneMatch ? { 'If-None-Match': ifNoneMatch } : {};
   return {
@@ -75,11 +76,11 @@ export function parseRequestOptions(
   };
 }
 
-/** What a header cannot hold, the platform would quote in its error. */
+/** Checked here, because the platform's own error would quote the value. */
 const isHeaderText = (value: unknown): value is string =>
   typeof value === 'string' && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
-/** Fails with a `TypeError` that names the number. */
+/** Throws a `TypeError` that names the option. */
 export function wholeNumber(name: string, value: number, minimum: number): number {
   if (Number.isInteger(value) && value >= minimum && value <= timerMaxMs) return value;
   throw new TypeError(`${name} must be a whole number from ${minimum} to ${timerMaxMs}`);
@@ -87,11 +88,11 @@ export function wholeNumber(name: string, value: number, minimum: number): numbe
 
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
-/** The address without a slash at its end. A key sent over plain HTTP is a key lost. */
+/** Returns the URL without a trailing slash. Refuses plain HTTP, which would expose the key. */
 function parseBaseUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : null;
   const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && loopback.test(url.hostname));
-  if (!url || !isSafe) throw new TypeError('baseUrl must be an https: address');
+  if (!url || !isSafe) throw new TypeError('baseUrl must be an https: URL (http: only for localhost)');
   if (url.username || url.password || url.search || url.hash) {
     throw new TypeError('baseUrl must have no user, query or fragment');
   }

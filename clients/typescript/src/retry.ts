@@ -8,7 +8,7 @@ export type Retry = {
   attempt: number;
   delayMs: number;
   error: Failure;
-  /** As the document writes it, `/v1/tickets/{id}`. */
+  /** As in the OpenAPI document, `/v1/tickets/{id}`. */
   path: string;
 };
 
@@ -21,7 +21,7 @@ export type RetryDeps = {
 
 type Policy = { retries: number; retryForMs: number; onRetry: (retry: Retry) => void };
 
-/** Repeats what may succeed later. Every request is a GET, so that none does harm twice. */
+/** Repeats requests that may succeed later. Every request is a GET, so repeating it is safe. */
 export async function withRetries<Result>(
   { sleep, random, nowMs }: RetryDeps,
   { retries, retryForMs, onRetry }: Policy,
@@ -33,7 +33,7 @@ export async function withRetries<Result>(
     try {
       return await run();
     } catch (error) {
-      if (!isPassing(error) || attempt > retries) throw error;
+      if (!isTransient(error) || attempt > retries) throw error;
       const delayMs = delayAfter(attempt, error instanceof ApiError ? error.retryAfterMs : null, random);
       if (nowMs() - startedMs + delayMs > retryForMs) throw error;
       onRetry({ attempt, delayMs, error, path });
@@ -42,9 +42,9 @@ export async function withRetries<Result>(
   }
 }
 
-function isPassing(error: unknown): error is Failure {
+function isTransient(error: unknown): error is Failure {
   if (!(error instanceof ApiError)) return error instanceof ConnectionError || error instanceof TimeoutError;
-  // The API says when to try again wherever that may help. A proxy's own 503 says nothing either way.
+  // The API sends Retry-After with a 503 whenever a retry can help. A proxy's 503 is always retried.
   if (error.status === 503 && error.code !== null) return error.retryAfterMs !== null;
   return error.status >= 500 || error.status === 429 || error.status === 408;
 }

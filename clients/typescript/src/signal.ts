@@ -1,6 +1,6 @@
 /**
- * A controller that is aborted with `signal`. `unlink` lets go of the signal, which may outlive thousands of
- * requests: `AbortSignal.any` would keep something of each.
+ * Returns a controller that is aborted with `signal`. `unlink` removes the listener, because the signal can outlive
+ * thousands of requests. `AbortSignal.any` would leak a reference for each.
  */
 export function linkedController(signal: AbortSignal | undefined) {
   signal?.throwIfAborted();
@@ -10,7 +10,7 @@ export function linkedController(signal: AbortSignal | undefined) {
   return { controller, unlink: () => signal?.removeEventListener('abort', abort) };
 }
 
-/** Waits; fails with the signal's reason as soon as that is aborted. */
+/** Waits. Rejects with the signal's reason as soon as the signal is aborted. */
 export async function sleep(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
   const { controller, unlink } = linkedController(signal);
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -3,22 +3,22 @@ import type { components, paths } from './generated/openapi.ts';
 type Schemas = components['schemas'];
 
 export type Ticket = Schemas['Ticket'];
-/** A ticket as a list shows it: its conversations are references. */
+/** A ticket in a list: its conversations are references. */
 export type TicketItem = Schemas['TicketItem'];
 export type Conversation = Schemas['Conversation'];
 export type Message = Schemas['Message'];
 export type Channel = Schemas['Channel'];
-/** A channel as a list shows it: without settings and configuration. */
+/** A channel in a list: without settings and configuration. */
 export type ChannelItem = Schemas['ChannelItem'];
 export type Qa = Schemas['Qa'];
 
-/** The codes that the API answers with; it grows with new releases, so keep a branch for others. */
+/** The error codes of the API. New releases add codes, so keep a branch for others. */
 export type ErrorCode = Schemas[Extract<keyof Schemas, `${string}Error`>]['code'] | (string & {});
 
-/** The paths below `/v1`, as the document writes them. */
+/** The paths below `/v1`, as in the OpenAPI document. */
 export type Path = Extract<keyof paths, `/v1/${string}`>;
 
-/** What a path answers with when all is well. */
+/** The body of a successful response of a path. */
 export type Body<P extends Path> = paths[P]['get']['responses'][200]['content']['application/json'];
 
 /** The query parameters of a path: `updatedAt[gte]` is `updatedAt: { gte }`, and may be a `Date` as well. */
@@ -42,21 +42,21 @@ export type RateLimit = {
   /** Requests that the key may make in one window, of which `remaining` are left. */
   limit: number;
   remaining: number;
-  /** Seconds until another one is admitted beyond those. */
+  /** Seconds until the oldest counted request expires and one more is allowed. */
   resetSeconds: number;
 };
 
-/** What comes with every answer. */
+/** Metadata of every response. */
 export type Meta = {
-  /** Tell it to support; requests can be traced by it. */
+  /** Quote it when you contact support, who can trace the request by it. */
   requestId: string;
-  /** Every change made up to this instant is in the answer; later ones may be. */
+  /** The response reflects every change up to this instant, and possibly later ones. */
   dataAsOf: Date;
-  /** Null where the service does not limit requests. */
+  /** Null if the API does not limit requests. */
   rateLimit: RateLimit | null;
-  /** Version of the answer, for `ifNoneMatch`; null on very long ones, which are streamed. */
+  /** Version of the response, for `ifNoneMatch`; null for very long responses, which are streamed. */
   etag: string | null;
-  /** All headers, as they came. */
+  /** All response headers. */
   headers: Headers;
 };
 
@@ -65,19 +65,19 @@ export type Answer<Data> = Meta & { data: Data; notModified: false };
 /** One page of a list. */
 export type Page<Item> = Answer<Item[]> & { hasMore: boolean; nextCursor: string | null };
 
-/** What the caller has is still the same: the answer to `ifNoneMatch`. */
+/** The response to `ifNoneMatch` if the caller's version is still current. */
 export type NotModified = Meta & { data: null; notModified: true };
 
 export type RequestOptions = {
-  /** Ends the request, its retries and the waits between them; what is thrown is the signal's reason. */
+  /** Aborts the request, its retries and the waits between them. The call rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** Takes the place of the client's own limit, for this request. */
+  /** Overrides the client's timeout for this request. */
   timeoutMs?: number | undefined;
-  /** Takes the place of the client's own number, for this request. */
+  /** Overrides the client's number of retries for this request. */
   retries?: number | undefined;
-  /** Sent as well, such as `traceparent`. Those that the client sends itself are refused. */
+  /** Additional headers, such as `traceparent`. Headers that the client sends itself are refused. */
   headers?: Readonly<Record<string, string>> | undefined;
 };
 
-/** The `etag` of the answer that the caller has; null sends none. */
+/** Options with the `etag` of the response that the caller has; null makes the request unconditional. */
 export type Conditional = RequestOptions & { ifNoneMatch: string | null };

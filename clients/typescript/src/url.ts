@@ -1,8 +1,8 @@
 type Value = string | number | boolean | Date;
 
 /**
- * `/v1/tickets/{id}` with its id and query. What is undefined is left out; a list is its name repeated, and
- * `updatedAt: { gte }` is `updatedAt[gte]`.
+ * Returns the URL of a path such as `/v1/tickets/{id}` with its id and query. Omits undefined values, repeats the name for
+ * a list, and writes `updatedAt: { gte }` as `updatedAt[gte]`.
  */
 export function requestUrl(
   baseUrl: string,
@@ -29,7 +29,7 @@ function pairsOf(query: Readonly<Record<string, unknown>>): [string, string][] {
 
 const textOf = (value: Value) => (value instanceof Date ? value.toISOString() : String(value));
 
-/** Dots alone would be taken for a step in the path, and nothing for another path. */
+/** Refuses `.` and `..`, which URLs treat as path segments, and an empty id, which is another path. */
 function segment(id: string): string {
   if (typeof id !== 'string' || /^\.{0,2}$/.test(id)) throw new TypeError('id must be the id of a resource');
   return encodeURIComponent(id);

@@ -4,12 +4,12 @@ import { freePorts } from '../native/ports.ts';
 import { images } from './images.ts';
 import { StackContainer } from './stack-container.ts';
 
-/** How long a container may take until it serves, in milliseconds. */
+/** The maximum time until a container serves, in milliseconds. */
 const startLimitMs = 120_000;
 
 /**
- * One node that is broker and controller. A client is told the broker's address by the broker itself, so the
- * port on the host has to be known before it starts; it talks to itself through a listener of its own.
+ * One node that is broker and controller. The broker advertises its own address to clients, so the host port has
+ * to be known before it starts. The node reaches itself through a separate listener.
  */
 export async function kafkaContainer(run: string): Promise<StartedTestContainer> {
   const [port = 0] = await freePorts(1);
@@ -40,7 +40,7 @@ export async function kafkaContainer(run: string): Promise<StartedTestContainer>
 }
 
 /**
- * With users, members of a set have to share a key. This set has one member, which makes it anew at each start;
+ * A replica set with users needs a shared key file. This set has one member, which creates a new key at each start.
  * docker-compose.yml does the same.
  */
 export const withKeyFile = `\
@@ -58,13 +58,13 @@ const initiate = `
   while (!db.hello().isWritablePrimary) sleep(50)
 `;
 
-/** The first server that answers is one to which the user is added, before the one that stays. */
-const untilDone = `
+/** The image creates the user on a temporary server and then restarts, so the command is repeated up to 60 times. */
+const initiateWithRetries = `
   for attempt in {1..60}; do mongosh --quiet --eval "$0" && exit 0; sleep 1; done
   exit 1
 `;
 
-/** A replica set of one node: what the product needs of MongoDB, writes by majority, is there only in a set. */
+/** A replica set of one node: the services write with majority concern, which MongoDB offers only in a replica set. */
 export async function mongoContainer(run: string, password: string): Promise<StartedTestContainer> {
   const container = await new StackContainer(images.mongo, run)
     .withEntrypoint(['bash', '-euc', withKeyFile, 'docker-entrypoint.sh'])
@@ -74,8 +74,8 @@ export async function mongoContainer(run: string, password: string): Promise<Sta
     .withWaitStrategy(Wait.forListeningPorts())
     .withStartupTimeout(startLimitMs)
     .start();
-  const { exitCode, output } = await container.exec(['bash', '-c', untilDone, initiate]);
+  const { exitCode, output } = await container.exec(['bash', '-c', initiateWithRetries, initiate]);
   if (exitCode === 0) return container;
   await container.stop();
-  throw new Error(`the replica set could not be initiated: ${output}`);
+  throw new Error(`MongoDB's replica set could not be initiated: ${output}`);
 }

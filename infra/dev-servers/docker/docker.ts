@@ -8,7 +8,7 @@ import { kafkaContainer, mongoContainer, storeUser } from './containers.ts';
 import { containersOfRun, engine, obtain, removeContainers } from './engine.ts';
 import { images } from './images.ts';
 
-const reapScript = join('infra', 'stack', 'docker', 'reap.ts');
+const reapScript = join('infra', 'dev-servers', 'docker', 'reap.ts');
 
 /** Kafka and MongoDB from the images that docker-compose.yml names, through Testcontainers. */
 export async function startInDocker(options: StackOptions): Promise<Attempt> {
@@ -17,12 +17,13 @@ export async function startInDocker(options: StackOptions): Promise<Attempt> {
   if (client === undefined) return { unavailable: 'no container engine answers' };
   const { host } = client.info.containerRuntime;
   if (!['localhost', '127.0.0.1'].includes(host)) {
-    return { unavailable: `the container engine is at ${host}, where ports on loopback are out of reach` };
+    return {
+      unavailable: `the container engine is at ${host}, whose loopback ports this machine cannot reach`,
+    };
   }
   for (const image of [images.kafka, images.mongo]) {
-    if (await step(report, `Image ${image}: pulling unless it is there`, () => obtain(client, image)))
-      continue;
-    const unavailable = `the engine answers, but image ${image} is not there and cannot be pulled`;
+    if (await step(report, `Image ${image}: pulling if missing`, () => obtain(client, image))) continue;
+    const unavailable = `the engine answers, but image ${image} is missing and cannot be pulled`;
     report(`Docker: ${unavailable}`);
     return { unavailable };
   }
@@ -36,18 +37,18 @@ export async function startInDocker(options: StackOptions): Promise<Attempt> {
 }
 
 /**
- * The containers are removed when this process dies, unless they are to last. Testcontainers' own reaper is
- * off: it is a container from an image of its own, which wants the engine's socket and cannot always be had.
+ * Unless the stack is detached, its containers are removed when this process dies. Testcontainers' own reaper is
+ * disabled: it needs another image and the engine's socket, which are not always available.
  */
 async function start({ detached }: StackOptions): Promise<Stack> {
   process.env.TESTCONTAINERS_RYUK_DISABLED = 'true';
   const run = randomUUID();
   const password = randomBytes(16).toString('hex');
-  const will = detached === true ? undefined : onParentDeath([process.execPath, reapScript, run]);
+  const hook = detached === true ? undefined : onParentDeath([process.execPath, reapScript, run]);
   const [kafka, mongo] = await Promise.allSettled([kafkaContainer(run), mongoContainer(run, password)]);
   const stop = async () => {
     await removeContainers(await containersOfRun(run));
-    await will?.revoke();
+    await hook?.revoke();
   };
   if (kafka.status === 'fulfilled' && mongo.status === 'fulfilled')
     return stackOf(kafka.value, mongo.value, password, stop);

@@ -1,15 +1,15 @@
 import type { ContainerRuntimeClient } from 'testcontainers';
 import { run } from '../native/run.ts';
 
-/** The label that tells the containers of one run apart. */
+/** The label that marks the containers of one run. */
 export const runLabel = 'support-read-models.run';
 
-/** How long an engine may take to answer before it counts as absent, in milliseconds. */
+/** An engine that does not answer within this time counts as absent, in milliseconds. */
 const probeLimitMs = 3_000;
 
 /**
- * The container engine, or undefined where none answers. The command line is asked first because its answer
- * takes milliseconds; where it is not installed, Testcontainers looks for the engines that it knows.
+ * The container engine, or undefined if none answers. Tries the `docker` command first, which answers within
+ * milliseconds. If it is not installed, Testcontainers looks for the engines that it supports.
  */
 export async function engine(): Promise<ContainerRuntimeClient | undefined> {
   const asked = await run('docker', ['version', '--format', '{{.Server.Version}}'], {
@@ -25,7 +25,7 @@ export async function engine(): Promise<ContainerRuntimeClient | undefined> {
   return Promise.race([found, late]).finally(() => clearTimeout(timer));
 }
 
-/** Whether an image is there or could be pulled. */
+/** Pulls an image unless it is present. Returns whether it is available. */
 export async function obtain(client: ContainerRuntimeClient, image: string): Promise<boolean> {
   const { ImageName } = await import('testcontainers');
   const name = ImageName.fromString(image);
@@ -37,7 +37,7 @@ export async function obtain(client: ContainerRuntimeClient, image: string): Pro
   }
 }
 
-/** Those of the containers that run. Without an engine none does. */
+/** Returns the ids of the containers that are running: none without an engine. */
 export async function containersRunning(ids: string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const client = await engine();
@@ -47,7 +47,7 @@ export async function containersRunning(ids: string[]): Promise<string[]> {
     .flatMap(({ Id }) => (ids.includes(Id) ? [Id] : []));
 }
 
-/** All containers that carry the label of a run, whatever their state. */
+/** Returns the ids of all containers of a run, in any state. */
 export async function containersOfRun(run: string): Promise<string[]> {
   const { container } = await stackEngine();
   const filters = { label: [`${runLabel}=${run}`] };
@@ -55,25 +55,26 @@ export async function containersOfRun(run: string): Promise<string[]> {
   return found.map(({ Id }) => Id);
 }
 
-/** Stops and removes containers; those that are gone already are passed over. */
+/** Stops and removes containers. Ignores containers that no longer exist. */
 export async function removeContainers(ids: string[]): Promise<void> {
   if (ids.length === 0) return;
   const { container } = await stackEngine();
   const remove = (id: string) => container.getById(id).remove({ force: true, v: true });
-  const gone = (error: unknown) =>
+  const isMissing = (error: unknown) =>
     String(error).includes('no such container') || String(error).includes('404');
   await Promise.all(
     ids.map((id) =>
       remove(id).catch((error: unknown) => {
-        if (!gone(error)) throw error;
+        if (!isMissing(error)) throw error;
       }),
     ),
   );
 }
 
-/** The engine, where containers of the stack are known to be. */
+/** The engine that runs the stack's containers. Throws if it does not answer. */
 async function stackEngine(): Promise<ContainerRuntimeClient> {
   const client = await engine();
-  if (client === undefined) throw new Error('The container engine that runs the stack does not answer');
+  if (client === undefined)
+    throw new Error('The container engine that runs the stack does not answer: is Docker running?');
   return client;
 }

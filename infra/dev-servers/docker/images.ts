@@ -1,6 +1,6 @@
 import { kafkaVersion } from '../native/kafka-pom.ts';
 
-/** The images of docker-compose.yml, and what the services' own is based on; a test holds them equal. */
+/** The images that docker-compose.yml names, and the base image of the services. A test compares them. */
 export const images = {
   kafka: `apache/kafka:${kafkaVersion}`,
   mongo: 'mongo:8.0.17',

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { containersOfRun, removeContainers } from './engine.ts';
 
 /**
- * The last will of a run in Docker: removes its containers once the run's process has died. A container whose
- * creation the engine was asked for a moment before the death appears after it, hence the second round.
+ * Removes the containers of a run after its process has died. A container that was being created at that moment
+ * appears only later, hence the second round.
  */
 const secondRoundAfterMs = 5_000;
 

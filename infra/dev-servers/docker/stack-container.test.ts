@@ -1,6 +1,6 @@
 import { StackContainer } from './stack-container.ts';
 
-test('a server of the stack is bounded, and its ports are published on loopback alone', () => {
+test('a server of the stack has limits and publishes its ports on loopback only', () => {
   const container = new StackContainer('kafka', 'run').withExposedPorts(
     { container: 9092, host: 1234 },
     27017,

@@ -1,13 +1,13 @@
 import { GenericContainer } from 'testcontainers';
 import { runLabel } from './engine.ts';
 
-/** What one server may take; docker-compose.yml has the same bounds or lower ones. */
+/** Limits of one server. docker-compose.yml has the same limits or lower ones. */
 const memoryGigabytes = 1.5;
 const processesMax = 512;
 
 /**
- * A server of one run, bounded in memory and processes. Its ports are published on loopback alone, where
- * Testcontainers by itself publishes on all interfaces.
+ * A server of one run, with limits on memory and processes. Publishes its ports on loopback only; Testcontainers
+ * would publish them on all interfaces.
  */
 export class StackContainer extends GenericContainer {
   constructor(image: string, run: string) {
@@ -25,7 +25,7 @@ export class StackContainer extends GenericContainer {
     return this;
   }
 
-  /** What the engine is asked for. */
+  /** The limits and ports that the engine receives. */
   get limits() {
     const { Memory, PidsLimit } = this.hostConfig;
     return { Memory, PidsLimit, PortBindings: this.hostConfig.PortBindings as unknown };

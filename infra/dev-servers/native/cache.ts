@@ -5,13 +5,14 @@ import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { mustRun } from './run.ts';
 
-/** Where everything fetched or built is kept between runs, outside the checkout. */
+/** The folder that keeps all downloads and builds between runs, outside the checkout. */
 export const cacheDir = (environment: Record<string, string | undefined> = process.env): string =>
   join(environment.XDG_CACHE_HOME || join(homedir(), '.cache'), 'support-read-models');
 
 /**
- * The folder, filled by `fill` unless an earlier run did so. It appears whole or not at all: an interrupted
- * `fill` leaves a partial folder that the next one removes. Of two runs at once one fills, the other waits.
+ * Returns the folder, after `fill` has filled it unless an earlier run did. The folder appears complete or not at
+ * all: an interrupted `fill` leaves a partial folder, which the next run removes. Of two parallel runs one fills
+ * it and the other waits.
  */
 export async function installedOnce(
   folder: string,
@@ -30,9 +31,9 @@ export async function installedOnce(
   return folder;
 }
 
-/** Runs `work` while no other process holds the lock. The kernel lets go of it when the holder dies. */
+/** Runs `work` while no other process holds the lock. The kernel releases the lock when the holder dies. */
 export async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {
-  // Elsewhere nothing is installed, so nothing is shared.
+  // Only Linux installs native servers, so other systems share nothing.
   if (process.platform !== 'linux') return work();
   const holder = spawn('flock', [file, 'sh', '-c', 'echo held; cat'], { stdio: ['pipe', 'pipe', 'ignore'] });
   await new Promise<void>((resolve, reject) => {
@@ -53,7 +54,7 @@ async function removePartials(folder: string): Promise<void> {
   const prefix = `${basename(folder)}.partial-`;
   const leftovers = (await readdir(dirname(folder))).filter((name) => name.startsWith(prefix));
   for (const name of leftovers) {
-    // A half-made root file system may hold mounts: they are stepped over, never emptied.
+    // An incomplete root file system may contain mounts. rm skips them and never empties them.
     await mustRun('rm', ['-rf', '--one-file-system', join(dirname(folder), name)]);
   }
 }

@@ -28,11 +28,11 @@ const mirror = (sources: Record<string, string>) =>
   )?.uri;
 
 describe("the machine's own Debian mirror", () => {
-  test('is found behind other vendors, and not the security archive', () => {
+  test('is found after other vendors, and is not the security archive', () => {
     expect(mirror({ 'a.sources': vendor, 'debian.sources': debian })).toBe('http://mirror.example/debian');
   });
 
-  test('is told from a vendor who uses the same suite and component', () => {
+  test('differs from a vendor that uses the same suite and component', () => {
     const same = 'deb [signed-by=/usr/share/keyrings/v.gpg] https://vendor.example bookworm main';
     expect(mirror({ 'a.list': same, 'debian.sources': debian })).toBe('http://mirror.example/debian');
     expect(mirror({ 'a.list': same })).toBeUndefined();
@@ -47,7 +47,7 @@ describe("the machine's own Debian mirror", () => {
     expect(mirror({ 'sources.list': options })).toBe('http://x.example/any');
   });
 
-  test('is not one that is switched off, holds sources only or belongs to another release', () => {
+  test('is not an entry that is disabled, has only sources or belongs to another release', () => {
     expect(
       mirror({ 'd.sources': debian.replaceAll('Types: deb\n', 'Types: deb\nEnabled: no\n') }),
     ).toBeUndefined();
@@ -55,7 +55,7 @@ describe("the machine's own Debian mirror", () => {
     expect(mirror({ 'd.sources': debian.replaceAll('bookworm', 'bullseye') })).toBeUndefined();
   });
 
-  test('comes with the keyring of its entry, or with the archive’s own', () => {
+  test('comes with the keyring of its entry, or with the archive’s default keyring', () => {
     const text = 'deb http://on.example/debian bookworm main';
     expect(debianMirror([{ name: 'sources.list', text }], 'bookworm')?.keyring).toBe(
       '/usr/share/keyrings/debian-archive-keyring.gpg',

@@ -1,4 +1,4 @@
-/** One mirror that apt's sources name, and what is known of whose it is. */
+/** One mirror that apt's sources name, with the fields that tell its vendor. */
 type Entry = { uri: string; suites: string[]; components: string[]; signedBy: string };
 
 /** Debian's own mirror, and the keyring that signs it. */
@@ -7,9 +7,9 @@ export type Mirror = { uri: string; keyring: string };
 const debianKeyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
 /**
- * Debian's mirror as this machine's apt sources name it, so that a local mirror stays in use. Other vendors'
- * entries may come first and even carry Debian's suite names: what tells Debian's is its own keyring, its
- * `-updates` suite and a path that ends in /debian. Undefined where no entry has any of these.
+ * Debian's mirror as this machine's apt sources name it, so that a local mirror stays in use. Entries of other
+ * vendors may come first and even use Debian's suite names. Debian's entry is recognized by its keyring, its
+ * `-updates` suite and a path that ends in /debian. Undefined if no entry has any of these.
  */
 export function debianMirror(
   sources: { name: string; text: string }[],
@@ -39,7 +39,7 @@ function score(entry: Entry, entries: Entry[], codename: string): number {
   );
 }
 
-/** The format of `*.sources`: stanzas of fields, a continued field's lines indented. */
+/** Parses the format of `*.sources`: stanzas of fields, continuation lines indented. */
 function stanzas(text: string): Entry[] {
   const uncommented = text.replace(/^#.*\n?/gm, '');
   return uncommented.split(/\n\s*\n/).flatMap((stanza) => {
@@ -57,7 +57,7 @@ function stanzas(text: string): Entry[] {
   });
 }
 
-/** The format of `*.list`: `deb [options] uri suite component…`. */
+/** Parses the format of `*.list`: `deb [options] uri suite component…`. */
 function oneLiners(text: string): Entry[] {
   return text.split('\n').flatMap((line) => {
     const found = /^\s*deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s+([^#]*)/.exec(line);

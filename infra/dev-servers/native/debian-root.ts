@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { debianMirror } from './debian-mirror.ts';
 import { mustRun } from './run.ts';
 
-/** Fills `dir` with a minimal Debian sid and `packages`, from the mirror that this machine uses itself. */
+/** Installs a minimal Debian sid and `packages` into `dir`, from the mirror that this machine uses. */
 export async function debianRoot(dir: string, packages: string[]): Promise<void> {
   const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
   const codename = /^VERSION_CODENAME="?([a-z]+)/m.exec(release)?.[1] ?? 'stable';
   const mirror = debianMirror(aptSources('/etc/apt'), codename);
   if (mirror === undefined)
-    throw new Error(`apt's sources name no mirror of Debian ${codename} to install from`);
+    throw new Error(`no Debian ${codename} mirror found in /etc/apt/sources.list or sources.list.d`);
   await mustRun('mmdebstrap', [
     '--variant=apt',
     `--include=${packages.join(',')}`,
     '--aptopt=APT::Install-Recommends "false"',
-    // A frozen mirror's index is older than its own validity.
+    // A frozen mirror's index is past its expiry date.
     '--aptopt=Acquire::Check-Valid-Until "false"',
     'sid',
     dir,

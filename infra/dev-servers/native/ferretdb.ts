@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
-import { tiedToParent } from '../tied-to-parent.ts';
+import { dieWithParent } from '../die-with-parent.ts';
 import { cacheDir, installedOnce } from './cache.ts';
 import { buildEnvironment, goBuildsHere, goInstallInRoot } from './go.ts';
 import { answers } from './ports.ts';
@@ -13,18 +13,18 @@ import type { Part } from './server.ts';
 const version = '2.7.0';
 const goModule = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@v${version}`;
 
-/** Sessions it may hold at PostgreSQL, whose limit of 200 leaves room for the server's own jobs. */
+/** The maximum of FerretDB's connections to PostgreSQL. PostgreSQL's limit of 200 leaves room for its own jobs. */
 const poolSizeMax = 100;
 
 export const binDir = () => join(cacheDir(), `ferretdb-${version}`);
 
-/** Builds FerretDB from its module: with the host's Go, or with Debian sid's in a root made for that only. */
+/** Builds FerretDB from its Go module: with the host's Go, or with Debian sid's Go in a temporary root file system. */
 export async function installFerretdb(report: (line: string) => void): Promise<void> {
   await installedOnce(binDir(), async (partial) => {
     if (await goBuildsHere()) {
       const env = { ...buildEnvironment, GOBIN: partial };
       const build = () => mustRun('go', ['install', goModule], { env });
-      await step(report, `FerretDB ${version}: building with Go (about a minute)`, build);
+      await step(report, `FerretDB ${version}: building with Go (about 1 minute)`, build);
       return;
     }
     const build = async () => {
@@ -32,17 +32,21 @@ export async function installFerretdb(report: (line: string) => void): Promise<v
       await cp(binary, join(partial, 'ferretdb'));
       await mustRun('rm', ['-rf', '--one-file-system', join(partial, 'root')]);
     };
-    await step(report, `FerretDB ${version}: fetching Go from Debian sid and building (minutes)`, build);
+    await step(
+      report,
+      `FerretDB ${version}: fetching Go from Debian sid and building (several minutes)`,
+      build,
+    );
   });
 }
 
 /**
- * Speaks MongoDB's protocol on a loopback port and keeps the documents in PostgreSQL. It has no users: whoever
- * can reach the loopback interface of this machine can use it.
+ * FerretDB speaks MongoDB's protocol on a loopback port and stores the documents in PostgreSQL. It runs without
+ * authentication: every user of this machine can access it.
  */
-export function ferretdbPart(dir: string, postgresDir: string, port: number, tied: boolean): Part {
+export function ferretdbPart(dir: string, postgresDir: string, port: number, detached: boolean): Part {
   mkdirSync(dir, { recursive: true });
-  // PostgreSQL's socket is found by the working folder: its whole path may exceed a socket's 107 bytes.
+  // The socket's path is relative to the working folder, because its full path may exceed the limit of 107 bytes.
   const postgres = `postgres://postgres@/postgres?host=/proc/self/cwd&pool_max_conns=${poolSizeMax}`;
   const ferretdb = [
     join(binDir(), 'ferretdb'),
@@ -54,7 +58,7 @@ export function ferretdbPart(dir: string, postgresDir: string, port: number, tie
     `--state-dir=${dir}`,
     '--log-level=ERROR',
   ];
-  const [file = '', ...args] = [...(tied ? tiedToParent() : []), ...ferretdb];
+  const [file = '', ...args] = [...(detached ? [] : dieWithParent()), ...ferretdb];
   return {
     command: {
       name: 'FerretDB',

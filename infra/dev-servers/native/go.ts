@@ -4,28 +4,28 @@ import { join } from 'node:path';
 import { debianRoot } from './debian-root.ts';
 import { mustRun, run } from './run.ts';
 
-/** `auto` lets a Go of 1.21 or later fetch the newer toolchain that a module asks for. */
+/** `auto` lets Go 1.21 or later download the newer toolchain that a module requires. */
 export const buildEnvironment = { CGO_ENABLED: '0', GOTOOLCHAIN: 'auto', GOFLAGS: '' };
 
-/** Whether the host's Go can build a module that asks for Go 1.25. */
+/** Whether the host's Go can build a module that requires Go 1.25. */
 export async function goBuildsHere(): Promise<boolean> {
   const { ok, output } = await run('go', ['env', 'GOVERSION'], { env: { GOTOOLCHAIN: 'local' } });
   return ok && canFetchToolchains(output.trim());
 }
 
-/** Toolchains are fetched on demand since Go 1.21. */
+/** Go downloads toolchains on demand since version 1.21. */
 export function canFetchToolchains(version: string): boolean {
   const [, major = '0', minor = '0'] = /^go(\d+)\.(\d+)/.exec(version) ?? [];
   return Number(major) > 1 || (Number(major) === 1 && Number(minor) >= 21);
 }
 
-/** Files of the host that Go needs inside a root to reach the module proxy as the host does. */
+/** Host files that Go needs inside the root file system to reach the module proxy. */
 const networkFiles = ['/etc/resolv.conf', '/etc/hosts', '/etc/ssl/certs/ca-certificates.crt'];
 
-/** Settings of the host's environment that say how the module proxy is reached. */
+/** Environment variables of the host that configure access to the module proxy. */
 const networkVariables = /^(GOPROXY|GONOSUMDB|GONOSUMCHECK|GOSUMDB|GOINSECURE|GOPRIVATE|(https?|no)_proxy)$/i;
 
-/** Runs `go install` with Debian sid's Go in a new root at `dir`; answers the path of the binary. */
+/** Runs `go install` with Debian sid's Go in a new root file system at `dir`. Returns the path of the binary. */
 export async function goInstallInRoot(dir: string, goModule: string, binary: string): Promise<string> {
   await mkdir(dir);
   await debianRoot(dir, ['golang-go', 'ca-certificates']);

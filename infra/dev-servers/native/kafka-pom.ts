@@ -1,13 +1,13 @@
-/** The broker's version; docker-compose.yml names the image of the same one, and a test holds them equal. */
+/** The broker's version. A test checks that docker-compose.yml names the image of the same version. */
 export const kafkaVersion = '4.1.1';
 
-/** What the broker logs through; the version that Kafka's own distribution ships. */
+/** The version of Log4j that Kafka's own distribution contains. */
 const log4jVersion = '2.24.3';
 
 const dependency = (group: string, artifact: string, version: string) =>
   `    <dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version></dependency>`;
 
-/** A Maven project whose only purpose is its dependencies: the broker, its storage tool and its logging. */
+/** A Maven project that only lists dependencies: the broker, its storage tool and its logging. */
 export const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>support-read-models</groupId>

@@ -1,7 +1,7 @@
 /**
- * One node that is broker and controller. Topics are made by the operator's verb only, as in production;
- * internal topics have few partitions because each costs files and start-up time, and one replica because
- * there is one node. Nothing expires by itself: a demonstration may publish events dated years ago.
+ * One node that is broker and controller. As in production, only `topics create` of the CLI creates topics.
+ * Internal topics have few partitions because each costs files and start-up time, and one replica because there is
+ * one node. Records never expire: a demonstration may publish events dated years ago.
  */
 export const serverProperties = (dataDir: string, ports: { broker: number; controller: number }): string =>
   [
@@ -22,22 +22,22 @@ export const serverProperties = (dataDir: string, ports: { broker: number; contr
     'transaction.state.log.num.partitions=4',
     'share.coordinator.state.topic.replication.factor=1',
     'share.coordinator.state.topic.min.isr=1',
-    // Consumers of a test join alone: waiting for others would cost each test 3 s.
+    // A test's consumers join alone. Waiting for others would cost each test 3 s.
     'group.initial.rebalance.delay.ms=0',
-    // A killed consumer is missed as soon as its test says so, not after 6 s at the least.
+    // Lets a test detect a killed consumer after 1 s instead of the default minimum of 6 s.
     'group.min.session.timeout.ms=1000',
     'log.retention.ms=-1',
-    // A killed broker may register again only when its old session has ended: 9 s unless told otherwise.
+    // A killed broker can register again only after its old session has ended: 9 s by default.
     'broker.session.timeout.ms=3000',
     'broker.heartbeat.interval.ms=500',
-    // Compaction within a second, so that a test of compacted topics need not wait for minutes.
+    // Compacts within a second, so that a test of compacted topics does not wait for minutes.
     'log.initial.task.delay.ms=500',
     'log.cleaner.backoff.ms=500',
     'log.cleaner.dedupe.buffer.size=33554432',
     '',
   ].join('\n');
 
-/** Warnings and the broker's own start and stop to a file that is started anew at 10 MB. */
+/** Logs warnings and the broker's start and stop to a file that rotates at 10 MB. */
 export const log4j = (file: string): string =>
   [
     'status=error',

@@ -1,6 +1,6 @@
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { tiedToParent } from '../tied-to-parent.ts';
+import { dieWithParent } from '../die-with-parent.ts';
 import { Kafka, logLevel } from 'kafkajs';
 import { cacheDir, installedOnce } from './cache.ts';
 import { kafkaVersion, pom } from './kafka-pom.ts';
@@ -10,12 +10,12 @@ import { step } from './progress.ts';
 import { mustRun } from './run.ts';
 import type { Part } from './server.ts';
 
-/** The installed broker: its jars, and a formatted, empty log folder to copy for each run. */
+/** The installed broker: its jars and a formatted, empty data folder that each run copies. */
 export const kafkaDir = (): string => join(cacheDir(), `kafka-${kafkaVersion}`);
 
 const clusterId = 'c3VwcG9ydC1yZWFkLW1vZA';
 
-/** Fetches the broker's jars with Maven and formats the folder that runs copy: that spares each a JVM. */
+/** Fetches the broker's jars with Maven. Formats the data folder once, so that a run need not start a JVM for it. */
 export const installKafka = (report: (line: string) => void): Promise<string> =>
   installedOnce(kafkaDir(), (partial) =>
     step(report, `Kafka ${kafkaVersion}: fetching (about 54 MB)`, async () => {
@@ -34,7 +34,11 @@ export const installKafka = (report: (line: string) => void): Promise<string> =>
   );
 
 /** A broker that is its own controller, with its data and `kafka.log` in `dir`. */
-export function kafkaPart(dir: string, ports: { broker: number; controller: number }, tied: boolean): Part {
+export function kafkaPart(
+  dir: string,
+  ports: { broker: number; controller: number },
+  detached: boolean,
+): Part {
   const data = join(dir, 'data');
   const settings = join(dir, 'server.properties');
   const tmp = join(dir, 'tmp');
@@ -45,7 +49,7 @@ export function kafkaPart(dir: string, ports: { broker: number; controller: numb
   const java = [
     'java',
     '-Xmx512m',
-    // Its native codecs are unpacked there: a shared /tmp may forbid running code.
+    // Kafka unpacks its native codecs there. The system's /tmp may forbid executing files.
     `-Djava.io.tmpdir=${tmp}`,
     `-Dlog4j2.configurationFile=${join(dir, 'log4j2.properties')}`,
     '-cp',
@@ -53,7 +57,7 @@ export function kafkaPart(dir: string, ports: { broker: number; controller: numb
     'kafka.Kafka',
     settings,
   ];
-  const [file = '', ...args] = [...(tied ? tiedToParent() : []), ...java];
+  const [file = '', ...args] = [...(detached ? [] : dieWithParent()), ...java];
   return {
     command: { name: 'Kafka', file, args, cwd: dir, logFile: join(dir, 'kafka.out'), stopSignal: 'SIGTERM' },
     ready: () => brokerServes(ports.broker),

@@ -13,18 +13,18 @@ import type { Server } from './server.ts';
 
 export type NativeServer = 'kafka' | 'store';
 
-/** Faults for tests. The store is FerretDB and its PostgreSQL together. Data, ports and addresses stay. */
+/** Fault injection for tests. `store` is FerretDB together with PostgreSQL. Data, ports and addresses stay the same. */
 export type NativeControl = {
-  /** Kills what still runs of it and starts it again; resolves when it serves. */
+  /** Kills the server's remaining processes and starts it again. Resolves when it serves. */
   restart(which: NativeServer): Promise<void>;
-  /** Sends SIGKILL, SIGSTOP, SIGCONT … to all its processes; after SIGKILL they are gone when it resolves. */
+  /** Sends SIGKILL, SIGSTOP, SIGCONT … to all its processes. After SIGKILL, resolves when they have ended. */
   kill(which: NativeServer, signal: NodeJS.Signals): Promise<void>;
   pids(): Record<NativeServer, number[]>;
 };
 
 /**
- * Kafka from Maven's registry, and FerretDB over PostgreSQL with DocumentDB from Go's and Debian's, as
- * processes of this machine on free loopback ports. The first run installs them into the cache folder.
+ * Kafka from Maven Central, FerretDB from the Go module proxy, and PostgreSQL with DocumentDB from Debian, as
+ * processes on free loopback ports. The first run installs them into the cache folder.
  */
 export async function startNative(options: StackOptions): Promise<Attempt> {
   const { report } = options;
@@ -43,15 +43,15 @@ export async function startNative(options: StackOptions): Promise<Attempt> {
 
 async function startServers(options: StackOptions): Promise<Stack> {
   const dataDir = resolve(options.dataDir);
-  const tied = options.detached !== true;
+  const detached = options.detached === true;
   const [broker = 0, controller = 0, ferretdb = 0] = await freePorts(3);
   const kafkaIn = join(dataDir, 'kafka');
   const postgresIn = join(dataDir, 'postgres');
   await mkdir(kafkaIn, { recursive: true });
-  const postgres = await postgresPart(postgresIn, join(dataDir, 'postgres.log'), tied);
+  const postgres = await postgresPart(postgresIn, join(dataDir, 'postgres.log'), detached);
   const [kafka, store] = await allOrNone([
-    startServer([kafkaPart(kafkaIn, { broker, controller }, tied)]),
-    startServer([postgres, ferretdbPart(join(dataDir, 'ferretdb'), postgresIn, ferretdb, tied)]),
+    startServer([kafkaPart(kafkaIn, { broker, controller }, detached)]),
+    startServer([postgres, ferretdbPart(join(dataDir, 'ferretdb'), postgresIn, ferretdb, detached)]),
   ]);
   const servers: Record<NativeServer, Server> = { kafka, store };
   return {
@@ -71,7 +71,7 @@ async function startServers(options: StackOptions): Promise<Stack> {
   };
 }
 
-/** Both servers, or the reason why one is not there, after the other has been stopped again. */
+/** Returns both servers. If one fails to start, stops the other and rejects with the reason. */
 async function allOrNone(starts: [Promise<Server>, Promise<Server>]): Promise<[Server, Server]> {
   const [first, second] = await Promise.allSettled(starts);
   if (first.status === 'fulfilled' && second.status === 'fulfilled') return [first.value, second.value];

@@ -1,7 +1,7 @@
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
-/** That many different loopback ports, free a moment ago. All are held until the last one is known. */
+/** Returns `count` different loopback ports that were free a moment ago. Holds each until all are known. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, () => listen()));
   const ports = servers.map((server) => (server.address() as AddressInfo).port);
@@ -16,15 +16,15 @@ const listen = () =>
     server.listen(0, '127.0.0.1', () => resolve(server));
   });
 
-/** Whether something accepts connections there, answered within 1 s. */
+/** Whether a server accepts connections on the port within 1 s. */
 export const answers = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1', timeout: 1_000 });
-    const settle = (open: boolean) => {
+    const finish = (open: boolean) => {
       socket.destroy();
       resolve(open);
     };
-    socket.once('connect', () => settle(true));
-    socket.once('error', () => settle(false));
-    socket.once('timeout', () => settle(false));
+    socket.once('connect', () => finish(true));
+    socket.once('error', () => finish(false));
+    socket.once('timeout', () => finish(false));
   });

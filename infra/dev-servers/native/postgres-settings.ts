@@ -1,8 +1,8 @@
 /**
- * Appended to postgresql.conf. `extended_rum` has to be the index handler before any index is made, and
- * bitmap scans off: otherwise a sorted page costs as much as the whole range, for no sort is answered from an
- * index. `fsync = off` loses nothing when a process is killed, only when the machine loses power, which a
- * stack for tests and demonstrations may; commits still wait for their write-ahead log.
+ * Appended to postgresql.conf. `extended_rum` has to be the index handler before any index is created, and bitmap
+ * scans have to be off: otherwise no index answers a sort, and a sorted page costs as much as the whole range.
+ * `fsync = off` loses data only if the machine loses power, which is acceptable for tests and demonstrations.
+ * Killing a process loses nothing: commits still wait for the write-ahead log.
  */
 export const postgresSettings = `
 listen_addresses = ''

@@ -12,20 +12,20 @@ import type { Part } from './server.ts';
 
 const programs = '/usr/lib/postgresql/18/bin';
 
-/** Where the data folder appears inside the root file system. */
+/** The path of the data folder inside the root file system. */
 const mountPoint = '/data';
 
 export const rootDir = () => join(cacheDir(), 'documentdb-sid-1');
 
-/** An initialized, empty data folder for each run to copy; another one for other settings. */
+/** An initialized, empty data folder that each run copies. Its name depends on the settings. */
 export const templateDir = () => {
-  const print = createHash('sha256').update(postgresSettings).update(prepareStatements.join()).digest('hex');
-  return join(cacheDir(), `documentdb-template-${print.slice(0, 8)}`);
+  const hash = createHash('sha256').update(postgresSettings).update(prepareStatements.join()).digest('hex');
+  return join(cacheDir(), `documentdb-template-${hash.slice(0, 8)}`);
 };
 
 export const postgresInstalled = (): boolean => existsSync(rootDir());
 
-/** Debian sid's PostgreSQL 18 with DocumentDB in a root file system of its own: the host's Debian has neither. */
+/** Installs Debian sid's PostgreSQL 18 with DocumentDB in its own root file system: the host's Debian has neither. */
 export async function installPostgres(report: (line: string) => void): Promise<void> {
   await installedOnce(rootDir(), (partial) =>
     step(report, 'PostgreSQL 18 with DocumentDB: installing (657 MB on disk)', async () => {
@@ -47,7 +47,7 @@ async function initialize(dir: string): Promise<void> {
   const locale = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--encoding=UTF8'];
   await inRoot(data, [`${programs}/initdb`, '-D', mountPoint, '-U', 'postgres', '-A', 'trust', ...locale]);
   await appendFile(join(data, 'postgresql.conf'), postgresSettings);
-  const server = await startServer([part(data, join(dir, 'initialize.log'), true)]);
+  const server = await startServer([part(data, join(dir, 'initialize.log'), false)]);
   const statements = prepareStatements.flatMap((statement) => ['-c', statement]);
   try {
     await inRoot(data, ['psql', '-h', mountPoint, '-U', 'postgres', '-v', 'ON_ERROR_STOP=1', ...statements]);
@@ -56,24 +56,24 @@ async function initialize(dir: string): Promise<void> {
   }
 }
 
-/** The server, on a socket in its data folder only. The folder is copied from the template when absent. */
-export async function postgresPart(dir: string, logFile: string, tied: boolean): Promise<Part> {
+/** The server, on a socket in its data folder only. Copies the folder from the template if it is missing. */
+export async function postgresPart(dir: string, logFile: string, detached: boolean): Promise<Part> {
   if (!existsSync(dir)) {
     await mustRun('cp', ['--archive', '--reflink=auto', join(templateDir(), 'data'), dir]);
   }
-  return part(dir, logFile, tied);
+  return part(dir, logFile, detached);
 }
 
-function part(data: string, logFile: string, tied: boolean): Part {
-  const [file = '', ...args] = enterRoot(data, [`${programs}/postgres`, '-D', mountPoint], tied);
+function part(data: string, logFile: string, detached: boolean): Part {
+  const [file = '', ...args] = enterRoot(data, [`${programs}/postgres`, '-D', mountPoint], detached);
   return {
-    // SIGINT is its fast way: it ends the sessions, writes a checkpoint, exits.
+    // SIGINT is PostgreSQL's fast shutdown: it ends the sessions, writes a checkpoint and exits.
     command: { name: 'PostgreSQL', file, args, cwd: data, logFile, stopSignal: 'SIGINT' },
     ready: (pid) => Promise.resolve(postmasterIsReady(data, pid)),
   };
 }
 
-/** Its pid file begins with the pid, for an older file may survive a kill; line 8 says whether it takes sessions. */
+/** Compares the pid in the pid file's first line, because an old file may survive a kill. Line 8 is the status. */
 function postmasterIsReady(data: string, pid: number): boolean {
   const file = join(data, 'postmaster.pid');
   if (!existsSync(file)) return false;
@@ -82,21 +82,21 @@ function postmasterIsReady(data: string, pid: number): boolean {
 }
 
 const inRoot = (data: string, command: string[]) => {
-  const [file = '', ...args] = enterRoot(data, command, true);
+  const [file = '', ...args] = enterRoot(data, command, false);
   return mustRun(file, args);
 };
 
 /**
- * The command as user postgres inside the root file system, with `data` mounted there. The mount exists in
- * the command's own mount namespace only: it needs no unmounting and other runs do not see it. Every step
- * replaces the one before (`exec`), so the pid is that of the command itself.
+ * Returns the command to run as user postgres inside the root file system, with `data` mounted there. The mount
+ * exists only in the command's own mount namespace: nothing has to unmount it, and other runs do not see it. Every
+ * step replaces the previous one (`exec`), so the pid is that of the command itself.
  */
-function enterRoot(data: string, command: string[], tied: boolean): string[] {
+function enterRoot(data: string, command: string[], detached: boolean): string[] {
   const mountAndEnter = `mount --bind "$0" "$1${mountPoint}" && exec chroot "$@"`;
   const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups'];
-  // The kernel drops the parent-death signal on a change of user, so it is asked for together with that.
-  const untilParentDies = tied ? ['--pdeathsig=QUIT'] : [];
+  // The kernel clears the parent-death signal on a change of user, so the same setpriv sets both.
+  const quitWithParent = detached ? [] : ['--pdeathsig=QUIT'];
   const unshare = ['unshare', '--mount', '--propagation', 'private'];
   const enter = ['sh', '-c', mountAndEnter, data, rootDir()];
-  return [...unshare, ...enter, ...asPostgres, ...untilParentDies, '--', ...command];
+  return [...unshare, ...enter, ...asPostgres, ...quitWithParent, '--', ...command];
 }

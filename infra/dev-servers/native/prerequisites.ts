@@ -3,12 +3,12 @@ import { cacheDir, withLock } from './cache.ts';
 import { step } from './progress.ts';
 import { mustRun, run } from './run.ts';
 
-/** A tool of the host that installing or running needs, and the Debian package that brings it. */
+/** A tool that the native servers need on the host, and the Debian package that contains it. */
 export type Tool = { what: string; package: string; present: () => Promise<boolean> };
 
 const java: Tool = {
   what: 'Java ≥ 17',
-  // The release's own default: 17 on Debian 12, 21 on Debian 13.
+  // The release's default: 17 on Debian 12, 21 on Debian 13.
   package: 'default-jre-headless',
   present: async () => javaVersion((await run('java', ['-version'])).output) >= 17,
 };
@@ -23,26 +23,26 @@ const mmdebstrap: Tool = {
   present: async () => (await run('mmdebstrap', ['--version'])).ok,
 };
 
-/** The major version in what `java -version` prints, such as `openjdk version "17.0.15"`; 0 if there is none. */
+/** The major version in the output of `java -version`, such as `openjdk version "17.0.15"`; 0 if there is none. */
 export const javaVersion = (output: string): number => Number(/version "(\d+)/.exec(output)?.[1] ?? 0);
 
-/** What no package can bring, in a clause; undefined where the native stack can run. */
+/** Why the native servers cannot run on this machine, as a clause that no package can change; undefined if they can. */
 export async function obstacle(): Promise<string | undefined> {
   if (process.platform !== 'linux') return 'needs Linux: the store runs in a Debian root file system';
-  if (process.getuid?.() !== 0) return 'needs root rights, to run the store in a Debian root file system';
+  if (process.getuid?.() !== 0) return 'needs root, to run the store in a Debian root file system';
   const mountable = await run('unshare', ['--mount', '--propagation', 'private', 'true']);
-  if (!mountable.ok) return 'needs the right to mount (CAP_SYS_ADMIN), which this container withholds';
+  if (!mountable.ok) return 'needs the right to mount (CAP_SYS_ADMIN), which this container does not have';
   return undefined;
 }
 
-/** What the native stack needs. Maven and mmdebstrap only while something is still to be installed with them. */
+/** The tools that the native servers need: Maven and mmdebstrap only for an installation that is still missing. */
 export const stackTools = (stillToInstall: { kafka: boolean; store: boolean }): Tool[] => [
   java,
   ...(stillToInstall.kafka ? [maven] : []),
   ...(stillToInstall.store ? [mmdebstrap] : []),
 ];
 
-/** Installs what is missing from Debian's packages. Answers what cannot be had, in a clause, or undefined. */
+/** Installs missing tools from Debian's packages. Returns undefined, or a clause that names what is still missing. */
 export async function provideTools(
   report: (line: string) => void,
   needed: Tool[],
@@ -65,14 +65,14 @@ export async function provideTools(
 const env = { DEBIAN_FRONTEND: 'noninteractive' };
 const wait = ['-o', 'DPkg::Lock::Timeout=300'];
 
-/** Installs Debian packages; rejects where there is no apt-get, or no right to use it. */
+/** Installs Debian packages. Rejects without apt-get, or without permission to use it. */
 export async function aptInstall(packages: string[]): Promise<void> {
   await aptUpdate();
   const install = ['install', '--yes', '--no-install-recommends', ...wait, ...packages];
   await withAptLock(() => mustRun('apt-get', install, { env }));
 }
 
-/** Renews apt's index. One that is partly out of reach (another vendor's) must not hinder Debian's packages. */
+/** Updates apt's index. Ignores failures, because an unreachable vendor must not block Debian's own packages. */
 export const aptUpdate = () => withAptLock(() => run('apt-get', ['update', ...wait], { env }));
 
 async function withAptLock<T>(work: () => Promise<T>): Promise<T> {

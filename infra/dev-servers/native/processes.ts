@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A process, told apart from a later one that got the same pid by when it started, in the kernel's ticks. */
+/** A process. Its start time, in kernel ticks, distinguishes it from a later process with the same pid. */
 export type ProcessRecord = { name: string; pid: number; startTicks: string; stopSignal: NodeJS.Signals };
 
 export type Command = {
@@ -12,14 +12,14 @@ export type Command = {
   cwd: string;
   /** Receives standard output and error, appended. */
   logFile: string;
-  /** Asks it to end in order. */
+  /** Asks the process for an orderly shutdown. */
   stopSignal: NodeJS.Signals;
 };
 
-/** How long a process may take to stop by itself before it is killed, in milliseconds. */
+/** The time that a process has to stop before it is killed, in milliseconds. */
 const stopGraceMs = 8_000;
 
-/** Starts a command as the leader of its own process group, so that no Ctrl-C meant for a test reaches it. */
+/** Starts a command as the leader of its own process group, so that a Ctrl-C for a test does not reach it. */
 export function launch(command: Command): ProcessRecord {
   const log = openSync(command.logFile, 'a');
   const child = spawn(command.file, command.args, {
@@ -35,14 +35,14 @@ export function launch(command: Command): ProcessRecord {
   return { name, pid: child.pid, startTicks: statOf(child.pid)?.startTicks ?? '', stopSignal };
 }
 
-/** A zombie counts as running while threads of it are left: until then its ports and files are taken. */
+/** A zombie counts as running while it still has threads, which hold its ports and files. */
 export function isRunning(record: ProcessRecord): boolean {
   const stat = statOf(record.pid);
   if (stat === undefined || stat.startTicks !== record.startTicks) return false;
   return stat.state !== 'Z' || threadsOf(record.pid) > 1;
 }
 
-/** Sends a signal to a process and its direct children, unless it is gone. */
+/** Sends a signal to a process and its direct children, if the process is still running. */
 export function signalTree(record: ProcessRecord, signal: NodeJS.Signals): void {
   if (!isRunning(record)) return;
   for (const pid of [record.pid, ...childrenOf(record.pid)]) signalOne(pid, signal);
@@ -52,22 +52,22 @@ function signalOne(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It ended in between.
+    // The process has just ended.
   }
 }
 
-/** Asks a process to stop, waits, and kills it when it takes longer than the grace. */
+/** Asks a process to stop, and kills it after the grace period. */
 export async function stopProcess(record: ProcessRecord): Promise<void> {
   if (!isRunning(record)) return;
   signalTree(record, 'SIGCONT');
   signalOne(record.pid, record.stopSignal);
-  if (await untilGone(record, stopGraceMs)) return;
+  if (await untilEnded(record, stopGraceMs)) return;
   signalTree(record, 'SIGKILL');
-  await untilGone(record, stopGraceMs);
+  await untilEnded(record, stopGraceMs);
 }
 
-/** True once the process is gone; false when it still is there after `limitMs`. */
-export async function untilGone(record: ProcessRecord, limitMs: number): Promise<boolean> {
+/** Returns true once the process has ended, false if it is still running after `limitMs`. */
+export async function untilEnded(record: ProcessRecord, limitMs: number): Promise<boolean> {
   const deadline = Date.now() + limitMs;
   while (isRunning(record)) {
     if (Date.now() > deadline) return false;
@@ -80,7 +80,7 @@ function statOf(pid: number): { state: string; startTicks: string } | undefined 
   const file = `/proc/${pid}/stat`;
   if (!existsSync(file)) return undefined;
   try {
-    // The command's name, in parentheses, may hold spaces: the fields are counted after it.
+    // The command's name, in parentheses, may contain spaces, so the fields are counted after it.
     const fields = readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
     return { state: fields[0] ?? '', startTicks: fields[19] ?? '' };
   } catch {

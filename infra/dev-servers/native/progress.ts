@@ -1,4 +1,4 @@
-/** Reports the start and the end of a step that takes long, and in between that it is still at it. */
+/** Reports the start and the end of a long step, and every 20 s that it is still running. */
 export async function step<T>(
   report: (line: string) => void,
   name: string,
@@ -7,15 +7,15 @@ export async function step<T>(
   const startedAt = Date.now();
   const seconds = () => Math.round((Date.now() - startedAt) / 1_000);
   report(`${name}…`);
-  const still = setInterval(() => report(`${name}… still at it after ${seconds()} s`), stillEveryMs);
+  const timer = setInterval(() => report(`${name}… still running after ${seconds()} s`), silenceMsMax);
   try {
     const result = await work();
     report(`${name}… done in ${seconds()} s`);
     return result;
   } finally {
-    clearInterval(still);
+    clearInterval(timer);
   }
 }
 
-/** Silence that a reader of the output is left in at most, in milliseconds. */
-const stillEveryMs = 20_000;
+/** The maximum time without a line of output, in milliseconds. */
+const silenceMsMax = 20_000;

@@ -5,14 +5,14 @@ export type Run = { ok: boolean; output: string };
 export type RunOptions = {
   cwd?: string;
   env?: Record<string, string | undefined>;
-  /** After that long the command is killed and counts as failed, in milliseconds. */
+  /** The command is killed after this time and counts as failed, in milliseconds. */
   limitMs?: number;
 };
 
-/** Characters of output that are kept: its end, where a failing command says why. */
+/** Only the last characters of the output are kept: there a failing command says why. */
 const outputKeptMax = 20_000;
 
-/** Runs a command to its end, without a shell. A command that does not exist is a failed one. */
+/** Runs a command to its end, without a shell. A command that does not exist counts as failed. */
 export const run = (file: string, args: string[], options: RunOptions = {}): Promise<Run> =>
   new Promise((resolve) => {
     const child = spawn(file, args, {
@@ -31,7 +31,7 @@ export const run = (file: string, args: string[], options: RunOptions = {}): Pro
     child.once('close', (code) => resolve({ ok: code === 0, output }));
   });
 
-/** The same for a command that has to succeed: rejects with the end of what it printed. */
+/** Runs a command that has to succeed. Returns its output; rejects with the last 15 lines of it. */
 export async function mustRun(file: string, args: string[], options: RunOptions = {}): Promise<string> {
   const { ok, output } = await run(file, args, options);
   if (ok) return output;

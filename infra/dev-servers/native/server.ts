@@ -1,28 +1,28 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isRunning, launch, signalTree, stopProcess, untilGone } from './processes.ts';
+import { isRunning, launch, signalTree, stopProcess, untilEnded } from './processes.ts';
 import type { Command, ProcessRecord } from './processes.ts';
 
-/** One process of a server: how it is launched, and when it serves. */
+/** One process of a server: its command, and the check whether it serves. */
 export type Part = {
   command: Command;
   ready: (pid: number) => Promise<boolean>;
 };
 
-/** A server of one process or of several that stand on one another. */
+/** A server of one process, or of several where each needs the previous one. */
 export type Server = {
   processes(): ProcessRecord[];
   stop(): Promise<void>;
-  /** Sends any signal to all of its processes; after SIGKILL it waits until they are gone. */
+  /** Sends a signal to all its processes. After SIGKILL, waits until they have ended. */
   kill(signal: NodeJS.Signals): Promise<void>;
-  /** Kills what still runs and starts again on the same data and ports. */
+  /** Kills the running processes and starts again on the same data and ports. */
   restart(): Promise<void>;
 };
 
-/** How long a process may take until it serves, in milliseconds; then starting fails with its log's end. */
+/** The maximum time until a process serves, in milliseconds. After it, the start fails with the end of the log. */
 const readyLimitMs = 60_000;
 
-/** Starts the parts in order; each waits until it serves before the next one starts. */
+/** Starts the parts in order. Waits until each one serves before it starts the next. */
 export async function startServer(parts: Part[]): Promise<Server> {
   let running: ProcessRecord[] = [];
   const stop = async () => {
@@ -31,7 +31,7 @@ export async function startServer(parts: Part[]): Promise<Server> {
   };
   const kill = async (signal: NodeJS.Signals) => {
     for (const record of running) signalTree(record, signal);
-    if (signal === 'SIGKILL') for (const record of running) await untilGone(record, readyLimitMs);
+    if (signal === 'SIGKILL') for (const record of running) await untilEnded(record, readyLimitMs);
   };
   const start = async () => {
     for (const part of parts) {
@@ -57,9 +57,10 @@ export async function startServer(parts: Part[]): Promise<Server> {
 async function untilReady(part: Part, record: ProcessRecord): Promise<void> {
   const deadline = Date.now() + readyLimitMs;
   while (!(await part.ready(record.pid))) {
-    const fault = !isRunning(record) ? 'ended at once' : Date.now() > deadline ? 'did not get ready' : '';
-    if (fault)
-      throw new Error(`${part.command.name} ${fault}; its log ends with:\n${tail(part.command.logFile)}`);
+    const late = Date.now() > deadline ? `did not become ready within ${readyLimitMs / 1_000} s` : '';
+    const failure = isRunning(record) ? late : 'exited during its start';
+    if (failure)
+      throw new Error(`${part.command.name} ${failure}; its log ends with:\n${tail(part.command.logFile)}`);
     await delay(40);
   }
 }

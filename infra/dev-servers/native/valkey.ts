@@ -2,22 +2,22 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheDir, installedOnce } from './cache.ts';
 import { answers } from './ports.ts';
-import { tiedToParent } from '../tied-to-parent.ts';
+import { dieWithParent } from '../die-with-parent.ts';
 import { aptUpdate } from './prerequisites.ts';
 import { step } from './progress.ts';
 import { mustRun, run } from './run.ts';
 import type { Part } from './server.ts';
 
-/** Debian 13 and later have Valkey; Debian 12 has Redis, from which it came. */
+/** Debian 13 and later have Valkey; Debian 12 has Redis, of which Valkey is a fork. */
 const candidates = ['valkey-server', 'redis-server'];
 
-/** The release's own packages, unpacked: so that no service starts on the machine, as installing would do. */
+/** Holds the release's packages, unpacked: installing them would start a service on the machine. */
 const unpackedDir = () => {
   const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
   return join(cacheDir(), `valkey-${/^VERSION_CODENAME="?([a-z]+)/m.exec(release)?.[1] ?? 'debian'}`);
 };
 
-/** The words that run a server: of this machine where it has one, else of Debian's packages. */
+/** Returns the command that runs the server: this machine's own, or the one from Debian's packages. */
 export async function installValkey(report: (line: string) => void): Promise<string[]> {
   for (const name of candidates) if ((await run(name, ['--version'])).ok) return [name];
   const folder = await installedOnce(unpackedDir(), (partial) =>
@@ -25,7 +25,7 @@ export async function installValkey(report: (line: string) => void): Promise<str
   );
   const libraries = join(folder, 'usr/lib', `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`);
   const name = candidates.find((candidate) => existsSync(join(folder, 'usr/bin', candidate)));
-  if (name === undefined) throw new Error(`${folder} holds no ${candidates.join(' or ')}`);
+  if (name === undefined) throw new Error(`${folder} does not contain ${candidates.join(' or ')}`);
   return ['env', `LD_LIBRARY_PATH=${libraries}`, join(folder, 'usr/bin', name)];
 }
 
@@ -35,7 +35,7 @@ async function unpack(folder: string): Promise<void> {
   const server = candidates.find((_, index) => known[index]?.ok);
   if (server === undefined) throw new Error(`needs ${candidates.join(' or ')}: install it, or run on Debian`);
   const plan = await mustRun('apt-get', ['install', '--simulate', '--no-install-recommends', server]);
-  // What it needs and this machine lacks; a package that would only be renewed serves as it is.
+  // Takes only packages that this machine lacks. An upgrade of an installed package is not needed.
   const packages = [...plan.matchAll(/^Inst (\S+) \(/gm)].map(([, name]) => String(name));
   await mustRun('apt-get', ['download', ...packages], { cwd: folder });
   await mustRun(
@@ -47,10 +47,10 @@ async function unpack(folder: string): Promise<void> {
   );
 }
 
-/** A server on a loopback port that keeps nothing on disk. */
-export function valkeyPart(words: string[], dir: string, port: number, settings: string[] = []): Part {
+/** A server on a loopback port that stores nothing on disk. */
+export function valkeyPart(program: string[], dir: string, port: number, settings: string[] = []): Part {
   mkdirSync(dir, { recursive: true });
-  const [file = '', ...args] = [...tiedToParent(), ...words];
+  const [file = '', ...args] = [...dieWithParent(), ...program];
   const fixed = [
     '--port',
     String(port),

@@ -13,9 +13,9 @@ import { mustRun } from '../../dev-servers/native/run.ts';
 
 /**
  * Builds images with the names that docker-compose.yml uses, for a machine with a container engine and package
- * registries but no image registry: `node infra/images/stand-in/main.ts`, as root on Debian. Kafka's is
- * the same broker with the same entry point class as the published image's; the store's is FerretDB over
- * PostgreSQL, and Node's is Debian sid's own. An image of that name that is there already is left as it is.
+ * registries but no image registry: `node infra/images/stand-in/main.ts`, as root on Debian. Kafka's image has the same
+ * broker and entry point class as the published one. The store's image has FerretDB on PostgreSQL. Node's image is based
+ * on Debian sid. Existing images are left unchanged.
  */
 const report = (line: string) => void process.stderr.write(`${line}\n`);
 const here = join('infra', 'images', 'stand-in');
@@ -27,7 +27,7 @@ const present = async (image: string) =>
     () => false,
   );
 
-/** Imports a root file system as an image, without the device files that the engine makes itself. */
+/** Imports a root file system as an image, without the device files, which the engine creates itself. */
 async function importRoot(root: string, image: string): Promise<void> {
   const tar = spawn('tar', ['--exclude=./dev/*', '-C', root, '-c', '.'], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -35,10 +35,10 @@ async function importRoot(root: string, image: string): Promise<void> {
   const docker = spawn('docker', ['import', '-', image], { stdio: ['pipe', 'ignore', 'inherit'] });
   const imported = new Promise<number | null>((resolve) => docker.once('close', resolve));
   await pipeline(tar.stdout, docker.stdin);
-  if ((await imported) !== 0) throw new Error(`${image} could not be imported`);
+  if ((await imported) !== 0) throw new Error(`docker import of ${image} failed`);
 }
 
-/** A Dockerfile of this folder, built with the files and folders it copies beside it. */
+/** Builds a Dockerfile of this folder, with the files and folders that it copies in its context. */
 async function build(folder: string, image: string, files: Record<string, string>): Promise<void> {
   const context = join(cacheDir(), `stand-in-context-${folder}`);
   await rm(context, { recursive: true, force: true });
@@ -49,7 +49,7 @@ async function build(folder: string, image: string, files: Record<string, string
   await rm(context, { recursive: true });
 }
 
-/** A root file system of Debian sid with `packages`, as a base image. */
+/** Builds a base image: a root file system of Debian sid with `packages`. */
 async function base(name: string, packages: string[]): Promise<void> {
   const image = `stand-in-${name}`;
   if (await present(image)) return;
@@ -80,7 +80,7 @@ const node = async () => {
   });
 };
 
-/** The npm that this machine runs, for Node's package on the registry comes without one. */
+/** The folder of this machine's npm, because the `node` package on the registry has none. */
 async function npmFolder(): Promise<string> {
   const program = (await mustRun('sh', ['-c', 'readlink -f "$(command -v npm)"'])).trim();
   return join(program, '..', '..');
@@ -91,6 +91,6 @@ for (const [image, make] of [
   [images.mongo, mongo],
   [images.node, node],
 ] as const) {
-  if (await present(image)) report(`${image}: is there already`);
+  if (await present(image)) report(`${image}: exists already`);
   else await step(report, `${image}: building a stand-in`, make);
 }

@@ -1,16 +1,16 @@
 import { parseArguments } from '../command.ts';
 
 const id = 'support.tags/0/17';
-const parse = (words: string) => parseArguments(['dead-letters', ...words.split(' ').filter(Boolean)]);
-const read = (words: string) => {
-  const parsed = parse(words);
+const parse = (args: string) => parseArguments(['dead-letters', ...args.split(' ').filter(Boolean)]);
+const read = (args: string) => {
+  const parsed = parse(args);
   return 'command' in parsed ? parsed.command : parsed;
 };
 
-describe('the arguments for dead letters', () => {
-  it('list by filters', () => {
-    const words = 'list --topic support.tags --reason bad_data --key tag_1 --org org_1 --limit 3 --json';
-    expect(read(`${words} --since 2026-01-31T09:00:00Z --until 2026-01-31T10:00:00+01:00`)).toEqual({
+describe('the arguments of the dead-letter verbs', () => {
+  it('list dead letters by filters', () => {
+    const args = 'list --topic support.tags --reason bad_data --key tag_1 --org org_1 --limit 3 --json';
+    expect(read(`${args} --since 2026-01-31T09:00:00Z --until 2026-01-31T10:00:00+01:00`)).toEqual({
       verb: 'dead-letters list',
       filter: {
         topic: 'support.tags',
@@ -26,11 +26,11 @@ describe('the arguments for dead letters', () => {
     expect(read('list')).toMatchObject({ filter: {}, limit: 50, json: false });
   });
 
-  it('name one to show', () => {
+  it('show one dead letter by its id', () => {
     expect(read(`show ${id} --raw`)).toEqual({ verb: 'dead-letters show', id, raw: true, json: false });
   });
 
-  it('re-drive and purge what is named, filtered, or all', () => {
+  it('re-drive and purge dead letters by ids, by filters, or all', () => {
     expect(read(`redrive ${id} ${id} --dry-run`)).toMatchObject({ selection: { ids: [id] }, dryRun: true });
     expect(read('redrive --reason bad_data')).toMatchObject({
       selection: { filter: { reason: 'bad_data' }, limit: Infinity },
@@ -48,8 +48,8 @@ describe('the arguments for dead letters', () => {
     ['redrve', 'Did you mean redrive?'],
     ['show', "missing required argument 'id'"],
     [`show ${id} ${id}`, 'too many arguments'],
-    ['show support.tags/0', 'An id of a dead letter is <topic>/<partition>/<offset>.'],
-    ['redrive support.tags/x/1', 'An id of a dead letter is'],
+    ['show support.tags/0', 'The id of a dead letter is <topic>/<partition>/<offset>.'],
+    ['redrive support.tags/x/1', 'The id of a dead letter is'],
     [`list ${id}`, 'too many arguments'],
     ['redrive', 'ids, or filters, or --all'],
     ['purge --limit 3', 'ids, or filters, or --all'],
@@ -69,11 +69,11 @@ describe('the arguments for dead letters', () => {
     ['redrive --all --limit 1e2', 'of 1 or more'],
     ['list --colour', '--colour'],
     ['list --key', '--key'],
-  ])('are wrong in "%s"', (words, problem) => {
-    expect(read(words)).toEqual({ usageError: expect.stringContaining(problem) as string });
+  ])('are a usage error in "%s"', (args, problem) => {
+    expect(read(args)).toEqual({ usageError: expect.stringContaining(problem) as string });
   });
 
-  it('ask for the help of a verb', () => {
+  it('print the help of a verb', () => {
     expect(parse('redrive --help')).toEqual({ help: expect.stringContaining('--dry-run') as string });
   });
 });

@@ -1,11 +1,16 @@
-import { InvalidArgumentError, Option, type Command } from '@commander-js/extra-typings';
+import {
+  InvalidArgumentError,
+  Option,
+  type Command,
+  type CommandUnknownOpts,
+} from '@commander-js/extra-typings';
 import { parseInstant } from '../../../shared/documents/instant.ts';
 import { rejectionReasons, type Rejection } from '../../projector/events/change.ts';
 import { example, jsonOption, wholeNumber } from '../options.ts';
 
 type Reason = Rejection['reason'];
 
-/** Which letters are meant; an absent filter holds for all. `since` is included, `until` is not. */
+/** Selects dead letters; an absent field matches all. `since` is inclusive, `until` is exclusive. */
 export type DeadLetterFilter = {
   topic?: string;
   reason?: Reason;
@@ -15,7 +20,7 @@ export type DeadLetterFilter = {
   until?: Date;
 };
 
-/** Letters by id, or by filters (none: all); `limit` of them at most. */
+/** Dead letters by id, or at most `limit` by filter; an empty filter matches all. */
 export type Selection = { ids: string[] } | { filter: DeadLetterFilter; limit: number };
 
 export type DeadLettersCommand =
@@ -36,52 +41,58 @@ type FilterOptions = {
   until?: Date | undefined;
 };
 
-/** The verbs that take filters begin with them. */
+/** Adds a verb that takes filters. */
 const filtered = (group: Command, name: string) =>
   group
     .command(name)
-    .option('--topic <topic>', 'of this topic')
-    .addOption(new Option('--reason <reason>', 'set aside for this reason').choices(reasons))
-    .option('--key <key>', 'whose record has this key')
-    .option('--org <id>', 'of this organization', orgIdOf)
-    .option('--since <instant>', 'last set aside at this RFC 3339 instant or later', instantOf)
-    .option('--until <instant>', 'last set aside before this instant', instantOf)
+    .option('--topic <topic>', 'only records of this topic')
+    .addOption(new Option('--reason <reason>', 'only records rejected for this reason').choices(reasons))
+    .option('--key <key>', 'only records with this key')
+    .option('--org <id>', 'only records of this organization', orgIdOf)
+    .option(
+      '--since <instant>',
+      'only records last dead-lettered at this RFC 3339 instant or later',
+      instantOf,
+    )
+    .option('--until <instant>', 'only records last dead-lettered before this instant', instantOf)
     .addOption(jsonOption());
 
-/** The verbs that work on many letters take their ids, or filters, or `--all`. */
+/** Adds a verb that takes ids, or filters, or `--all`. */
 const selecting = (group: Command, name: string) =>
   filtered(group, name)
     .argument('[ids...]', '<topic>/<partition>/<offset>', idsOf)
-    .option('--limit <n>', 'so many at most', wholeNumber(Number.MAX_SAFE_INTEGER))
-    .option('--all', 'all of them');
+    .option('--limit <n>', 'at most this many; with filters or --all', wholeNumber(Number.MAX_SAFE_INTEGER))
+    .option('--all', 'select every dead letter');
 
-/** Adds the verbs of the dead letters. */
+/** Adds the dead-letter verbs. */
 export function addDeadLetters(program: Command, accept: (command: DeadLettersCommand) => void): void {
   const group = program
     .command('dead-letters')
     .helpCommand(false)
-    .description('records that were set aside; they need MONGODB_URL only')
-    .addHelpText('after', '\nAn id is <topic>/<partition>/<offset>, as list prints it.');
+    .description('list, inspect, re-drive or delete records that the projector could not apply')
+    .addHelpText('after', '\nAn id is <topic>/<partition>/<offset>, as list prints it.\n');
   filtered(group, 'list')
-    .description('the last one first, and how many there are by topic and reason')
-    .option('--limit <n>', 'so many at most', wholeNumber(listLimit.max), listLimit.default)
+    .description('list dead letters, the latest first, with counts by topic and reason')
+    .option('--limit <n>', 'at most this many', wholeNumber(listLimit.max), listLimit.default)
     .addHelpText('after', example('dead-letters list --reason bad_data --since 2026-11-21T00:00:00Z'))
     .action(({ limit, json = false, ...filter }) =>
       accept({ verb: 'dead-letters list', filter: filterOf(filter), limit, json }),
     );
   group
     .command('show')
-    .description('one of them, secrets and personal data redacted')
+    .description('print one dead letter, with secrets and personal data redacted')
     .argument('<id>', '<topic>/<partition>/<offset>', idOf)
-    .option('--raw', "print the value's bytes as they are; with --json, key and headers too, in base64")
+    .option('--raw', 'print the original bytes of the value; with --json, key, headers and value in base64')
     .addOption(jsonOption())
-    .addHelpText('after', '\nOf a record above 8 MB only the head is kept.')
+    .addHelpText('after', '\nOf a record above 8 MB, only the head is stored.')
     .addHelpText('after', example('dead-letters show support.contacts/0/17'))
     .action((id, { raw = false, json = false }) => accept({ verb: 'dead-letters show', id, raw, json }));
-  const redrive = selecting(group, 'redrive')
-    .description('apply them again, out of band: what succeeds is removed, what is refused stays')
-    .option('--dry-run', 'only tell what would become of each')
-    .addHelpText('after', '\nExits 1 where one is refused.')
+  selecting(group, 'redrive')
+    .description(
+      'apply dead letters again, outside the consumer: applied ones are removed, refused ones stay',
+    )
+    .option('--dry-run', 'print the outcome of each, but change nothing')
+    .addHelpText('after', '\nExit code 1 if any is refused or not found.')
     .addHelpText(
       'after',
       example(
@@ -89,32 +100,30 @@ export function addDeadLetters(program: Command, accept: (command: DeadLettersCo
         'dead-letters redrive --topic support.contacts --dry-run',
       ),
     )
-    .action((ids, { dryRun = false, json = false, ...options }) => {
-      const selection = selectionOf(ids, options);
-      if (typeof selection === 'string') redrive.error(selection);
-      else accept({ verb: 'dead-letters redrive', selection, dryRun, json });
-    });
-  const purge = selecting(group, 'purge')
-    .description('delete them from the store; asks on a terminal')
-    .option('--yes', 'do not ask')
+    .action((ids, { dryRun = false, json = false, ...options }, verb) =>
+      accept({ verb: 'dead-letters redrive', selection: selectionOf(verb, ids, options), dryRun, json }),
+    );
+  selecting(group, 'purge')
+    .description('delete dead letters from the store; asks for confirmation on a terminal')
+    .option('--yes', 'do not ask for confirmation')
     .addHelpText('after', example('dead-letters purge --until 2026-10-01T00:00:00Z --yes'))
-    .action((ids, { yes = false, json = false, ...options }) => {
-      const selection = selectionOf(ids, options);
-      if (typeof selection === 'string') purge.error(selection);
-      else accept({ verb: 'dead-letters purge', selection, yes, json });
-    });
+    .action((ids, { yes = false, json = false, ...options }, verb) =>
+      accept({ verb: 'dead-letters purge', selection: selectionOf(verb, ids, options), yes, json }),
+    );
 }
 
-/** The letters that are meant, or what is wrong. Never all for want of an argument: `--all` has to be said. */
+/** Returns the selection, or reports a usage error. A missing argument never selects all: that takes `--all`. */
 function selectionOf(
+  verb: Pick<CommandUnknownOpts, 'error'>,
   ids: string[],
   { all, limit, ...options }: FilterOptions & { all?: true | undefined; limit?: number | undefined },
-): Selection | string {
+): Selection {
   const filter = filterOf(options);
-  const ways = [ids.length > 0, Object.keys(filter).length > 0, all === true].filter(Boolean).length;
-  if (ways !== 1) return 'it takes ids, or filters, or --all: one of the three';
+  const selectors = [ids.length > 0, Object.keys(filter).length > 0, all === true].filter(Boolean).length;
+  if (selectors !== 1) verb.error('give exactly one of: ids, or filters, or --all');
   if (ids.length === 0) return { filter, limit: limit ?? Infinity };
-  return limit === undefined ? { ids: [...new Set(ids)] } : '--limit goes with filters and --all';
+  if (limit !== undefined) verb.error('--limit goes with filters or --all, not with ids');
+  return { ids: [...new Set(ids)] };
 }
 
 const filterOf = ({ topic, reason, key, org, since, until }: FilterOptions): DeadLetterFilter => ({
@@ -128,14 +137,14 @@ const filterOf = ({ topic, reason, key, org, since, until }: FilterOptions): Dea
 
 function orgIdOf(text: string): string {
   if (/^org_./.test(text)) return text;
-  throw new InvalidArgumentError('An organization has an id such as org_1.');
+  throw new InvalidArgumentError('An organization id looks like org_1.');
 }
 
 const idShape = /^[A-Za-z0-9._-]{1,249}\/\d{1,10}\/\d{1,16}$/;
 
 function idOf(text: string): string {
   if (idShape.test(text)) return text;
-  throw new InvalidArgumentError('An id of a dead letter is <topic>/<partition>/<offset>.');
+  throw new InvalidArgumentError('The id of a dead letter is <topic>/<partition>/<offset>.');
 }
 
 const idsOf = (text: string, before: string[] | undefined): string[] => [...(before ?? []), idOf(text)];

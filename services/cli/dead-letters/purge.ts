@@ -4,10 +4,10 @@ import { UsageError } from '../usage-error.ts';
 import type { DeadLettersCommand } from './command.ts';
 import { countSelected, selected, type StoredDeadLettersDeps } from './select.ts';
 
-/** `confirm` asks whoever sits at the terminal; null where nobody does. */
+/** `confirm` asks the operator on the terminal; null without a terminal. */
 export type PurgeDeps = StoredDeadLettersDeps & { confirm: ((question: string) => Promise<boolean>) | null };
 
-/** Removes letters for good; their copies on the dead-letter topic stay until its retention ends them. */
+/** Deletes dead letters from the store. Their copies on the dead-letter topic stay until its retention expires. */
 export async function purgeDeadLetters(
   deps: PurgeDeps,
   { selection, yes, json }: Extract<DeadLettersCommand, { verb: 'dead-letters purge' }>,
@@ -15,7 +15,9 @@ export async function purgeDeadLetters(
   const count = await countSelected(deps, selection);
   if (!yes) {
     if (!deps.confirm)
-      throw new UsageError('dead-letters purge needs --yes where no terminal is there to ask');
+      throw new UsageError(
+        'there is no terminal to ask for confirmation: add --yes to delete without asking',
+      );
     const question = `Delete ${count} dead letters for good? They cannot be re-driven afterwards. [y/N] `;
     if (!(await deps.confirm(question))) return { text: 'nothing was deleted\n', exitCode: 1 };
   }
@@ -25,7 +27,7 @@ export async function purgeDeadLetters(
   const missing = 'ids' in selection ? selection.ids.length - purged : 0;
   const text = [
     `${purged} dead letter${purged === 1 ? '' : 's'} deleted`,
-    purged > 0 ? `; copies on ${topic} stay until the topic's retention ends them` : '',
+    purged > 0 ? `; copies on ${topic} stay until the topic's retention expires` : '',
     missing > 0 ? `; ${missing} of the ids given ${missing === 1 ? 'is' : 'are'} not there` : '',
     '\n',
   ].join('');

@@ -4,11 +4,11 @@ import { asJson, type CommandOutput } from '../output.ts';
 import type { DeadLettersCommand } from './command.ts';
 import { countSelected, selected } from './select.ts';
 
-/** `progress` is told how many letters are done, of how many. */
+/** `progress` receives the number of dead letters done, and the total. */
 export type RedriveVerbDeps = RedriveDeps & { progress: (done: number, total: number) => void };
 
-/** So many of the letters that are refused are named; the rest are counted, and `list` has them. */
-const refusalsShownMax = 100;
+/** The maximum number of refused dead letters that are named. The rest are counted; `list` shows them. */
+const refusalsListedMax = 100;
 
 type Summary = {
   dryRun: boolean;
@@ -34,9 +34,9 @@ export async function redriveDeadLetters(
       .toArray();
     const results = await redrive(deps, deadLetters, { dryRun }).catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error);
-      const span = `${ids.length} letters from ${ids[0] ?? ''} on`;
+      const chunk = `${ids.length} dead letters starting at ${ids[0] ?? ''}`;
       throw new Error(
-        `${span}: ${reason}. ${summary.deadLetters} were done before; run it again for the rest`,
+        `${chunk}: ${reason}. ${summary.deadLetters} dead letters were done before; run the command again for the rest`,
       );
     });
     for (const result of results) add(summary, result);
@@ -51,7 +51,7 @@ export async function redriveDeadLetters(
 function add(summary: Summary, result: Redriven): void {
   summary.deadLetters += 1;
   summary[result.outcome] += 1;
-  if (result.outcome !== 'refused' || summary.refusals.length >= refusalsShownMax) return;
+  if (result.outcome !== 'refused' || summary.refusals.length >= refusalsListedMax) return;
   summary.refusals.push(result);
 }
 
@@ -60,11 +60,11 @@ function render(summary: Summary): string {
   const would = dryRun ? 'would be ' : '';
   const more = refused - refusals.length;
   return [
-    `${deadLetters} dead letters: ${applied} ${would}applied, ${superseded} ${would}superseded (that version or a ` +
-      `later one is there already), ${refused} ${would}refused`,
-    ...(dryRun ? ['A dry run: nothing was changed.'] : []),
+    `${deadLetters} dead letters: ${applied} ${would}applied, ${superseded} ${would}superseded (the store ` +
+      `already has that version or a later one), ${refused} ${would}refused`,
+    ...(dryRun ? ['Dry run: nothing was changed.'] : []),
     ...refusals.map(({ id, reason, detail }) => `  ${id}  ${reason}: ${detail}`),
-    ...(more > 0 ? [`  and ${more} more`] : []),
+    ...(more > 0 ? [`  and ${more} more: dead-letters list shows them`] : []),
     ...notFound.map((id) => `  ${id}  there is no such dead letter`),
     '',
   ].join('\n');

@@ -18,7 +18,7 @@ export type DeadLettersDeps = {
   now: () => Date;
 };
 
-/** Runs a verb of the dead letters; all of them need the store only. */
+/** Runs a dead-letter verb. All of them need only the store. */
 export async function runDeadLetters(
   deps: DeadLettersDeps,
   command: DeadLettersCommand,
@@ -33,7 +33,10 @@ export async function runDeadLetters(
       return showDeadLetter({ ...deadLetters, warn: (line) => process.stderr.write(`${line}\n`) }, command);
     case 'dead-letters redrive': {
       const generation = await activeGeneration(control);
-      if (generation === null) throw new Error('there is no read model yet: no projector has ever started');
+      if (generation === null)
+        throw new Error(
+          'there is no read model yet, because no projector has started on this database: check DATABASE_NAME',
+        );
       const store = mongoStore(generationDatabase(mongo, config.DATABASE_NAME, generation));
       const rules = { tombstoneDays: config.TOMBSTONE_DAYS, now };
       return redriveDeadLetters({ ...deadLetters, ...rules, store, generation, progress }, command);
@@ -43,14 +46,14 @@ export async function runDeadLetters(
   }
 }
 
-/** One line on a terminal, written over; nothing elsewhere. */
+/** Prints one line that it overwrites on a terminal. Prints nothing without a terminal. */
 function progress(done: number, total: number): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${done} of ${total}${done >= total ? '\n' : ''}`);
 }
 
 async function confirm(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  // Ctrl-C and Ctrl-D reject the question: whoever breaks it off has not said yes.
+  // Ctrl-C and Ctrl-D reject the question. Both count as no.
   const answer = await terminal.question(question).catch(() => '');
   terminal.close();
   return /^y(es)?$/i.test(answer.trim());

@@ -8,14 +8,14 @@ import type { DeadLetterFilter, Selection } from './command.ts';
 
 export type StoredDeadLettersDeps = { control: Db; prefix: string };
 
-/** The store's form of a filter; a topic that the bus does not have is a fault of the words. */
+/** Translates a filter for MongoDB. An unknown topic is a usage error. */
 export function storeFilter(
   { topic, reason, key, orgId, since, until }: DeadLetterFilter,
   prefix: string,
 ): Filter<DeadLetter> {
   const topics = kinds.map((kind) => topicOf(kind, prefix));
   if (topic !== undefined && !topics.includes(topic)) {
-    throw new UsageError(`--topic: the bus has no topic ${topic}; it has ${topics.join(', ')}`);
+    throw new UsageError(`--topic: unknown topic ${topic}; use one of ${topics.join(', ')}`);
   }
   const lastAt = { ...(since && { $gte: since }), ...(until && { $lt: until }) };
   return {
@@ -27,13 +27,13 @@ export function storeFilter(
   };
 }
 
-/** Letters and bytes that are worked on at a time; one larger letter is a chunk of its own. */
+/** Limits of one chunk. A single larger dead letter is a chunk of its own. */
 const deadLettersPerChunk = 200;
 const bytesPerChunk = 4 * 1024 * 1024;
 
 /**
- * The ids of the letters selected, each once, in chunks of bounded size, in the order of their ids; those that come in
- * behind are met, those that stay where they are do not come again.
+ * Yields the ids of the selected dead letters in chunks of bounded size, in the order of the ids, each id once. Includes
+ * dead letters that are stored meanwhile with a later id.
  */
 export async function* selected(
   { control, prefix }: StoredDeadLettersDeps,
@@ -41,25 +41,25 @@ export async function* selected(
 ): AsyncGenerator<string[]> {
   const isById = 'ids' in selection;
   const filter = isById ? { _id: { $in: selection.ids } } : storeFilter(selection.filter, prefix);
-  let left = isById ? selection.ids.length : selection.limit;
+  let remaining = isById ? selection.ids.length : selection.limit;
   let after = '';
-  while (left > 0) {
+  while (remaining > 0) {
     const found = await deadLettersOf(control)
       .find({ $and: [filter, { _id: { $gt: after } }] })
       .project<Pick<DeadLetter, '_id' | 'bytes'>>({ bytes: 1 })
       .sort({ _id: 1 })
-      .limit(Math.min(left, deadLettersPerChunk))
+      .limit(Math.min(remaining, deadLettersPerChunk))
       .toArray();
     const last = found.at(-1);
     if (!last) return;
-    for (const some of splitBySize(found, ({ bytes }) => bytes, bytesPerChunk))
-      yield some.map(({ _id }) => _id);
+    for (const chunk of splitBySize(found, ({ bytes }) => bytes, bytesPerChunk))
+      yield chunk.map(({ _id }) => _id);
     after = last._id;
-    left -= found.length;
+    remaining -= found.length;
   }
 }
 
-/** How many letters are selected. */
+/** Counts the selected dead letters. */
 export async function countSelected(
   { control, prefix }: StoredDeadLettersDeps,
   selection: Selection,

@@ -7,7 +7,7 @@ import type { DeadLettersCommand } from './command.ts';
 import type { StoredDeadLettersDeps } from './select.ts';
 import { detailsOf } from './summary.ts';
 
-/** `warn` is told what the raw bytes may hold; stdout then has nothing but them. */
+/** `warn` prints to stderr, so that stdout has only the raw bytes. */
 export type ShowDeps = StoredDeadLettersDeps & { warn: (line: string) => void };
 
 export async function showDeadLetter(
@@ -15,43 +15,44 @@ export async function showDeadLetter(
   { id, raw, json }: Extract<DeadLettersCommand, { verb: 'dead-letters show' }>,
 ): Promise<CommandOutput> {
   const deadLetter = await deadLettersOf(deps.control).findOne({ _id: id });
-  if (!deadLetter) throw new Error(`there is no dead letter ${id}: never set aside, re-driven or purged`);
+  if (!deadLetter)
+    throw new Error(`there is no dead letter ${id}: it was never stored, or has been re-driven or purged`);
   if (raw) return showRaw(deps, deadLetter, json);
   const headers = redactHeaders(
     deadLetter.headers.map(({ name, value }) => ({ name, value: buffer(value) })),
   );
-  const shown = {
+  const details = {
     ...detailsOf(deadLetter, deps.prefix),
     headers,
     value: redactRecord(buffer(deadLetter.value)),
   };
-  return { text: json ? asJson(shown) : render(shown), exitCode: 0 };
+  return { text: json ? asJson(details) : render(details), exitCode: 0 };
 }
 
-type Shown = ReturnType<typeof detailsOf> & { headers: { name: string; value: string }[]; value: string };
+type Details = ReturnType<typeof detailsOf> & { headers: { name: string; value: string }[]; value: string };
 
-function render(shown: Shown): string {
+function render(details: Details): string {
   const rows: [string, string][] = [
-    ['record', shown.id],
-    ['key', shown.key],
-    ['org', shown.orgId ?? 'not told'],
-    ['timestamp', shown.recordAt ?? 'none'],
-    ['size', `${shown.bytes} bytes`],
-    ...truncatedRows(shown),
-    ['reason', shown.reason],
-    ['detail', shown.detail],
-    ['set aside', `${shown.count}×, first ${shown.firstAt}, last ${shown.lastAt}`],
-    ['generation', String(shown.generation)],
-    ...shown.headers.map(({ name, value }): [string, string] => ['header', `${name}: ${value}`]),
+    ['record', details.id],
+    ['key', details.key],
+    ['org', details.orgId ?? 'unknown'],
+    ['timestamp', details.recordAt ?? 'none'],
+    ['size', `${details.bytes} bytes`],
+    ...truncatedRows(details),
+    ['reason', details.reason],
+    ['detail', details.detail],
+    ['stored', `${details.count}×, first ${details.firstAt}, last ${details.lastAt}`],
+    ['generation', String(details.generation)],
+    ...details.headers.map(({ name, value }): [string, string] => ['header', `${name}: ${value}`]),
   ];
   const lines = rows.map(([name, value]) => `${name.padEnd(12)}${value}`);
-  return [...lines, '', shown.value, ''].join('\n');
+  return [...lines, '', details.value, ''].join('\n');
 }
 
-const truncatedRows = ({ truncated }: Shown): [string, string][] =>
+const truncatedRows = ({ truncated }: Details): [string, string][] =>
   truncated
     ? [
-        ['truncated', 'only the head of the record is kept, which cannot be re-driven'],
+        ['truncated', 'only the head of the record is kept, so it cannot be re-driven'],
         ['whole key', `${truncated.keyBytes} bytes`],
         ['all headers', `${truncated.headersBytes} bytes`],
         ['whole value', `${truncated.valueBytes} bytes, SHA-256 ${truncated.sha256}`],
@@ -59,7 +60,7 @@ const truncatedRows = ({ truncated }: Shown): [string, string][] =>
     : [];
 
 function showRaw({ warn }: ShowDeps, deadLetter: DeadLetter, json: boolean): CommandOutput {
-  warn('These are the bytes as the bus carried them: they may hold personal data and secrets.');
+  warn('These are the original bytes of the record. They may contain personal data and secrets.');
   const value = buffer(deadLetter.value);
   const { truncated } = deadLetter;
   if (truncated) warn(`Only the first ${value?.length ?? 0} of ${truncated.valueBytes} bytes are kept.`);

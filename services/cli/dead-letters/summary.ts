@@ -5,7 +5,7 @@ import { redactText } from '../../projector/dead-letters/redact.ts';
 import { kindOfTopic } from '../../projector/events/topics.ts';
 import type { StoredDeadLettersDeps } from './select.ts';
 
-/** A letter without headers and value; what can name a person is redacted. Instants are ISO 8601. */
+/** A dead letter without headers and value, with personal data redacted. Instants are ISO 8601. */
 export type DeadLetterDetails = {
   id: string;
   topic: string;
@@ -19,10 +19,10 @@ export type DeadLetterDetails = {
   lastAt: string;
   count: number;
   generation: number;
-  /** The record's own timestamp; null where it is none that a clock shows. */
+  /** The record's timestamp; null if it is not a valid instant. */
   recordAt: string | null;
   bytes: number;
-  /** What the record had where only its head is kept; such a letter cannot be re-driven. */
+  /** Sizes of the whole record if only its head is stored. Such a dead letter cannot be re-driven. */
   truncated: DeadLetter['truncated'];
 };
 

@@ -10,18 +10,18 @@ import { topicOf } from '../../projector/events/topics.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 import { readTopicSettings, topicWarnings } from './topic-settings.ts';
 
-/** What `cli status` tells. Offsets and counts are whole numbers, instants ISO 8601. */
+/** The output of `cli status`. Offsets and counts are whole numbers, instants ISO 8601. */
 export type Status = {
   generation: number | null;
   watermark: string | null;
   partitions: { topic: string; partition: number; position: number; end: number; lag: number }[];
   documents: Record<string, number>;
-  /** Conversations whose channel is missing, and tickets that conversations name whose own state is missing. */
+  /** Conversations whose channel is missing; missing tickets that conversations refer to. */
   pending: { conversations: number; tickets: number };
   deadLetters: number;
-  /** Documents that show an older state of what they refer to, as the store refused a newer one, by collection. */
+  /** Documents by collection that hold outdated references, because the store refused the refreshed document. */
   notRefreshed: Record<string, number>;
-  /** Topics that a rebuild cannot rely on, a sentence each. */
+  /** One sentence for each topic whose settings make a rebuild unsafe. */
   warnings: string[];
 };
 
@@ -61,13 +61,13 @@ export async function readStatus(deps: {
   };
 }
 
-/** A user who may not read the configuration of topics still gets the rest of the status. */
+/** If the Kafka user may not read topic configurations, the rest of the status is still printed. */
 async function readWarnings(admin: Admin, topics: string[], rebuildDaysMax: number): Promise<string[]> {
   try {
     return topicWarnings(await readTopicSettings(admin, topics), rebuildDaysMax);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return [`the configuration of the topics cannot be read (DescribeConfigs): ${reason}`];
+    return [`cannot read the configuration of the topics; the Kafka user needs DescribeConfigs: ${reason}`];
   }
 }
 
@@ -79,21 +79,21 @@ async function readPartitions(admin: Admin, control: Db, topics: string[], gener
   );
   return [...ends]
     .map(([key, { end }]) => {
-      const cut = key.lastIndexOf('/');
+      const slash = key.lastIndexOf('/');
       const position = positions.get(key) ?? 0;
       const lag = Math.max(0, end - position);
-      return { topic: key.slice(0, cut), partition: Number(key.slice(cut + 1)), position, end, lag };
+      return { topic: key.slice(0, slash), partition: Number(key.slice(slash + 1)), position, end, lag };
     })
     .sort((a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition);
 }
 
 async function countDocuments(database: Db): Promise<Record<string, number>> {
-  const living = async (kind: Kind): Promise<[string, number]> => {
+  const countPresent = async (kind: Kind): Promise<[string, number]> => {
     const collection = collectionOf(database, kind);
     const count = await collection.countDocuments({ state: { $exists: true } });
     return [resources[kind].collection, count];
   };
-  return Object.fromEntries(await Promise.all(kinds.map(living)));
+  return Object.fromEntries(await Promise.all(kinds.map(countPresent)));
 }
 
 async function countNotRefreshed(database: Db): Promise<Status['notRefreshed']> {

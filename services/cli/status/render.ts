@@ -1,6 +1,6 @@
 import type { Status } from './read.ts';
 
-/** The status as a person reads it. */
+/** Renders the status as text. */
 export function renderStatus(status: Status): string {
   const rows = status.partitions.map(({ topic, partition, position, end, lag }) => [
     topic,
@@ -17,7 +17,7 @@ export function renderStatus(status: Status): string {
     `pending       ${status.pending.conversations} conversations, ${status.pending.tickets} tickets`,
     ...Object.entries(status.notRefreshed).map(
       ([collection, count]) =>
-        `not refreshed ${count} of ${collection}: the store refuses what they refer to`,
+        `not refreshed ${count} ${collection}: the store refuses the refreshed document, so their references are outdated`,
     ),
     ...status.warnings.map((warning) => `warning       ${warning}`),
     '',
@@ -26,7 +26,7 @@ export function renderStatus(status: Status): string {
   ].join('\n');
 }
 
-/** Columns padded to their widest cell; the first is text, the others are numbers. */
+/** Pads columns to their widest cell. The first column is text, the others are numbers. */
 function table(head: string[], rows: string[][]): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),

@@ -9,7 +9,7 @@ import {
   stopProcess,
   type ProcessRecord,
 } from '../../../infra/dev-servers/native/processes.ts';
-import { tiedToParent } from '../../../infra/dev-servers/tied-to-parent.ts';
+import { dieWithParent } from '../../../infra/dev-servers/die-with-parent.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import { ensureIndexes } from '../../../shared/store/indexes.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -77,7 +77,7 @@ async function launchWorker(
   const heap = ['-Xms256M', '-Xmx2G'];
   const main = ['org.apache.kafka.connect.cli.ConnectStandalone', files.worker, files.sink];
   const level = '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn';
-  const [file = '', ...args] = [...tiedToParent(), 'java', ...heap, level, '-cp', join(libs, '*'), ...main];
+  const [file = '', ...args] = [...dieWithParent(), 'java', ...heap, level, '-cp', join(libs, '*'), ...main];
   const logFile = join(dir, 'connect.log');
   return launch({ name: 'Kafka Connect', file, args, cwd: dir, logFile, stopSignal: 'SIGTERM' });
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The published image's way: its wrapper class turns KAFKA_* variables into properties and formats the storage.
+# As in the published image: its wrapper class turns KAFKA_* variables into properties and formats the storage.
 set -eu
 export CLUSTER_ID="${CLUSTER_ID:-5L6g3nShT-eMCtK--X86sw}"
 java -cp '/opt/kafka/libs/*' kafka.docker.KafkaDockerWrapper setup \

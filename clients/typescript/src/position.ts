@@ -1,19 +1,19 @@
-/** How far an export has come. */
-export type Place = {
-  /** Changes from this instant on are exported; null for everything. */
+/** The position of an export between two pages. */
+export type ExportPosition = {
+  /** The run exports changes from this instant on; null for everything. */
   from: string | null;
-  /** The least `Data-As-Of` of the run so far: where the next one begins. */
+  /** The minimum `Data-As-Of` of the run so far, where the next run begins. */
   next: Date | null;
-  /** The page to go on with; null for the first. */
+  /** The cursor of the next page; null for the first page. */
   cursor: string | null;
 };
 
-/** A run that has ended is told by an instant, which is `updatedAt[gte]` of the next; one half-way by all of it. */
-export const writePlace = ({ from, next, cursor }: Place): string =>
+/** Returns an instant after the last page, which is `updatedAt[gte]` of the next run. Otherwise returns JSON. */
+export const writePosition = ({ from, next, cursor }: ExportPosition): string =>
   cursor === null && next ? next.toISOString() : JSON.stringify({ from, next, cursor });
 
-/** An instant of the caller's own is taken as well: the API says if it is none. */
-export function readPlace(since: string | undefined): Place {
+/** Also accepts an instant that the caller chooses. The API validates it. */
+export function readPosition(since: string | undefined): ExportPosition {
   if (since === undefined) return { from: null, next: null, cursor: null };
   if (!since.startsWith('{')) return { from: since, next: null, cursor: null };
   const { from, next, cursor } = parse(since);
@@ -23,9 +23,9 @@ export function readPlace(since: string | undefined): Place {
   return { from, next: nextDate, cursor };
 }
 
-function parse(since: string): { [Field in keyof Place]?: unknown } {
+function parse(since: string): { [Field in keyof ExportPosition]?: unknown } {
   try {
-    return JSON.parse(since) as Place;
+    return JSON.parse(since) as ExportPosition;
   } catch {
     throw malformed();
   }
