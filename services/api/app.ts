@@ -1,31 +1,31 @@
 import Koa from 'koa';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import type { ApiKeyCache } from './auth/api-key-cache.ts';
-import { authenticate } from './middleware/authenticate.ts';
 import type { AuthFailureLimiter } from './auth/auth-failure-limiter.ts';
-import { serveDocs } from './middleware/serve-docs.ts';
-import { concurrencyLimit } from './middleware/concurrency-limit.ts';
-import { compression } from './middleware/compression.ts';
+import type { RequestState } from './http/context.ts';
 import { dispatch } from './http/dispatch.ts';
 import type { DocsLocation } from './http/error-envelope.ts';
-import { errorResponses } from './middleware/error-handler.ts';
+import type { AddressRange } from './http/proxy.ts';
+import type { Route } from './http/route.ts';
+import type { Metrics } from './metrics.ts';
+import { accessLog } from './middleware/access-log.ts';
+import { authenticate } from './middleware/authenticate.ts';
+import { compression } from './middleware/compression.ts';
+import { concurrencyLimit } from './middleware/concurrency-limit.ts';
+import { errorHandler } from './middleware/error-handler.ts';
 import { health } from './middleware/health.ts';
 import { httpsOnly } from './middleware/https-only.ts';
-import type { Metrics } from './metrics.ts';
-import type { AddressRange } from './http/proxy.ts';
-import { requestId } from './middleware/request-id.ts';
-import { requestLog } from './middleware/access-log.ts';
-import type { RequestState } from './http/context.ts';
-import { responseHeaders } from './middleware/response-headers.ts';
-import type { Route } from './http/route.ts';
-import { requestLimits } from './middleware/request-limits.ts';
-import type { OpenApiDocument } from './openapi/types.ts';
-import { serveSpec } from './middleware/serve-openapi.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
-import type { RateLimit, RateLimiter } from './rate-limit/rate-limiter.ts';
-import type { OpenReader } from './store/reader.ts';
-import type { ReadSnapshots } from './store/read-snapshot.ts';
+import { requestId } from './middleware/request-id.ts';
+import { requestLimits } from './middleware/request-limits.ts';
+import { responseHeaders } from './middleware/response-headers.ts';
+import { serveDocs } from './middleware/serve-docs.ts';
+import { serveSpec } from './middleware/serve-openapi.ts';
 import { traceRequests } from './middleware/trace-requests.ts';
+import type { OpenApiDocument } from './openapi/types.ts';
+import type { RateLimit, RateLimiter } from './rate-limit/rate-limiter.ts';
+import type { ReadSnapshots } from './store/read-snapshot.ts';
+import type { OpenReader } from './store/reader.ts';
 import type { Trace } from './traces/tracer.ts';
 
 export type AppDeps = {
@@ -34,34 +34,34 @@ export type AppDeps = {
   apiKeys: ApiKeyCache;
   authFailures: AuthFailureLimiter;
   limit: RateLimit;
-  /** Requests with a valid key that may be under way at once. */
+  /** Requests with a valid key that may be in progress at once. */
   requestsMax: number;
   openReader: OpenReader;
   rateLimiter: RateLimiter;
   docs: DocsLocation;
   trustedProxies: AddressRange[];
   brand: string;
-  document: OpenApiDocument;
+  spec: OpenApiDocument;
   metrics: Metrics;
-  /** Null where requests are not traced. */
+  /** Null if requests are not traced. */
   trace: Trace | null;
   logger: Logger;
 };
 
-/** What a request passes through, from the outside in. */
+/** The middleware that a request passes through, from the outside in. */
 export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<RequestState> {
   const app = new Koa<RequestState>();
   app.use((context, next) => {
-    // Our steps and the streams of a body each wait for the response to end: more than Node's ten at times.
+    // Middleware and body streams each listen for the end of the response, at times more than Node's limit of ten.
     context.res.setMaxListeners(20);
     return next();
   });
   app.use(requestId);
   if (trace) app.use(traceRequests({ trace }));
-  app.use(requestLog({ logger, ...metrics }));
+  app.use(accessLog({ logger, ...metrics }));
   app.use(responseHeaders(deps));
   app.use(compression);
-  app.use(errorResponses({ ...deps, storeErrors: metrics.storeErrors }));
+  app.use(errorHandler({ ...deps, storeErrors: metrics.storeErrors }));
   app.use(httpsOnly(deps));
   app.use(requestLimits);
   app.use(health);
@@ -71,7 +71,7 @@ export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<Req
   app.use(rateLimit(deps));
   app.use(concurrencyLimit({ ...deps, ...metrics }));
   app.use(dispatch(deps));
-  // What is left by now is a body that broke off: the client has gone, or the store failed half-way.
+  // Only a body that broke off gets here: the client has left, or the store failed midway.
   app.on('error', (error: Error & { code?: string }) => {
     if (error.code === 'ERR_STREAM_PREMATURE_CLOSE' || error.code === 'ECONNRESET') return;
     logger.error({ error }, 'a response broke off');

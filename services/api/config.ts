@@ -25,70 +25,54 @@ function parseRange(text: string): AddressRange | null {
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 }
 
-/** Every setting of the API; the README's table is made of these. */
+const integer = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+
+/** Every setting of the API; the configuration table is generated from these. */
 export const apiSettings = {
   ...storeSettings,
   API_HOST: z
     .string()
     .default('0.0.0.0')
-    .describe('Address to listen on; all by default, since a service is reached from outside its container'),
-  API_PORT: port.default(8080).describe('Port to listen on; 0 = any free, printed'),
+    .describe(
+      'Address to listen on; by default all, because clients reach a service from outside its container',
+    ),
+  API_PORT: port.default(8080).describe('Port to listen on; 0 = any free port, which is logged'),
   API_TLS_CERT: z
     .string()
     .optional()
     .describe(
-      'File with the certificate chain (PEM); with `API_TLS_KEY` the API terminates TLS; both are read again when they change',
+      'File with the certificate chain (PEM); with `API_TLS_KEY` the API terminates TLS; both files are reloaded when they change',
     ),
   API_TLS_KEY: z.string().optional().describe("File with the certificate's key (PEM)"),
   API_TRUSTED_PROXIES: addressRanges
     .default([])
     .describe(
-      'Addresses or CIDR ranges, separated by commas, whose `X-Forwarded-Proto` and `X-Forwarded-For` are believed',
+      'Addresses or CIDR ranges, separated by commas, of the proxies whose `X-Forwarded-Proto` and `X-Forwarded-For` are trusted',
     ),
-  API_CONNECTIONS_MAX: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(1_000_000)
+  API_CONNECTIONS_MAX: integer(1, 1_000_000)
     .default(5_000)
     .describe(
-      'Connections open at once, about 80 KB each, and HTTP/2 streams on all of them; further ones are closed unanswered',
+      'Open connections, about 80 KB each, and HTTP/2 streams on all of them; further ones are closed without an answer',
     ),
-  API_CONNECTIONS_PER_ADDRESS_MAX: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(1_000_000)
+  API_CONNECTIONS_PER_ADDRESS_MAX: integer(1, 1_000_000)
     .default(500)
     .describe(
-      'Connections open at once from one client address (IPv6: /64), and HTTP/2 streams on them; further ones are closed unanswered; trusted proxies have no bound',
+      'Open connections from one client address (IPv6: /64), and HTTP/2 streams on them; further ones are closed without an answer; trusted proxies are exempt',
     ),
-  API_REQUESTS_MAX: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(1_000_000)
+  API_REQUESTS_MAX: integer(1, 1_000_000)
     .default(500)
     .describe(
-      'Requests with a valid key under way at once, until their answers are taken, a quarter of them for one organization; further ones are 503 `service_unavailable`',
+      'Requests with a valid key in progress, until the client has taken the response; one organization may have a quarter of them; further ones are 503 `service_unavailable`',
     ),
-  API_ANSWERS_MB_MAX: z.coerce
-    .number()
-    .int()
-    .min(64)
-    .max(1_000_000)
+  API_ANSWERS_MB_MAX: integer(64, 1_000_000)
     .default(128)
     .describe(
-      'Megabytes that answers take at once: for each read what it is expected to bring by the documents that its organization was lately given (16 for a page and 4 for a document of one not met before), then their text until the client has taken it; a quarter of them for one organization; further reads wait up to 10 s, then 503 `service_unavailable`',
+      'Megabytes that responses in progress may hold in memory. A read counts as its expected size, estimated from what its organization read recently (at first 16 for a page and 4 for a document); then the response text counts until the client has taken it. One organization may have a quarter. Further reads wait up to 10 s, then 503 `service_unavailable`',
     ),
-  API_SCAN_ENTRIES_MAX: z.coerce
-    .number()
-    .int()
-    .min(1_000)
-    .max(10_000_000)
+  API_SCAN_ENTRIES_MAX: integer(1_000, 10_000_000)
     .default(20_000)
     .describe(
-      'Index entries that the store looks at for one page of tickets filtered by another date than they are sorted by; the page ends there, and its cursor goes on',
+      'Index entries that the store examines for one page of tickets that are filtered by one date and sorted by the other; then the page ends, and its cursor continues from there',
     ),
   API_BASE_URL: webAddress
     .optional()
@@ -100,53 +84,35 @@ export const apiSettings = {
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]{0,31}$/, 'must be a letter and up to 31 letters, digits or -')
     .default('svc')
-    .describe('Prefix of API keys, and what `sendingDomain` shows for mail from the own domain'),
-  RATE_LIMIT_REQUESTS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(1_000_000)
+    .describe(
+      "Prefix of API keys; also the value of `sendingDomain` for mail sent from the service's own domain",
+    ),
+  RATE_LIMIT_REQUESTS: integer(0, 1_000_000)
     .default(100)
-    .describe('Requests that one key may make in any stretch of time as long as the window; 0 = no limit'),
-  RATE_LIMIT_WINDOW_SECONDS: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(86_400)
-    .default(60)
-    .describe('Length of the window, in seconds'),
+    .describe('Requests that one key may make in any period as long as the window; 0 = no limit'),
+  RATE_LIMIT_WINDOW_SECONDS: integer(1, 86_400).default(60).describe('Length of the window, in seconds'),
   REQUEST_TRACES: flag
     .default(true)
-    .describe('Keep a trace of each request, shown by `npm run cli -- trace <Request-Id>`'),
-  REQUEST_TRACE_DAYS: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(3_650)
+    .describe('Store a trace of each request, for `npm run cli -- trace <Request-Id>`'),
+  REQUEST_TRACE_DAYS: integer(1, 3_650)
     .default(90)
-    .describe('Days for which a trace is kept; another value holds for the traces written from then on'),
-  REQUEST_TRACES_KEYLESS_MAX: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(1_000_000)
+    .describe('Days that a trace is kept; a new value applies to traces written from then on'),
+  REQUEST_TRACES_KEYLESS_MAX: integer(0, 1_000_000)
     .default(600)
     .describe(
-      'Traces kept a minute, by each replica, of requests without a valid key or beyond the rate limit; further ones are counted as lost',
+      'Traces per minute and replica of requests without a valid key or above the rate limit; further ones are counted as lost',
     ),
   RATE_LIMIT_STORE_URL: z
     .string()
     .regex(/^rediss?:\/\/./, 'must start with redis:// or rediss://')
     .optional()
-    .describe('Redis or Valkey in which all replicas count together; unset, or while away: each for itself'),
-  AUTH_FAILURE_LIMIT: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(1_000_000)
+    .describe(
+      'Redis or Valkey in which all replicas share their counts; if it is unset or unavailable, each replica counts for itself',
+    ),
+  AUTH_FAILURE_LIMIT: integer(0, 1_000_000)
     .default(300)
     .describe(
-      'Invalid keys that one client address may try in a window, at each replica; further ones are 429, while valid keys of that address pass; 0 = no limit',
+      'Invalid keys that one client address may try per window and replica; further ones are 429, but valid keys from that address still work; 0 = no limit',
     ),
   ...commonSettings,
 };

@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** What the admin port shows at `/metrics`. Routes are labelled by pattern, so labels stay few. */
+/** The metrics that the admin port serves at `/metrics`. Routes are labelled by pattern, so there are few labels. */
 export function createMetrics() {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -11,15 +11,15 @@ export function createMetrics() {
     registry,
     durations: new Histogram({
       name: 'api_request_duration_seconds',
-      help: 'From the request to the end of its response',
+      help: 'Time from the request to the end of its response',
       labelNames: ['method', 'route', 'status'] as const,
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers,
     }),
-    inFlight: new Gauge({ name: 'api_requests_in_flight', help: 'Requests being answered', registers }),
+    inFlight: new Gauge({ name: 'api_requests_in_flight', help: 'Requests in progress', registers }),
     rateLimitFallbacks: new Counter({
       name: 'api_rate_limit_fallbacks_total',
-      help: 'Requests counted in this process alone, as the shared rate limit store was away',
+      help: 'Requests counted in this process only, because the shared rate limit store was unavailable',
       registers,
     }),
     storeErrors: new Counter({
@@ -29,12 +29,12 @@ export function createMetrics() {
     }),
     requestsRefused: new Counter({
       name: 'api_requests_refused_total',
-      help: 'Requests answered with 503, as `API_REQUESTS_MAX`, or the share of their organization, were under way',
+      help: 'Requests answered with 503 because `API_REQUESTS_MAX`, or the share of their organization, were in progress',
       registers,
     }),
     connectionsRefused: new Counter({
       name: 'api_connections_refused_total',
-      help: 'Connections closed at once and HTTP/2 streams refused, as `API_CONNECTIONS_MAX`, or `API_CONNECTIONS_PER_ADDRESS_MAX`, were open',
+      help: 'Connections closed and HTTP/2 streams refused because `API_CONNECTIONS_MAX` or `API_CONNECTIONS_PER_ADDRESS_MAX` were open',
       registers,
     }),
     tracesWritten: new Counter({
@@ -44,7 +44,7 @@ export function createMetrics() {
     }),
     tracesLost: new Counter({
       name: 'api_request_traces_lost_total',
-      help: 'Request traces that will never be stored: keyless_budget, queue_full, refused by the store, left at shutdown',
+      help: 'Request traces that were not stored, by reason: keyless_budget, queue_full, refused (by the store), shutdown',
       labelNames: ['reason'] as const,
       registers,
     }),

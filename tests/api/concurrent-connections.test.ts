@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => children.close(), 60_000);
 
-/** Whether the connection is admitted: then it is answered, and stays open. */
+/** Whether the connection is admitted: it is answered and stays open. */
 const isAdmitted = (socket: Socket) =>
   new Promise<boolean>((resolve) => {
     socket.on('error', () => undefined);
@@ -28,7 +28,7 @@ const isAdmitted = (socket: Socket) =>
     socket.write('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
   });
 
-/** Connections that are known to be held; others that are just going may take their places at first. */
+/** Opens connections until all are admitted; connections that are still closing may count at first. */
 async function holdAll(child: ApiProcess, count: number, from?: string): Promise<Socket[]> {
   const held: Socket[] = [];
   while (held.length < count) {
@@ -38,8 +38,8 @@ async function holdAll(child: ApiProcess, count: number, from?: string): Promise
   return held;
 }
 
-describe('many clients that do nothing', () => {
-  it('a thousand of them leave the others served, and cost no more than 150 KB each', async () => {
+describe('many idle clients', () => {
+  it('do not block others: a thousand cost at most 150 KB each', async () => {
     const before = residentBytes(child);
     const idle = await Promise.all(Array.from({ length: 1_000 }, (_, index) => open(child, index % 2 === 0)));
     await expectAnswering(child);
@@ -48,9 +48,9 @@ describe('many clients that do nothing', () => {
     for (const socket of idle) socket.destroy();
   }, 60_000);
 
-  it('beyond the connections configured are closed unanswered, until others go', async () => {
+  it('above the connection limit are closed without an answer, until others leave', async () => {
     const small = await children.startServing({ API_CONNECTIONS_MAX: '20' });
-    // given that connections of each kind have come and gone, which are not counted any more
+    // given that connections of each kind were opened and closed, and no longer count
     for (let round = 0; round < 30; round += 1) {
       for (const protocol of ['http/1.1', 'h2', null]) {
         await open(small, protocol !== null, protocol ?? '').then(
@@ -72,7 +72,7 @@ describe('many clients that do nothing', () => {
     );
   }, 60_000);
 
-  it('from one address are closed beyond its share, with others served; trusted proxies have none', async () => {
+  it('from one address are closed above its limit while others are served; trusted proxies are exempt', async () => {
     const settings = { API_TRUSTED_PROXIES: '127.0.0.9', API_CONNECTIONS_PER_ADDRESS_MAX: '10' };
     const small = await children.startServing(settings);
     const held = await holdAll(small, 10, '127.0.0.2');
@@ -82,13 +82,13 @@ describe('many clients that do nothing', () => {
     expect((await ask(small, '/v1/tickets?limit=1')).status).toBe(200);
     const proxied = await holdAll(small, 30, '127.0.0.9');
     expect(await metricOf(small, 'api_connections_refused_total')).toBe(refused + 1);
-    // a connection that has gone makes room for another
+    // a closed connection makes room for another
     held.pop()?.destroy();
     held.push(...(await holdAll(small, 1, '127.0.0.2')));
     for (const socket of [...held, ...proxied]) socket.destroy();
   }, 60_000);
 
-  it('from one address have no more streams of HTTP/2 than its share of connections', async () => {
+  it('from one address have at most as many HTTP/2 streams as its connection limit', async () => {
     const settings = { API_TRUSTED_PROXIES: '127.0.0.9', API_CONNECTIONS_PER_ADDRESS_MAX: '10' };
     const small = await children.startServing(settings);
     const session = await openUnread(small);
@@ -101,7 +101,7 @@ describe('many clients that do nothing', () => {
     session.destroy();
   }, 30_000);
 
-  it('have streams of HTTP/2 counted as connections', async () => {
+  it('have their HTTP/2 streams counted as connections', async () => {
     const small = await children.startServing({ API_CONNECTIONS_MAX: '20' });
     const session = await openUnread(small);
     const streams = Array.from({ length: 25 }, () => askUnread(session, '/health'));
@@ -114,7 +114,7 @@ describe('many clients that do nothing', () => {
     session.destroy();
   }, 30_000);
 
-  /** Has as many answers made for this key, and leaves them unread. */
+  /** Requests this many responses with a key, and leaves them unread. */
   const hold = async (session: ClientHttp2Session, count: number) => {
     const streams = Array.from({ length: count }, () => askUnread(session, '/v1/tickets'));
     await Promise.all(streams.map((stream) => new Promise((resolve) => stream.once('response', resolve))));
@@ -125,7 +125,7 @@ describe('many clients that do nothing', () => {
     expect(headers['retry-after']).toBe('1');
   };
 
-  it('hold no more requests of one organization than its share: others are served', async () => {
+  it('hold at most the share of one organization, so others are served', async () => {
     const small = await children.startServing({ API_REQUESTS_MAX: '8' });
     const session = await openUnread(small);
     await hold(session, 2);
@@ -137,7 +137,7 @@ describe('many clients that do nothing', () => {
     await eventually(async () => (await ask(small, '/v1/tickets')).status === 200);
   }, 30_000);
 
-  it('hold no more requests than configured altogether, and health is answered', async () => {
+  it('hold at most the configured number of requests in total, and health is still answered', async () => {
     const small = await children.startServing({ API_REQUESTS_MAX: '1' });
     const session = await openUnread(small);
     await hold(session, 1);

@@ -32,11 +32,11 @@ const paths = [
   '/v1/conversations/conv_1/messages',
 ];
 const all = [...paths, '/v1/channels', '/v1/channels/chan_1', '/v1/knowledge/qa', '/v1/tickets?limit=1'];
-const tagOf = async (path: string) => (await api.get(path)).headers.get('etag') ?? '';
+const etagOf = async (path: string) => (await api.get(path)).headers.get('etag') ?? '';
 
 describe.each(all)('%s', (path) => {
-  it('carries a weak tag, by which GET and HEAD are answered with 304 and the headers that matter', async () => {
-    const tag = await tagOf(path);
+  it('has a weak ETag, for which GET and HEAD answer 304 with the relevant headers', async () => {
+    const tag = await etagOf(path);
     expect(tag).toMatch(/^W\/"[\w-]{22}"$/);
     for (const method of ['GET', 'HEAD']) {
       const answer = await api.get(path, { method, headers: { 'If-None-Match': `"other", ${tag}` } });
@@ -54,25 +54,25 @@ describe.each(all)('%s', (path) => {
   });
 });
 
-it('takes a strong form of the tag and any tag, but no other', async () => {
-  const tag = await tagOf('/v1/tickets');
+it('accepts the strong form of the ETag and *, but no other ETag', async () => {
+  const tag = await etagOf('/v1/tickets');
   const ask = async (value: string) =>
     (await api.get('/v1/tickets', { headers: { 'If-None-Match': value } })).status;
   expect([await ask(tag.slice(2)), await ask('*')]).toEqual([304, 304]);
   expect([await ask('"other"'), await ask('nonsense'), await ask(tag.slice(0, -2))]).toEqual([200, 200, 200]);
 });
 
-it('does not let a condition hide an error', async () => {
+it('does not hide an error behind a 304', async () => {
   const headers = { 'If-None-Match': '*' };
   expect((await api.get('/v1/tickets/ti_none', { headers })).status).toBe(404);
   expect((await api.get('/v1/tickets?limit=0', { headers })).status).toBe(422);
   expect((await api.get('/v1/tickets', { headers, token: null })).status).toBe(401);
 });
 
-it('has another tag for what has changed, for another query, and not for a later Data-As-Of', async () => {
+it('changes the ETag with the content or the query, but not with Data-As-Of', async () => {
   const { database, control } = store;
-  const before = await tagOf('/v1/tickets');
-  expect(await tagOf('/v1/tickets?status=closed')).not.toBe(before);
+  const before = await etagOf('/v1/tickets');
+  expect(await etagOf('/v1/tickets?status=closed')).not.toBe(before);
   const completeTo = new Date('2026-03-01T00:00:00.000Z');
   await build.dataAsOf(control, completeTo);
   clock.nowMs += 2_000;
@@ -82,10 +82,10 @@ it('has another tag for what has changed, for another query, and not for a later
   expect((await api.get('/v1/tickets', { headers: { 'If-None-Match': before } })).status).toBe(200);
 });
 
-it.each(['*', 'the tag'])(
-  'counts a 304 to %s, as it costs the same reads: no key gets more of them',
+it.each(['*', 'the ETag'])(
+  'counts a 304 to %s against the rate limit, because it costs the same reads',
   async (which) => {
-    const tag = which === '*' ? which : await tagOf('/v1/channels');
+    const tag = which === '*' ? which : await etagOf('/v1/channels');
     clock.nowMs += 60_000;
     for (let remaining = 49; remaining >= 0; remaining -= 1) {
       const answer = await api.get('/v1/channels', { headers: { 'If-None-Match': tag } });
@@ -95,7 +95,7 @@ it.each(['*', 'the tag'])(
   },
 );
 
-it.each(['gzip', 'br'])('describes to HEAD what GET answers in %s, errors too', async (encoding) => {
+it.each(['gzip', 'br'])('answers HEAD with the headers of GET in %s, for errors too', async (encoding) => {
   const headers = { 'Accept-Encoding': encoding };
   const described = ['content-encoding', 'content-length', 'content-type', 'etag', 'vary'];
   for (const path of ['/v1/tickets', '/v1/nothing', `/v1/tickets?${'x'.repeat(2_000)}=1`]) {
@@ -106,7 +106,7 @@ it.each(['gzip', 'br'])('describes to HEAD what GET answers in %s, errors too', 
   }
 });
 
-it('compresses what is long enough, and decompressed it is the same', async () => {
+it('compresses long responses, and they decompress to the same content', async () => {
   const plain = await api.get('/v1/tickets', { headers: { 'Accept-Encoding': 'identity' } });
   expect(plain.headers.get('content-encoding')).toBeNull();
   for (const encoding of ['gzip', 'br']) {

@@ -74,7 +74,7 @@ const expectHeaders = ({ headers }: Answer) => {
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
 };
 
-test('the registry holds the seven endpoints below /v1', () => {
+test('the registry contains the seven endpoints below /v1', () => {
   expect(routes.map(({ path }) => path).sort()).toEqual([
     '/v1/channels',
     '/v1/channels/:id',
@@ -87,7 +87,7 @@ test('the registry holds the seven endpoints below /v1', () => {
 });
 
 describe.each(routes)('$path', ({ route, url, foreign }) => {
-  it('answers a key of the organization in the declared shape, freshness stated', async () => {
+  it('answers a key of the organization in the declared shape, with Data-As-Of', async () => {
     const answer = await api.get(url);
     expect(answer.status).toBe(200);
     route.response.parse(answer.json());
@@ -113,14 +113,14 @@ describe.each(routes)('$path', ({ route, url, foreign }) => {
     expect(errorOf(answer)).toMatchObject({ type: 'validation_error', param: 'page' });
   });
 
-  it('lists what its parameters may answer in the document', () => {
+  it('declares the errors of its parameters in the OpenAPI document', () => {
     const expected = route.path.includes(':id')
       ? ['invalid_path_parameter', 'invalid_query_parameter']
       : ['invalid_query_parameter'];
     expect(route.errors).toEqual(expect.arrayContaining(expected));
   });
 
-  it('does not take the key from the query string', async () => {
+  it('does not accept a key in the query string', async () => {
     expectError(await api.get(`${url}?api_key=${tokens.a}`, { token: null }), 401, 'missing_api_key');
     const answer = await api.get(`${url}?api_key=${tokens.a}`);
     expect(errorOf(answer)).toMatchObject({ code: 'invalid_query_parameter', param: 'api_key' });
@@ -131,31 +131,31 @@ describe.each(routes)('$path', ({ route, url, foreign }) => {
     }
   });
 
-  it("shows nothing of another organization's", async () => {
+  it('returns no data of another organization', async () => {
     const answer = await api.get(foreign);
     if (foreign === url) expect(answer.text).not.toContain('_b"');
     else expectError(answer, 404, `${(route.path.split('/')[2] ?? '').slice(0, -1)}_not_found`);
   });
 
-  it.each(['POST', 'PUT', 'PATCH', 'DELETE'])('refuses %s and names what is allowed', async (method) => {
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE'])('refuses %s and names the allowed methods', async (method) => {
     const answer = await api.get(url, { method });
     expectError(answer, 405, 'method_not_allowed');
     expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
     expectHeaders(answer);
   });
 
-  it('refuses other methods too only after authentication', async () => {
+  it('refuses other methods only after authentication', async () => {
     expectError(await api.get(url, { method: 'POST', token: null }), 401, 'missing_api_key');
   });
 
-  it('answers HEAD as GET, without a body', async () => {
+  it('answers HEAD like GET, without a body', async () => {
     const answer = await api.get(url, { method: 'HEAD' });
     expect(answer.status).toBe(200);
     expect(answer.text).toBe('');
     expectHeaders(answer);
   });
 
-  it('answers OPTIONS with the methods', async () => {
+  it('answers OPTIONS with the allowed methods', async () => {
     const answer = await api.get(url, { method: 'OPTIONS' });
     expect([answer.status, answer.headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS']);
   });
@@ -173,8 +173,8 @@ describe.each(routes)('$path', ({ route, url, foreign }) => {
   });
 });
 
-describe('beside the routes', () => {
-  it('has nothing at other paths, but says so to callers alone', async () => {
+describe('outside the routes', () => {
+  it('answers 404 at other paths, but only to callers with a key', async () => {
     for (const path of [
       '/',
       '/v1',
@@ -213,16 +213,16 @@ describe('beside the routes', () => {
     }
   });
 
-  it('takes an id that is percent-encoded twice as it is', async () => {
+  it('decodes an id that is percent-encoded twice only once', async () => {
     expectError(await api.get('/v1/tickets/ti_%25zz'), 404, 'ticket_not_found');
   });
 
-  it('answers 414 to a target beyond 8 KB', async () => {
+  it('answers 414 to a target longer than 8 KB', async () => {
     expectError(await api.get(`/v1/channels/${'x'.repeat(9_000)}`), 414, 'uri_too_long');
   });
 });
 
-describe('states that decide what is shown', () => {
+describe('states that decide what is visible', () => {
   const deleted = {
     _id: 'ti_gone',
     orgId: 'org_a',
@@ -232,7 +232,7 @@ describe('states that decide what is shown', () => {
     deletedAt: new Date(),
   };
 
-  it('does not find tombstones, nor a conversation without its channel, nor its messages', async () => {
+  it('does not find tombstones, a conversation without its channel, or the messages of one', async () => {
     await build.store(store.database, 'ticket', [deleted]);
     const joined = build.conversationJoined({ channel: null });
     await build.store(store.database, 'conversation', [
@@ -244,7 +244,7 @@ describe('states that decide what is shown', () => {
     expect((await api.get('/v1/tickets')).text).not.toContain('ti_gone');
   });
 
-  it('shows the messages of an archived conversation, but not the conversation', async () => {
+  it('returns the messages of an archived conversation, but not the conversation', async () => {
     await build.store(store.database, 'conversation', [
       build.conversation({ id: 'conv_old', status: 'archived' }),
     ]);
@@ -259,7 +259,7 @@ describe('states that decide what is shown', () => {
     expect((await api.get('/v1/channels')).text).not.toContain('chan_old');
   });
 
-  it('accepts a key of which another document with the same hash is archived', async () => {
+  it('accepts a key although another key with the same hash is archived', async () => {
     const token = 'svc_live_twice';
     await build.store(store.database, 'apiKey', [
       build.apiKey(token, { id: 'key_1', archivedAt: build.at }),

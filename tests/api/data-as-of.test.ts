@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const read = ['tickets', 'conversations', 'messages', 'channels', 'qas'];
 
-/** An instant read after the data would promise changes that the data may lack, which an export then loses. */
+/** A watermark read after the data could promise changes that the data lacks; an export would then lose them. */
 it.each([
   '/v1/tickets',
   '/v1/tickets/ti_1',
@@ -34,14 +34,14 @@ it.each([
   '/v1/channels',
   '/v1/channels/chan_1',
   '/v1/knowledge/qa',
-])('%s tells the instant up to which the data was complete before it was read', async (path) => {
+])('%s returns the watermark that was read before the data', async (path) => {
   const asOf = async () => (await api.get(path)).headers.get('data-as-of');
   const [before, after] = [new Date(clock.nowMs + 1_000), new Date(clock.nowMs + 2_000)];
   clock.nowMs += 10_000;
   await build.dataAsOf(store.control, before);
   expect(await asOf()).toBe(before.toISOString());
 
-  // when the watermark moves on, and what the replica knows of it becomes stale as the data is read
+  // when the watermark advances, and the cached snapshot becomes stale while the data is read
   await build.dataAsOf(store.control, after);
   let reads = 0;
   const age = ({ command }: CommandStartedEvent) => {

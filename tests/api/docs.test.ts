@@ -18,7 +18,7 @@ const https = { 'X-Forwarded-Proto': 'https' };
 const read = (path: string, init: RequestInit & { headers?: Record<string, string> } = {}) =>
   fetch(api.url + path, { redirect: 'manual', ...init, headers: { ...https, ...init.headers } });
 
-/** As it is sent: `fetch` would decompress it, and ask caches on the way not to answer. */
+/** The response as it is sent: `fetch` would decompress it and add `Cache-Control: no-cache`. */
 const raw = (path: string, headers: Record<string, string>) =>
   new Promise<{ status: number | undefined; headers: IncomingMessage['headers']; body: Buffer }>(
     (resolve, reject) => {
@@ -35,7 +35,7 @@ const raw = (path: string, headers: Record<string, string>) =>
 const pages = ['/docs', '/docs/', '/docs/guides/paging', '/docs/guides/exports', '/docs/errors'];
 
 test.each([...pages, ...errorCodes.map((code) => `/docs/errors/${code}`)])(
-  'given no key, when %s is read, then it is a page that runs nothing from elsewhere',
+  'given no key, when %s is read, then it is a page that loads nothing from other hosts',
   async (path) => {
     const { status, headers } = await read(path);
     expect(status).toBe(200);
@@ -52,7 +52,7 @@ test.each([...pages, ...errorCodes.map((code) => `/docs/errors/${code}`)])(
   },
 );
 
-test('given an error, when its docUrl is followed, then it is the page of its code', async () => {
+test('given an error, when its docUrl is followed, then it leads to the page of its code', async () => {
   const error = errorOf(await api.get('/v1/tickets?limit=0'));
   expect(error.docUrl.startsWith('https://localhost:')).toBe(true);
   const page = await read(new URL(error.docUrl).pathname);
@@ -71,7 +71,7 @@ test.each([
   expect(await reply.json()).toMatchObject({ error: { code: 'route_not_found' } });
 });
 
-test('a page that has not changed is 304, HEAD has no body, other methods are refused', async () => {
+test('an unchanged page is 304, HEAD has no body, other methods are refused', async () => {
   const etag = (await read('/docs/errors')).headers.get('etag') ?? '';
   expect((await raw('/docs/errors', { 'If-None-Match': etag })).status).toBe(304);
   const head = await read('/docs/errors', { method: 'HEAD' });
@@ -86,7 +86,7 @@ test('plain HTTP is refused', async () => {
   expect((await fetch(`${api.url}/docs`)).status).toBe(403);
 });
 
-test('assets are compressed as asked for, and kept by browsers until their address changes', async () => {
+test('assets are compressed as requested, and browsers cache them until their URL changes', async () => {
   const page = await (await read('/docs')).text();
   const [bundle = ''] = /\/docs\/assets\/[^"]*swagger-ui-bundle\.js/.exec(page) ?? [];
   const plain = await raw(bundle, { 'Accept-Encoding': 'identity' });
@@ -100,7 +100,7 @@ test('assets are compressed as asked for, and kept by browsers until their addre
   expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
 });
 
-test('given a page of another version, when its assets are loaded, then they are there, and not kept', async () => {
+test('given a page of another version, when its assets are loaded, then they are served without caching', async () => {
   const other = await read('/docs/assets/000000000000/site.css');
   expect(other.status).toBe(200);
   expect(other.headers.get('cache-control')).toBe('public, no-cache');

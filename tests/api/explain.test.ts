@@ -4,9 +4,13 @@ import { pageCursor, scanEndCursor, type PageQuery } from '../../services/api/pa
 import { channelPageQuery } from '../../services/api/resources/channels/query.ts';
 import { messagePageQuery } from '../../services/api/resources/messages/query.ts';
 import { qaPageQuery } from '../../services/api/resources/qas/query.ts';
-import { restQuery } from '../../services/api/resources/tickets/conversations.ts';
+import { remainingQuery } from '../../services/api/resources/tickets/conversations.ts';
 import { ticketFilters, ticketPageQuery } from '../../services/api/resources/tickets/query.ts';
-import { ticketListQuery, ticketSorts } from '../../services/api/resources/tickets/schema.ts';
+import {
+  ticketListQuery,
+  ticketSorts,
+  type TicketListQuery,
+} from '../../services/api/resources/tickets/schema.ts';
 import { startStore, type TestStore } from './test-api.ts';
 import { planOf } from './explain-plan.ts';
 
@@ -15,7 +19,7 @@ const limit = 20;
 const stepMs = 1_000;
 const epochMs = Date.UTC(2026, 0, 1);
 
-/** The sort key of the document at a share of the list. */
+/** The sort key of the document at this fraction of the list. */
 const keyAt = (share: number) => keyOf(Math.floor(share * (size - 1)));
 const keyOf = (index: number) =>
   `${new Date(epochMs + index * stepMs).toISOString()}id_${String(index).padStart(6, '0')}`;
@@ -45,7 +49,7 @@ beforeAll(async () => {
           conversationId: 'conv_1',
           ticketId: 'ti_1',
         };
-        // Any order of updates will do, as long as none is before its creation.
+        // Any order of updates works, as long as no update precedes the creation.
         const byUpdated = keyOf(index + ((index * 7_919) % (size - index)));
         return { _id: keyOf(index).slice(24), orgId: 'org_a', state, byCreated: keyOf(index), byUpdated };
       });
@@ -65,7 +69,7 @@ async function expectOneRange(query: PageQuery, ranges: number): Promise<void> {
 
 const scanEntriesMax = 20_000;
 
-/** Where a page has to end is learnt from the index alone, half as far as the store may look. */
+/** The scan end of a page is found from the index alone, within half of the scan limit. */
 async function expectScanEndByIndex(query: PageQuery): Promise<void> {
   const cursor = scanEndCursor(store.database, query, scanEntriesMax);
   const plan = planOf(await cursor.explain('executionStats'));
@@ -81,11 +85,14 @@ const searches: [string, string[], number][] = [
   ['every status', [...ticketStatuses], 1],
 ];
 
+const ticketsAfter = (after: string | null, query: TicketListQuery) =>
+  ticketPageQuery({ orgId: 'org_a', ...query, filters: ticketFilters(query), after });
+
 describe.each(positions)('a page at %s of 100,000 is one index range', (_, after) => {
   describe.each(ticketSorts)('tickets by %s', (sort) => {
     it.each(searches)('of %s', async (_, status, ranges) => {
       const query = ticketListQuery.parse({ sort, ...(status.length ? { status } : {}) });
-      await expectOneRange(ticketPageQuery('org_a', query, ticketFilters(query), after), ranges);
+      await expectOneRange(ticketsAfter(after, query), ranges);
     });
 
     it('between two dates', async () => {
@@ -95,31 +102,34 @@ describe.each(positions)('a page at %s of 100,000 is one index range', (_, after
         [`${field}[gte]`]: '2026-01-01T00:00:10Z',
         [`${field}[lte]`]: '2026-01-03',
       });
-      await expectOneRange(ticketPageQuery('org_a', query, ticketFilters(query), after), 1);
+      await expectOneRange(ticketsAfter(after, query), 1);
     });
 
-    it('bounded by the other date, which the same index holds', async () => {
+    it('bounded by the other date, which the same index contains', async () => {
       const field = sort.includes('created') ? 'updatedAt' : 'createdAt';
       const query = ticketListQuery.parse({ sort, [`${field}[gte]`]: '2026-01-01T01:00:00Z' });
-      const pageQuery = ticketPageQuery('org_a', query, ticketFilters(query), after);
+      const pageQuery = ticketsAfter(after, query);
       await expectOneRange(pageQuery, 1);
       await expectScanEndByIndex(pageQuery);
     });
   });
 
-  it('of messages', () => expectOneRange(messagePageQuery(thread, limit, after), 1));
-  it('of messages of which the first half has expired', () =>
-    expectOneRange(messagePageQuery({ ...thread, from: keyAt(0.5) }, limit, after), 1));
+  it('of messages', () => expectOneRange(messagePageQuery({ thread, limit, after }), 1));
+  it('of messages, the first half of which has expired', () =>
+    expectOneRange(messagePageQuery({ thread: { ...thread, from: keyAt(0.5) }, limit, after }), 1));
   it('of the conversations that a ticket does not embed', () =>
-    expectOneRange({ ...restQuery('org_a', 'ti_1', after ?? keyAt(0.1)), limit }, 1));
-  it('of channels', () => expectOneRange(channelPageQuery('org_a', { limit }, after), 1));
+    expectOneRange(
+      { ...remainingQuery({ orgId: 'org_a', ticketId: 'ti_1', moreAfter: after ?? keyAt(0.1) }), limit },
+      1,
+    ));
+  it('of channels', () => expectOneRange(channelPageQuery({ orgId: 'org_a', limit, after }), 1));
   it('of channels of a type', () =>
-    expectOneRange(channelPageQuery('org_a', { limit, type: 'email' }, after), 1));
-  it('of Q&As', () => expectOneRange(qaPageQuery('org_a', limit, after), 1));
+    expectOneRange(channelPageQuery({ orgId: 'org_a', limit, type: 'email', after }), 1));
+  it('of Q&As', () => expectOneRange(qaPageQuery({ orgId: 'org_a', limit, after }), 1));
 });
 
-describe('reading plans', () => {
-  it("understands MongoDB's shape", () => {
+describe('parsing plans', () => {
+  it("parses MongoDB's shape", () => {
     const scan = { stage: 'IXSCAN', indexName: 'statusUpdated' };
     const winningPlan = {
       stage: 'LIMIT',

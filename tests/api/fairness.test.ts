@@ -7,7 +7,7 @@ import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { mongoUrl, tokens } from './test-api.ts';
 
-/** A key that no replica has met before the test asks with it. */
+/** A key that no replica has cached. */
 const newToken = 'svc_live_newnewnewnewnew1';
 
 let children: ApiProcesses;
@@ -29,7 +29,7 @@ afterAll(async () => {
   await children.close();
 }, 60_000);
 
-/** Asks for the ticket whose reads the proxy holds. */
+/** Requests the ticket whose reads the proxy delays. */
 const askSlow = (child: ApiProcess) =>
   new Promise<IncomingMessage>((resolve, reject) => {
     const headers = { authorization: `Bearer ${tokens.a}`, 'x-forwarded-proto': 'https' };
@@ -47,12 +47,12 @@ describe.each([
   ['', 20],
   ['&maxPoolSize=3', 3],
 ])('with the pool of mongodb://…%s', (option, poolSize) => {
-  it('one organization whose reads are slow leaves connections to the others, and to keys not met before', async () => {
+  it('an organization with slow reads leaves connections to the others, and to lookups of new keys', async () => {
     const url = `mongodb://127.0.0.1:${port}/?directConnection=true${option}`;
     const child = await children.startServing({ MONGODB_URL: url });
     proxy.trouble.holding = 'ti_slow';
     const slow = Array.from({ length: 60 }, () => askSlow(child));
-    // Its documents are small, so that it reads with all the connections that one organization may have.
+    // Its documents are small, so it uses all connections that one organization may have.
     await eventually(async () => proxy.heldCount() === poolSize - 1);
     for (const token of [tokens.b, newToken]) {
       const answer = await ask(child, '/v1/tickets/ti_b', { headers: { Authorization: `Bearer ${token}` } });

@@ -20,12 +20,12 @@ afterAll(async () => {
 
 const lists = ['/v1/tickets', '/v1/conversations/conv_1/messages', '/v1/channels', '/v1/knowledge/qa'];
 
-/** Together ten thousand requests, fifty at a time. */
+/** Ten thousand requests in total, fifty at a time. */
 const fuzz = { numRuns: 100 };
 const casesPerRun = { minLength: 50, maxLength: 50 };
 const unicode = fc.string({ unit: 'binary', maxLength: 60 }).filter((text) => text.isWellFormed());
 
-test('made-up and damaged cursors are 422, whatever they hold', async () => {
+test('invalid and damaged cursors are 422, whatever they contain', async () => {
   const scope = { orgId: 'org_a', list: 'tickets', sort: '-updatedAt', filters: null };
   const genuine = encodeCursor(`${build.at}ti_1`, scope);
   const sortKey = fc.tuple(fc.constant(1), fc.string({ unit: 'binary' }), fc.string());
@@ -56,7 +56,7 @@ test('made-up and damaged cursors are 422, whatever they hold', async () => {
   );
 }, 600_000);
 
-test('made-up ids are 404 or 422, whatever they hold', async () => {
+test('random ids are 404 or 422, whatever they contain', async () => {
   const id = fc.tuple(fc.constantFrom('', 'ti_', 'conv_'), unicode).map(([prefix, rest]) => prefix + rest);
   const path = fc.constantFrom(
     '/v1/tickets/:',
@@ -67,7 +67,7 @@ test('made-up ids are 404 or 422, whatever they hold', async () => {
   const one = fc
     .tuple(path, id)
     .filter(([pattern, value]) => pattern.startsWith('/v1/channels') || !['ti_1', 'conv_1'].includes(value))
-    // Nothing at all is the list above; a step in the path is resolved by clients before they ask.
+    // An empty id is the path of the list, and clients resolve `.` and `..` before they send a path.
     .filter(([, value]) => value !== '')
     .map(([pattern, value]) => pattern.replace(':', () => encodeURIComponent(value).replaceAll('.', '%2E')));
   await fc.assert(

@@ -19,7 +19,7 @@ const certificateIn = async (name: string) => {
   mkdirSync(join(folder, name));
   await writeCertificate(join(folder, name));
 };
-/** As a Kubernetes volume does it: the files are links through a link that is replaced. */
+/** Like a Kubernetes volume: the files are links through another link, which is replaced. */
 const switchTo = (name: string) => {
   symlinkSync(name, join(folder, 'next'));
   renameSync(join(folder, 'next'), join(folder, 'current'));
@@ -72,7 +72,7 @@ const get = (headers: Record<string, string> = {}) =>
 const requestLines = () => child.log.filter(({ msg }) => msg === 'request');
 
 describe('over HTTP/2', () => {
-  it('serves as over HTTP/1.1, which the same port speaks too', async () => {
+  it('answers as over HTTP/1.1, which the same port serves too', async () => {
     const [answer, older] = [await get(), await ask(child, '/v1/tickets')];
     expect([answer.headers[':status'], answer.text]).toEqual([200, older.text]);
     for (const name of [
@@ -112,12 +112,12 @@ describe('over HTTP/2', () => {
     expect(text).toContain(`"docUrl":"https://localhost:${child.port}/docs/errors/route_not_found"`);
   });
 
-  it('resets a stream whose headers are beyond the limit, and goes on', async () => {
+  it('resets a stream whose headers exceed the limit, and continues', async () => {
     await expect(get({ 'x-long': 'x'.repeat(40_000) })).rejects.toThrow();
     expect((await get()).headers[':status']).toBe(200);
   });
 
-  it('streams a long conversation, many at once, and gives one up that the client resets', async () => {
+  it('streams many long conversations at once, and stops one that the client resets', async () => {
     const long = { ':path': '/v1/conversations/conv_1', 'accept-encoding': 'identity' };
     const texts = await Promise.all(Array.from({ length: 3 }, async () => (await get(long)).text));
     for (const text of texts)
@@ -132,7 +132,7 @@ describe('over HTTP/2', () => {
   });
 });
 
-it.each(['http/1.0', 'http/1.1', 'h2'])('agrees with a client that speaks %s alone', async (protocol) => {
+it.each(['http/1.0', 'http/1.1', 'h2'])('serves a client that supports only %s', async (protocol) => {
   const agreed = await new Promise((resolve, reject) => {
     const options = { port: child.port, host: '127.0.0.1', rejectUnauthorized: false };
     const socket = connectTls({ ...options, ALPNProtocols: [protocol] }, () => {
@@ -143,7 +143,7 @@ it.each(['http/1.0', 'http/1.1', 'h2'])('agrees with a client that speaks %s alo
   expect(agreed).toBe(protocol);
 });
 
-describe('a certificate that is replaced', () => {
+describe('a replaced certificate', () => {
   const fingerprint = () =>
     new Promise<string>((resolve, reject) => {
       const socket = connectTls({ port: child.port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
@@ -152,7 +152,7 @@ describe('a certificate that is replaced', () => {
       }).on('error', reject);
     });
 
-  it('is used from then on, unless it does not fit its key; connections stay', async () => {
+  it('is used for new connections, unless it does not match its key; open connections stay', async () => {
     const first = await fingerprint();
     await certificateIn('broken');
     writeFileSync(join(folder, 'broken', 'key.pem'), 'none');
@@ -169,7 +169,7 @@ describe('a certificate that is replaced', () => {
   }, 30_000);
 });
 
-it('lets requests under way end at shutdown, and tells clients to go', async () => {
+it('finishes requests in progress at shutdown, and tells clients to disconnect', async () => {
   const going = new Promise((resolve) => session.once('goaway', resolve));
   const stream = open({ ':path': '/v1/conversations/conv_1', 'accept-encoding': 'identity' }).setEncoding(
     'utf8',

@@ -22,7 +22,7 @@ afterAll(async () => {
 
 type List = { data: { id: string }[]; hasMore: boolean; nextCursor: string | null };
 
-it('a page of large items ends early, and the walk goes on to each of them', async () => {
+it('a page of large items ends early, and the next pages contain the rest', async () => {
   const pages: List[] = [];
   let after = '';
   do {
@@ -39,7 +39,7 @@ it('a page of large items ends early, and the walk goes on to each of them', asy
   expect(pages.flatMap(({ data }) => data.map(({ id }) => id))).toEqual(ids);
 }, 60_000);
 
-it('a page has one item at the least, however large that is', async () => {
+it('a page contains at least one item, however large that is', async () => {
   await build.store(store.database, 'conversation', [build.conversation({ id: 'conv_2' })]);
   for (const id of ['msg_x', 'msg_y']) {
     const fields = { id, conversationId: 'conv_2', content: content.repeat(3) };
@@ -52,7 +52,7 @@ it('a page has one item at the least, however large that is', async () => {
   expect([second.data.length, second.hasMore]).toEqual([1, false]);
 }, 60_000);
 
-it('a conversation of large messages is whole', async () => {
+it('a conversation of large messages is complete', async () => {
   const { messages } = (await api.get('/v1/conversations/conv_1')).json() as { messages: { id: string }[] };
   expect(messages.map(({ id }) => id)).toEqual(ids);
 }, 60_000);

@@ -23,7 +23,7 @@ const withJoined = (stored: Stored, joined: Parameters<typeof build.conversation
   joined: build.conversationJoined(joined),
 });
 
-/** Some have expired, and some have no channel yet; both kinds stand among the embedded ones and behind them. */
+/** Some have expired, and some have no channel yet; both kinds are among the embedded ones and after them. */
 const isHidden = (index: number) => index % 50 === 7 || index % 70 === 9;
 const mixed = Array.from({ length: size }, (_, index) => {
   if (index % 50 === 7) {
@@ -35,7 +35,7 @@ const mixed = Array.from({ length: size }, (_, index) => {
 });
 const visible = mixed.filter((_, index) => !isHidden(index));
 
-/** A ticket as the projector stores it for these conversations, which are in order. */
+/** A ticket as the projector stores it for these conversations, given in order. */
 function ticketOf(id: string, conversations: Stored[], fields: Record<string, unknown> = {}) {
   const first = conversations.slice(0, embeddedConversationsMax);
   const embedded = first.filter(({ joined }) => joined.channel !== null);
@@ -72,7 +72,7 @@ beforeAll(async () => {
     ticketOf('ti_huge', huge, { ...closed, createdAt: '2026-01-02T00:00:02Z' }),
     build.ticket({ id: 'ti_last', ...closed, createdAt: '2026-01-02T00:00:03Z' }),
   ]);
-  // Another organization's conversation that names the same ticket, created among this one's.
+  // A conversation of another organization that refers to the same ticket.
   const alien = build.conversation(
     { id: 'conv_alien', ticketId: 'ti_1', createdAt: '2026-01-01T12:04:00Z', updatedAt: now.toISOString() },
     { orgId: 'org_b' },
@@ -96,7 +96,7 @@ const ticketIn = async (path: string, id: string) =>
   (listOf(await api.get(path)).data as Ticket[]).find((ticket) => ticket.id === id);
 
 describe('a ticket with 1,000 conversations', () => {
-  it('retrieved shows each visible one in full, in order and once', async () => {
+  it('contains each visible one in full, in order and once, when retrieved', async () => {
     const { conversations } = (await api.get('/v1/tickets/ti_1')).json() as Ticket;
     expect(conversations).toEqual(
       visible.map(({ state }) => ({
@@ -111,7 +111,7 @@ describe('a ticket with 1,000 conversations', () => {
     );
   });
 
-  it('listed refers to each visible one, in order and once', async () => {
+  it('refers to each visible one, in order and once, when listed', async () => {
     const ticket = await ticketIn('/v1/tickets?status=open&limit=100', 'ti_1');
     expect(ticket?.conversations).toEqual(referencesOf(visible));
   });
@@ -134,14 +134,14 @@ describe('a ticket with 1,000 conversations', () => {
   });
 
   it.each(['/v1/tickets/ti_1', '/v1/tickets?status=open'])(
-    'has a tag on %s, as it is short',
+    'has an ETag on %s, because it is short',
     async (path) => {
       const tag = (await api.get(path)).headers.get('etag') ?? '';
       expect((await api.get(path, { headers: { 'If-None-Match': tag } })).status).toBe(304);
     },
   );
 
-  it('does not show a conversation twice that has moved behind the embedded ones meanwhile', async () => {
+  it('contains a conversation once that has moved after the embedded ones meanwhile', async () => {
     const moved = few[10];
     const collection = store.database.collection<{ _id: string }>(resources.conversation.collection);
     const byCreated = `2027-01-01T00:00:00.000Z${moved?._id}`;
@@ -150,7 +150,7 @@ describe('a ticket with 1,000 conversations', () => {
     expect(conversations.map(({ id }) => id)).toEqual(few.map(({ state }) => state.id));
   });
 
-  it('shows nothing of another organization, nor itself to one', async () => {
+  it('contains no data of another organization, and is not visible to one', async () => {
     const asked = await Promise.all(['/v1/tickets/ti_1', '/v1/tickets'].map((path) => api.get(path)));
     for (const { text } of asked) expect(text).not.toContain('conv_alien');
     const other = await api.get('/v1/tickets/ti_1', { token: tokens.b });
@@ -164,7 +164,7 @@ describe('a page of tickets for which 20,000 conversations were read', () => {
       `/v1/tickets?status=closed&sort=createdAt&limit=100${after === null ? '' : `&startingAfter=${after}`}`,
     );
 
-  it('ends there, with whole tickets, and the walk goes on behind it', async () => {
+  it('ends there with complete tickets, and the next page continues after it', async () => {
     const first = listOf(await page(null));
     expect(first.data.map(({ id }) => id)).toEqual(['ti_few', 'ti_huge']);
     expect((first.data[1] as Ticket).conversations).toEqual(referencesOf(huge));

@@ -7,7 +7,7 @@ import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { expectAnswering, openUnread } from './raw-socket.ts';
 
-/** What the API stays under with its default limits, whatever is asked of it; stated in the README. */
+/** The memory limit of the API with its default settings, for any requests. */
 const residentMegabytesMax = 768;
 const organizations = 5;
 const messages = 40;
@@ -47,7 +47,7 @@ afterAll(async () => {
   await children.close();
 }, 60_000);
 
-/** Asks for as many large answers as one organization may, and takes none. */
+/** Requests as many large responses as one organization may have, and reads none. */
 const fill = (session: ClientHttp2Session, org: number, path: string) =>
   Promise.all(
     Array.from({ length: requestsPerSession }, () => {
@@ -60,7 +60,7 @@ const fill = (session: ClientHttp2Session, org: number, path: string) =>
 const pages = (org: number) => `/v1/conversations/conv_${org}/messages?limit=100`;
 const conversations = (org: number) => `/v1/conversations/conv_${org}`;
 
-/** Fills what so many organizations may; gives the sessions, which hold it until they are destroyed. */
+/** Uses up the share of this many organizations; the returned sessions hold it until they are destroyed. */
 async function fillAll(count: number, pathOf: (org: number) => string): Promise<ClientHttp2Session[]> {
   const opened = Array.from({ length: count * sessionsPerOrganization }, async (_, index) => {
     const session = await openUnread(child);
@@ -74,7 +74,7 @@ it.each([
   ['pages', pages],
   ['conversations', conversations],
 ])(
-  'stays under its bound while clients of five organizations leave %s of large messages unread',
+  'stays under its limit while clients of five organizations leave %s of large messages unread',
   async (_, pathOf) => {
     const sessions = await fillAll(organizations, pathOf);
     expect((await ask(child, '/health')).status).toBe(200);
@@ -85,7 +85,7 @@ it.each([
   180_000,
 );
 
-it('serves others while clients of three organizations leave as much unread as they may', async () => {
+it('serves others while clients of three organizations leave their whole share unread', async () => {
   const sessions = await fillAll(3, pages);
   await expectAnswering(child);
   for (const session of sessions) session.destroy();

@@ -17,7 +17,7 @@ const ask = (options: Parameters<TestApi['get']>[1] = {}) =>
   api.get('/openapi.json', { token: null, ...options });
 
 describe('/openapi.json', () => {
-  it('is served to anyone, and may be kept for a while', async () => {
+  it('is served to anyone, and may be cached', async () => {
     const answer = await ask();
     expect(answer.status).toBe(200);
     expect(answer.json()).toMatchObject({ openapi: '3.1.1', paths: { '/v1/tickets': {} } });
@@ -26,7 +26,7 @@ describe('/openapi.json', () => {
     expect(answer.headers.has('data-as-of')).toBe(false);
   });
 
-  it('is 304 to who has it, with a key or without', async () => {
+  it('is 304 for clients that have it, with a key or without', async () => {
     const etag = (await ask()).headers.get('etag') ?? '';
     expect(etag).toMatch(/^W\/".+"$/);
     for (const token of [null, tokens.a, 'nonsense']) {
@@ -43,7 +43,7 @@ describe('/openapi.json', () => {
     expect(errorOf(await ask({ method: 'POST' })).code).toBe('method_not_allowed');
   });
 
-  it('is served over HTTPS alone', async () => {
+  it('is served over HTTPS only', async () => {
     const answer = await ask({ headers: { 'X-Forwarded-Proto': 'http' } });
     expect([answer.status, errorOf(answer).code]).toEqual([403, 'https_required']);
   });

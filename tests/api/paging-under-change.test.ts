@@ -29,7 +29,7 @@ beforeAll(async () => {
     build.ticket({ id: idOf(index), createdAt: secondOf(index), updatedAt: secondOf(index) }),
   );
   await build.store(children.store.database, 'ticket', tickets);
-  // All of these clients are of one organization, which has a quarter.
+  // All these clients belong to one organization, which may use a quarter.
   child = await children.startServing({ API_REQUESTS_MAX: '2000' });
 }, 120_000);
 
@@ -54,7 +54,7 @@ async function pageAt(path: string, agent: Agent): Promise<Page> {
   return JSON.parse(text) as Page;
 }
 
-/** Walks one range of the collection; gives the ids in the order in which they came. */
+/** Reads all pages of one range; returns the ids in the order received. */
 async function readAllPages(range: number, agent: Agent): Promise<string[]> {
   const [first, last] = [range * perRange, (range + 1) * perRange - 1];
   const bounds = `createdAt[gte]=${secondOf(first)}&createdAt[lte]=${secondOf(last)}`;
@@ -68,7 +68,7 @@ async function readAllPages(range: number, agent: Agent): Promise<string[]> {
   }
 }
 
-it('64 walks at once each see every document of their range once, beside clients that stall and hang up', async () => {
+it('64 concurrent clients each read every document of their range once, while others stall and hang up', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: clients });
   let isDone = false;
   const troubled = (async () => {
@@ -95,13 +95,13 @@ it('64 walks at once each see every document of their range once, beside clients
   expect(peakMegabytes(child)).toBeLessThan(residentMegabytesMax);
 }, 120_000);
 
-describe('a client that asks for much and reads nothing', () => {
+describe('a client that requests much and reads nothing', () => {
   it.each([
     ['/health', 200_000],
     ['/openapi.json', 20_000],
     ['/v1/tickets?limit=100', 20_000],
   ])(
-    'has %s made for it no further than it reads, when pipelining',
+    'has %s produced only as far as it reads, when pipelining',
     async (path, count) => {
       const socket = await open(child, false);
       socket.on('error', () => undefined).pause();
@@ -118,7 +118,7 @@ describe('a client that asks for much and reads nothing', () => {
   );
 
   it.each(['/openapi.json', '/v1/tickets?limit=100'])(
-    'has %s made no more often than HTTP/2 streams allow',
+    'has %s produced only as often as HTTP/2 streams allow',
     async (path) => {
       const sessions = await Promise.all(Array.from({ length: 4 }, () => openUnread(child)));
       for (const session of sessions) for (let index = 0; index < 100; index += 1) askUnread(session, path);

@@ -15,7 +15,7 @@ import {
 let store: TestStore;
 let api: TestApi;
 
-/** Many ids at few instants, so that ties are common; ids that sort apart in UTF-8 and UTF-16. */
+/** Many ids at few instants, so that ties are common; the ids sort differently in UTF-8 and UTF-16. */
 const suffixes = ['a', 'B', 'é', '\u{1F600}', '\uFFFD', '_', '0'];
 const count = 240;
 const idOf = (prefix: string, index: number) => `${prefix}${suffixes[index % suffixes.length]}${index}`;
@@ -45,7 +45,7 @@ const channels = Array.from({ length: count }, (_, index) =>
 
 type Keyed = { _id: string; byCreated?: string; byUpdated?: string };
 
-/** The ids in the order of a sort key, bytewise. */
+/** The ids in the byte order of a sort key. */
 const inOrder = (documents: Keyed[], field: 'byCreated' | 'byUpdated' = 'byCreated') =>
   documents
     .toSorted((a, b) => Buffer.compare(Buffer.from(a[field] ?? ''), Buffer.from(b[field] ?? '')))
@@ -71,21 +71,21 @@ afterAll(async () => {
   await store.close();
 });
 
-describe.each(ticketSorts)('walking tickets by %s', (sort) => {
+describe.each(ticketSorts)('reading tickets by %s', (sort) => {
   const field = sort.includes('created') ? 'byCreated' : 'byUpdated';
   const ordered = (chosen: Keyed[]) => {
     const ids = inOrder(chosen, field);
     return sort.startsWith('-') ? ids.reverse() : ids;
   };
 
-  it.each([1, 7, 20, 100])('meets each exactly once, ties by id, %d at a time', async (limit) => {
+  it.each([1, 7, 20, 100])('returns each exactly once, ties by id, %d at a time', async (limit) => {
     const expected = ordered(limit === 1 ? tickets.filter(({ state }) => state.status === 'open') : tickets);
     expect(
       await readAllPages(api.get, `/v1/tickets?sort=${sort}${limit === 1 ? '&status=open' : ''}`, limit),
     ).toEqual(expected);
   });
 
-  it('meets those of the chosen statuses only', async () => {
+  it('returns only those with the chosen statuses', async () => {
     const chosen = tickets.filter(({ state }) => state.status === 'open' || state.status === 'resolved');
     expect(await readAllPages(api.get, `/v1/tickets?sort=${sort}&status=resolved&status=open`, 7)).toEqual(
       ordered(chosen),
@@ -93,7 +93,7 @@ describe.each(ticketSorts)('walking tickets by %s', (sort) => {
   });
 
   it.each(['createdAt', 'updatedAt'] as const)(
-    'meets those between two instants of %s only',
+    'returns only those between two instants of %s',
     async (date) => {
       const [from, to] = ['2026-01-01T00:00:03Z', '2026-01-01T00:00:09Z'];
       const chosen = tickets.filter(
@@ -119,28 +119,28 @@ describe.each(ticketSorts)('walking tickets by %s', (sort) => {
   );
 });
 
-describe('walking the other lists', () => {
-  it('meets each message once, oldest first', async () => {
+describe('reading the other lists', () => {
+  it('returns each message once, oldest first', async () => {
     expect(await readAllPages(api.get, '/v1/conversations/conv_1/messages', 7)).toEqual(inOrder(messages));
   });
 
-  it('meets each Q&A once, oldest first', async () => {
+  it('returns each Q&A once, oldest first', async () => {
     expect(await readAllPages(api.get, '/v1/knowledge/qa', 7)).toEqual(inOrder(qas));
   });
 
-  it('meets each channel once, oldest first, or those of a type', async () => {
+  it('returns each channel once, oldest first, or those of a type', async () => {
     expect(await readAllPages(api.get, '/v1/channels', 7)).toEqual(inOrder(channels));
     const chatbots = channels.filter(({ state }) => state.type === 'chatbot');
     expect(await readAllPages(api.get, '/v1/channels?type=chatbot', 7)).toEqual(inOrder(chatbots));
   });
 
-  it('embeds in a conversation every message in the same order', async () => {
+  it('embeds every message in its conversation in the same order', async () => {
     const answer = await api.get('/v1/conversations/conv_1');
     const body = answer.json() as { messages: { id: string }[] };
     expect(body.messages.map(({ id }) => id)).toEqual(inOrder(messages));
   });
 
-  it('gives an empty last page no cursor', async () => {
+  it('returns no cursor on an empty last page', async () => {
     const answer = await api.get('/v1/conversations/conv_2/messages');
     expect(answer.json()).toEqual({
       object: 'list',
@@ -181,7 +181,7 @@ describe('a cursor', () => {
     expect(errorOf(await use('/v1/conversations/conv_2/messages', cursor)).code).toBe('invalid_cursor');
   });
 
-  it('goes on with another page size, and with the statuses in another order', async () => {
+  it('is accepted with another page size, and with the statuses in another order', async () => {
     const cursor = await cursorOf('/v1/tickets?limit=2&status=open&status=closed');
     expect((await use('/v1/tickets?limit=3&status=closed&status=open&status=open', cursor)).status).toBe(200);
   });
@@ -194,7 +194,7 @@ describe('date bounds', () => {
       .length;
 
   it.each([
-    // Instants lie 700 ms apart: 2.100, 2.800 and 3.500 are among them.
+    // Instants are 700 ms apart: 2.100, 2.800 and 3.500 are among them.
     [
       'createdAt[gte]=2026-01-01T00:00:02Z&createdAt[lte]=2026-01-01T00:00:02Z',
       '00:00:02.000',
@@ -224,7 +224,7 @@ describe('date bounds', () => {
     expect(await count(query)).toBe(madeIn(`2026-01-01T${from}Z`, `2026-01-01T${to}Z`));
   });
 
-  it('take a day as the whole of it', async () => {
+  it('cover the whole of a day', async () => {
     expect(await count('createdAt[gte]=2026-01-01&createdAt[lte]=2026-01-01')).toBe(100);
     expect(await count('createdAt[lte]=2025-12-31')).toBe(0);
     expect(await count('createdAt[gte]=2026-01-02')).toBe(0);

@@ -21,7 +21,7 @@ beforeAll(async () => {
     ids.map((id) => build.conversation({ id })),
   );
   await build.store(store.database, 'message', [
-    // Stored in another order than that of the thread.
+    // Stored in a different order from the thread.
     message('conv_long', 2, 'third'),
     message('conv_long', 1, 'second'),
     message('conv_long', 0, 'a'.repeat(100_000)),
@@ -51,7 +51,7 @@ it.each([
   expect(messages).toHaveLength(count);
 });
 
-it('the preview stands where it did among the fields', async () => {
+it('the preview keeps its position among the fields', async () => {
   const fields = Object.keys(await retrieve('conv_long'));
   expect(fields.slice(10, 13)).toEqual(['urgencyScore', 'lastMessagePreview', 'createdAt']);
   expect(fields.at(-1)).toBe('messages');

@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => children.close(), 60_000);
 
-/** Writes bytes to the port and gives all that comes back until the connection is closed. */
+/** Writes bytes to the port and returns everything received until the connection closes. */
 const send = (child: ApiProcess, bytes: string) =>
   new Promise<string>((resolve, reject) => {
     let text = '';
@@ -30,7 +30,7 @@ const send = (child: ApiProcess, bytes: string) =>
   });
 
 describe('configuration', () => {
-  it('exits with 2 and names every fault at once', async () => {
+  it('exits with 2 and reports all errors at once', async () => {
     const { code, errors } = await runToExit({
       API_PORT: 'x',
       API_TLS_CERT: '/nowhere',
@@ -53,7 +53,7 @@ describe('configuration', () => {
     }
   });
 
-  it('exits with 2 when the certificate is none', async () => {
+  it('exits with 2 if the certificate is invalid', async () => {
     const cert = join(children.folder, 'none.pem');
     writeFileSync(cert, 'none');
     const { code, errors } = await runToExit({
@@ -66,7 +66,7 @@ describe('configuration', () => {
 });
 
 describe('at SIGTERM', () => {
-  it('does not wait for connections that were opened and never used', async () => {
+  it('does not wait for connections that were never used', async () => {
     const child = await children.startServing();
     const sockets = [
       connect(child.port, '127.0.0.1'),
@@ -110,7 +110,7 @@ describe('with a certificate', () => {
       'malformed_request',
     ],
     [
-      'headers beyond the limit',
+      'headers above the limit',
       `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`,
       431,
       'headers_too_large',
@@ -126,8 +126,8 @@ describe('with a certificate', () => {
   });
 });
 
-describe('what a client sends in Host', () => {
-  it('is in no answer: links lead to the configured address, by default to this port of localhost', async () => {
+describe('the Host header of a client', () => {
+  it('is in no response: links lead to the configured URL, by default to this port of localhost', async () => {
     const child = await children.start({ ...children.tls });
     for (const host of ['evil.example', 'a:1', '']) {
       const { text } = await ask(child, '/nothing', { headers: { Host: host } });
@@ -143,7 +143,7 @@ describe('what a client sends in Host', () => {
 
 describe('HSTS', () => {
   const hsts = 'max-age=31536000';
-  it('is on what goes over TLS, errors of every kind too, and on nothing that goes in clear', async () => {
+  it('is in every response over TLS, errors included, and in none over plain HTTP', async () => {
     const child = await children.start({ ...children.tls });
     for (const path of ['/health', '/openapi.json', '/nothing', '/v1/tickets']) {
       const { headers } = await ask(child, path);
@@ -162,7 +162,7 @@ describe('HSTS', () => {
     }
   }, 30_000);
 
-  it('is sent where a trusted proxy says that the client spoke HTTPS', async () => {
+  it('is sent if a trusted proxy says that the client used HTTPS', async () => {
     const child = await children.start({ API_TRUSTED_PROXIES: '127.0.0.1' });
     const via = async (scheme: string) =>
       (await ask(child, '/health', { secure: false, headers: { 'X-Forwarded-Proto': scheme } })).headers;
@@ -198,16 +198,16 @@ describe('behind a proxy', () => {
     expect(codeOf(text.split('\r\n\r\n')[1] ?? '')).toBe('malformed_request');
   });
 
-  it.each(['', 'a', 'a_b.example:80', '[::1]:8080', '127.0.0.1'])('takes the host "%s"', async (host) => {
+  it.each(['', 'a', 'a_b.example:80', '[::1]:8080', '127.0.0.1'])('accepts the host "%s"', async (host) => {
     const text = await send(child, `GET /health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     expect(text).toMatch(/^HTTP\/1.1 200 /);
   });
 
-  it('believes the value that the proxy itself has added', async () => {
+  it('trusts the value that the proxy itself has added', async () => {
     expect((await via('/v1/nothing', { 'X-Forwarded-Proto': 'https, http' })).status).toBe(403);
   });
 
-  it('limits each key, and says when it may go on', async () => {
+  it('limits each key, and says when to retry', async () => {
     await eventually(async () => (await via('/v1/tickets/x')).status !== 503);
     const second = await via('/v1/tickets');
     expect(second.headers).toMatchObject({ 'ratelimit-limit': '3', 'ratelimit-remaining': '1' });
@@ -220,7 +220,7 @@ describe('behind a proxy', () => {
     expect(other.status).toBe(200);
   });
 
-  it('logs one line a request, without tokens or queries', async () => {
+  it('logs one line per request, without tokens or queries', async () => {
     await via('/v1/tickets?status=secretive');
     await via('/v1/tickets?startingAfter=svc_live_secretive');
     await via('/v1/channels/secretive@example.com');

@@ -132,7 +132,7 @@ const bad: [string, string, string][] = [
   ['/v1/channels', 'sort', 'createdAt'],
 ];
 
-test.each(bad)('%s refuses %s = %j, naming the parameter', async (list, name, value) => {
+test.each(bad)('%s refuses %s = %j and names the parameter', async (list, name, value) => {
   const text = value.startsWith('%') ? value : encodeURIComponent(value);
   const answer = await api.get(`${list}?${encodeURIComponent(name)}=${text}`);
   expect(answer.status).toBe(422);

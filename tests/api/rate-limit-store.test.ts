@@ -10,7 +10,7 @@ import { startApiProcess, type ApiProcess } from './api-process.ts';
 import { mongoUrl, startStore, type TestStore } from './test-api.ts';
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const lost = 'the rate limit store is away: each replica counts for itself';
+const lost = 'the rate limit store is unavailable: each replica counts for itself';
 const back = 'rate limits are shared';
 
 let words: string[];
@@ -64,12 +64,12 @@ const count = (child: ApiProcess, message: string) => child.log.filter(({ msg })
 const shared = (child: ApiProcess, times = 1) => eventually(async () => count(child, back) >= times);
 const remaining = async (child: ApiProcess) => Number((await get(child)).headers['ratelimit-remaining']);
 const fallbacks = async (child: ApiProcess) => {
-  const admin = Number(child.log.find(({ msg }) => msg === 'admin listening')?.port);
+  const admin = Number(child.log.find(({ msg }) => msg === 'admin server listening')?.port);
   const metrics = await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text();
   return Number(/^api_rate_limit_fallbacks_total (\d+)/m.exec(metrics)?.[1]);
 };
 
-it('is one limit for all replicas, exact under requests at once, and outlives them', async () => {
+it('is one exact limit for all replicas under concurrent requests, and survives their restart', async () => {
   const url = `redis://127.0.0.1:${port}/2`;
   const [a, b] = [await start({ RATE_LIMIT_STORE_URL: url }), await start({ RATE_LIMIT_STORE_URL: url })];
   await Promise.all([shared(a), shared(b)]);
@@ -85,7 +85,7 @@ it('is one limit for all replicas, exact under requests at once, and outlives th
   await eventually(async () => (await get(c)).status === 429);
 }, 60_000);
 
-it('slides, by the clock of the store', async () => {
+it('is a sliding window by the clock of the store', async () => {
   const url = `redis://127.0.0.1:${port}/3`;
   const child = await start({
     RATE_LIMIT_STORE_URL: url,
@@ -100,11 +100,11 @@ it('slides, by the clock of the store', async () => {
     return admitted.length === 6;
   });
   const apart = admitted.slice(2).map((instant, index) => instant - (admitted[index] ?? 0));
-  // An instant is taken before the request is counted, so the true distance may be some milliseconds shorter.
+  // The instant is read before the request is counted, so the true distance may be a few milliseconds shorter.
   for (const ms of apart) expect(ms).toBeGreaterThan(1_900);
 }, 60_000);
 
-it('speaks TLS to the store', async () => {
+it('uses TLS to the store', async () => {
   const child = await start({
     RATE_LIMIT_STORE_URL: `rediss://localhost:${tlsPort}/4`,
     NODE_EXTRA_CA_CERTS: tls.API_TLS_CERT,
@@ -114,8 +114,8 @@ it('speaks TLS to the store', async () => {
   expect(await fallbacks(child)).toBe(0);
 }, 60_000);
 
-describe('a store that comes and goes', () => {
-  it('is not waited for: each replica counts for itself meanwhile, says so once, and shares again', async () => {
+describe('a store with outages', () => {
+  it('delays no request: each replica counts for itself meanwhile, logs that once, and shares again afterwards', async () => {
     const url = `redis://127.0.0.1:${port}/5`;
     const child = await start({ RATE_LIMIT_STORE_URL: url });
     await shared(child);
@@ -128,7 +128,7 @@ describe('a store that comes and goes', () => {
     expect([await remaining(child), await fallbacks(child)]).toEqual([9, 2]);
   }, 60_000);
 
-  it('delays requests once when it hangs, and no further ones', async () => {
+  it('delays only the requests in progress when it hangs', async () => {
     const url = `redis://127.0.0.1:${port}/6`;
     const child = await start({ RATE_LIMIT_STORE_URL: url, RATE_LIMIT_REQUESTS: '1000' });
     await shared(child);
@@ -145,7 +145,7 @@ describe('a store that comes and goes', () => {
     expect(await fallbacks(child)).toBe(40);
   }, 60_000);
 
-  it('need not be there at the start', async () => {
+  it('may be unavailable at the start', async () => {
     const [closed = 0] = await freePorts(1);
     const child = await start({ RATE_LIMIT_STORE_URL: `redis://:secretive@127.0.0.1:${closed}` });
     await eventually(async () => (await get(child)).status === 200);

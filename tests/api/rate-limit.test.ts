@@ -18,7 +18,7 @@ afterAll(() => store.close());
 const start = async (requests: number, failureRequests = 0) => {
   api = await startApi(store, {
     limit: { requests, windowSeconds },
-    failureLimit: { requests: failureRequests, windowSeconds },
+    failureRequests,
     nowMs: () => clock.nowMs,
   });
 };
@@ -28,7 +28,7 @@ const limits = ({ headers }: { headers: Headers }) =>
   ['limit', 'remaining', 'reset'].map((name) => Number(headers.get(`ratelimit-${name}`) ?? Number.NaN));
 
 describe('the limit of a key', () => {
-  it('is shown on every authenticated response, whatever it is', async () => {
+  it('is reported in every authenticated response, whatever its status', async () => {
     await start(20);
     let remaining = 20;
     for (const [path, method, status] of [
@@ -50,7 +50,7 @@ describe('the limit of a key', () => {
     }
   });
 
-  it('refuses what is beyond it until as many seconds as it says have passed, other keys apart', async () => {
+  it('refuses further requests of the key until Retry-After has passed; other keys are not affected', async () => {
     await start(2);
     await api.get('/v1/tickets');
     clock.nowMs += 20_500;
@@ -76,7 +76,7 @@ describe('the limit of an address that guesses keys', () => {
   const guess = (address: string, token = `svc_live_${Math.random()}`) =>
     api.get('/v1/tickets', { token, headers: { 'X-Forwarded-For': address } });
 
-  it('refuses further unknown keys, malformed ones too, until the window has passed', async () => {
+  it('refuses further invalid keys, malformed ones included, until the window has passed', async () => {
     await start(0, 3);
     const statuses = [];
     for (const token of ['svc_live_1', tokens.archived, 'nonsense', 'svc_live_2', 'nonsense']) {
@@ -90,7 +90,7 @@ describe('the limit of an address that guesses keys', () => {
     expect((await guess('192.0.2.1')).status).toBe(401);
   });
 
-  it('lets every valid key pass, those that this replica has not met included, and counts none', async () => {
+  it('admits every valid key, cached or not, and counts none of them', async () => {
     await start(0, 2);
     for (let index = 0; index < 5; index += 1) expect((await guess('192.0.2.1', tokens.a)).status).toBe(200);
     for (const status of [401, 401, 429, 429]) expect((await guess('192.0.2.1')).status).toBe(status);
@@ -99,7 +99,7 @@ describe('the limit of an address that guesses keys', () => {
     expect((await guess('192.0.2.1', tokens.b)).status).toBe(200);
   });
 
-  it('lets a valid key pass amid guesses, which are refused beyond it, many at once too', async () => {
+  it('admits a valid key among many concurrent guesses, which are refused above the limit', async () => {
     await start(0, 3);
     const guesses = Array.from({ length: 300 }, () => guess('192.0.2.9'));
     const valid = await guess('192.0.2.9', tokens.b);
@@ -110,9 +110,9 @@ describe('the limit of an address that guesses keys', () => {
   });
 });
 
-test('looks archived and unknown keys up by the same one query', async () => {
+test('looks archived and unknown keys up with the same single query', async () => {
   const client = new MongoClient(mongoUrl(), { monitorCommands: true });
-  api = await startApi({ client, name: store.name, control: client.db(store.name) });
+  api = await startApi({ client, name: store.name });
   const commands: unknown[] = [];
   const listen = ({ command }: { command: { find?: string; filter?: object } }) => {
     if (command.find !== 'apiKeys') return;

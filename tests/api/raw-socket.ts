@@ -51,7 +51,7 @@ export async function expectAnswering(child: ApiProcess): Promise<void> {
 
 /** The text of `/metrics` on the admin port. */
 export async function metricsOf({ log }: ApiProcess): Promise<string> {
-  const port = Number(log.find(({ msg }) => msg === 'admin listening')?.port);
+  const port = Number(log.find(({ msg }) => msg === 'admin server listening')?.port);
   return (await fetch(`http://${host}:${port}/metrics`)).text();
 }
 

@@ -33,10 +33,10 @@ beforeAll(async () => {
     build.ticket({ id: 'ti_1' }, { joined: build.ticketJoined({ moreAfter }) }),
   ]);
   await build.store(database, 'channel', [build.channel({ id: 'chan_1' })]);
-  // The driver has this setter, its types do not.
+  // The driver has this setter, but its type declarations do not.
   Object.assign(client, { monitorCommands: true });
   client.on('commandStarted', (event) => commands.push(event));
-  api = await startApi({ ...store, client, control: client.db(store.name) }, { now: () => now });
+  api = await startApi({ ...store, client }, { now: () => now });
 }, 120_000);
 
 afterAll(async () => {
@@ -45,7 +45,7 @@ afterAll(async () => {
   await store.close();
 });
 
-it('every read of the store ends at the store before its connection would be given up', async () => {
+it('every read ends at the store before the driver would drop its connection', async () => {
   for (const path of [
     '/v1/tickets',
     '/v1/tickets?createdAt[lte]=2020-01-01',

@@ -4,7 +4,7 @@ import { errorOf, listOf, startApi, startStore, type TestApi, type TestStore } f
 const days = 10;
 const dayMs = 86_400_000;
 const startMs = Date.parse(build.at);
-/** An instant so many days after the first creation, with an offset in milliseconds. */
+/** The instant this many days after the first creation, plus an offset in milliseconds. */
 const day = (count: number, offsetMs = 0) => new Date(startMs + count * dayMs + offsetMs);
 const channelWith = (dataRetentionDays: number | null) =>
   build.conversationJoined({
@@ -15,7 +15,7 @@ const clock = { now: day(0) };
 let store: TestStore;
 let api: TestApi;
 
-/** A thread of six messages, one a day, two of them on the same instant; its conversation expires on day 30. */
+/** A thread of six messages, one per day, two of them at the same instant; its conversation expires on day 30. */
 const messages = [0, 1, 2, 2, 3, 4].map((after, index) =>
   build.message({ id: `msg_${index}`, createdAt: day(after).toISOString(), content: `text ${index}` }),
 );
@@ -75,17 +75,17 @@ describe('a message', () => {
     expect(await shownAt(now)).toEqual({ preview: `text ${expired}`, embedded: rest, listed: rest });
   });
 
-  it('is in no answer when all have expired, while their conversation is still served', async () => {
+  it('is not served once all have expired, while their conversation is still served', async () => {
     expect(await shownAt(day(days + 4))).toEqual({ preview: null, embedded: [], listed: [] });
   });
 
-  it.each(['conv_kept', 'conv_zero'])('is kept indefinitely where the channel says so: %s', async (id) => {
+  it.each(['conv_kept', 'conv_zero'])('never expires if the channel says so: %s', async (id) => {
     clock.now = day(100_000);
     expect(listOf(await api.get(`/v1/conversations/${id}/messages`)).data).toHaveLength(1);
   });
 });
 
-describe('a walk that begins before messages expire', () => {
+describe('a client that starts paging before messages expire', () => {
   const page = async (now: Date, after: string | null) => {
     clock.now = now;
     const cursor = after === null ? '' : `&startingAfter=${after}`;
@@ -93,19 +93,19 @@ describe('a walk that begins before messages expire', () => {
     return { ids: list.data.map(({ id }) => id), hasMore: list.hasMore, nextCursor: list.nextCursor };
   };
 
-  it('goes on behind its cursor while that is not expired', async () => {
+  it('continues after its cursor while that message has not expired', async () => {
     const first = await page(day(days, -1), null);
     expect(first.ids).toEqual(['msg_0', 'msg_1']);
     expect((await page(day(days), first.nextCursor)).ids).toEqual(['msg_2', 'msg_3']);
   });
 
-  it('goes on with the first that has not expired when its cursor has', async () => {
+  it('continues with the first unexpired message if its cursor has expired', async () => {
     const first = await page(day(days, -1), null);
     const second = await page(day(days + 2), first.nextCursor);
     expect(second).toEqual({ ids: ['msg_4', 'msg_5'], hasMore: false, nextCursor: null });
   });
 
-  it('ends with an empty page when everything behind its cursor has expired', async () => {
+  it('ends with an empty page if everything after its cursor has expired', async () => {
     const first = await page(day(days, -1), null);
     const second = await page(day(days + 4), first.nextCursor);
     expect(second).toEqual({ ids: [], hasMore: false, nextCursor: null });
@@ -121,7 +121,7 @@ describe('a conversation', () => {
     return [retrieved, listed].map(({ conversations }) => conversations.map(({ id }) => id));
   };
 
-  it('is served until the instant at which its retention passes, then as if there were none', async () => {
+  it('is served until the instant at which it expires, then it is not found', async () => {
     clock.now = day(20 + days, -1);
     for (const path of paths) expect((await api.get(path)).status).toBe(200);
     clock.now = day(20 + days);
@@ -131,7 +131,7 @@ describe('a conversation', () => {
     }
   });
 
-  it('is in its ticket up to the same instant, whether that embeds it or not', async () => {
+  it('is in its ticket until the same instant, embedded or not', async () => {
     clock.now = day(20 + days, -1);
     expect(await shownByTicket()).toEqual([
       ['conv_1', 'conv_rest'],

@@ -10,7 +10,7 @@ const size = 6_000;
 const scanEntriesMax = 2_000;
 const second = (index: number) => new Date(Date.UTC(2026, 0, 1) + index * 1_000).toISOString();
 
-/** Updated in no order at all, and never before they were created. */
+/** Updated in random order, and never before they were created. */
 const updatedIndex = (index: number) => index + ((index * 7_919) % (size - index));
 const tickets = Array.from({ length: size }, (_, index) =>
   build.ticket({
@@ -30,13 +30,12 @@ let commands: Document[] = [];
 beforeAll(async () => {
   store = await startStore();
   await build.store(store.database, 'ticket', tickets);
-  // The driver has this setter, its types do not.
+  // The driver has this setter, but its type declarations do not.
   Object.assign(client, { monitorCommands: true });
   client.on('commandStarted', ({ command }: CommandStartedEvent) => {
     if (command.find === resources.ticket.collection) commands.push(command);
   });
-  const reached = { ...store, client, control: client.db(store.name) };
-  api = await startApi(reached, { scanEntriesMax });
+  api = await startApi({ ...store, client }, { scanEntriesMax });
 }, 120_000);
 
 afterAll(async () => {
@@ -45,7 +44,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** Entries of its index that a query looks at: those of its range, whatever else it asks of them. */
+/** Index entries that a query examines: those of its range, whatever its filter. */
 async function entriesOf({ filter, sort, skip = 0, limit }: Document): Promise<number> {
   const [field] = (sort as Map<string, number>).keys();
   const other = field === 'byCreated' ? 'byUpdated' : 'byCreated';
@@ -74,7 +73,7 @@ async function readAllPages(path: string): Promise<{ ids: string[]; pages: numbe
 }
 
 const latest = second(size - 1);
-/** Bounds on the date that the list is not sorted by. */
+/** Filters on the date that the list is not sorted by. */
 const filters: Record<'createdAt' | 'updatedAt', [string, string, (ticket: Ticket) => boolean][]> = {
   createdAt: [
     ['none', 'createdAt[lte]=2020-01-01', () => false],
@@ -96,7 +95,7 @@ const inOrder = (sort: string) => (a: Ticket, b: Ticket) => {
 
 describe.each(ticketSorts)('a page of tickets by %s', (sort) => {
   const other = sort.endsWith('createdAt') ? 'updatedAt' : 'createdAt';
-  describe.each(filters[other])('of which %s match the other date', (_, filter, matches) => {
+  describe.each(filters[other])('%s of which match the other date', (_, filter, matches) => {
     it.each([
       ['any status', '', () => true],
       [
@@ -105,7 +104,7 @@ describe.each(ticketSorts)('a page of tickets by %s', (sort) => {
         ({ state }: Ticket) => ['open', 'closed', 'snoozed'].includes(state.status),
       ],
     ] as [string, string, (ticket: Ticket) => boolean][])(
-      'looks at few index entries, and the walk meets each match once: %s',
+      'examines few index entries, and the pages contain each match once: %s',
       async (__, statuses, hasStatus) => {
         const expected = tickets
           .filter((ticket) => matches(ticket) && hasStatus(ticket))
@@ -122,12 +121,12 @@ describe.each(ticketSorts)('a page of tickets by %s', (sort) => {
   });
 });
 
-it('says hasMore on an empty page that others follow', async () => {
+it('says hasMore on an empty page if others follow', async () => {
   const page = listOf(await api.get('/v1/tickets?createdAt[lte]=2020-01-01'));
   expect(page).toMatchObject({ data: [], hasMore: true, nextCursor: expect.any(String) as string });
 });
 
-it('asks the store once where no scan has to be bounded', async () => {
+it('queries the store once if no scan has to be limited', async () => {
   for (const path of ['/v1/tickets', '/v1/tickets?status=open', `/v1/tickets?updatedAt[gte]=${second(9)}`]) {
     commands = [];
     await api.get(path);

@@ -19,8 +19,8 @@ afterAll(() => children.close(), 60_000);
 
 const statusOf = (answer: string) => /^HTTP\/1.1 (\d+)/.exec(answer)?.[1] ?? 'none';
 
-describe('clients that are slow', () => {
-  /** Writes `bytes`, then one more byte at a time for as long as the server allows. */
+describe('slow clients', () => {
+  /** Writes `bytes`, then one more byte at a time for as long as the server allows it. */
   const dribble = async (socket: Socket, bytes = '') => {
     socket.on('error', () => undefined);
     socket.write(bytes);
@@ -31,7 +31,7 @@ describe('clients that are slow', () => {
   };
   const silent = async (socket: Socket) => statusOf(await untilClosed(socket.on('error', () => undefined)));
 
-  it('are cut, each with 408 where it can be given, while others are served', async () => {
+  it('are disconnected, with 408 where that is possible, while others are served', async () => {
     const head = 'GET /v1/tickets HTTP/1.1\r\nHost: a\r\nX: ';
     const plain = await Promise.all(Array.from({ length: 50 }, () => open(child, false)));
     const cut = Promise.all([
@@ -51,14 +51,14 @@ describe('clients that are slow', () => {
     expect(await cut).toEqual([...plain.map(() => '408'), '408', '408', 'none', 'none', 'none']);
   }, 60_000);
 
-  it('in sending a body are answered without it, and cut', async () => {
+  it('that send a body slowly are answered without it, and disconnected', async () => {
     const text = requestText('/v1/tickets?limit=1', 'Content-Length: 1000\r\n');
     expect(await dribble(await open(child, false), text)).toBe('200');
   }, 60_000);
 });
 
-describe('more than a client may send', () => {
-  /** The answer may be lost where the server closes while the client still writes. */
+describe('oversized requests', () => {
+  /** The response may be lost if the server closes the connection while the client still writes. */
   const lost = (status: string) => [status, 'none'];
 
   it.each([
@@ -87,7 +87,7 @@ describe('more than a client may send', () => {
     await expectAnswering(child);
   });
 
-  it('a body of 100 MB is not held', async () => {
+  it('a body of 100 MB is not kept in memory', async () => {
     const before = peakMegabytes(child);
     const socket = await open(child, false);
     socket.on('error', () => undefined);
@@ -123,7 +123,7 @@ describe('abuse of HTTP/2', () => {
   it.each([
     ['headers that never end', unended, () => frame(9, 0, 1, Buffer.alloc(100))],
     [
-      'streams opened and reset at once',
+      'streams opened and reset immediately',
       Buffer.alloc(0),
       (index: number) => Buffer.concat([opened(index), reset(index)]),
     ],
@@ -149,7 +149,7 @@ describe('abuse of HTTP/2', () => {
     ['settings', frame(4, 0, 0, Buffer.alloc(0))],
     ['priorities', frame(2, 0, 1, Buffer.from([0, 0, 0, 3, 1]))],
   ])(
-    '20 MB of %s by a client that reads nothing take bounded memory',
+    '20 MB of %s from a client that reads nothing take limited memory',
     async (_, flood) => {
       const before = peakMegabytes(child);
       const socket = await open(child, true, 'h2');

@@ -15,10 +15,10 @@ beforeAll(async () => {
 
 afterAll(() => children.close(), 60_000);
 
-describe('a store that comes and goes', () => {
+describe('a store with outages', () => {
   const { listen, cut } = createStoreProxy(mongoUrl());
 
-  it('is 503 with Retry-After while away, and served again without a restart', async () => {
+  it('is 503 with Retry-After during an outage, and served again without a restart', async () => {
     const port = await listen(0);
     await cut();
     const child = await children.start({ ...children.tls, MONGODB_URL: proxiedUrl(port), ADMIN_PORT: '0' });
@@ -26,7 +26,7 @@ describe('a store that comes and goes', () => {
       const { status, headers, text } = await ask(child, '/v1/tickets');
       return status === 503 && headers['retry-after'] === '5' && codeOf(text) === 'service_unavailable';
     };
-    const admin = () => Number(child.log.find(({ msg }) => msg === 'admin listening')?.port);
+    const admin = () => Number(child.log.find(({ msg }) => msg === 'admin server listening')?.port);
     const ready = async () => (await fetch(`http://127.0.0.1:${admin()}/readyz`)).status;
     expect(await unavailable()).toBe(true);
     expect((await ask(child, '/health')).status).toBe(200);
@@ -44,7 +44,7 @@ describe('a store that comes and goes', () => {
     await cut();
   }, 60_000);
 
-  it('costs a valid key none of the failures that its address may have', async () => {
+  it('does not count against the address of a valid key', async () => {
     const port = await listen(0);
     const child = await children.start({
       ...children.tls,
@@ -66,7 +66,7 @@ describe('a store that comes and goes', () => {
     await cut();
   }, 60_000);
 
-  it('is not served before its indexes are there, and says which are missing', async () => {
+  it('is not served before its indexes exist, and the log says which are missing', async () => {
     const other = await startStore();
     await other.database.collection('tickets').dropIndex('updated');
     const child = await children.start({ ...children.tls, DATABASE_NAME: other.name });

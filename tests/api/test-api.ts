@@ -1,25 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { activeGeneration, ensureActiveGeneration, watermark } from '../../shared/store/generations.ts';
-import { ensureIndexes, missingIndexes } from '../../shared/store/indexes.ts';
+import { ensureActiveGeneration } from '../../shared/store/generations.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
-import { createApp } from '../../services/api/app.ts';
-import { createApiKeyCache } from '../../services/api/auth/api-key-cache.ts';
-import { createAuthFailureLimiter } from '../../services/api/auth/auth-failure-limiter.ts';
+import { startApi as startService } from '../../services/api/api.ts';
+import { readApiConfig, type ApiConfig } from '../../services/api/config.ts';
 import { createMetrics } from '../../services/api/metrics.ts';
-import type { AddressRange } from '../../services/api/http/proxy.ts';
-import { startServer } from '../../services/api/server/server.ts';
-import type { Credentials } from '../../services/api/server/tls.ts';
-import { createSpec } from '../../services/api/openapi/spec.ts';
-import { createMemoryRateLimiter } from '../../services/api/rate-limit/memory-rate-limiter.ts';
 import type { RateLimit } from '../../services/api/rate-limit/rate-limiter.ts';
-import { createRegistry } from '../../services/api/resources/registry.ts';
-import { readOptions, serverTimeoutMs } from '../../services/api/store/deadline.ts';
+import type { Credentials } from '../../services/api/server/tls.ts';
 import { createReaders } from '../../services/api/store/reader.ts';
-import { createReadSnapshots } from '../../services/api/store/read-snapshot.ts';
-import { startTracing } from '../../services/api/traces/start.ts';
 import { documented, type HoldToDocument } from '../support/documented.ts';
-import ipaddr from 'ipaddr.js';
 import { apiKey, store } from './builders.ts';
 
 /** Tokens of the keys in every test store: two organizations, one archived key. */
@@ -37,7 +27,7 @@ export function mongoUrl(): string {
   return url;
 }
 
-/** Databases of one test file, with generation 1 active and indexed. `close` drops them. */
+/** The databases of one test file, with generation 1 active and indexed; `close` drops them. */
 export async function startStore() {
   const client = createMongo(mongoUrl(), 'api-tests');
   const name = `api_test_${randomBytes(6).toString('hex')}`;
@@ -61,20 +51,18 @@ export type TestStore = Awaited<ReturnType<typeof startStore>>;
 
 type Options = {
   limit?: RateLimit;
-  failureLimit?: RateLimit;
+  /** Invalid keys that one address may try in a window. */
+  failureRequests?: number;
   nowMs?: () => number;
-  credentials?: Credentials | null;
-  trustedProxies?: AddressRange[];
   now?: () => Date;
+  credentials?: Credentials | null;
   scanEntriesMax?: number;
-  /** Stores request traces, as `startTracing` does. */
+  /** Traces requests, as `REQUEST_TRACES` does. */
   traced?: boolean;
   keylessTracesMax?: number;
 };
 
-const loopback: AddressRange[] = [ipaddr.parseCIDR('127.0.0.0/8')];
-
-/** Readers with the API's default limits. */
+/** The reader factory with the default limits of the API. */
 export const testReaders = (scanEntriesMax = 20_000) =>
   createReaders({
     bytesMax: 128 * 1_024 * 1_024,
@@ -83,72 +71,44 @@ export const testReaders = (scanEntriesMax = 20_000) =>
     nowMs: () => performance.now(),
   });
 
-/** The API in this process, on a free port, behind a trusted proxy. */
-export async function startApi(
-  { client, name, control }: Pick<TestStore, 'client' | 'name' | 'control'>,
-  options: Options = {},
-) {
-  const logger = createLogger('api', 'silent');
-  const nowMs = options.nowMs ?? (() => performance.now());
-  const limit = options.limit ?? { requests: 0, windowSeconds: 60 };
-  const docs = { docsUrl: undefined, baseUrl: undefined };
-  const snapshots = createReadSnapshots({
-    connect: () => client.connect(),
-    activeGeneration: () => activeGeneration(control, readOptions()),
-    watermark: (generation) => watermark(control, generation, readOptions()),
-    missingIndexes: (database) => missingIndexes(database, { maxTimeMS: serverTimeoutMs }),
-    databasesOf: (generation) => {
-      const database = generationDatabase(client, name, generation);
-      return { database, authDatabase: database };
-    },
-    logger,
-    nowMs,
+/** The default configuration on a free port behind a trusted proxy; without limits and traces unless a test sets them. */
+function testConfig(name: string, options: Options): ApiConfig {
+  const result = readApiConfig({
+    MONGODB_URL: mongoUrl(),
+    DATABASE_NAME: name,
+    API_HOST: '127.0.0.1',
+    API_PORT: '0',
+    API_TRUSTED_PROXIES: '127.0.0.0/8',
+    AUTH_FAILURE_LIMIT: String(options.failureRequests ?? 0),
+    RATE_LIMIT_REQUESTS: String(options.limit?.requests ?? 0),
+    RATE_LIMIT_WINDOW_SECONDS: String(options.limit?.windowSeconds ?? 60),
+    REQUEST_TRACES: String(options.traced ?? false),
+    REQUEST_TRACES_KEYLESS_MAX: String(options.keylessTracesMax ?? 1_000),
   });
-  const routes = createRegistry({ now: options.now ?? (() => new Date()), brand: 'svc' });
+  if ('faults' in result) throw new Error(result.faults.join('\n'));
+  const { config } = result;
+  return { ...config, API_SCAN_ENTRIES_MAX: options.scanEntriesMax ?? config.API_SCAN_ENTRIES_MAX };
+}
+
+/** The API in this process; its requests come from a trusted proxy. */
+export async function startApi({ client, name }: Pick<TestStore, 'client' | 'name'>, options: Options = {}) {
   const metrics = createMetrics();
-  const tracing = options.traced
-    ? startTracing(
-        { control, routes, metrics, logger, nowMs },
-        { keptDays: 90, keylessMax: options.keylessTracesMax ?? 1_000 },
-      )
-    : null;
-  const trace = tracing?.trace ?? null;
-  const document = createSpec({ docs, brand: 'svc', limit }, routes);
-  const app = createApp({
-    routes,
-    document,
-    snapshots,
-    apiKeys: createApiKeyCache({ nowMs }),
-    authFailures: createAuthFailureLimiter({
-      limit: options.failureLimit ?? { requests: 0, windowSeconds: 60 },
-      nowMs,
-    }),
-    limit,
-    requestsMax: 500,
-    openReader: testReaders(options.scanEntriesMax),
-    rateLimiter: createMemoryRateLimiter({ limit, nowMs }),
-    docs,
-    trustedProxies: options.trustedProxies ?? loopback,
-    brand: 'svc',
+  const { address, spec, closers } = await startService({
+    config: testConfig(name, options),
+    mongo: client,
+    authMongo: client,
+    credentials: options.credentials ?? null,
     metrics,
-    trace,
-    logger,
+    logger: createLogger('api', 'silent'),
+    now: options.now ?? (() => new Date()),
+    nowMs: options.nowMs ?? (() => performance.now()),
   });
-  const web = await startServer(
-    { listener: app.callback(), logger, docs, trace, ...metrics },
-    {
-      ...{ host: '127.0.0.1', port: 0, credentials: options.credentials ?? null },
-      ...{ connectionsMax: 5_000, addressConnectionsMax: 500 },
-      trustedProxies: options.trustedProxies ?? loopback,
-    },
-  );
-  const url = `http://127.0.0.1:${web.address.port}`;
+  const url = `http://127.0.0.1:${address.port}`;
   const close = async () => {
-    await web.stop();
-    await tracing?.stop();
+    for (const closer of closers) await closer.close();
   };
-  const get = requester(url, documented(document));
-  return { url, port: web.address.port, routes, snapshots, metrics, close, get };
+  const get = requester(url, documented(spec));
+  return { url, port: address.port, metrics, close, get };
 }
 
 export type TestApi = Awaited<ReturnType<typeof startApi>>;
@@ -156,8 +116,8 @@ export type TestApi = Awaited<ReturnType<typeof startApi>>;
 export type Get = ReturnType<typeof requester>;
 
 /**
- * Sends requests as a proxy does, by default with organization a's key; null sends no key. Every answer must match
- * the OpenAPI document.
+ * Sends requests through the trusted proxy, by default with organization a's key; `token: null` sends no key. Every
+ * response is validated against the OpenAPI document.
  */
 const requester =
   (url: string, holdToDocument: HoldToDocument) =>
@@ -195,7 +155,7 @@ export const errorOf = (answer: Answer) => (answer.json() as ErrorBody).error;
 type ListBody = { data: { id: string }[]; hasMore: boolean; nextCursor: string | null };
 export const listOf = (answer: Answer) => answer.json() as ListBody;
 
-/** The ids of every page of a list, in order. Each page but the last must be full and have a cursor. */
+/** The ids of all pages of a list, in order. Every page except the last must be full and have `hasMore`. */
 export async function readAllPages(get: Get, path: string, limit: number): Promise<string[]> {
   const ids: string[] = [];
   const separator = path.includes('?') ? '&' : '?';

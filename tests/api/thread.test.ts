@@ -65,7 +65,7 @@ const open = (id: string) =>
 const readAll = async (id: string): Promise<string> =>
   (await ask(api, `/v1/conversations/${id}`, { secure: false, headers: https })).text;
 
-/** Runs `work` and gives the most that the API's memory grew meanwhile, in bytes. */
+/** Runs `work` and returns by how much the API's memory grew at most, in bytes. */
 async function growthDuring(work: () => Promise<unknown>): Promise<number> {
   const before = residentBytes(api);
   let peak = before;
@@ -77,8 +77,8 @@ async function growthDuring(work: () => Promise<unknown>): Promise<number> {
 
 const openCursors = () => api.log.filter(({ msg, aborted }) => msg === 'request' && aborted === true).length;
 
-test('a conversation of 100,000 messages is served whole, in order, with memory that its length does not move', async () => {
-  // The first requests load code and fill pools; that is not the thread's doing.
+test('a conversation of 100,000 messages is served completely, in order, with memory independent of its length', async () => {
+  // The first requests load code and fill pools, which is not caused by the thread.
   for (let index = 0; index < 20; index += 1) await readAll('conv_small');
   let text = '';
   const growth = await growthDuring(async () => {
@@ -93,7 +93,7 @@ test('a conversation of 100,000 messages is served whole, in order, with memory 
   expect(growth).toBeLessThan(growthMax);
 }, 120_000);
 
-test('a client that stops reading stops the reading of the store', async () => {
+test('a client that stops reading stops reads of the store', async () => {
   const response = await open('conv_1');
   response.pause();
   const growth = await growthDuring(() => sleep(2_000));

@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(() => store.close());
 
-it('a flood without a key, or beyond the rate limit, leaves no more traces a minute than configured', async () => {
+it('a flood without a key, or above the rate limit, stores no more traces per minute than configured', async () => {
   const clock = { nowMs: 0 };
   const api = await startApi(store, {
     traced: true,

@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => store.close(), 60_000);
 
-describe('tracing in a process of its own', () => {
+describe('tracing in a separate process', () => {
   const running: ApiProcess[] = [];
   const behindProxy = { 'X-Forwarded-Proto': 'https' };
   const settings = () => ({
@@ -35,12 +35,12 @@ describe('tracing in a process of its own', () => {
   }, 60_000);
 
   const lossesOf = async (child: ApiProcess) => {
-    const port = Number(child.log.find(({ msg }) => msg === 'admin listening')?.port);
+    const port = Number(child.log.find(({ msg }) => msg === 'admin server listening')?.port);
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     return Number(/api_request_traces_lost_total\{reason="queue_full"\} (\d+)/.exec(text)?.[1] ?? 0);
   };
 
-  it('writes at SIGTERM what is not written yet', async () => {
+  it('writes the queued traces at SIGTERM', async () => {
     const child = await start();
     await eventually(async () => (await via(child, '/v1/tickets')).status === 200);
     const ids = await Promise.all(
@@ -52,7 +52,7 @@ describe('tracing in a process of its own', () => {
     expect(await requestTracesOf(store.control).countDocuments({ _id: { $in: ids } })).toBe(200);
   }, 60_000);
 
-  it('leaves none when it is off', async () => {
+  it('stores none if it is turned off', async () => {
     const child = await start({ REQUEST_TRACES: 'false', REQUEST_TRACE_DAYS: '7' });
     await eventually(async () => (await via(child, '/v1/tickets')).status === 200);
     const { headers } = await via(child, '/v1/tickets');
@@ -60,14 +60,14 @@ describe('tracing in a process of its own', () => {
     expect(await requestTracesOf(store.control).findOne({ _id: String(headers['request-id']) })).toBeNull();
   }, 60_000);
 
-  it('neither fails nor slows a request while the store is away, and goes on when it is back', async () => {
+  it('neither fails nor slows a request during an outage of the store, and continues afterwards', async () => {
     const proxy = createStoreProxy(mongoUrl());
     const port = await proxy.listen(0);
     const child = await start({ MONGODB_URL: proxiedUrl(port) });
     await eventually(async () => (await via(child, '/v1/tickets')).status === 200);
     await proxy.cut();
     await via(child, '/v1/tickets');
-    // when more requests are made than the queue holds, then each is answered
+    // when there are more requests than the queue can hold, then each is answered
     const ids: string[] = [];
     for (let round = 0; round < 102; round += 1) {
       const replies = await Promise.all(
@@ -81,7 +81,7 @@ describe('tracing in a process of its own', () => {
     }
     await eventually(async () => (await lossesOf(child)) > 0);
     await eventually(async () => child.log.some(({ msg }) => msg === 'request traces were lost'));
-    // and what the queue held is written once the store is back; the losses are all that is missing
+    // and the queued traces are written once the store is back; only the counted losses are missing
     await proxy.listen(port);
     const lost = await lossesOf(child);
     expect(lost).toBeLessThan(1_000);

@@ -40,8 +40,8 @@ async function traceOf({ headers }: Pick<Answer, 'headers'>): Promise<RequestTra
   }
 }
 
-describe('every request leaves a trace, found by its Request-Id', () => {
-  it('that says what was asked, by whom, and what came of it', async () => {
+describe('every request has a trace, found by its Request-Id', () => {
+  it('that contains the request, the caller and the outcome', async () => {
     const before = Date.now();
     const answer = await api.get('/v1/tickets?limit=1&status=open&status=closed&updatedAt[gte]=2026-01-01');
     const trace = await traceOf(answer);
@@ -104,7 +104,7 @@ describe('every request leaves a trace, found by its Request-Id', () => {
     expect(await traceOf(await api.get(path, options))).toMatchObject(expected);
   });
 
-  it('also where nothing could be read of the request', async () => {
+  it('even if the request could not be parsed', async () => {
     const answer = await api.get('/v1/tickets', { headers: { 'X-Long': 'x'.repeat(40_000) } });
     const trace = await traceOf(answer);
     expect(trace).toMatchObject({
@@ -116,19 +116,19 @@ describe('every request leaves a trace, found by its Request-Id', () => {
     });
   });
 
-  it('without the names of parameters where there is no valid key', async () => {
+  it('without parameter names if there is no valid key', async () => {
     const answer = await api.get('/v1/tickets?Ada-Lovelace=1', { token: null });
     expect((await traceOf(answer)).parameters).toEqual([]);
   });
 
-  it('for 90 days, which the store sees to', async () => {
+  it('that the store deletes after 90 days', async () => {
     await traceOf(await api.get('/health'));
     const indexes = await requestTracesOf(store.control).indexes();
     expect(indexes).toContainEqual(expect.objectContaining({ key: { expiresAt: 1 }, expireAfterSeconds: 0 }));
   });
 });
 
-describe('a trace holds nothing that identifies a person', () => {
+describe('a trace contains nothing that identifies a person', () => {
   const secrets = [
     'ada@example.com',
     'Lovelace',
@@ -168,7 +168,7 @@ describe('a trace holds nothing that identifies a person', () => {
 });
 
 describe('a trace', () => {
-  it('is shown to the operator by `cli trace`', async () => {
+  it('is printed for the operator by `cli trace`', async () => {
     const answer = await api.get('/v1/tickets/ti_1?limit=5');
     const { _id: requestId } = await traceOf(answer);
     const run = async (...words: string[]) => {

@@ -33,7 +33,7 @@ it.each([
   ['with a key', { authorization: `Bearer ${tokens.a}` }],
   ['without one', {}],
 ])(
-  'methods made up %s are counted, logged and traced as one',
+  'unknown methods %s are counted, logged and traced as one',
   async (_, headers) => {
     const methods = Array.from({ length: 100 }, (__, index) => `LOVELACE${index}`);
     const ids = await Promise.all(methods.map((method) => ask(method, headers)));

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { Retry } from '../../clients/typescript/src/index.ts';
-import { createMongo, controlDatabase } from '../../shared/store/connection.ts';
+import { createMongo } from '../../shared/store/connection.ts';
 import * as build from '../api/builders.ts';
 import { mongoUrl, startApi, startStore, type TestApi, type TestStore } from '../api/test-api.ts';
 import { eventually } from '../support/eventually.ts';
@@ -74,7 +74,7 @@ test('during an outage of the store the client waits for Retry-After, and succee
   const port = await proxy.listen(0);
   const mongo = createMongo(proxiedUrl(port), 'client-tests');
   closing.push(() => mongo.close(), proxy.cut);
-  const api = await serve({ client: mongo, name: store.name, control: controlDatabase(mongo, store.name) });
+  const api = await serve({ client: mongo, name: store.name });
   const { client, waitsMs } = connect({
     baseUrl: api.url,
     onWait: async () => {

@@ -7,7 +7,7 @@ import { startApi, startStore, type TestApi, type TestStore } from '../api/test-
 import { startChromium } from '../support/chromium.ts';
 import { visitor, type Visitor } from './visit.ts';
 
-/** Pictures of the pages, for people to look at. */
+/** Screenshots of the pages, for people to look at. */
 const pictures = 'artifacts/docs';
 const phone = { width: 390, height: 844 };
 const pages = [
@@ -18,14 +18,14 @@ const pages = [
   ...errorCodes.map((code) => `/docs/errors/${code}`),
 ];
 
-/** By how much the page is wider than the screen. */
+/** How much wider than the screen the page is. */
 const overflow = 'document.documentElement.scrollWidth - window.innerWidth';
 
 let store: TestStore;
 let api: TestApi;
 let browser: Browser;
 let url: string;
-// The first run on a machine fetches the browser.
+// The first run on a machine downloads the browser.
 beforeAll(async () => {
   mkdirSync(pictures, { recursive: true });
   browser = await startChromium();
@@ -40,8 +40,8 @@ afterAll(async () => {
   await store?.close();
 });
 
-/** Lets a reader loose; whatever they do, nothing may fail or leave for another host. */
-async function given(
+/** Runs `work` in a browser. No request may fail or go to another host. */
+async function withReader(
   options: BrowserContextOptions,
   work: (reader: Visitor) => Promise<void>,
 ): Promise<void> {
@@ -58,8 +58,8 @@ async function given(
   }
 }
 
-test('the reference lists every operation of the document, and shows each when it is opened', async () => {
-  await given({}, async ({ page, open }) => {
+test('the reference lists every operation of the OpenAPI document, and opens each', async () => {
+  await withReader({}, async ({ page, open }) => {
     const document = (await (await page.request.get(`${url}/openapi.json`)).json()) as { paths: object };
     const operations = Object.keys(document.paths);
     await open('/docs');
@@ -77,8 +77,8 @@ test('the reference lists every operation of the document, and shows each when i
   });
 }, 120_000);
 
-test('every page is whole: a language, a title of its own, one heading, links that lead somewhere, fit for a phone', async () => {
-  await given({}, async ({ page, open }) => {
+test('every page has a language, a unique title, one heading and working links, and fits on a phone', async () => {
+  await withReader({}, async ({ page, open }) => {
     const titles = new Set<string>();
     const links = new Set<string>();
     for (const path of pages) {
@@ -104,14 +104,14 @@ test('every page is whole: a language, a title of its own, one heading, links th
 }, 240_000);
 
 test.each(['light', 'dark'] as const)(
-  'accessible by the rules of axe in the %s scheme',
+  'the pages pass the accessibility rules of axe in the %s scheme',
   async (colorScheme) => {
     const axe = readFileSync(createRequire(__filename).resolve('axe-core/axe.min.js'), 'utf8');
-    await given({ colorScheme }, async ({ page, open }) => {
+    await withReader({ colorScheme }, async ({ page, open }) => {
       for (const path of ['/docs', '/docs/guides/exports', '/docs/errors', '/docs/errors/invalid_cursor']) {
         await open(path);
         await page.evaluate(axe);
-        // What the renderer draws is its makers' own.
+        // The content of the renderer is third-party code.
         const found = await page.evaluate(
           `axe.run({ exclude: ['#reference'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html)))`,
         );
@@ -123,7 +123,7 @@ test.each(['light', 'dark'] as const)(
 );
 
 test('the keyboard reaches the content, the navigation and the code, and opens operations', async () => {
-  await given({}, async ({ page, open }) => {
+  await withReader({}, async ({ page, open }) => {
     const focused = () => page.evaluate('document.activeElement.textContent.trim()');
     await open('/docs/guides/paging');
     await page.keyboard.press('Tab');
@@ -142,8 +142,8 @@ test('the keyboard reaches the content, the navigation and the code, and opens o
   });
 }, 120_000);
 
-test('without JavaScript all pages but the reference are the same', async () => {
-  await given({ javaScriptEnabled: false }, async ({ page }) => {
+test('all pages except the reference work without JavaScript', async () => {
+  await withReader({ javaScriptEnabled: false }, async ({ page }) => {
     for (const path of ['/docs/guides/paging', '/docs/guides/exports', '/docs/errors/invalid_cursor']) {
       await page.goto(url + path);
       expect(await page.locator('#content').innerText()).toMatch(/Data-As-Of|nextCursor|startingAfter/);
@@ -153,8 +153,8 @@ test('without JavaScript all pages but the reference are the same', async () => 
   });
 }, 120_000);
 
-test('on a phone an operation that is open does not scroll sideways', async () => {
-  await given({ viewport: phone, isMobile: true }, async ({ page, open }) => {
+test('an open operation does not scroll sideways on a phone', async () => {
+  await withReader({ viewport: phone, isMobile: true }, async ({ page, open }) => {
     await open('/docs');
     await page.locator('.opblock-summary-control').first().click();
     await page.locator('.opblock.is-open .responses-table').waitFor();
@@ -167,13 +167,13 @@ const snapshots = (['light', 'dark'] as const).flatMap((colorScheme) => [
   { colorScheme, device: 'phone', viewport: phone },
 ]);
 test.each(snapshots)(
-  'pictures are kept: $device, $colorScheme',
+  'screenshots are saved: $device, $colorScheme',
   async ({ colorScheme, device, viewport }) => {
-    await given({ colorScheme, viewport }, async ({ page, open }) => {
+    await withReader({ colorScheme, viewport }, async ({ page, open }) => {
       const shoot = async (name: string) => {
         const path = `${pictures}/${name}-${device}-${colorScheme}.png`;
         const picture = await page.screenshot({ path });
-        // Width and height stand at the beginning of a PNG.
+        // A PNG starts with its width and height.
         const size = { width: picture.readUInt32BE(16), height: picture.readUInt32BE(20) };
         expect([path, size]).toEqual([path, viewport]);
       };

@@ -28,11 +28,11 @@ afterAll(async () => {
   await store.close();
 });
 
-/** Runs the code that a page shows under this label, as a reader would who has set the variables. */
+/** Runs the code block with this label, as a reader would who has set the variables. */
 async function follow(page: string, label: string): Promise<string[]> {
   const { text } = await pageOf(page);
-  const [, shown = ''] = new RegExp(`aria-label="${label}"><code>([^]*?)</code>`).exec(text) ?? [];
-  const code = shown.replace(/&#(\d+);/g, (_, number: string) => String.fromCharCode(Number(number)));
+  const [, escaped = ''] = new RegExp(`aria-label="${label}"><code>([^]*?)</code>`).exec(text) ?? [];
+  const code = escaped.replace(/&#(\d+);/g, (_, number: string) => String.fromCharCode(Number(number)));
   const env = { API: `https://127.0.0.1:${api.port}`, API_KEY: tokens.a, CURL_HOME: folder };
   const output = await mustRun('bash', ['-c', `( ${code}\n) > out`], { cwd: folder, env });
   expect(output).toBe('');
@@ -53,12 +53,12 @@ async function pageOf(path: string): Promise<{ text: string }> {
 
 const ids = (lines: string[]) => lines.map((line) => (JSON.parse(line) as { id: string }).id);
 
-test('the walk of the guide to paging prints every ticket once', async () => {
+test('the script of the paging guide prints every ticket once', async () => {
   const found = ids(await follow('/docs/guides/paging', 'Walking a list'));
   expect([found.length, new Set(found).size]).toEqual([250, 250]);
 }, 60_000);
 
-test('the export of the guide gives everything first, and then what has changed', async () => {
+test('the script of the export guide writes everything first, and then only changes', async () => {
   await follow('/docs/guides/exports', 'Exporting changes');
   const changes = () => readFileSync(join(folder, 'changes.jsonl'), 'utf8').split('\n').filter(Boolean);
   const since = () => readFileSync(join(folder, 'since'), 'utf8').trim();

@@ -32,7 +32,6 @@ export async function startScenario({
   const api = await startApi({
     client: testEnvironment.mongo,
     name: testEnvironment.name,
-    control: testEnvironment.control,
   });
   const tokenSha256 = createHash('sha256').update(tokens.a).digest('hex');
   source.emit(created('apiKey', 'key_1', { tokenSha256 }));

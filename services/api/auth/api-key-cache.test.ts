@@ -1,10 +1,11 @@
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
-import { createApiKeyCache, isToken, tokenShape, type Caller } from './api-key-cache.ts';
+import type { Caller } from '../http/context.ts';
+import { createApiKeyCache, isToken, tokenShape } from './api-key-cache.ts';
 
 const snapshot = (generation: number) => ({ generation }) as ReadSnapshot;
 
 describe('finding the caller of a token', () => {
-  const given = (answer: { caller: Caller | null }) => {
+  const createCache = (answer: { caller: Caller | null }) => {
     const clock = { nowMs: 1_000, lookUpMs: 0, lookUps: [] as string[] };
     const { find } = createApiKeyCache({
       nowMs: () => clock.nowMs,
@@ -21,9 +22,9 @@ describe('finding the caller of a token', () => {
   it.each([
     ['a known', { keyId: 'key_1', orgId: 'org_a' }, null],
     ['an unknown', null, { keyId: 'key_1', orgId: 'org_a' }],
-  ])('remembers %s key for 5 seconds and no longer', async (_, first, then) => {
+  ])('caches %s key for 5 seconds and no longer', async (_, first, then) => {
     const answer = { caller: first };
-    const { clock, find } = given(answer);
+    const { clock, find } = createCache(answer);
     expect(await find(snapshot(1), 'token')).toEqual(first);
     answer.caller = then;
     clock.nowMs += 5_000;
@@ -35,23 +36,20 @@ describe('finding the caller of a token', () => {
   it.each([
     ['a known', { keyId: 'key_1', orgId: 'org_a' }],
     ['an unknown', null],
-  ])(
-    'remembers %s key from the instant at which the store was asked, however slow it was',
-    async (_, caller) => {
-      const { clock, find } = given({ caller });
-      clock.lookUpMs = 3_000;
-      await find(snapshot(1), 'token');
-      clock.nowMs += 2_000;
-      await find(snapshot(1), 'token');
-      expect(clock.lookUps).toHaveLength(1);
-      clock.nowMs += 1;
-      await find(snapshot(1), 'token');
-      expect(clock.lookUps).toHaveLength(2);
-    },
-  );
+  ])('caches %s key from the time of the query, however slow the store was', async (_, caller) => {
+    const { clock, find } = createCache({ caller });
+    clock.lookUpMs = 3_000;
+    await find(snapshot(1), 'token');
+    clock.nowMs += 2_000;
+    await find(snapshot(1), 'token');
+    expect(clock.lookUps).toHaveLength(1);
+    clock.nowMs += 1;
+    await find(snapshot(1), 'token');
+    expect(clock.lookUps).toHaveLength(2);
+  });
 
-  it('looks up the hash, never the token, and anew in another generation', async () => {
-    const { clock, find } = given({ caller: { keyId: 'key_1', orgId: 'org_a' } });
+  it('looks up the hash, never the token, and again in another generation', async () => {
+    const { clock, find } = createCache({ caller: { keyId: 'key_1', orgId: 'org_a' } });
     await find(snapshot(1), 'token');
     await find(snapshot(2), 'token');
     const sha256 = '3c469e9d6c5875d37a43f353d4f88e61fcf812c66eee3457465a40b0da4153e0';

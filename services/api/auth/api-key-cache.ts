@@ -2,30 +2,28 @@ import { hash as digest } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
+import type { Caller } from '../http/context.ts';
 import { readOptions } from '../store/deadline.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import { batchLookUps, type LookUp } from './batch-lookups.ts';
 
-/** Whose request it is. */
-export type Caller = { keyId: string; orgId: string };
-
 export type ApiKeyCache = {
-  /** The caller of a token in a view; null when the token is unknown or archived. */
+  /** Finds the caller of a token in a snapshot; null if the token is unknown or archived. */
   find: (snapshot: ReadSnapshot, token: string) => Promise<Caller | null>;
 };
 
-/** An archived key stops working, and a new one starts to, at most this long after the read model knows. */
+/** An archived key stops working, and a new key starts working, at most this long after the read model has it. */
 const lifetimeMs = 5_000;
-const callersMax = 10_000;
+const entriesMax = 10_000;
 const tokenLengthMax = 512;
-/** Keys looked at for each token; the product makes a token once. */
+/** Keys examined per token hash; the source system creates each token only once. */
 const sameHashMax = 10;
 
 export const tokenShape = (brand: string) => new RegExp(`^${brand}_(live|test)_[!-~]+$`);
 
 /**
- * Looks keys up by the SHA-256 of the token, and remembers both outcomes. Unknown and archived tokens take the
- * same path and have a memory of their own, so that a flood of them does not push out callers.
+ * Looks keys up by the SHA-256 of the token and caches both outcomes. Unknown and archived tokens take the same path.
+ * They have a cache of their own, so that a flood of invalid tokens does not evict valid ones.
  */
 export function createApiKeyCache({
   lookUp = findCallers,
@@ -34,19 +32,19 @@ export function createApiKeyCache({
   lookUp?: LookUp;
   nowMs: () => number;
 }): ApiKeyCache {
-  const options = { max: callersMax, ttl: lifetimeMs, ttlResolution: 0, perf: { now: nowMs } };
+  const options = { max: entriesMax, ttl: lifetimeMs, ttlResolution: 0, perf: { now: nowMs } };
   const known = new LRUCache<string, Caller>(options);
   const unknown = new LRUCache<string, true>(options);
-  const ask = batchLookUps({ lookUp, nowMs });
+  const lookUpInBatch = batchLookUps({ lookUp, nowMs });
   const find = async (snapshot: ReadSnapshot, token: string) => {
     const hash = digest('sha256', token);
     const entry = `${snapshot.generation}/${hash}`;
-    const remembered = known.get(entry);
-    if (remembered) return remembered;
+    const cached = known.get(entry);
+    if (cached) return cached;
     if (unknown.has(entry)) return null;
-    const { caller, askedMs } = await ask(snapshot, hash);
-    if (caller) known.set(entry, caller, { start: askedMs });
-    else unknown.set(entry, true, { start: askedMs });
+    const { caller, queriedMs } = await lookUpInBatch(snapshot, hash);
+    if (caller) known.set(entry, caller, { start: queriedMs });
+    else unknown.set(entry, true, { start: queriedMs });
     return caller;
   };
   return { find };
@@ -55,9 +53,8 @@ export function createApiKeyCache({
 export const isToken = (brand: RegExp, token: string) => token.length <= tokenLengthMax && brand.test(token);
 
 /**
- * The one query without an organization: the key is what names it. Of several keys of a token the first by id
- * that lives is taken. Whether a key is archived is not asked of the store, whose work would then tell it by its
- * time.
+ * The only query without an organization, because the key determines it. If several keys have the same token, the first
+ * active one by id is used. The filter does not include the archived state: the query time would reveal it.
  */
 async function findCallers({ authDatabase }: ReadSnapshot, hashes: string[]): Promise<Map<string, Caller>> {
   const keys = await collectionOf<ApiKeyDocument>(authDatabase, 'apiKey')
@@ -74,9 +71,9 @@ async function findCallers({ authDatabase }: ReadSnapshot, hashes: string[]): Pr
     .sort({ _id: 1 })
     .limit(sameHashMax * hashes.length)
     .toArray();
-  const living = keys.filter(({ deletedAt, state }) => !deletedAt && !state.archivedAt);
+  const active = keys.filter(({ deletedAt, state }) => !deletedAt && !state.archivedAt);
   return new Map(
-    living.toReversed().map(({ _id, orgId, state }) => [state.tokenSha256, { keyId: _id, orgId }]),
+    active.toReversed().map(({ _id, orgId, state }) => [state.tokenSha256, { keyId: _id, orgId }]),
   );
 }
 

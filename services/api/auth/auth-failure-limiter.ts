@@ -1,14 +1,14 @@
-import { createMemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
-import type { RateLimit, Usage } from '../rate-limit/rate-limiter.ts';
+import { createMemoryRateLimiter, type MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
+import type { RateLimit, RateLimitUsage } from '../rate-limit/rate-limiter.ts';
 
-/** Limits what each client address may get wrong. */
-export type AuthFailureLimiter = { consume: (address: string) => Usage };
+/** Limits the invalid keys that each client address may try. */
+export type AuthFailureLimiter = MemoryRateLimiter;
 
-const unguarded: Usage = { admitted: true, remaining: 0, resetMs: 0 };
+const unlimited: RateLimitUsage = { admitted: true, remaining: 0, resetMs: 0 };
 
-/** In this process alone. An address beyond the limit is told to wait, unless it sends a valid key. */
+/** Counts in this process only. Above the limit an address is refused, unless it sends a valid key. */
 export const createAuthFailureLimiter = (deps: {
   limit: RateLimit;
   nowMs: () => number;
 }): AuthFailureLimiter =>
-  deps.limit.requests === 0 ? { consume: () => unguarded } : createMemoryRateLimiter(deps);
+  deps.limit.requests === 0 ? { consume: () => unlimited } : createMemoryRateLimiter(deps);

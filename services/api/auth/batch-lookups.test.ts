@@ -1,12 +1,12 @@
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
-import type { Caller } from './api-key-cache.ts';
+import type { Caller } from '../http/context.ts';
 import { batchLookUps } from './batch-lookups.ts';
 
 const snapshot = (generation: number) => ({ generation }) as ReadSnapshot;
 const key: Caller = { keyId: 'key_1', orgId: 'org_a' };
 
-/** A store that answers when told to, and knows the token `valid` alone. */
-function given() {
+/** A store that answers on demand, and knows only the token `valid`. */
+function createLookups() {
   const queries: { generation: number; hashes: string[]; answer: () => void; fail: () => void }[] = [];
   const pauses: (() => void)[] = [];
   const find = batchLookUps({
@@ -23,9 +23,9 @@ function given() {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 const guesses = (count: number) => Array.from({ length: count }, (_, index) => `guess ${index}`);
 
-describe('looking tokens up', () => {
-  it('asks at once, and has those that come meanwhile share the next query, 256 at most', async () => {
-    const { queries, pauses, find } = given();
+describe('batched lookups', () => {
+  it('start at once; tokens that arrive meanwhile share the next query, at most 256', async () => {
+    const { queries, pauses, find } = createLookups();
     const first = find(snapshot(1), 'valid');
     expect(queries).toHaveLength(1);
     const rest = [...guesses(300), 'valid', 'valid'].map((hash) => find(snapshot(1), hash));
@@ -43,8 +43,8 @@ describe('looking tokens up', () => {
     expect(found).toEqual([...guesses(300).map(() => null), key, key]);
   });
 
-  it('leaves the store alone for a while after a query that met an unknown token, and after no other', async () => {
-    const { queries, pauses, find } = given();
+  it('pause after a query with an unknown token, and after no other', async () => {
+    const { queries, pauses, find } = createLookups();
     void find(snapshot(1), 'valid');
     void find(snapshot(1), 'guess');
     queries[0]?.answer();
@@ -59,8 +59,8 @@ describe('looking tokens up', () => {
     expect(queries).toHaveLength(3);
   });
 
-  it('asks each generation apart', async () => {
-    const { queries, find } = given();
+  it('query each generation separately', async () => {
+    const { queries, find } = createLookups();
     void find(snapshot(1), 'valid');
     for (const generation of [2, 1, 2]) void find(snapshot(generation), 'valid');
     queries[0]?.answer();
@@ -70,14 +70,14 @@ describe('looking tokens up', () => {
     expect(queries.map(({ generation }) => generation)).toEqual([1, 2, 1]);
   });
 
-  it('fails all who wait when the store does, and asks again for those who come later', async () => {
-    const { queries, find } = given();
+  it('reject all waiting lookups if the store fails, and query again for later ones', async () => {
+    const { queries, find } = createLookups();
     const waiting = [find(snapshot(1), 'valid'), find(snapshot(1), 'valid'), find(snapshot(2), 'guess')];
     queries[0]?.fail();
     for (const one of waiting) await expect(one).rejects.toThrow('away');
     expect(queries).toHaveLength(1);
     const later = find(snapshot(1), 'valid');
     queries[1]?.answer();
-    expect(await later).toEqual({ caller: key, askedMs: 1 });
+    expect(await later).toEqual({ caller: key, queriedMs: 1 });
   });
 });

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Caller } from '../http/context.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
-import type { Caller } from './api-key-cache.ts';
 
-/** The callers of those among the hashes that are a key's. */
+/** Returns the caller of each hash that belongs to a key. */
 export type LookUp = (snapshot: ReadSnapshot, hashes: string[]) => Promise<Map<string, Caller>>;
 
-/** What was found, and when the store was asked, by the caller's clock. */
-type Found = { caller: Caller | null; askedMs: number };
+/** The result of a lookup, and when the store was queried, by `nowMs`. */
+type Found = { caller: Caller | null; queriedMs: number };
 type Waiting = {
   snapshot: ReadSnapshot;
   hash: string;
@@ -14,14 +14,14 @@ type Waiting = {
   reject: (error: unknown) => void;
 };
 
-/** Hashes in one query. */
+/** Hashes per query. */
 const batchMax = 256;
-/** How long the store is left alone after a query that met an unknown token, in milliseconds. */
+/** Pause after a query that contained an unknown token. */
 const pauseMs = 10;
 
 /**
- * Looks tokens up by one query at a time: those that come meanwhile share the next one. However many tokens are
- * guessed, a replica asks the store at most 100 times a second, and a valid key waits its turn for some 10 ms.
+ * Looks tokens up with one query at a time; tokens that arrive meanwhile share the next query. However many tokens a
+ * client guesses, a replica queries the store at most 100 times a second, and a valid key waits about 10 ms.
  */
 export function batchLookUps({
   lookUp,
@@ -33,31 +33,33 @@ export function batchLookUps({
   pause?: () => Promise<unknown>;
 }): (snapshot: ReadSnapshot, hash: string) => Promise<Found> {
   let waiting: Waiting[] = [];
-  let isAsking = false;
+  let isQuerying = false;
 
-  const askNext = async () => {
+  const queryNext = async () => {
     const [{ snapshot }] = waiting as [Waiting];
-    const batch = waiting.filter((one) => one.snapshot.generation === snapshot.generation).slice(0, batchMax);
+    const batch = waiting
+      .filter((lookup) => lookup.snapshot.generation === snapshot.generation)
+      .slice(0, batchMax);
     const taken = new Set(batch);
-    waiting = waiting.filter((one) => !taken.has(one));
-    const askedMs = nowMs();
+    waiting = waiting.filter((lookup) => !taken.has(lookup));
+    const queriedMs = nowMs();
     try {
       const apiKeys = await lookUp(snapshot, [...new Set(batch.map(({ hash }) => hash))]);
-      for (const { hash, resolve } of batch) resolve({ caller: apiKeys.get(hash) ?? null, askedMs });
+      for (const { hash, resolve } of batch) resolve({ caller: apiKeys.get(hash) ?? null, queriedMs });
       if (batch.some(({ hash }) => !apiKeys.has(hash))) await pause();
     } catch (error) {
-      // Whoever waits meanwhile would wait as long again: a store that is silent fails them all at once.
+      // An unresponsive store fails all waiting lookups at once; otherwise each would wait for its own timeout.
       for (const { reject } of [...batch, ...waiting.splice(0)]) reject(error);
     }
   };
-  const askAll = async () => {
-    isAsking = true;
-    while (waiting.length > 0) await askNext();
-    isAsking = false;
+  const queryAll = async () => {
+    isQuerying = true;
+    while (waiting.length > 0) await queryNext();
+    isQuerying = false;
   };
   return (snapshot, hash) =>
     new Promise((resolve, reject) => {
       waiting.push({ snapshot, hash, resolve, reject });
-      if (!isAsking) void askAll();
+      if (!isQuerying) void queryAll();
     });
 }

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import type { Encoding } from '../middleware/compression.ts';
+import type { Encoding } from '../http/encoding.ts';
 import { cacheEncoded } from '../http/encoded-cache.ts';
 
 export type Assets = {
-  /** The folder that pages name; it is another one when an asset changes. */
+  /** The folder in the URLs of assets; it changes when an asset changes. */
   folder: string;
-  /** The asset at this path; `isCurrent` unless a page of another version of the service names it. */
+  /** The asset at a path; `isCurrent` is false if the folder is of another version of the service. */
   at: (path: string) => { name: string; type: string; isCurrent: boolean } | null;
   read: (name: string, encoding: Encoding) => Promise<Buffer>;
 };
@@ -16,7 +16,7 @@ export type Assets = {
 const { resolve } = createRequire(import.meta.url);
 const fileOf = (name: string) => new URL(`browser/${name}`, import.meta.url).pathname;
 
-/** Everything that pages load: all of it, so that no path leads to any other file. */
+/** Every file that pages load. No other file can be served. */
 const files = new Map([
   ['site.css', { file: fileOf('site.css'), type: 'text/css' }],
   ['reference.css', { file: fileOf('reference.css'), type: 'text/css' }],
@@ -30,8 +30,8 @@ const files = new Map([
 ]);
 
 /**
- * The assets, read and compressed when first asked for and kept from then on: at most six files in three
- * encodings, 3 MB in all. The bundle compresses to a quarter, which takes 0.3 s in a thread of its own.
+ * Reads and compresses each asset on first request and caches it: at most six files in three encodings, 3 MB in total.
+ * The bundle compresses to a quarter, in 0.3 s on the thread pool.
  */
 export function createAssets(): Assets {
   const { version } = createRequire(import.meta.url)('swagger-ui-dist/package.json') as { version: string };

@@ -15,7 +15,7 @@ export const errorPages = (site: Site): Page[] => [
   ...errorCodes.map((code) => errorPage(site, code)),
 ];
 
-/** Every code, by status. */
+/** All codes, ordered by status. */
 function errorList(site: Site): Page {
   const codes = errorCodes.toSorted((a, b) => errorCatalogue[a].status - errorCatalogue[b].status);
   return {
@@ -23,16 +23,16 @@ function errorList(site: Site): Page {
     title: 'Errors',
     body: html`<h1>Errors</h1>
       <p>
-        The HTTP status is the source of truth. The body of every response that is not a success is the same
-        envelope; branch on <code>error.code</code>, which does not change within <code>/v1</code>.
-        <code>error.message</code> is for people and may change. Tell support <code>error.requestId</code>,
-        which is also in the header <code>Request-Id</code>.
+        The HTTP status is the source of truth. Every error response has the same body. Branch on
+        <code>error.code</code>, which does not change within <code>/v1</code>; <code>error.message</code> is
+        for people and may change. If you contact support, include <code>error.requestId</code>, which is also
+        in the header <code>Request-Id</code>.
       </p>
       ${exampleOf(site, 'invalid_query_parameter')}
       <p>
-        <code>error.param</code> is there for <code>invalid_query_parameter</code> alone. Answers with
-        <code>Retry-After</code> may be asked for again after as many seconds; so may a lost connection, as
-        all requests only read.
+        Only <code>invalid_query_parameter</code> has <code>error.param</code>. If a response has
+        <code>Retry-After</code>, wait for that number of seconds and send the request again. You may also
+        repeat a request after a lost connection, because all requests only read data.
       </p>
       ${table(
         'All codes',

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../http/error-catalogue.ts';
 
-/** What the page of a code says beyond the catalogue's message; `…` marks code. */
+/** The text of a code's page besides the catalogue's message; backticks mark code. */
 export type ErrorText = {
   meaning: string;
   causes: string[];
@@ -8,172 +8,176 @@ export type ErrorText = {
   remedy: string;
 };
 
-/** A code without a text does not compile. */
+/** Every code needs a text; otherwise this does not compile. */
 export const errorTexts: Record<ErrorCode, ErrorText> = {
   missing_api_key: {
-    meaning: "The request says nothing of who is asking, so nothing of anyone's data can be shown.",
+    meaning: 'The request has no API key, so the API does not know whose data to return.',
     causes: [
-      'The header `Authorization` is absent.',
-      'It does not begin with `Bearer `: another scheme, or the bare key.',
-      'A proxy or a redirect on the way has dropped the header.',
+      'The header `Authorization` is missing.',
+      'The header does not start with `Bearer `: it has another scheme, or only the key.',
+      'A proxy or a redirect has removed the header.',
     ],
     remedy:
-      'Send `Authorization: Bearer <API_KEY>` with every request. Repeating the request unchanged does not help.',
+      'Send `Authorization: Bearer <API_KEY>` with every request. Repeating the same request does not help.',
   },
   invalid_api_key: {
-    meaning: 'A key was sent, and it opens nothing. Which of the causes it is, is not told.',
+    meaning:
+      'The request has a key, but the key is not valid. The response does not say which cause applies.',
     causes: [
-      'The key was cut or altered when it was copied.',
+      'The key was truncated or changed when it was copied.',
       'The key has been archived, or belongs to another installation.',
-      'The key was created seconds ago and is not known here yet.',
+      'The key was created a few seconds ago, and the API does not have it yet.',
     ],
     remedy:
-      'Check that the whole key is sent; create another one in the dashboard if it is lost. Do not retry in a loop.',
+      'Check that you send the whole key. If the key is lost, create a new one in the dashboard. Do not retry in a loop.',
   },
   https_required: {
-    meaning: 'The request came over plain HTTP. Nothing in it was looked at; the key was not even looked up.',
+    meaning: 'The request used plain HTTP. It was refused before anything in it was read, including the key.',
     causes: [
-      'The address begins with `http://`.',
-      'A proxy in front of the API ends TLS and is not among those that the API trusts.',
+      'The URL starts with `http://`.',
+      'A proxy in front of the API terminates TLS, but the API does not trust that proxy.',
     ],
     remedy:
-      'Use `https://`. There is no redirect, so that the mistake shows at once. Replace a key that travelled in clear: others may have read it.',
+      'Use `https://`. There is no redirect, so that you notice the mistake immediately. Replace any key that was sent over plain HTTP: others may have read it.',
   },
   route_not_found: {
-    meaning: 'The path is none of those that the reference lists.',
+    meaning: 'The path is not in the reference.',
     causes: [
-      'A typing error, a trailing slash, or a letter in the wrong case.',
+      'The path has a typing error, a trailing slash, or a letter in the wrong case.',
       'The version `/v1` is missing.',
-      'An id with a `/` in it was put into the path without percent-encoding.',
+      'The path contains an id with a `/` that is not percent-encoded.',
     ],
     remedy: 'Compare the path with the reference. Repeating the request does not help.',
   },
   ticket_not_found: {
     meaning:
-      'For this key there is no ticket of this id. One of another organization is answered the same way.',
+      'Your organization has no ticket with this id. The response is the same for tickets of other organizations.',
     causes: [
       'The ticket has been deleted.',
-      "The id is of another organization's ticket, or of the other environment.",
-      'The ticket was created after the instant in `Data-As-Of`.',
+      'The id is of a ticket of another organization or of the other environment.',
+      'The ticket was created after the time in `Data-As-Of`.',
     ],
     remedy:
-      'Treat the ticket as gone if you had seen it before; else ask again once `Data-As-Of` has passed its creation.',
+      'If you have seen the ticket before, treat it as deleted. Otherwise try again when `Data-As-Of` is later than its creation.',
   },
   conversation_not_found: {
-    meaning: 'For this key there is no conversation of this id.',
+    meaning: 'Your organization has no conversation with this id that can be retrieved.',
     causes: [
       'The conversation has been deleted.',
-      'It is archived: it is then shown within its ticket, and no longer by itself.',
-      'It belongs to another organization.',
-      'It was created after the instant in `Data-As-Of`.',
+      'The conversation is archived: it still appears in its ticket, but cannot be retrieved by itself.',
+      'The conversation belongs to another organization.',
+      'The conversation was created after the time in `Data-As-Of`.',
     ],
     remedy:
-      'Treat the conversation as gone if you had seen it before. An archived one keeps its page of messages.',
+      'If you have seen the conversation before, treat it as deleted. The messages of an archived conversation can still be listed.',
   },
   channel_not_found: {
-    meaning: 'For this key there is no channel of this id. Archived channels are found.',
+    meaning: 'Your organization has no channel with this id. Archived channels can be retrieved.',
     causes: [
       'The channel has been deleted.',
-      'It belongs to another organization.',
-      'The id was altered when it was copied.',
+      'The channel belongs to another organization.',
+      'The id was changed when it was copied.',
     ],
-    remedy: 'List the channels to see which there are.',
+    remedy: 'List the channels to see which ones exist.',
   },
   malformed_request: {
-    meaning: 'What arrived breaks the rules of HTTP, so that it cannot be told what was asked for.',
+    meaning: 'The request does not follow the rules of HTTP, so the API cannot interpret it.',
     causes: [
-      'A percent sign in a path that is of no endpoint, not followed by two hexadecimal digits, or bytes there that are not UTF-8.',
-      'A request of HTTP/1.1 without the header `Host`.',
-      'A client or proxy that does not speak HTTP on this connection.',
+      'The path matches no endpoint and has invalid percent-encoding: a percent sign without two hexadecimal digits, or bytes that are not UTF-8.',
+      'An HTTP/1.1 request has no header `Host`.',
+      'The client or a proxy does not use HTTP on this connection.',
     ],
     remedy:
-      'Have a library build the address; encode ids and values with its own function. Repeating the request does not help.',
+      'Let a library build the URL, and encode ids and values with its functions. Repeating the request does not help.',
   },
   method_not_allowed: {
-    meaning: 'The API is read-only. It serves `GET`, `HEAD` and `OPTIONS`.',
-    causes: ['A `POST`, `PUT`, `PATCH` or `DELETE`.'],
-    remedy: 'Use `GET`. Changes are made in the product, not here.',
+    meaning: 'The API is read-only. It supports `GET`, `HEAD` and `OPTIONS`.',
+    causes: ['The request used `POST`, `PUT`, `PATCH` or `DELETE`.'],
+    remedy: 'Use `GET`. Make changes in the product itself, not through this API.',
   },
   request_timeout: {
-    meaning: 'The connection was opened, and the request on it did not become complete in time.',
-    causes: ['A slow or broken network.', 'A client that opens connections before it has something to ask.'],
-    remedy: 'Send the request again: it has not been carried out.',
+    meaning: 'The client opened a connection, but its request was not complete in time.',
+    causes: ['The network is slow or interrupted.', 'The client opens connections before it needs them.'],
+    remedy: 'Send the request again: it was not processed.',
   },
   uri_too_long: {
-    meaning: 'The path and query together are longer than is read.',
+    meaning: 'The path and query together are too long.',
     causes: [
-      'A cursor that was appended again and again instead of replaced.',
-      'Parameters repeated without end.',
+      'Each new cursor was appended to the URL instead of replacing the previous one.',
+      'Parameters were repeated too often.',
     ],
     remedy:
-      'Set `startingAfter` to the latest `nextCursor` alone. Every request that the reference allows is far shorter.',
+      'Set `startingAfter` to the latest `nextCursor` only. Every request in the reference is far shorter than the limit.',
   },
   headers_too_large: {
-    meaning: 'The headers of the request together are larger than is read.',
+    meaning: 'The headers of the request together are too large.',
     causes: [
-      'Cookies or tracing headers that a proxy or a browser adds.',
-      'A key pasted together with other text.',
+      'A proxy or a browser adds cookies or tracing headers.',
+      'The key was pasted together with other text.',
     ],
-    remedy: 'Send only the headers that are needed. No cookies are used here.',
+    remedy: 'Send only the headers that are needed. The API uses no cookies.',
   },
   invalid_query_parameter: {
     meaning:
-      'One parameter was refused; `error.param` names it and `error.message` says what it must be. No parameter is ever ignored.',
+      'One parameter is not valid. `error.param` names it, and `error.message` says what it must be. The API never ignores a parameter.',
     causes: [
-      'The value is out of bounds or not one of those allowed, such as `limit=500`.',
+      'The value is out of range or not one of the allowed values, such as `limit=500`.',
       'The endpoint does not have this parameter.',
-      'A parameter that may be given once was given twice.',
-      'A key was put into the address; it belongs in the header `Authorization` alone. Replace it: addresses are logged on the way.',
+      'A parameter that is allowed once was sent twice.',
+      'The URL contains an API key. Send keys in the header `Authorization` only, and replace this key: URLs are often logged on the way.',
     ],
     remedy: 'Correct the parameter that `error.param` names. Repeating the request does not help.',
   },
   invalid_path_parameter: {
-    meaning: 'The id cannot be one of this resource, so that it was not even looked for.',
+    meaning: 'The id in the path does not have the form of ids of this resource, so it was not looked up.',
     causes: [
-      "The id is of another resource: a ticket's begins with `ti_`, a conversation's with `conv_`.",
-      'The placeholder of a template was sent as it is.',
-      'The id has a percent sign that is not followed by two hexadecimal digits, or bytes that are not UTF-8.',
+      'The id is of another resource: ids of tickets start with `ti_`, ids of conversations with `conv_`.',
+      'The path contains the placeholder of a template instead of an id.',
+      'The id has a percent sign without two hexadecimal digits, or bytes that are not UTF-8.',
     ],
-    remedy: 'Use ids as the API gives them, unaltered. Repeating the request does not help.',
+    remedy: 'Use ids exactly as the API returns them. Repeating the request does not help.',
   },
   invalid_cursor: {
-    meaning: 'The cursor is not one that this list has given, with this sort and these filters.',
+    meaning: 'The cursor does not belong to this list with this sort and these filters.',
     causes: [
       'The sort or a filter was changed between two pages.',
       'The cursor is of another list or another organization.',
-      'The cursor was cut, or made by the client.',
+      'The cursor was truncated, or created by the client.',
     ],
     remedy:
-      'Send the same sort and filters as for the page that the cursor came from; else begin the walk anew without `startingAfter`. Cursors do not expire.',
+      'Use the same sort and filters as for the page that contained the cursor, or start again without `startingAfter`. Cursors do not expire.',
   },
   conflicting_date_range: {
     meaning:
-      'Bounds on `createdAt` and on `updatedAt` were given together; a list is bounded on one of them.',
-    causes: ['A `createdAt[…]` and an `updatedAt[…]` parameter in one request.'],
-    remedy: 'Bound the one that matters and filter the other on your side. For an export bound `updatedAt`.',
+      'The request filters by both `createdAt` and `updatedAt`. A list can be filtered by only one of them.',
+    causes: ['The request has a `createdAt[…]` and an `updatedAt[…]` parameter.'],
+    remedy:
+      'Filter by the date that matters more, and apply the other filter yourself. For exports, filter by `updatedAt`.',
   },
   too_many_requests: {
-    meaning: "The limit of requests has been reached. Others of your organization's keys are not affected.",
+    meaning: 'You have reached the rate limit. Other keys of your organization are not affected.',
     causes: [
-      'Requests in a loop without a pause, or several processes that share one key.',
-      'Many requests with keys that are not valid, from one address.',
+      'A loop sends requests without a pause, or several processes share one key.',
+      'Many requests from one address had invalid keys.',
     ],
     remedy:
-      'Wait for as many seconds as `Retry-After` says, then go on. Larger pages (`limit=100`) need fewer requests. `RateLimit-Remaining` shows what is left.',
+      'Wait for the number of seconds in `Retry-After`, then continue. Larger pages (`limit=100`) need fewer requests. `RateLimit-Remaining` says how many requests are left.',
   },
   internal_error: {
-    meaning: 'The request was understood and could not be answered, by a fault in the service.',
-    causes: ['A fault in the service. It has been logged under the id of the request.'],
-    remedy: 'Try again after a pause, a few times at most. If it stays, tell support the `Request-Id`.',
+    meaning: 'The request was valid, but the service failed to answer it because of an error on our side.',
+    causes: ['An error in the service. It was logged with the id of your request.'],
+    remedy:
+      'Try again after a pause, a few times at most. If the error persists, send the `Request-Id` to support.',
   },
   service_unavailable: {
-    meaning: 'The store behind the API does not answer, or too many requests are under way. Nothing is lost.',
+    meaning:
+      'The database behind the API does not answer, or too many requests are in progress. No data is lost.',
     causes: [
-      'A restart, an update or an outage of the store.',
-      'More load than the store can take at the moment.',
-      'Many requests of your organization at once whose answers are not read.',
+      'The database is being restarted or updated, or has an outage.',
+      'The load is higher than the database can handle at the moment.',
+      'Your organization has many requests in progress, and does not read the responses.',
     ],
     remedy:
-      'Wait for as many seconds as `Retry-After` says and send the request again; a walk goes on from the same cursor.',
+      'Wait for the number of seconds in `Retry-After`, then send the request again. If you are reading a list, continue with the same cursor.',
   },
 };

@@ -1,6 +1,6 @@
 import { html, prose } from './html.ts';
 
-test('what is put into a template is escaped, once', () => {
+test('a value in a template is escaped exactly once', () => {
   const text = `<script>alert("&")</script>'`;
   const inner = html`<b title="${text}">${text}</b>`;
   expect(inner.html).not.toMatch(/<script|"&"|'/);

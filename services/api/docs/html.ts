@@ -1,9 +1,9 @@
-/** Text that is HTML already. Everything else is escaped when it is put into a template. */
+/** Text that is already HTML. Templates escape everything else. */
 export type Html = { html: string };
 
 type Value = string | number | Html | Html[];
 
-/** A template of HTML: values are escaped, but for what another template has made. */
+/** An HTML template. Values are escaped, except the results of other templates. */
 export const html = (parts: TemplateStringsArray, ...values: Value[]): Html => ({
   html: String.raw({ raw: parts }, ...values.map(render)),
 });

@@ -2,12 +2,12 @@ import { html, type Html } from './html.ts';
 import type { Site } from './site.ts';
 
 export type Page = {
-  /** Below the service: `/docs/errors`. */
+  /** Path of the page, such as `/docs/errors`. */
   path: string;
   title: string;
-  /** Goes into the head: what this page needs besides the stylesheet of all. */
+  /** Content of the head that this page needs besides the common stylesheet. */
   head?: Html;
-  /** Class of the content: running text unless the renderer brings styles of its own. */
+  /** CSS class of the content: `reference` if the renderer brings its own styles, otherwise `text`. */
   content?: 'text' | 'reference';
   body: Html;
 };
@@ -19,7 +19,7 @@ const sections = [
   { path: '/docs/errors', name: 'Errors' },
 ];
 
-/** The whole document around a page. */
+/** The complete HTML document of a page. */
 export const layout = (site: Site, { path, title, head = html``, content = 'text', body }: Page): string =>
   html`<!doctype html>
     <html lang="en">
@@ -47,13 +47,13 @@ export const layout = (site: Site, { path, title, head = html``, content = 'text
       </body>
     </html> `.html;
 
-/** The link to the section of the page at `current`; the page of a code belongs to the errors. */
+/** The link to a section, marked if the page at `current` is in it; the page of a code is in Errors. */
 function link({ href }: Site, { path, name }: (typeof sections)[number], current: string): Html {
   const isWithin = path !== '/docs' && current.startsWith(`${path}/`);
   const mark = current === path ? html` aria-current="page"` : isWithin ? html` aria-current="true"` : html``;
   return html`<li><a href="${href(path)}" ${mark}>${name}</a></li>`;
 }
 
-/** Code that the reader may copy; it scrolls by itself, with the keyboard too, when it is wider than the page. */
+/** Code for copying. Wide code scrolls on its own, also with the keyboard. */
 export const codeBlock = (label: string, text: string): Html =>
   html`<pre tabindex="0" role="region" aria-label="${label}"><code>${text.trim()}</code></pre>`;

@@ -26,7 +26,7 @@ test('examples show the configured address, brand and limit', () => {
   );
 });
 
-test('links begin with the path that the service is published under', () => {
+test('links start with the path under which the service is published', () => {
   for (const page of pages.values()) {
     const addresses = [...page.matchAll(/ (?:href|src|data-document)="([^"#][^"]*)"/g)].map(([, to]) => to);
     expect(addresses.length).toBeGreaterThan(5);

@@ -2,7 +2,7 @@ import { html } from './html.ts';
 import type { Page } from './layout.ts';
 import type { Site } from './site.ts';
 
-/** The page that the renderer fills, in the browser, from the OpenAPI document. */
+/** The page that the renderer fills in the browser from the OpenAPI document. */
 export const referencePage = (site: Site): Page => ({
   path: '/docs',
   title: 'Reference',
@@ -13,7 +13,7 @@ export const referencePage = (site: Site): Page => ({
     <script src="${site.asset('reference.mjs')}" type="module"></script> `,
   body: html`<noscript
       ><p>
-        The reference needs JavaScript. All that it shows is in the
+        The reference needs JavaScript. Its whole content is in the
         <a href="${site.href('/openapi.json')}">OpenAPI document</a>.
       </p></noscript
     >

@@ -1,19 +1,19 @@
 import { exampleOrigin } from '../openapi/errors.ts';
-import type { DocumentSettings } from '../openapi/settings.ts';
+import type { SpecSettings } from '../openapi/settings.ts';
 
-/** Where the pages are, and what of the configuration they show. */
+/** The URLs of pages and assets, and the settings that pages contain. */
 export type Site = {
-  /** Address of the API as examples have it. */
+  /** URL of the API in examples. */
   apiUrl: string;
-  /** Address of a path of this service, for links in pages. */
+  /** URL of a path of this service, for links in pages. */
   href: (path: string) => string;
-  /** Address of an asset, which changes with its content. */
+  /** URL of an asset; it changes with the asset's content. */
   asset: (name: string) => string;
-  settings: DocumentSettings;
+  settings: SpecSettings;
 };
 
-/** Links are without a host, so that pages are the same whatever name the service was asked by. */
-export function createSite(settings: DocumentSettings, assetFolder: string): Site {
+/** Links contain no host, so pages are the same under every host name of the service. */
+export function createSite(settings: SpecSettings, assetFolder: string): Site {
   const { baseUrl } = settings.docs;
   const prefix = baseUrl ? new URL(baseUrl).pathname.replace(/\/$/, '') : '';
   const href = (path: string) => prefix + path;

@@ -1,6 +1,6 @@
 import { html, type Html } from './html.ts';
 
-/** A table whose first column names the row. */
+/** A table whose first column contains row headers. */
 export const table = (caption: string, titles: string[], rows: [Html, ...Html[]][]): Html =>
   html`<table>
     <caption>

@@ -3,14 +3,14 @@ import { errorCatalogue, type ErrorCode } from './error-catalogue.ts';
 export type ErrorDetail = {
   /** The offending query parameter. */
   param?: string;
-  /** Takes the place of the catalogue's text; shown to the client. */
+  /** Replaces the catalogue's text; the client sees it. */
   message?: string;
   headers?: Record<string, string>;
   /** For the log only. */
   cause?: unknown;
 };
 
-/** A failure that the client is told about, by its code in the catalogue. */
+/** An error that the client receives; its code is in the catalogue. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;

@@ -2,28 +2,28 @@ import { hash } from 'node:crypto';
 import type { Context } from './context.ts';
 
 /**
- * The version of a content. It is made of the content alone: it is the same whatever `Data-As-Of` or the
- * compression is, and weak, as compressed bytes are not compared.
+ * The ETag of a content. It depends on the content only, not on `Data-As-Of` or compression. It is weak, because
+ * compressed bytes are not compared.
  */
-export const tagOf = (content: Buffer): string => `W/"${hash('sha256', content, 'base64url').slice(0, 22)}"`;
+export const etagOf = (content: Buffer): string => `W/"${hash('sha256', content, 'base64url').slice(0, 22)}"`;
 
-/** Answers with a text, or with 304 when the client has it already. It is encoded once, for tag and body. */
+/** Answers with a JSON text, or with 304 if the client has it already. It is encoded once, for ETag and body. */
 export function sendText(context: Context, text: string): void {
   const content = Buffer.from(text);
-  if (isHeld(context, tagOf(content))) return;
+  if (isNotModified(context, etagOf(content))) return;
   context.type = 'application/json';
   context.body = content;
 }
 
 /**
- * Sets the tag of the response, and answers with 304 where `If-None-Match` names it. `Cache-Control: no-cache`
- * of a request is for caches, not for us: clients send it along with a tag of their own.
+ * Sets the ETag of the response, and the status 304 if `If-None-Match` contains it. `Cache-Control: no-cache` in the
+ * request is ignored: it is meant for caches, and clients send it together with an ETag.
  */
-export function isHeld(context: Context, tag: string): boolean {
-  context.set('ETag', tag);
+export function isNotModified(context: Context, etag: string): boolean {
+  context.set('ETag', etag);
   const given = context.get('If-None-Match');
-  const tags: string[] = given.match(/"[^"]*"/g) ?? [];
-  const held = given.trim() === '*' || tags.includes(tag.slice('W/'.length));
-  if (held) context.status = 304;
-  return held;
+  const etags: string[] = given.match(/"[^"]*"/g) ?? [];
+  const matches = given.trim() === '*' || etags.includes(etag.slice('W/'.length));
+  if (matches) context.status = 304;
+  return matches;
 }

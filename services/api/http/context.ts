@@ -1,24 +1,26 @@
 import type { Middleware as KoaMiddleware, ParameterizedContext } from 'koa';
-import type { Caller } from '../auth/api-key-cache.ts';
-import type { ErrorCode } from './error-catalogue.ts';
 import type { StoreReader } from '../store/reader.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
+import type { ErrorCode } from './error-catalogue.ts';
 
-/** What the middlewares learn of a request, in the order in which they learn it. */
+/** The API key that authenticated a request, and its organization. */
+export type Caller = { keyId: string; orgId: string };
+
+/** What the middleware learns about a request, in the order in which it learns it. */
 export type RequestState = {
   requestId: string;
   caller: Caller | null;
   /** The generation that the whole request is answered from. */
   snapshot: ReadSnapshot | null;
-  /** How the request reads that generation, once it is admitted. */
+  /** Reads that generation; set once the concurrency limit has admitted the request. */
   store: StoreReader | null;
-  /** The pattern of the route that matched, for logs and metrics: paths carry ids. */
+  /** The pattern of the matched route, for logs and metrics: paths contain ids. */
   route: string | null;
   /** The id in the path, as the client sent it. */
   pathId: string | undefined;
-  /** Code of the error that is answered. */
+  /** Code of the error in the response. */
   errorCode: ErrorCode | null;
-  /** Why the response is a 5xx; for the log. */
+  /** The cause of a 5xx response; for the log only. */
   failure: unknown;
 };
 

@@ -73,16 +73,16 @@ const unpack: Record<string, (bytes: Buffer) => Buffer> = {
   br: (bytes) => brotliDecompressSync(bytes),
 };
 
-describe.each(Object.keys(unpack))('a reply in pieces, sent as %s', (encoding) => {
+describe.each(Object.keys(unpack))('a chunked reply, sent as %s', (encoding) => {
   const headers = { 'Accept-Encoding': encoding };
 
-  it('has a tag and comes whole when it is short', async () => {
+  it('is sent at once with an ETag if it is short', async () => {
     const response = await open('/short', headers);
     expect(unpack[encoding]?.(await bytesOf(response)).length).toBe(2 * piece.length);
     expect(response.headers.etag).toMatch(/^W\//);
   });
 
-  it('is streamed without a tag when it is long, to the end', async () => {
+  it('is streamed to the end without an ETag if it is long', async () => {
     const response = await open('/long', headers);
     expect(unpack[encoding]?.(await bytesOf(response)).length).toBe(long * piece.length);
     expect([response.headers.etag, response.headers['content-length'], ended]).toEqual([
@@ -92,19 +92,19 @@ describe.each(Object.keys(unpack))('a reply in pieces, sent as %s', (encoding) =
     ]);
   });
 
-  it('cuts the connection when it fails half-way', async () => {
+  it('closes the connection if it fails midway', async () => {
     await expect(open('/failing', headers).then(bytesOf)).rejects.toThrow();
     expect(ended).toBe(1);
   });
 
-  it('is given up when the client leaves', async () => {
+  it('ends when the client leaves', async () => {
     const response = await open('/endless', headers);
     response.destroy();
     for (let waits = 0; ended === 0 && waits < 400; waits += 1) await sleep(5);
     expect(ended).toBe(1);
   });
 
-  it.each(['/short', '/long'])('has the headers of GET on HEAD: %s', async (path) => {
+  it.each(['/short', '/long'])('answers HEAD with the headers of GET: %s', async (path) => {
     const get = await open(path, headers);
     await bytesOf(get);
     const head = await open(path, headers, 'HEAD');

@@ -2,12 +2,12 @@ import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import { ApiError } from './api-error.ts';
 import { sendText } from './conditional-get.ts';
-import { handleMethod, methodNotAllowed } from './methods.ts';
+import { handleMethod, methodNotAllowed } from './handle-method.ts';
 import type { Context, RequestState, Middleware } from './context.ts';
 import type { StoreReader } from '../store/reader.ts';
 import type { Reply, Route } from './route.ts';
 
-/** Matches the path, then the method, and answers with the route's reply. Every route serves GET alone. */
+/** Matches the path, then the method, and sends the route's reply. Every route serves GET (and HEAD) only. */
 export function dispatch({ routes }: { routes: Route[] }): Middleware {
   const router = new Router<RequestState>({ strict: true, sensitive: true });
   for (const route of routes) {
@@ -20,7 +20,7 @@ export function dispatch({ routes }: { routes: Route[] }): Middleware {
   const matchers = router.routes();
   return async (context, next) => {
     await matchers(context as Parameters<typeof matchers>[0], async () => {
-      // Over HTTP/2 a method may be any word; the router knows those of HTTP/1.1 alone.
+      // Over HTTP/2 a method may be any word; the router matches only those of HTTP/1.1.
       if (!context.state.route && router.match(context.path, 'GET').route) throw methodNotAllowed();
       if (!context.state.route && !isPercentEncoded(context.path))
         throw new ApiError('malformed_request', badPath);
@@ -32,7 +32,7 @@ export function dispatch({ routes }: { routes: Route[] }): Middleware {
 
 const badPath = { message: 'The path is not valid percent-encoded UTF-8.' };
 
-/** Percent signs that are not UTF-8 percent-encoding name no resource that could be looked for. */
+/** A path with invalid percent-encoding cannot name a resource. */
 function isPercentEncoded(path: string): boolean {
   try {
     decodeURIComponent(path);
@@ -44,36 +44,36 @@ function isPercentEncoded(path: string): boolean {
 
 async function answer(context: Context, route: Route, params: Record<string, string>): Promise<void> {
   const { caller, store } = context.state;
-  if (!caller || !store) throw new Error('a route was reached without admission');
+  if (!caller || !store) throw new Error('a route was reached without authentication');
   if (!handleMethod(context)) return;
-  // The path has matched, so the fault lies in its parameter.
+  // The path has matched, so the invalid part is its parameter.
   if (!isPercentEncoded(context.path)) throw new ApiError('invalid_path_parameter');
   const scope = { orgId: caller.orgId, store, path: context.path };
   await send(context, store, await route.respond(scope, { params, search: context.querystring }));
 }
 
-/** Characters up to which a reply in pieces is put together, for its length and its tag to be known. */
-const wholeLengthMax = 262_144;
+/** Up to this many characters a chunked reply is sent as one body, with a length and an ETag. */
+const bufferedLengthMax = 262_144;
 
 /**
- * A reply in pieces that is longer than a bound is streamed, without a tag. It starts once that much of it is
- * there, so that a store that is away is still a 503. A failure after that cuts the connection, as the status
- * is already out; a client that leaves ends the stream.
+ * Sends a reply. A chunked reply longer than the limit is streamed without an ETag. Streaming starts only after that
+ * much has been read, so an unavailable store is usually still a 503. A later failure closes the connection, because the
+ * status has been sent; when the client leaves, the generator ends.
  */
 async function send(context: Context, store: StoreReader, reply: Reply<unknown>): Promise<void> {
-  const sendWhole = (text: string) => {
+  const sendBuffered = (text: string) => {
     store.holdOnly(text.length);
     sendText(context, text);
   };
   if ('body' in reply) {
-    sendWhole(JSON.stringify(reply.body));
+    sendBuffered(JSON.stringify(reply.body));
     return;
   }
   let text = '';
-  while (text.length <= wholeLengthMax) {
+  while (text.length <= bufferedLengthMax) {
     const { value, done } = await reply.chunks.next();
     if (done) {
-      sendWhole(text);
+      sendBuffered(text);
       return;
     }
     text += value;
@@ -84,8 +84,8 @@ async function send(context: Context, store: StoreReader, reply: Reply<unknown>)
     context.body = Readable.from([]);
     return;
   }
-  const stream = Readable.from(startingWith(text, reply.chunks), { highWaterMark: 1 });
-  // Compression pipes it on, and a pipe passes no failure on.
+  const stream = Readable.from(prepend(text, reply.chunks), { highWaterMark: 1 });
+  // Compression pipes this stream, and a pipe does not forward errors.
   stream.once('error', (error) => {
     context.state.failure = error;
     context.res.destroy();
@@ -93,15 +93,15 @@ async function send(context: Context, store: StoreReader, reply: Reply<unknown>)
   context.body = stream;
 }
 
-/** The generator with what was read of it put back; ending this one early ends the generator. */
-function startingWith(text: string, rest: AsyncGenerator<string, void>): AsyncIterable<string> {
-  let put: string | null = text;
+/** The generator with `text` put back in front of it. Ending the result early ends the generator. */
+function prepend(text: string, rest: AsyncGenerator<string, void>): AsyncIterable<string> {
+  let first: string | null = text;
   return {
     [Symbol.asyncIterator]: () => ({
       next: async () => {
-        if (put === null) return rest.next();
-        const value = put;
-        put = null;
+        if (first === null) return rest.next();
+        const value = first;
+        first = null;
         return { value, done: false };
       },
       return: () => rest.return(),

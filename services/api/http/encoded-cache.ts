@@ -1,18 +1,18 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import type { Encoding } from '../middleware/compression.ts';
+import type { Encoding } from './encoding.ts';
 
 /**
- * A content in the encoding asked for, made when first asked for and kept from then on: anyone may ask for it,
- * and a compression for each request would be most of what it costs, in time and memory.
+ * Encodes a content on first request and caches each encoding. Anyone may request it, and compression would be most of
+ * the cost of each request, in time and memory.
  */
 export function cacheEncoded(read: () => Promise<Buffer>): (encoding: Encoding) => Promise<Buffer> {
-  const kept = new Map<Encoding, Promise<Buffer>>();
+  const cache = new Map<Encoding, Promise<Buffer>>();
   return (encoding) => {
-    const encoded = kept.get(encoding) ?? read().then((content) => encode(content, encoding));
-    kept.set(encoding, encoded);
-    // What could not be read is tried again by the next request.
-    encoded.catch(() => kept.delete(encoding));
+    const encoded = cache.get(encoding) ?? read().then((content) => encode(content, encoding));
+    cache.set(encoding, encoded);
+    // After a failed read, the next request tries again.
+    encoded.catch(() => cache.delete(encoding));
     return encoded;
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Every error that a client can meet: its status, category and text. Codes are part of the public contract;
- * texts are for people and may change.
+ * Every error that a client can receive: its status, category and text. Codes are part of the public contract; texts are
+ * for people and may change.
  */
 export const errorCatalogue = {
   missing_api_key: {

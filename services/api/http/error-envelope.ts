@@ -14,7 +14,7 @@ const common = {
 };
 const param = { param: z.string().describe('The offending query parameter.') };
 
-/** One error. Only `invalid_query_parameter` names a parameter, and always does. */
+/** The schema of one error. `invalid_query_parameter` always names a parameter; other codes never do. */
 const errorSchemaOf = (code: ErrorCode) => {
   const fields = {
     type: z.literal<ErrorType>(errorCatalogue[code].type).describe('Category of the error.'),
@@ -26,7 +26,7 @@ const errorSchemaOf = (code: ErrorCode) => {
     .meta({ id: componentOf(code), description: errorCatalogue[code].message });
 };
 
-/** `invalid_cursor` → `InvalidCursorError`: the name of the error in the document. */
+/** `invalid_cursor` → `InvalidCursorError`: the name of the error's component in the OpenAPI document. */
 const componentOf = (code: ErrorCode): string => {
   const name = code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return name.endsWith('Error') ? name : `${name}Error`;
@@ -47,7 +47,7 @@ export const errorSchemas = Object.fromEntries(
   errorCodes.map((code) => [code, errorSchemaOf(code)]),
 ) as Record<ErrorCode, ReturnType<typeof errorSchemaOf>>;
 
-/** The body of a response that is not a success, with one of these codes. */
+/** The schema of an error response with one of these codes. */
 export const errorEnvelopeSchemaOf = ([first, ...rest]: [ErrorCode, ...ErrorCode[]]) =>
   z.strictObject({
     error:
@@ -58,15 +58,15 @@ export const errorEnvelopeSchemaOf = ([first, ...rest]: [ErrorCode, ...ErrorCode
             .describe('The error.'),
   });
 
-/** The one body of every response that is not a success. */
+/** The schema of every error response. */
 export const errorEnvelopeSchema = errorEnvelopeSchemaOf(errorCodes);
 
-/** Where the pages about error codes are: below `docsUrl`, or the `docs` of `baseUrl`, where configured. */
+/** Where the pages about error codes are: below `docsUrl` or, if that is not set, below `<baseUrl>/docs`. */
 export type DocsLocation = { docsUrl: string | undefined; baseUrl: string | undefined };
 
 /**
- * The one serializer of errors. Where no address is configured, links lead to `port` of localhost: the header
- * `Host` is the client's, and what it says must not stand in an answer.
+ * The only serializer of errors. If no URL is configured, links lead to `port` of localhost. The header `Host` is not
+ * used: the client controls it.
  */
 export function errorEnvelope(
   { docsUrl, baseUrl }: DocsLocation,

@@ -1,15 +1,15 @@
-import { chooseEncoding } from '../middleware/compression.ts';
-import { isHeld, tagOf } from './conditional-get.ts';
+import { chooseEncoding } from './encoding.ts';
+import { etagOf, isNotModified } from './conditional-get.ts';
 import { cacheEncoded } from './encoded-cache.ts';
 import type { Context } from './context.ts';
 
-/** Answers with a text that stays the same for the whole life of the process: its tag and encodings are kept. */
+/** Answers with a text that never changes while the process runs; its ETag and encodings are cached. */
 export function fixedText(text: string, type = 'application/json'): (context: Context) => Promise<void> {
   const content = Buffer.from(text);
-  const tag = tagOf(content);
+  const etag = etagOf(content);
   const encoded = cacheEncoded(async () => content);
   return async (context) => {
-    if (isHeld(context, tag)) return;
+    if (isNotModified(context, etag)) return;
     const encoding = chooseEncoding(context);
     context.type = type;
     context.body = await encoded(encoding);

@@ -1,29 +1,29 @@
-/** Text is passed on in pieces of about this many characters: many small writes cost more than the JSON. */
+/** Text is yielded in pieces of about this many characters: many small writes cost more than the JSON. */
 const chunkLength = 32_768;
 
-/** An object around an array: the members before and after it, its name, and how it shows its items. */
-type Frame<Item, Shown> = {
-  before: (first: Shown | undefined) => object;
+/** An object with one array: the members before and after it, its name, and the presenter of its items. */
+type Frame<Item, Presented> = {
+  before: (first: Presented | undefined) => object;
   name: string;
-  present: (item: Item) => Shown;
+  present: (item: Item) => Presented;
   after: object;
 };
 
 /**
- * The JSON text of an object, one member of which is an array that is read in batches. Nothing comes before the
- * first batch, so the members before the array may depend on its first item.
+ * The JSON text of an object with an array that is read in batches. Nothing is written before the first batch, so the
+ * members before the array may depend on its first item.
  */
-export async function* objectChunks<Item, Shown>(
+export async function* objectChunks<Item, Presented>(
   batches: AsyncIterable<Item[]>,
-  { before, name, present, after }: Frame<Item, Shown>,
+  { before, name, present, after }: Frame<Item, Presented>,
 ): AsyncGenerator<string, void> {
-  const open = (first: Shown | undefined) => `${JSON.stringify(before(first)).slice(0, -1)},"${name}":[`;
+  const open = (first: Presented | undefined) => `${JSON.stringify(before(first)).slice(0, -1)},"${name}":[`;
   let text = '';
   let isOpen = false;
   for await (const batch of batches) {
     for (const item of batch) {
-      const shown = present(item);
-      text += (isOpen ? ',' : open(shown)) + JSON.stringify(shown);
+      const presented = present(item);
+      text += (isOpen ? ',' : open(presented)) + JSON.stringify(presented);
       isOpen = true;
       if (text.length < chunkLength) continue;
       yield text;

@@ -3,8 +3,8 @@ import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { ApiError } from './api-error.ts';
 
 /**
- * `{id}` of a resource whose ids have a prefix: the prefix and a remainder, at most 256 characters in all, as JSON
- * Schema counts them. Stored ids are shorter where characters take two UTF-16 units; a longer id is not found.
+ * `{id}` of a resource whose ids have a prefix: at most 256 characters including the prefix, as JSON Schema counts them.
+ * The store counts UTF-16 units, so an id with many characters of two units can be too long for it; that is a 404.
  */
 export const idParameter = (prefix: string, example: string) =>
   z.object({
@@ -21,7 +21,7 @@ export const idParameter = (prefix: string, example: string) =>
       }),
   });
 
-/** `{id}` of a resource whose ids are free in form: any text, as an unknown one is simply not found. */
+/** `{id}` of a resource whose ids have no fixed form. Any text is valid; an unknown id is a 404. */
 export const anyIdParameter = (example: string) =>
   z.object({
     id: z.string().meta({ description: 'The id, as the list of channels gives it.', examples: [example] }),

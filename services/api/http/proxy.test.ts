@@ -13,7 +13,7 @@ describe('the address of a client', () => {
     ['the peer, whatever it says, if it is no trusted proxy', '192.0.2.1', '198.51.100.1', '192.0.2.1'],
     ['whom a trusted proxy names', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
     [
-      'the nearest that no trusted proxy is',
+      'the nearest address that is not a trusted proxy',
       '10.0.0.1',
       '203.0.113.1, 198.51.100.1, 10.0.0.2',
       '198.51.100.1',
@@ -24,13 +24,13 @@ describe('the address of a client', () => {
     ['without brackets', 'fd00::1', '[2001:db8:1:2:3::4]:4711', '2001:db8:1:2::/64'],
     ['the network of an IPv6 host', '10.0.0.1', '2001:db8:1:2:3::1', '2001:db8:1:2::/64'],
     [
-      'the 32nd of the trusted proxies named, at most',
+      'at most the 32nd of the trusted proxies',
       '10.0.0.1',
       `198.51.100.1${',10.0.0.4'.repeat(99)}`,
       '10.0.0.4',
     ],
     [
-      'the trusted proxy that passes on an endless name',
+      'the trusted proxy that forwards an overlong address',
       '10.0.0.1',
       `${'0'.repeat(99)}198.51.100.1`,
       '10.0.0.1',

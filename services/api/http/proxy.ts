@@ -3,27 +3,27 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 
-/** A range of addresses: its first address and the length of its prefix. */
+/** A range of addresses: its first address and its prefix length. */
 export type AddressRange = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** Proxies named in one `X-Forwarded-For` that are looked at. */
+/** The addresses of one `X-Forwarded-For` that are examined. */
 const hopsMax = 32;
-/** Characters of the longest address, with brackets and a port. */
+/** The longest address in characters, including brackets and a port. */
 const hopLengthMax = 64;
 
 export const isEncrypted = (socket: object): boolean => (socket as Partial<TLSSocket>).encrypted === true;
 
 /**
- * Whether the client spoke HTTPS: to us, or to a trusted proxy that says so. Of several values the last one
- * counts, since that is the one which the trusted proxy itself has added.
+ * Whether the client used HTTPS, either directly or to a trusted proxy that says so. Of several values the last one
+ * counts, because the trusted proxy added it.
  */
 export function isHttps(trustedProxies: AddressRange[], { socket, headers }: IncomingMessage): boolean {
   if (isEncrypted(socket)) return true;
-  const said = lastOf(String(headers['x-forwarded-proto'] ?? ''));
-  return said.toLowerCase() === 'https' && isTrustedPeer(trustedProxies, socket);
+  const protocol = lastOf(String(headers['x-forwarded-proto'] ?? ''));
+  return protocol.toLowerCase() === 'https' && isTrustedPeer(trustedProxies, socket);
 }
 
-/** What is trusted stays so for as long as its connection. */
+/** Cached per connection, because the peer of a connection does not change. */
 const trustedPeers = new WeakMap<Socket, boolean>();
 
 export function isTrustedPeer(trustedProxies: AddressRange[], socket: Socket): boolean {
@@ -41,9 +41,9 @@ function isTrusted(ranges: AddressRange[], address: string | undefined): boolean
 }
 
 /**
- * Whose request it is: the peer, or what trusted proxies say of it. They append to `X-Forwarded-For` whom they
- * heard, so the last address there that is no trusted proxy is the client; what stands before it is hearsay,
- * and is not read.
+ * The client's address: the peer, or what trusted proxies report. Each proxy appends its own peer to `X-Forwarded-For`,
+ * so the client is the last address there that is not a trusted proxy. Earlier addresses could be forged, and are not
+ * read.
  */
 export function clientAddress(trustedProxies: AddressRange[], { socket, headers }: IncomingMessage): string {
   let address = socket.remoteAddress ?? '';
@@ -57,7 +57,7 @@ export function clientAddress(trustedProxies: AddressRange[], { socket, headers 
   return networkOf(address);
 }
 
-/** An address as limits count it. An IPv6 client is its /64, as one host commands that many addresses. */
+/** An address as limits count it. An IPv6 client counts as its /64, because one host controls that many addresses. */
 export function networkOf(address: string | undefined): string {
   if (!address || !ipaddr.isValid(address)) return 'unknown';
   const parsed = ipaddr.process(address);
@@ -66,10 +66,10 @@ export function networkOf(address: string | undefined): string {
     : parsed.toString();
 }
 
-/** The last of the values in a header, separated by commas. */
+/** The last of the comma-separated values in a header. */
 const lastOf = (values: string): string => values.slice(values.lastIndexOf(',') + 1).trim();
 
-/** Some proxies add the port. */
+/** Removes the port that some proxies add. */
 function bareAddress(hop: string): string {
   if (hop.length > hopLengthMax) return '';
   const [, bracketed, dotted] = /^(?:\[(.*)\](?::\d+)?|([\d.]+):\d+)$/.exec(hop) ?? [];

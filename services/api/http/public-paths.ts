@@ -1,7 +1,7 @@
-/** Paths that need no key and show no organization's data. */
+/** Paths that need no key and contain no organization's data. */
 const publicPaths = ['/health', '/openapi.json'];
 
-/** The documentation pages and what they load. */
+/** The documentation pages and their assets. */
 export const isDocs = (path: string): boolean => path === '/docs' || path.startsWith('/docs/');
 
 export const isPublic = (path: string): boolean => publicPaths.includes(path) || isDocs(path);

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { ApiError } from './api-error.ts';
 
-/** Of any brand: a key of another service is as secret. */
+/** Matches keys of any brand: a key of another service is just as secret. */
 const keyShape = /[A-Za-z0-9]_(live|test)_[!-~]{8}/;
 
 /**
- * Reads a query string by a schema whose fields are the parameters. A name it does not have, a value that
- * fails, and a second value where one is meant are all told apart by `param`: the first of unknown names in
- * the order given, else the first fault in the order declared.
+ * Parses a query string with a schema whose fields are the parameters. An unknown name, an invalid value or a repeated
+ * parameter throws `invalid_query_parameter`. `param` names the first unknown parameter in the order sent, otherwise the
+ * first invalid one in the order declared.
  */
 export function readQuery<Q extends z.ZodObject>(schema: Q, search: string): z.output<Q> {
   const given = new URLSearchParams(search);
@@ -35,7 +35,7 @@ export function readQuery<Q extends z.ZodObject>(schema: Q, search: string): z.o
 const invalid = (param: string, message: string) =>
   new ApiError('invalid_query_parameter', { param, message });
 
-/** A parameter that takes one of `values`. */
+/** A parameter with one of `values`. */
 export const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
   z.enum(values, { error: `must be one of ${values.join(', ')}` });
 
@@ -43,5 +43,5 @@ export const oneOf = <const T extends readonly [string, ...string[]]>(values: T)
 export const severalOf = <const T extends readonly [string, ...string[]]>(values: T) =>
   z.preprocess((given) => [given].flat(), z.array(oneOf(values)));
 
-/** For an endpoint without query parameters: then each is unknown. */
+/** For an endpoint without query parameters. */
 export const noQuery = z.object({});

@@ -4,29 +4,29 @@ import { readPath } from './path-parameters.ts';
 import { readQuery } from './query-parameters.ts';
 import type { StoreReader } from '../store/reader.ts';
 
-/** What a handler may read: the caller's organization, in the generation that serves this request. */
+/** What a handler may read: the caller's organization, in the generation of this request. */
 export type Scope = { orgId: string; store: StoreReader; path: string };
 
-/** A response body; `chunks` is one that is too large to be held, as pieces of its JSON text. */
+/** A response body. `chunks` are the JSON text of a body that is too large to hold in memory. */
 export type Reply<T> = { body: T } | { chunks: AsyncGenerator<string, void> };
 
 type Declaration<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodType> = {
   method: 'GET';
-  /** Pattern as the router takes it, `/v1/tickets/:id`. */
+  /** Pattern of the router, such as `/v1/tickets/:id`. */
   path: string;
-  /** Name of the endpoint in the document and in clients made from it. */
+  /** Name of the endpoint in the OpenAPI document and in generated clients. */
   operationId: string;
-  /** Heading under which the document shows it. */
+  /** Heading of the endpoint in the OpenAPI document. */
   tag: string;
   summary: string;
   description: string;
   params: P;
   query: Q;
-  /** Shape of the 200 body. Tests hold every route to it; in production presenters are typed by it instead. */
+  /** Shape of the 200 body. Tests validate every route against it; in production only the types of presenters use it. */
   response: R;
-  /** A 200 body for the document. */
+  /** A 200 body for the OpenAPI document. */
   example: z.output<R>;
-  /** Codes besides those that any route may answer (`commonErrors` in the document) and those of its parameters. */
+  /** Error codes besides those of any route (`commonErrors`) and those of its parameters. */
   errors: ErrorCode[];
   handler: (
     scope: Scope,
@@ -39,8 +39,8 @@ export type Route = Omit<Declaration<z.ZodObject, z.ZodObject, z.ZodType>, 'hand
 };
 
 /**
- * A route as data. Path and query are parsed here, so that handlers meet only what is valid. Every route may answer
- * `invalid_query_parameter`, as a parameter that it does not have is one.
+ * Declares a route as data. Path and query are parsed here, so handlers receive only valid input. Every route may answer
+ * `invalid_query_parameter`, because an unknown parameter is invalid.
  */
 export function defineRoute<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodType>({
   handler,

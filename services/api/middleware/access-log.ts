@@ -1,13 +1,13 @@
 import type { Gauge, Histogram } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import { shownMethod } from '../http/methods.ts';
+import { methodLabel } from '../http/methods.ts';
 import type { Middleware } from '../http/context.ts';
 
 /**
- * One line and one observation a request, when its connection is done with it. Neither paths nor queries are
- * logged, as they carry ids and cursors of customers, and never a header.
+ * Writes one log line and one metric observation per request, when its response has been sent or broken off. Paths and
+ * queries are not logged, because they contain customers' ids and cursors; headers are never logged.
  */
-export const requestLog =
+export const accessLog =
   ({
     logger,
     durations,
@@ -24,7 +24,7 @@ export const requestLog =
       inFlight.dec();
       const ms = performance.now() - startedMs;
       const { requestId, route, caller, failure } = context.state;
-      const method = shownMethod(context.method);
+      const method = methodLabel(context.method);
       const status = context.res.statusCode;
       durations.observe({ method, route: route ?? 'none', status: String(status) }, ms / 1_000);
       const line = {

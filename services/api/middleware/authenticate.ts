@@ -1,18 +1,17 @@
 import { clientAddress, type AddressRange } from '../http/proxy.ts';
 import { ApiError } from '../http/api-error.ts';
 import type { Context, Middleware } from '../http/context.ts';
-import { retryAfter } from './rate-limit.ts';
+import { retryAfter } from '../http/retry-after.ts';
 import type { ReadSnapshots } from '../store/read-snapshot.ts';
 import { isToken, tokenShape, type ApiKeyCache } from '../auth/api-key-cache.ts';
 import type { AuthFailureLimiter } from '../auth/auth-failure-limiter.ts';
 
 /**
- * Admits requests that carry a key of this service in the `Authorization` header. What cannot be a key is
- * refused without asking the store. The view is taken here, before any data is read, and kept for the request.
+ * Admits requests with a valid API key in the `Authorization` header. A token of the wrong shape is refused without
+ * asking the store. The read snapshot is taken here, before any data is read, and serves the whole request.
  *
- * Only tokens that are no key count against their address, once that is known: a guesser locks nobody out
- * who shares the address, and a store that is away costs nobody anything. What guesses cost the store is bounded
- * where tokens are looked up.
+ * Only invalid tokens count against the client address. So someone who guesses keys locks out nobody who shares the
+ * address, and an unavailable store counts against nobody. `batchLookUps` limits what guesses cost the store.
  */
 export function authenticate({
   brand,
@@ -30,7 +29,7 @@ export function authenticate({
   const shape = tokenShape(brand);
   const refusal = (context: Context) => {
     const usage = authFailures.consume(clientAddress(trustedProxies, context.req));
-    return usage.admitted ? new ApiError('invalid_api_key', challenge) : tooManyFailures(retryAfter(usage));
+    return usage.admitted ? new ApiError('invalid_api_key', challenge) : tooManyFailures(usage.resetMs);
   };
   return async (context, next) => {
     const header = context.req.headers.authorization;
@@ -49,9 +48,9 @@ export function authenticate({
 
 const challenge = { headers: { 'WWW-Authenticate': 'Bearer' } };
 
-const tooManyFailures = (headers: Record<string, string>) =>
+const tooManyFailures = (resetMs: number) =>
   new ApiError('too_many_requests', {
     message:
       'Too many requests from this address had no valid API key; wait as long as the header Retry-After says.',
-    headers,
+    headers: retryAfter(resetMs),
   });

@@ -9,41 +9,37 @@ import {
   gzip,
   gzipSync,
 } from 'node:zlib';
-import { LRUCache } from 'lru-cache';
-import Negotiator from 'negotiator';
-import type { Context, Middleware } from '../http/context.ts';
+import type { Middleware } from '../http/context.ts';
+import { chooseEncoding } from '../http/encoding.ts';
 
-export type Encoding = 'br' | 'gzip' | 'identity';
-
-/** Below this many bytes a response fits a packet or two as it is. */
+/** A response below this many bytes fits in a packet or two uncompressed. */
 const thresholdBytes = 1_024;
-/** Up to this many bytes a body is compressed at once, in some 100 µs; the thread pool costs as much. */
-const immediateBytes = 32_768;
-const preference: Encoding[] = ['br', 'gzip', 'identity'];
+/** Bodies up to this many bytes are compressed synchronously, in about 100 µs; the thread pool costs as much. */
+const synchronousBytesMax = 32_768;
 
 /**
- * The cheapest levels: brotli at 4 is a tenth smaller for a list, and takes four times as long. Brotli's window
- * is kept at 256 KB: its default of 4 MB would be held for every long conversation under way.
+ * The cheapest levels: brotli level 4 makes a list 10% smaller but takes four times as long. Brotli's window is
+ * 256 KB, because each long conversation in progress would hold the default window of 4 MB.
  */
-const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_LGWIN]: 18 } };
-const gzipped = { level: 1 };
+const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_LGWIN]: 18 } };
+const gzipOptions = { level: 1 };
 
 const encoders = {
   br: {
-    now: (body: Buffer) => brotliCompressSync(body, brotli),
-    later: (body: Buffer): Promise<Buffer> => promisify(brotliCompress)(body, brotli),
-    stream: () => createBrotliCompress(brotli),
+    sync: (body: Buffer) => brotliCompressSync(body, brotliOptions),
+    async: (body: Buffer): Promise<Buffer> => promisify(brotliCompress)(body, brotliOptions),
+    stream: () => createBrotliCompress(brotliOptions),
   },
   gzip: {
-    now: (body: Buffer) => gzipSync(body, gzipped),
-    later: (body: Buffer): Promise<Buffer> => promisify(gzip)(body, gzipped),
-    stream: () => createGzip(gzipped),
+    sync: (body: Buffer) => gzipSync(body, gzipOptions),
+    async: (body: Buffer): Promise<Buffer> => promisify(gzip)(body, gzipOptions),
+    stream: () => createGzip(gzipOptions),
   },
 };
 
 /**
- * Compresses with what the client likes best, brotli where it has no preference. Errors are short, and stay as
- * they are.
+ * Compresses the body with the encoding that the client prefers, brotli if it has no preference. Errors are short
+ * and stay uncompressed.
  */
 export const compression: Middleware = async (context, next) => {
   context.vary('Accept-Encoding');
@@ -58,26 +54,9 @@ export const compression: Middleware = async (context, next) => {
   context.set('Content-Encoding', encoding);
   if (!(body instanceof Stream)) {
     const content = Buffer.isBuffer(body) ? body : Buffer.from(body);
-    context.body = content.length <= immediateBytes ? encoder.now(content) : await encoder.later(content);
+    context.body =
+      content.length <= synchronousBytesMax ? encoder.sync(content) : await encoder.async(content);
   } else if (context.method !== 'HEAD') {
     context.body = body.pipe(encoder.stream());
   }
 };
-
-/** Clients send one of a few headers; a longer one is not remembered. */
-const chosen = new LRUCache<string, Encoding>({ max: 100 });
-const rememberedLengthMax = 100;
-
-/** What its types lack is the second argument. */
-type Negotiate = { encoding: (available: string[], options: { preferred: string[] }) => string | undefined };
-
-/** A client that accepts none of these, not even the plain text, gets the plain text, as RFC 9110 advises. */
-export function chooseEncoding({ req }: Context): Encoding {
-  const accepted = String(req.headers['accept-encoding'] ?? '');
-  const known = chosen.get(accepted);
-  if (known) return known;
-  const negotiator: Negotiate = new Negotiator(req);
-  const encoding = (negotiator.encoding(preference, { preferred: preference }) ?? 'identity') as Encoding;
-  if (accepted.length <= rememberedLengthMax) chosen.set(accepted, encoding);
-  return encoding;
-}

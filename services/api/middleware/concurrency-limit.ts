@@ -4,16 +4,16 @@ import type { Counter } from 'prom-client';
 import type { OpenReader } from '../store/reader.ts';
 import { ApiError } from '../http/api-error.ts';
 import type { Middleware } from '../http/context.ts';
+import { retryAfter } from '../http/retry-after.ts';
 
-const retryAfterSeconds = 1;
-/** Of all requests under way, the share that one organization may have. */
+const retryAfterMs = 1_000;
+/** The share of all requests in progress that one organization may have. */
 const organizationShare = 1 / 4;
 
 /**
- * Bounds the requests of all clients that are being read and answered; what each of them reads and holds is bounded by
- * its reader. One is under way until its client has taken the answer; beyond the bound it is 503.
- * It stands behind the key and its rate limit, so that those who have no key cannot use it up, and no
- * organization can use it up for the others.
+ * Limits the requests in progress, of all clients and of each organization; further ones are 503. A request is in
+ * progress until its client has taken the response. The limit comes after authentication and the rate limit, so that
+ * clients without a key cannot use it up. The request's reader limits what it reads and holds in memory.
  */
 export function concurrencyLimit({
   requestsMax,
@@ -26,27 +26,26 @@ export function concurrencyLimit({
 }): Middleware {
   const organizationMax = Math.max(1, Math.floor(requestsMax * organizationShare));
   const byOrganization = new Map<string, number>();
-  let underWay = 0;
+  let inProgress = 0;
   const count = (orgId: string, by: 1 | -1) => {
-    underWay += by;
-    const left = (byOrganization.get(orgId) ?? 0) + by;
-    if (left > 0) byOrganization.set(orgId, left);
+    inProgress += by;
+    const remaining = (byOrganization.get(orgId) ?? 0) + by;
+    if (remaining > 0) byOrganization.set(orgId, remaining);
     else byOrganization.delete(orgId);
   };
   return (context, next) => {
     const { caller, snapshot } = context.state;
-    if (!caller || !snapshot) throw new Error('admission was reached without authentication');
+    if (!caller || !snapshot) throw new Error('the concurrency limit ran before authentication');
     const { orgId } = caller;
-    if (underWay >= requestsMax || (byOrganization.get(orgId) ?? 0) >= organizationMax) {
+    if (inProgress >= requestsMax || (byOrganization.get(orgId) ?? 0) >= organizationMax) {
       requestsRefused.inc();
       throw new ApiError('service_unavailable', {
-        message:
-          'More requests are under way than are served at once; take the answers, and try again shortly.',
-        headers: { 'Retry-After': String(retryAfterSeconds) },
+        message: 'Too many requests are in progress; read their responses, and try again shortly.',
+        headers: retryAfter(retryAfterMs),
       });
     }
     const response = context.res as ServerResponse | Http2ServerResponse;
-    // The client has left meanwhile, and its end has been announced already.
+    // The client has left meanwhile, and `close` has been emitted already.
     if ('stream' in response ? response.stream.destroyed : response.closed) return undefined;
     const store = openReader(orgId, snapshot.database);
     count(orgId, 1);

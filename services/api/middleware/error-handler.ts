@@ -1,21 +1,22 @@
 import type { Counter } from 'prom-client';
-import { isStoreAway } from '../store/store-errors.ts';
+import { isStoreUnavailable } from '../store/store-errors.ts';
 import { ApiError } from '../http/api-error.ts';
 import { errorEnvelope, type DocsLocation } from '../http/error-envelope.ts';
 import type { Middleware } from '../http/context.ts';
+import { retryAfter } from '../http/retry-after.ts';
 
-/** How long a client should wait while the store is away, in seconds. */
-const retryAfterSeconds = 5;
+/** How long a client should wait while the store is unavailable. */
+const retryAfterMs = 5_000;
 
-/** Turns whatever was thrown into the envelope: one place, so that no failure has another shape. */
-export const errorResponses =
+/** Turns whatever was thrown into the error envelope. It is the only place, so no error has another shape. */
+export const errorHandler =
   ({ docs, storeErrors }: { docs: DocsLocation; storeErrors: Counter }): Middleware =>
   async (context, next) => {
     try {
       await next();
     } catch (thrown) {
       const error = toApiError(thrown);
-      if (isStoreAway(thrown)) storeErrors.inc();
+      if (isStoreUnavailable(thrown)) storeErrors.inc();
       if (error.status >= 500) context.state.failure = error.cause ?? thrown;
       context.state.errorCode = error.code;
       context.status = error.status;
@@ -29,9 +30,6 @@ export const errorResponses =
 
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  if (!isStoreAway(thrown)) return new ApiError('internal_error', { cause: thrown });
-  return new ApiError('service_unavailable', {
-    cause: thrown,
-    headers: { 'Retry-After': String(retryAfterSeconds) },
-  });
+  if (!isStoreUnavailable(thrown)) return new ApiError('internal_error', { cause: thrown });
+  return new ApiError('service_unavailable', { cause: thrown, headers: retryAfter(retryAfterMs) });
 }

@@ -1,12 +1,7 @@
-import { z } from 'zod';
-import { handleMethod } from '../http/methods.ts';
+import { handleMethod } from '../http/handle-method.ts';
 import type { Middleware } from '../http/context.ts';
 
-export const healthSchema = z
-  .strictObject({ status: z.literal('ok').describe('Always `ok`.') })
-  .describe('A sign of life.');
-
-/** `GET /health`: the process answers. It asks nothing of the store; `/readyz` on the admin port does. */
+/** `GET /health`: the process answers. It does not ask the store; `/readyz` on the admin port does. */
 export const health: Middleware = (context, next) => {
   if (context.path !== '/health') return next();
   context.state.route = '/health';

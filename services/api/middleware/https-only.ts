@@ -1,14 +1,11 @@
 import { ApiError } from '../http/api-error.ts';
+import { strictTransportSecurity } from '../http/common-headers.ts';
 import { isHttps, type AddressRange } from '../http/proxy.ts';
 import type { Middleware } from '../http/context.ts';
 
-/** A year, the least that browsers' lists ask for. Not of subdomains: they are not ours to speak for. */
-export const strictTransportSecurity = 'max-age=31536000';
-
 /**
- * Refuses plain HTTP before anything of the request is looked at: a redirect would have the client send its
- * key in clear every time. `/health` is served on both, for probes inside a cluster. What went over TLS has
- * browsers use nothing else from then on.
+ * Refuses plain HTTP before it looks at anything else in the request. A redirect would let the client send its key
+ * unencrypted every time. `/health` is served on both, for probes inside a cluster.
  */
 export const httpsOnly =
   ({ trustedProxies }: { trustedProxies: AddressRange[] }): Middleware =>

@@ -1,8 +1,9 @@
 import { ApiError } from '../http/api-error.ts';
 import type { Context, Middleware } from '../http/context.ts';
-import type { RateLimit, Usage, RateLimiter } from '../rate-limit/rate-limiter.ts';
+import { retryAfter, wholeSeconds } from '../http/retry-after.ts';
+import type { RateLimit, RateLimiter, RateLimitUsage } from '../rate-limit/rate-limiter.ts';
 
-/** Limits each key, and says on every response how far it is. A 304 counts too: it costs the store as much. */
+/** Limits each key, and reports its usage in every response. A 304 counts too: it costs the store as much. */
 export function rateLimit({
   limit,
   rateLimiter,
@@ -17,19 +18,14 @@ export function rateLimit({
       return;
     }
     const usage = await rateLimiter.consume(caller.keyId);
-    show(context, limit, usage);
-    if (!usage.admitted) throw new ApiError('too_many_requests', { headers: retryAfter(usage) });
+    setHeaders(context, limit, usage);
+    if (!usage.admitted) throw new ApiError('too_many_requests', { headers: retryAfter(usage.resetMs) });
     await next();
   };
 }
 
-const seconds = ({ resetMs }: Usage) => String(Math.ceil(resetMs / 1_000));
-
-/** Whole seconds after which one more request is admitted. */
-export const retryAfter = (usage: Usage) => ({ 'Retry-After': seconds(usage) });
-
-function show(context: Context, limit: RateLimit, usage: Usage): void {
+function setHeaders(context: Context, limit: RateLimit, usage: RateLimitUsage): void {
   context.set('RateLimit-Limit', String(limit.requests));
   context.set('RateLimit-Remaining', String(usage.remaining));
-  context.set('RateLimit-Reset', seconds(usage));
+  context.set('RateLimit-Reset', wholeSeconds(usage.resetMs));
 }

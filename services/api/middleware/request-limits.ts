@@ -1,15 +1,15 @@
 import { ApiError } from '../http/api-error.ts';
 import type { Middleware } from '../http/context.ts';
 
-/** The longest request target, in bytes; beyond it the answer is 414. */
+/** The longest request target, in bytes; a longer one is 414. */
 export const targetLengthMax = 8_192;
 
-/** `uri-host [ ":" port ]` of RFC 9110; it may be empty. */
+/** `uri-host [ ":" port ]` of RFC 9110; the host may be empty. */
 const hostShape = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~%!$&'()*+,;=-]*)(:\d*)?$/;
 
 /**
- * What Node's parser lets through and this API does not: overlong targets, and a missing, repeated or malformed
- * host, of which one server in a chain might take another view than the next.
+ * Refuses what Node's parser accepts and this API does not: overlong targets, and a missing, repeated or malformed
+ * `Host`, which two servers in a chain could interpret differently.
  */
 export const requestLimits: Middleware = (context, next) => {
   const { url = '', headers, rawHeaders, httpVersion } = context.req;

@@ -1,18 +1,18 @@
 import { ApiError } from '../http/api-error.ts';
-import { chooseEncoding } from './compression.ts';
+import { chooseEncoding } from '../http/encoding.ts';
 import { fixedText } from '../http/fixed-text.ts';
-import { handleMethod } from '../http/methods.ts';
+import { handleMethod } from '../http/handle-method.ts';
 import { isDocs } from '../http/public-paths.ts';
 import type { Context, Middleware } from '../http/context.ts';
-import type { DocumentSettings } from '../openapi/settings.ts';
+import type { SpecSettings } from '../openapi/settings.ts';
 import { createAssets, type Assets } from '../docs/assets.ts';
 import { createPages } from '../docs/pages.ts';
 import { createSite } from '../docs/site.ts';
 
 /**
- * Scripts, styles, fonts and the document come from this service alone. Nothing inline runs or applies, by
- * hash or otherwise: the renderer sets styles through the CSSOM, which the policy does not concern. `data:` is
- * for the icons within the renderer's stylesheet.
+ * Pages load scripts, styles, fonts and the specification from this service only. No inline script or style is
+ * allowed; the renderer sets styles through the CSSOM, to which the policy does not apply. `data:` is for the icons in
+ * the renderer's stylesheet.
  */
 const securityPolicy = [
   "default-src 'none'",
@@ -27,11 +27,11 @@ const securityPolicy = [
 ].join('; ');
 
 const pageCacheControl = 'public, max-age=300';
-/** For assets whose address changes with their content, in seconds: a year. */
+/** For assets whose URL changes with their content: one year, in seconds. */
 const assetCacheControl = 'public, max-age=31536000, immutable';
 
-/** `GET /docs…`: the pages and what they load, to anyone. What is not there is 404 in the envelope. */
-export function serveDocs(settings: DocumentSettings): Middleware {
+/** `GET /docs…`: serves the documentation pages and their assets to anyone. */
+export function serveDocs(settings: SpecSettings): Middleware {
   const assets = createAssets();
   const site = createSite(settings, assets.folder);
   const pages = new Map([...createPages(site)].map(([path, html]) => [path, fixedText(html, 'text/html')]));
@@ -41,7 +41,7 @@ export function serveDocs(settings: DocumentSettings): Middleware {
       return;
     }
     const asset = assets.at(context.path);
-    // `/docs/` is `/docs`: links are without a base, so that both work.
+    // `/docs/` and `/docs` serve the same page; links have no base, so they work on both.
     const path = context.path.replace(/\/$/, '');
     const page = pages.get(path);
     if (!asset && !page) throw new ApiError('route_not_found');
@@ -64,7 +64,7 @@ async function sendAsset(
   assets: Assets,
   { name, type, isCurrent }: NonNullable<ReturnType<Assets['at']>>,
 ): Promise<void> {
-  // While replicas of two versions run, a page of one may load its assets from the other.
+  // During a rolling update a page of one version may load its assets from a replica of the other.
   context.set('Cache-Control', isCurrent ? assetCacheControl : 'public, no-cache');
   const encoding = chooseEncoding(context);
   const content = await assets.read(name, encoding);

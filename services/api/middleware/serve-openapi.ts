@@ -1,14 +1,14 @@
 import { fixedText } from '../http/fixed-text.ts';
-import { handleMethod } from '../http/methods.ts';
+import { handleMethod } from '../http/handle-method.ts';
 import type { Middleware } from '../http/context.ts';
 import type { OpenApiDocument } from '../openapi/types.ts';
-import { documentCacheControl } from '../openapi/public-operations.ts';
+import { specCacheControl } from '../openapi/public-operations.ts';
 
 const path = '/openapi.json';
 
-/** `GET /openapi.json`: the document, to anyone. It is the same for the whole life of the process. */
-export function serveSpec({ document }: { document: OpenApiDocument }): Middleware {
-  const send = fixedText(JSON.stringify(document));
+/** `GET /openapi.json`: serves the OpenAPI document to anyone. It does not change while the process runs. */
+export function serveSpec({ spec }: { spec: OpenApiDocument }): Middleware {
+  const send = fixedText(JSON.stringify(spec));
   return async (context, next) => {
     if (context.path !== path) {
       await next();
@@ -16,7 +16,7 @@ export function serveSpec({ document }: { document: OpenApiDocument }): Middlewa
     }
     context.state.route = path;
     if (!handleMethod(context)) return;
-    context.set('Cache-Control', documentCacheControl);
+    context.set('Cache-Control', specCacheControl);
     await send(context);
   };
 }

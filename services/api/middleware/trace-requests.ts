@@ -1,8 +1,8 @@
-import { shownMethod } from '../http/methods.ts';
+import { methodLabel } from '../http/methods.ts';
 import type { Middleware } from '../http/context.ts';
 import type { Trace } from '../traces/tracer.ts';
 
-/** Has a request traced when its connection is done with it, whatever came of it. */
+/** Traces each request when its response has been sent or broken off, whatever its outcome. */
 export const traceRequests =
   ({ trace }: { trace: Trace }): Middleware =>
   (context, next) => {
@@ -13,7 +13,7 @@ export const traceRequests =
       trace({
         requestId,
         at,
-        method: shownMethod(context.method),
+        method: methodLabel(context.method),
         route,
         pathId,
         search: context.querystring,

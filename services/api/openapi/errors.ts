@@ -11,22 +11,25 @@ import { headers } from './headers.ts';
 import { toJsonSchema } from './json-schema.ts';
 import type { Response } from './types.ts';
 
-type Described = { docs: DocsLocation; headersOf: (status: number) => Response['headers'] };
+type ErrorResponseSettings = { docs: DocsLocation; headersOf: (status: number) => Response['headers'] };
 
-/** Codes that any endpoint may answer: those of neither its parameters nor its resource. */
+/** Codes that any endpoint may answer: all except those of parameters and resources. */
 export const commonErrors = errorCodes.filter((code) => {
   const { type } = errorCatalogue[code];
   return type !== 'validation_error' && type !== 'not_found';
 });
 
-/** Of those, what can befall a request that needs neither a key nor the store. */
+/** The common codes of paths that need neither a key nor the store. */
 export const publicErrors = commonErrors.filter((code) => {
   const { type } = errorCatalogue[code];
   return type !== 'authentication_error' && type !== 'rate_limit_error' && code !== 'service_unavailable';
 });
 
-/** One response for each status among `codes`, with every code that it may carry. */
-export function errorResponses(described: Described, codes: ErrorCode[]): Record<string, Response> {
+/** One response per status among `codes`, with all codes of that status. */
+export function errorResponses(
+  settings: ErrorResponseSettings,
+  codes: ErrorCode[],
+): Record<string, Response> {
   const byStatus = new Map<number, [ErrorCode, ...ErrorCode[]]>();
   for (const code of codes) {
     const { status } = errorCatalogue[code];
@@ -35,12 +38,12 @@ export function errorResponses(described: Described, codes: ErrorCode[]): Record
   return Object.fromEntries(
     [...byStatus]
       .toSorted(([a], [b]) => a - b)
-      .map(([status, found]) => [String(status), errorResponse(described, status, found)]),
+      .map(([status, found]) => [String(status), errorResponse(settings, status, found)]),
   );
 }
 
 export function errorResponse(
-  { docs, headersOf }: Described,
+  { docs, headersOf }: ErrorResponseSettings,
   status: number,
   codes: [ErrorCode, ...ErrorCode[]],
 ): Response {
@@ -60,10 +63,10 @@ export function errorResponse(
   };
 }
 
-/** Stands for the address of the API in examples where none is configured. */
+/** The URL of the API in examples, if none is configured. */
 export const exampleOrigin = 'https://api.example.com';
 
-/** The envelope of a code as the document and its page show it. */
+/** The example envelope of a code, for the OpenAPI document and the page of the code. */
 export const errorExample = (docs: DocsLocation, code: ErrorCode) =>
   errorEnvelope(
     { ...docs, baseUrl: docs.baseUrl ?? exampleOrigin },

@@ -1,4 +1,4 @@
-import { strictTransportSecurity } from '../middleware/https-only.ts';
+import { commonHeaders, strictTransportSecurity } from '../http/common-headers.ts';
 import type { JsonSchema } from './json-schema.ts';
 import type { Header, Reference, Response } from './types.ts';
 
@@ -17,7 +17,7 @@ const count = (description: string, minimum: number, example: string): Header =>
   example,
 });
 
-/** Every header that a response may carry, less those of the transport. */
+/** Every header that a response may have, except those of the transport. */
 export const headers = {
   'Request-Id': text(
     'Id of the request. Requests can be traced by it for 90 days.',
@@ -31,8 +31,8 @@ export const headers = {
   ),
   'Cache-Control': text(
     'A response is for the owner of the key alone, and is to be revalidated before it is used again.',
-    { const: 'private, no-cache' },
-    'private, no-cache',
+    { const: commonHeaders['Cache-Control'] },
+    commonHeaders['Cache-Control'],
   ),
   'X-Content-Type-Options': text('The type stated is the type.', { const: 'nosniff' }, 'nosniff'),
   'RateLimit-Limit': count('Requests that the key may make in one window.', 1, '100'),
@@ -63,10 +63,10 @@ export const headers = {
 
 export type HeaderName = keyof typeof headers;
 
-/** Headers as components are named by letters alone. */
+/** Component names of headers contain letters only. */
 const componentOf = (name: HeaderName) => name.replaceAll('-', '');
 
-/** `isLimited` unless the rate limit is turned off, which leaves its headers out. */
+/** Without a rate limit (`isLimited` is false) its headers are left out. */
 export const headerComponents = (isLimited: boolean): Record<string, Header> =>
   Object.fromEntries(
     (Object.keys(headers) as HeaderName[])
@@ -87,12 +87,12 @@ const ofAll: HeaderName[] = [
   'X-Content-Type-Options',
   'Strict-Transport-Security',
 ];
-/** Whatever the application answers may be compressed; what the parser of HTTP refuses it never sees. */
+/** The application may compress its responses; those of the HTTP parser have no `Vary`. */
 const varied = (status: number): Headers =>
   [400, 408, 431].includes(status) ? sometimes(['Vary']) : always(['Vary']);
 const ofLimit: HeaderName[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 
-/** What else a status brings with it. */
+/** Additional headers by status. */
 const ofStatus: Record<number, HeaderName[]> = {
   204: ['Allow'],
   401: ['WWW-Authenticate'],
@@ -101,13 +101,13 @@ const ofStatus: Record<number, HeaderName[]> = {
   503: ['Retry-After'],
 };
 
-/** The request has been authenticated when it gets this status; 400, 429 and 5xx may come before that. */
+/** Whether this status is sent only after authentication; 400, 429 and 5xx may come before it. */
 const isAfterAuthentication = (status: number) => [200, 304, 404, 405, 422].includes(status);
 const mayBeAfterAuthentication = (status: number) => [204, 400, 429, 500, 503].includes(status);
-/** What the parser of HTTP refuses never gets to where the store is known; OPTIONS may ask about a public path. */
+/** The HTTP parser answers without `Data-As-Of`, and so does OPTIONS on a public path. */
 const mayLackFreshness = (status: number) => [204, 400, 408, 431].includes(status);
 
-/** Headers of a response of `/v1`; `isLimited` unless the rate limit is turned off. */
+/** Headers of a response of `/v1`; `isLimited` is false if the rate limit is turned off. */
 export const responseHeaders = (status: number, isLimited: boolean): Headers => ({
   ...always(ofAll),
   ...(mayLackFreshness(status) ? sometimes(['Data-As-Of']) : always(['Data-As-Of'])),
@@ -119,7 +119,7 @@ export const responseHeaders = (status: number, isLimited: boolean): Headers => 
   ...always(ofStatus[status] ?? []),
 });
 
-/** Headers of a response of a path that needs no key, besides those that its 200 alone has. */
+/** Headers of a response of a public path, except those that only its 200 has. */
 export const publicHeaders = (status: number): Headers => ({
   ...always([...ofAll, ...(ofStatus[status] ?? [])]),
   ...varied(status),

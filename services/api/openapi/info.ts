@@ -1,8 +1,8 @@
 import { readTimeoutMs } from '../store/deadline.ts';
-import type { DocumentSettings } from './settings.ts';
+import type { SpecSettings } from './settings.ts';
 
-/** What holds for all endpoints, as Markdown: the head of the document. */
-export const description = ({ brand, limit }: DocumentSettings): string => `\
+/** The introduction of the OpenAPI document, in Markdown. */
+export const description = ({ brand, limit }: SpecSettings): string => `\
 Read access to the support data of an organization: tickets, conversations, messages, channels and the Q&As of
 its knowledge base.
 
@@ -46,7 +46,7 @@ within ${readTimeoutMs / 1_000} s: try again after \`Retry-After\`.
 ${rateLimit(limit)}
 `;
 
-const rateLimit = ({ requests, windowSeconds }: DocumentSettings['limit']): string =>
+const rateLimit = ({ requests, windowSeconds }: SpecSettings['limit']): string =>
   requests === 0
     ? 'Requests are not limited.'
     : `A key may make ${requests} requests in any ${windowSeconds} s; beyond that the answer is 429

@@ -4,19 +4,19 @@ export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 export type Converted = {
   schema: JsonSchema;
-  /** What `schema` refers to as `#/components/schemas/<name>`: everything that has an `id`. */
+  /** The schemas with an `id`, which `schema` refers to as `#/components/schemas/<name>`. */
   components: Record<string, JsonSchema>;
 };
 
-/** A zod schema in the dialect of OpenAPI 3.1, as it is after parsing: a parameter as its type, not as text. */
+/** Converts a zod schema to JSON Schema for OpenAPI 3.1. It describes the parsed value: a number, not its text. */
 export function toJsonSchema(zodSchema: z.ZodType): Converted {
   const { $schema, $defs, ...schema } = z.toJSONSchema(zodSchema, {
     target: 'draft-2020-12',
     io: 'output',
-    // What is transformed says by its `meta` what it is on the wire.
+    // A transformed schema describes its form on the wire in its `meta`.
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
-      // zod's name of a check; the pattern beside it says the same.
+      // zod adds this non-standard format; the pattern says the same.
       if (jsonSchema.format === 'starts_with') delete jsonSchema.format;
     },
   });

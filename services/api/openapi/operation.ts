@@ -10,14 +10,14 @@ import { pathParameters, queryParameters } from './parameters.ts';
 
 type OperationSettings = { docs: DocsLocation; isLimited: boolean };
 
-const describing = ({ docs, isLimited }: OperationSettings) => ({
+const responseSettings = ({ docs, isLimited }: OperationSettings) => ({
   docs,
   headersOf: (status: number) => responseHeaders(status, isLimited),
 });
 
-/** An endpoint of the registry as the document has it. */
+/** The OpenAPI operation of a route. */
 export function operation(settings: OperationSettings, route: Route): Operation {
-  const { docs, headersOf } = describing(settings);
+  const { docs, headersOf } = responseSettings(settings);
   return {
     operationId: route.operationId,
     tags: [route.tag],
@@ -52,10 +52,10 @@ export const ifNoneMatch: Parameter = {
 };
 export const ifNoneMatchReference: Reference = { $ref: '#/components/parameters/IfNoneMatch' };
 
-/** The responses that all endpoints below `/v1` share. */
+/** The error responses that all endpoints below `/v1` share. */
 export const responseComponents = (settings: OperationSettings): Record<string, Response> =>
   Object.fromEntries(
-    Object.entries(errorResponses(describing(settings), commonErrors)).map(([status, response]) => [
+    Object.entries(errorResponses(responseSettings(settings), commonErrors)).map(([status, response]) => [
       responseComponentOf(status),
       response,
     ]),

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { toJsonSchema, type JsonSchema } from './json-schema.ts';
 import type { Parameter } from './types.ts';
 
-/** The fields of a route's query as parameters. */
+/** The query parameters of a route. */
 export const queryParameters = (query: z.ZodObject): Parameter[] =>
   fieldsOf(query).map(([name, field]) => ({
     name,
@@ -12,7 +12,7 @@ export const queryParameters = (query: z.ZodObject): Parameter[] =>
     ...described(name, field),
   }));
 
-/** The fields of a route's path as parameters. */
+/** The path parameters of a route. */
 export const pathParameters = (params: z.ZodObject): Parameter[] =>
   fieldsOf(params).map(([name, field]) => ({
     name,
@@ -24,7 +24,7 @@ export const pathParameters = (params: z.ZodObject): Parameter[] =>
 const fieldsOf = (object: z.ZodObject): [string, JsonSchema][] =>
   Object.entries(toJsonSchema(object).schema.properties ?? {}) as [string, JsonSchema][];
 
-/** Description and example stand beside the schema of a parameter, not in it. */
+/** In OpenAPI, the description and example of a parameter are next to its schema, not inside it. */
 function described(name: string, { description, examples, ...schema }: JsonSchema) {
   if (!description || !examples?.[0])
     throw new Error(`the parameter ${name} lacks a description or an example`);

@@ -1,15 +1,18 @@
 import { z } from 'zod';
 import type { DocsLocation } from '../http/error-envelope.ts';
-import { healthSchema } from '../middleware/health.ts';
 import { errorResponses, publicErrors } from './errors.ts';
 import { headers, publicHeaders } from './headers.ts';
 import { toJsonSchema } from './json-schema.ts';
 import type { Operation } from './types.ts';
 import { ifNoneMatchReference } from './operation.ts';
 
-/** How long the document may be used without asking whether it has changed, in seconds. */
+/** How long clients may use the OpenAPI document without revalidation. */
 const documentAgeMaxSeconds = 300;
-export const documentCacheControl = `public, max-age=${documentAgeMaxSeconds}`;
+export const specCacheControl = `public, max-age=${documentAgeMaxSeconds}`;
+
+const healthSchema = z
+  .strictObject({ status: z.literal('ok').describe('Always `ok`.') })
+  .describe('A sign of life.');
 
 const part = (description: string) => z.looseObject({}).describe(description);
 const openApiSchema = z
@@ -27,8 +30,8 @@ const openApiSchema = z
 const cacheControl = {
   ...headers['Cache-Control'],
   description: 'The document is public, and may be kept for a while.',
-  schema: { type: 'string', const: documentCacheControl },
-  example: documentCacheControl,
+  schema: { type: 'string', const: specCacheControl },
+  example: specCacheControl,
 } as const;
 const documentHeaders = (status: number) => ({
   ...publicHeaders(status),
@@ -58,7 +61,7 @@ export function healthOperation(docs: DocsLocation): Operation {
   };
 }
 
-export const documentOperation = (docs: DocsLocation): Operation => ({
+export const specOperation = (docs: DocsLocation): Operation => ({
   operationId: 'getOpenApi',
   tags: ['Service'],
   summary: 'Retrieves this document',

@@ -1,7 +1,7 @@
 import type { DocsLocation } from '../http/error-envelope.ts';
 
-/** What of the configuration shows in the document. */
-export type DocumentSettings = {
+/** The settings that the OpenAPI document contains. */
+export type SpecSettings = {
   docs: DocsLocation;
   brand: string;
   /** Requests that a key may make in one window; 0 = no limit. */

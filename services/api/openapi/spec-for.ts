@@ -4,7 +4,7 @@ import { createRegistry } from '../resources/registry.ts';
 import { createSpec } from './spec.ts';
 import type { OpenApiDocument } from './types.ts';
 
-/** The document of a service with these settings; by default of one that is configured no more than it has to be. */
+/** The OpenAPI document of a service with these environment variables; by default only the required ones. */
 export function specFor(environment: Environment = { MONGODB_URL: 'mongodb://localhost' }): OpenApiDocument {
   const result = readApiConfig(environment);
   if ('faults' in result) throw new Error(result.faults.join('\n'));

@@ -13,7 +13,7 @@ import type { MediaType, Response } from './types.ts';
 const document = specFor();
 
 type Node = Record<string, unknown>;
-/** Every object of the document, with the JSON pointer that leads to it. */
+/** Every object of the document with its JSON pointer. */
 function nodesOf(value: unknown, pointer = '#'): [string, Node][] {
   if (typeof value !== 'object' || value === null) return [];
   const below = Object.entries(value).flatMap(([key, child]) =>
@@ -22,10 +22,10 @@ function nodesOf(value: unknown, pointer = '#'): [string, Node][] {
   return Array.isArray(value) ? below : [[pointer, value as Node], ...below];
 }
 const nodes = nodesOf(document);
-/** Objects that examples show are no schemas. */
+/** Objects in examples are not schemas. */
 const schemas = nodes.filter(([pointer]) => !/\/(example|examples|value)(\/|$)/.test(pointer));
 
-test('openapi.json is the document of the code; `npm run openapi` writes it', () => {
+test('openapi.json is up to date; `npm run openapi` writes it', () => {
   expect(JSON.parse(readFileSync('openapi.json', 'utf8'))).toEqual(JSON.parse(JSON.stringify(document)));
 });
 
@@ -45,25 +45,25 @@ describe("the recommended rules of Redocly's linter", () => {
     return mustRun(process.execPath, ['tests/support/lint-openapi.mjs', path]);
   };
 
-  test('find nothing in it, whether requests are limited or not', async () => {
+  test('report nothing, with and without a rate limit', async () => {
     expect(await problemsOf(document)).toBe('');
     const unlimited = specFor({ MONGODB_URL: 'mongodb://localhost', RATE_LIMIT_REQUESTS: '0' });
     expect(await problemsOf(unlimited)).toBe('');
   }, 30_000);
 
-  test('are at work', async () => {
+  test('are active', async () => {
     expect(await problemsOf({ ...document, info: { ...document.info, license: undefined } })).toContain(
       'info-license',
     );
   }, 30_000);
 });
 
-test('its licence is that of the package', () => {
+test('it has the licence of the package', () => {
   const { license } = JSON.parse(readFileSync('package.json', 'utf8')) as { license: string };
   expect(document.info.license.name).toBe(license);
 });
 
-test('no object admits fields that it does not name, but for the document itself', () => {
+test('no object allows undeclared fields, except the document itself', () => {
   const open = schemas.filter(([, node]) => node.type === 'object' && node.additionalProperties !== false);
   expect(open.map(([pointer]) => pointer).filter((pointer) => !pointer.includes('~1openapi.json'))).toEqual(
     [],
@@ -82,7 +82,7 @@ test('every field is described', () => {
   }
 });
 
-test('every reference leads somewhere', () => {
+test('every reference has a target', () => {
   const known = new Set(nodes.map(([pointer]) => pointer));
   const lost = nodes
     .map(([, { $ref }]) => $ref)
@@ -90,7 +90,7 @@ test('every reference leads somewhere', () => {
   expect(lost).toEqual([]);
 });
 
-test('every example is what its schema says', () => {
+test('every example matches its schema', () => {
   const faults = documentSchemas(document);
   let checked = 0;
   for (const [pointer, { schema, example, examples }] of nodes as [string, Partial<MediaType>][]) {
@@ -108,16 +108,16 @@ test('every example is what its schema says', () => {
   expect(checked).toBeGreaterThan(100);
 });
 
-test('every code of the catalogue is an example of a response with its status, but for that of other paths', () => {
-  const shown = nodes.flatMap(([pointer, node]) =>
+test('every code of the catalogue is an example of a response with its status, except the code for other paths', () => {
+  const examples = nodes.flatMap(([pointer, node]) =>
     Object.entries(((node as Partial<Response>).content?.['application/json']?.examples ?? {}) as Node).map(
       ([code]) => ({ code, status: pointer.split('/').at(-1) }),
     ),
   );
   for (const code of errorCodes.filter((each) => each !== 'route_not_found')) {
-    expect(shown.map((each) => each.code)).toContain(code);
+    expect(examples.map((each) => each.code)).toContain(code);
   }
-  for (const { code, status } of shown.filter((each) => /^\d+$/.test(each.status ?? ''))) {
+  for (const { code, status } of examples.filter((each) => /^\d+$/.test(each.status ?? ''))) {
     expect([code, errorCatalogue[code as keyof typeof errorCatalogue].status]).toEqual([
       code,
       Number(status),
@@ -125,7 +125,7 @@ test('every code of the catalogue is an example of a response with its status, b
   }
 });
 
-test('the settings show in it', () => {
+test('it contains the settings', () => {
   const registry = createRegistry({ now: () => new Date(), brand: 'acme' });
   const settings = {
     docs: { docsUrl: undefined, baseUrl: 'https://api.acme.test' },

@@ -7,13 +7,13 @@ import { description, tags } from './info.ts';
 import { toJsonSchema, type JsonSchema } from './json-schema.ts';
 import type { OpenApiDocument } from './types.ts';
 import { ifNoneMatch, operation, responseComponents } from './operation.ts';
-import { documentOperation, healthOperation } from './public-operations.ts';
-import type { DocumentSettings } from './settings.ts';
+import { specOperation, healthOperation } from './public-operations.ts';
+import type { SpecSettings } from './settings.ts';
 
-/** The OpenAPI 3.1 document of these routes: the schemas that requests are parsed and responses typed by. */
-export function createSpec(settings: DocumentSettings, routes: Route[]): OpenApiDocument {
+/** Creates the OpenAPI 3.1 document from the schemas that parse requests and type responses. */
+export function createSpec(settings: SpecSettings, routes: Route[]): OpenApiDocument {
   const { docs, brand, limit } = settings;
-  const shown = { docs, isLimited: limit.requests > 0 };
+  const operationSettings = { docs, isLimited: limit.requests > 0 };
   const codes = new Set([...commonErrors, ...routes.flatMap(({ errors }) => errors)]);
   return {
     openapi: '3.1.1',
@@ -22,7 +22,7 @@ export function createSpec(settings: DocumentSettings, routes: Route[]): OpenApi
       version: '1.0.0',
       summary: 'Read-only access to tickets, conversations, messages, channels and Q&As.',
       description: description(settings),
-      // As in package.json: nobody else is given a licence.
+      // As in package.json: no licence is granted.
       license: { name: 'UNLICENSED', identifier: 'LicenseRef-UNLICENSED' },
     },
     servers: [{ url: docs.baseUrl ?? '/', description: 'The service that serves this document.' }],
@@ -30,10 +30,10 @@ export function createSpec(settings: DocumentSettings, routes: Route[]): OpenApi
     security: [{ apiKey: [] }],
     paths: {
       ...Object.fromEntries(
-        routes.map((route) => [templateOf(route.path), { get: operation(shown, route) }]),
+        routes.map((route) => [templateOf(route.path), { get: operation(operationSettings, route) }]),
       ),
       '/health': { get: healthOperation(docs) },
-      '/openapi.json': { get: documentOperation(docs) },
+      '/openapi.json': { get: specOperation(docs) },
     },
     components: {
       securitySchemes: {
@@ -45,8 +45,8 @@ export function createSpec(settings: DocumentSettings, routes: Route[]): OpenApi
         },
       },
       parameters: { IfNoneMatch: ifNoneMatch },
-      headers: headerComponents(shown.isLimited),
-      responses: responseComponents(shown),
+      headers: headerComponents(operationSettings.isLimited),
+      responses: responseComponents(operationSettings),
       schemas: schemaComponents([
         ...routes.map(({ response }) => response),
         ...[...codes].map((code) => errorSchemas[code]),

@@ -1,6 +1,6 @@
 import type { JsonSchema } from './json-schema.ts';
 
-/** The part of OpenAPI 3.1 that this service's document is made of. */
+/** The part of OpenAPI 3.1 that this service uses. */
 export type Reference = { $ref: string };
 
 export type Parameter = {

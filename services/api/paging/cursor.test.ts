@@ -8,7 +8,7 @@ const [, , fingerprint] = JSON.parse(
 ) as unknown[];
 
 describe('a cursor', () => {
-  it('gives back the sort key where its list is continued', () => {
+  it('returns the sort key when it is used with its list', () => {
     expect(decodeCursor(encodeCursor(key, scope), scope)).toBe(key);
   });
 
@@ -25,16 +25,16 @@ describe('a cursor', () => {
 
   it.each([
     ['nothing', ''],
-    ['no base64url', 'a b+/='],
-    ['no JSON', Buffer.from('nope').toString('base64url')],
-    ['no tuple', encode({})],
+    ['text that is not base64url', 'a b+/='],
+    ['text that is not JSON', Buffer.from('nope').toString('base64url')],
+    ['JSON that is not a tuple', encode({})],
     ['another version', encode([2, key, fingerprint])],
     ['no instant in the key', encode([1, 'ti_1', fingerprint])],
     ['no id in the key', encode([1, '2026-01-01T00:00:00.000Z', fingerprint])],
-    ['a key that no id can make', encode([1, `${key}\0`, fingerprint])],
+    ['a key with a character that ids cannot contain', encode([1, `${key}\0`, fingerprint])],
     ['a lone surrogate', encode([1, `${key}\ud800`, fingerprint])],
     ['a key that is too long', encode([1, key + 'x'.repeat(300), fingerprint])],
-    ['something far too long', 'A'.repeat(5_000)],
+    ['an overlong text', 'A'.repeat(5_000)],
   ])('is refused when it holds %s', (_, cursor) => {
     expect(() => decodeCursor(cursor, scope)).toThrow(
       expect.objectContaining({ code: 'invalid_cursor' }) as Error,

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { ApiError } from '../http/api-error.ts';
 
-/** All that a cursor is bound to: the list and its order and filters. Two lists never share a fingerprint. */
+/** What a cursor is bound to: the organization, the list, its order and its filters. */
 export type CursorScope = { orgId: string; list: string; sort: string; filters: unknown };
 
 const version = 1;
@@ -11,7 +11,7 @@ const lengthMax = 2_048;
 
 const keyShape = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z[^]/;
 
-/** A sort key: an instant to the millisecond, and an id that the store can hold. */
+/** Whether the value is a sort key: an instant to the millisecond, followed by an id that the store can contain. */
 const isKey = (value: unknown): value is string =>
   typeof value === 'string' &&
   value.length <= instantLength + idLengthMax &&
@@ -20,18 +20,18 @@ const isKey = (value: unknown): value is string =>
   !value.includes('\0');
 
 /**
- * Where a page ended, as clients see it. It holds the sort key alone, so it outlives rebuilds, and a
- * fingerprint of key and list, so that one that was damaged or altered is noticed. It is no secret: the
- * organization of a query always comes from the API key.
+ * Encodes where a page ended. The cursor contains the sort key, which survives rebuilds, and a fingerprint of key and
+ * scope, which detects a damaged or altered cursor. It needs no secret: the organization of a query always comes from
+ * the API key.
  */
 export const encodeCursor = (sortKey: string, scope: CursorScope): string =>
   Buffer.from(JSON.stringify([version, sortKey, fingerprint(sortKey, scope)])).toString('base64url');
 
-/** The sort key in a cursor of this list; fails with `invalid_cursor` for any other text. */
+/** Returns the sort key in a cursor of this list; throws `invalid_cursor` for any other text. */
 export function decodeCursor(cursor: string, scope: CursorScope): string {
   const payload = parse(cursor);
   const key: unknown = Array.isArray(payload) ? payload[1] : null;
-  // Compared as a whole: it must be what was given out for the key, in the one spelling of base64 that was used.
+  // Compares the whole text, because base64 allows several spellings of the same bytes.
   if (isKey(key) && encodeCursor(key, scope) === cursor) return key;
   throw new ApiError('invalid_cursor');
 }

@@ -2,21 +2,21 @@ import { z } from 'zod';
 import { parseInstant } from '../../../shared/documents/instant.ts';
 
 /**
- * A range of sort keys: `from` is inclusive, `until` exclusive; null where unbounded. Sort keys begin with
- * an instant, so an instant's text bounds them.
+ * A range of sort keys: `from` is inclusive, `until` exclusive; null means unbounded. Sort keys start with an instant,
+ * so the text of an instant can bound them.
  */
 export type DateRange = { from: string | null; until: string | null };
 
-/** The instants that a date or time stands for: a day, a minute, a second or a millisecond. */
+/** The interval that a date or time covers: a day, a minute, a second or a millisecond. */
 export type Interval = { from: string; until: string };
 
 const shape = /^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)?([Zz]|[+-]\d\d(?::?\d\d)?))?$/;
-const spanMs = { day: 86_400_000, minute: 60_000, second: 1_000, millisecond: 1 };
+const unitMs = { day: 86_400_000, minute: 60_000, second: 1_000, millisecond: 1 };
 
 /**
- * Reads ISO 8601: a UTC day, or a time with `Z` or an offset. Bounds are inclusive, and what is given to the
- * second covers the whole second, as responses show seconds; likewise a day, a minute and a millisecond,
- * whatever further digits say, as nothing finer is kept. Null for anything else.
+ * Parses ISO 8601: a UTC day, or a time with `Z` or an offset; returns null for anything else. Bounds are inclusive, so a
+ * time to the second covers the whole second, because responses contain whole seconds; likewise a day and a minute.
+ * Digits after the milliseconds are ignored, because nothing finer is stored.
  */
 export function parseInterval(value: string): Interval | null {
   // A `+` that was not percent-encoded arrives as a space.
@@ -32,18 +32,18 @@ export function parseInterval(value: string): Interval | null {
       : fraction === undefined
         ? 'second'
         : 'millisecond';
-  const last = new Date(start.getTime() + spanMs[unit] - 1);
+  const last = new Date(start.getTime() + unitMs[unit] - 1);
   return { from: start.toISOString(), until: keyAbove(last) };
 }
 
-/** `+01` and `+0100` are ISO 8601 too; the reader of instants knows `+01:00`. */
+/** `+01` and `+0100` are valid in ISO 8601 too, but `parseInstant` expects `+01:00`. */
 const fullZone = (zone: string): string =>
   zone.length < 2 ? zone : `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}`;
 
-/** The least text above every sort key of an instant: `[` follows the `Z` that ends the instant. */
+/** The lowest text above every sort key of an instant: `[` is the character after `Z`, which ends the instant. */
 export const keyAbove = (instant: Date): string => `${instant.toISOString().slice(0, -1)}[`;
 
-/** A date bound in a query string; to readers of the document it is the text that they send. */
+/** A date bound in a query string. The OpenAPI document describes the text that clients send. */
 export const dateBound = z
   .string()
   .transform((value, context): Interval => {

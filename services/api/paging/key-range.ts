@@ -5,12 +5,12 @@ export type Direction = 'ascending' | 'descending';
 /** A MongoDB condition on a sort key. */
 export type KeyRange = ({ $gt: string } | { $gte: string }) & ({ $lt?: string } | { $lte: string });
 
-/** Bytewise, as the store compares. */
+/** Compares bytes, as the store does. */
 const isAbove = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b)) > 0;
 
 /**
- * The one contiguous range of a page: the bounds, narrowed to what lies behind the cursor. Even without any
- * bound it says `> ''`, so that documents without the sort key (those that lists must not show) lie outside.
+ * The contiguous range of a page: the bounds, narrowed to the keys after the cursor. Without bounds it is `> ''`, which
+ * excludes documents without the sort key: lists must not contain them.
  */
 export function keyRange(
   { from, until }: DateRange,
@@ -28,12 +28,12 @@ export function keyRange(
   return upper === null ? lower : { ...lower, $lt: upper };
 }
 
-/** What is left of a range behind `key`, which lies in it. */
-export const goingOn = (range: KeyRange, direction: Direction, key: string): KeyRange =>
+/** The part of a range after `key`, which lies in the range. */
+export const rangeAfter = (range: KeyRange, direction: Direction, key: string): KeyRange =>
   direction === 'ascending' ? { ...upper(range), $gt: key } : { ...lower(range), $lt: key };
 
-/** A range that ends with `key`, which lies in it. */
-export const upTo = (range: KeyRange, direction: Direction, key: string): KeyRange =>
+/** The part of a range up to and including `key`, which lies in the range. */
+export const rangeUpTo = (range: KeyRange, direction: Direction, key: string): KeyRange =>
   direction === 'ascending' ? { ...lower(range), $lte: key } : { ...upper(range), $gte: key };
 
 const lower = (range: KeyRange) => ('$gt' in range ? { $gt: range.$gt } : { $gte: range.$gte });

@@ -6,21 +6,22 @@ const path = '/v1/letters';
 const keyOf = (id: string) => `2026-01-01T00:00:00.000Z${id}`;
 const present = (id: string) => ({ id });
 
-async function* inPieces(text: string) {
+async function* charactersOf(text: string) {
   for (const character of text) yield character;
 }
 
-/** Writes the items piece by piece; the page is full once `fullAfter` items are written. */
-async function written(page: { items: string[]; nextKey: string | null }, fullAfter: number) {
+/** Writes the items in pieces; the page is full after `fullAfter` items. */
+async function writeList(page: { items: string[]; nextKey: string | null }, fullAfter: number) {
   let count = 0;
   const chunks = listChunks(
     page,
-    { scope, path, keyOf },
+    { scope, path },
     {
+      keyOf,
       isFull: () => count >= fullAfter,
       write: (item) => {
         count += 1;
-        return inPieces(JSON.stringify(present(item)));
+        return charactersOf(JSON.stringify(present(item)));
       },
     },
   );
@@ -29,23 +30,23 @@ async function written(page: { items: string[]; nextKey: string | null }, fullAf
   return text;
 }
 
-describe('a list that is written piece by piece', () => {
+describe('a list written in pieces', () => {
   it.each([
     ['no items', [], false],
     ['one', ['a'], false],
     ['several', ['a', 'b', 'c'], false],
-    ['several, and more behind them', ['a', 'b', 'c'], true],
-  ])('is the same text as one written whole: %s', async (_, items, hasMore) => {
+    ['several, and more after them', ['a', 'b', 'c'], true],
+  ])('has the same text as one written at once: %s', async (_, items, hasMore) => {
     const page = { items, nextKey: hasMore ? keyOf('c') : null };
     const whole = JSON.stringify(listEnvelope(page, { scope, path }, present));
-    expect(await written(page, Infinity)).toBe(whole);
+    expect(await writeList(page, Infinity)).toBe(whole);
   });
 
   it.each([
     ['between two items', 2, ['a', 'b'], 'b'],
-    ['with the first item, however full it is', 0, ['a'], 'a'],
-  ])('ends %s, and its cursor goes on from there', async (_, fullAfter, expected, last) => {
-    const list = JSON.parse(await written({ items: ['a', 'b', 'c'], nextKey: null }, fullAfter)) as {
+    ['after the first item, although the page is full', 0, ['a'], 'a'],
+  ])('ends %s, and its cursor continues from there', async (_, fullAfter, expected, last) => {
+    const list = JSON.parse(await writeList({ items: ['a', 'b', 'c'], nextKey: null }, fullAfter)) as {
       data: { id: string }[];
       hasMore: boolean;
       nextCursor: string;
@@ -55,8 +56,8 @@ describe('a list that is written piece by piece', () => {
     expect(decodeCursor(list.nextCursor, scope)).toBe(keyOf(last));
   });
 
-  it('is the last page when it is full with its last item', async () => {
-    const list = JSON.parse(await written({ items: ['a', 'b'], nextKey: null }, 2)) as object;
+  it('is the last page if its last item fills it', async () => {
+    const list = JSON.parse(await writeList({ items: ['a', 'b'], nextKey: null }, 2)) as object;
     expect(list).toMatchObject({ hasMore: false, nextCursor: null });
   });
 });

@@ -3,7 +3,7 @@ import { encodeCursor, type CursorScope } from './cursor.ts';
 import { pageSizeMax } from './page-parameters.ts';
 import type { Page } from './page-query.ts';
 
-/** `id` names the component of the document, `TicketList`. */
+/** The schema of a list; `id` names its component in the OpenAPI document, such as `TicketList`. */
 export const listSchema = <T extends z.ZodType>(id: string, item: T) =>
   z
     .strictObject({
@@ -26,30 +26,39 @@ export const listSchema = <T extends z.ZodType>(id: string, item: T) =>
     })
     .meta({ id, description: 'One page of a list.' });
 
-/** The list that a page is of: what its cursors are bound to, the path of the request, and the sort key of an item. */
-export type ListOf<T> = { scope: CursorScope; path: string; keyOf: (item: T) => string | undefined };
+/** The request that a page answers: what its cursors are bound to, and its path. */
+type ListRequest = { scope: CursorScope; path: string };
 
 /** A page in the list envelope. */
 export const listEnvelope = <T, Presented>(
   { items, nextKey }: Pick<Page<T>, 'items' | 'nextKey'>,
-  list: Omit<ListOf<T>, 'keyOf'>,
+  request: ListRequest,
   present: (item: T) => Presented,
-) => ({ object: 'list' as const, data: items.map(present), ...endOf(nextKey, list) });
+) => ({ object: 'list' as const, data: items.map(present), ...endOf(nextKey, request) });
 
-const endOf = (nextKey: string | null, { scope, path }: Omit<ListOf<unknown>, 'keyOf'>) => ({
+const endOf = (nextKey: string | null, { scope, path }: ListRequest) => ({
   hasMore: nextKey !== null,
   nextCursor: nextKey === null ? null : encodeCursor(nextKey, scope),
   url: path,
 });
 
+/** Writes the items of a page one after another, as pieces of JSON text. */
+export type ItemWriter<T> = {
+  write: (item: T) => AsyncIterable<string>;
+  /** Whether the page has to end before its next item. */
+  isFull: () => boolean;
+  /** The sort key of an item. */
+  keyOf: (item: T) => string | undefined;
+};
+
 /**
- * The JSON text of the same envelope, each item of which is written piece by piece. The page ends before its last
- * item where `isFull` says so, but holds one item at the least.
+ * The JSON text of the same envelope, written item by item. If `isFull`, the page ends early, but it contains at least
+ * one item.
  */
 export async function* listChunks<T>(
   { items, nextKey }: Pick<Page<T>, 'items' | 'nextKey'>,
-  list: ListOf<T>,
-  { write, isFull }: { write: (item: T) => AsyncIterable<string>; isFull: () => boolean },
+  request: ListRequest,
+  { write, isFull, keyOf }: ItemWriter<T>,
 ): AsyncGenerator<string, void> {
   yield '{"object":"list","data":[';
   let count = 0;
@@ -60,6 +69,6 @@ export async function* listChunks<T>(
     count += 1;
   }
   const last = items[count - 1];
-  const end = count < items.length && last !== undefined ? (list.keyOf(last) ?? null) : nextKey;
-  yield `],${JSON.stringify(endOf(end, list)).slice(1)}`;
+  const end = count < items.length && last !== undefined ? (keyOf(last) ?? null) : nextKey;
+  yield `],${JSON.stringify(endOf(end, request)).slice(1)}`;
 }

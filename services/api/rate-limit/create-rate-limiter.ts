@@ -5,7 +5,7 @@ import { createMemoryRateLimiter } from './memory-rate-limiter.ts';
 import { connectRedisRateLimiter } from './redis-rate-limiter.ts';
 import type { RateLimit, RateLimiter } from './rate-limiter.ts';
 
-/** In memory, or in the store at `storeUrl` with memory to fall back on. Does not wait for the store. */
+/** Counts in memory; with `storeUrl` in that store, with memory as the fallback. Does not wait for the store. */
 export function createRateLimiter(
   deps: { nowMs: () => number; logger: Logger; fallbacks: Counter },
   { limit, storeUrl }: { limit: RateLimit; storeUrl: string | undefined },

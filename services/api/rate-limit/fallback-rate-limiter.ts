@@ -2,62 +2,66 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Counter } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { RedisRateLimiter } from './redis-rate-limiter.ts';
-import type { Usage, RateLimiter } from './rate-limiter.ts';
+import type { RateLimitUsage, RateLimiter } from './rate-limiter.ts';
 
-/** How often a store that is away is tried again, in milliseconds. */
 const retryIntervalMs = 1_000;
-const awayMessage = 'the rate limit store is away: each replica counts for itself';
+const unavailableMessage = 'the rate limit store is unavailable: each replica counts for itself';
 
-type InsuredDeps = {
+type FallbackDeps = {
   connect: (onLost: (error: Error) => void) => Promise<RedisRateLimiter>;
   memory: RateLimiter;
   logger: Logger;
   fallbacks: Counter;
 };
-type Insured = RateLimiter & { stop: () => void };
+type FallbackRateLimiter = RateLimiter & { stop: () => void };
 
 /**
- * Windows in a shared store, and in this process while that is away: no request fails or waits for it. A
- * failure is noticed once, by the requests then under way; from there on the store is tried apart from them,
- * and used again as soon as it answers.
+ * Counts in a shared store, and in this process while the store is unavailable, so no request fails or waits for it.
+ * Only the requests in progress notice a failure. Reconnecting happens apart from requests, and the store is used again
+ * as soon as it answers.
  */
-export function createFallbackRateLimiter({ connect, memory, logger, fallbacks }: InsuredDeps): Insured {
+export function createFallbackRateLimiter({
+  connect,
+  memory,
+  logger,
+  fallbacks,
+}: FallbackDeps): FallbackRateLimiter {
   const stopping = new AbortController();
   let shared: RedisRateLimiter | null = null;
-  let isKnownAway = false;
+  let isKnownUnavailable = false;
 
-  const away = (error: unknown) => {
-    if (!isKnownAway) logger.warn({ error }, awayMessage);
-    isKnownAway = true;
+  const warnOnce = (error: unknown) => {
+    if (!isKnownUnavailable) logger.warn({ error }, unavailableMessage);
+    isKnownUnavailable = true;
   };
-  const lose = (lost: RedisRateLimiter, error: unknown) => {
-    if (shared !== lost) return;
+  const drop = (failed: RedisRateLimiter, error: unknown) => {
+    if (shared !== failed) return;
     shared = null;
-    lost.close();
-    away(error);
+    failed.close();
+    warnOnce(error);
     void reconnect();
   };
   const reconnect = async () => {
     while (!shared && !stopping.signal.aborted) {
       try {
-        const opened = await connect((error) => lose(opened, error));
-        shared = opened;
+        const connected = await connect((error) => drop(connected, error));
+        shared = connected;
       } catch (error) {
-        away(error);
+        warnOnce(error);
         await sleep(retryIntervalMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       }
     }
     if (stopping.signal.aborted) return shared?.close();
-    isKnownAway = false;
+    isKnownUnavailable = false;
     logger.info('rate limits are shared');
   };
-  const consume = async (key: string): Promise<Usage> => {
-    const used = shared;
-    if (used) {
+  const consume = async (key: string): Promise<RateLimitUsage> => {
+    const current = shared;
+    if (current) {
       try {
-        return await used.consume(key);
+        return await current.consume(key);
       } catch (error) {
-        lose(used, error);
+        drop(current, error);
       }
     }
     fallbacks.inc();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { createMemoryRateLimiter } from './memory-rate-limiter.ts';
 
-const given = (requests: number, windowSeconds: number) => {
+const createLimiter = (requests: number, windowSeconds: number) => {
   const clock = { nowMs: 5_000 };
   const rateLimiter = createMemoryRateLimiter({
     limit: { requests, windowSeconds },
@@ -11,8 +11,8 @@ const given = (requests: number, windowSeconds: number) => {
 };
 
 describe('a sliding window', () => {
-  it('admits none after a burst until the window has passed, then as many as the burst had', () => {
-    const { clock, consume } = given(3, 60);
+  it('admits no request after a burst until the window has passed, then as many as in the burst', () => {
+    const { clock, consume } = createLimiter(3, 60);
     expect([consume(), consume(), consume()].map(({ admitted, remaining }) => [admitted, remaining])).toEqual(
       [
         [true, 2],
@@ -31,16 +31,16 @@ describe('a sliding window', () => {
     ]);
   });
 
-  it('never says that one has to wait longer than a window', () => {
-    const { clock, consume } = given(1, 60);
+  it('never reports a wait longer than the window', () => {
+    const { clock, consume } = createLimiter(1, 60);
     for (let request = 0; request < 1_000; request += 1) {
       clock.nowMs += 60_000.1;
       expect(consume()).toEqual({ admitted: true, remaining: 0, resetMs: 60_000 });
     }
   });
 
-  it('gives requests back one by one, as they age out', () => {
-    const { clock, consume } = given(2, 10);
+  it('frees requests one by one as they leave the window', () => {
+    const { clock, consume } = createLimiter(2, 10);
     consume();
     clock.nowMs += 6_000;
     consume();
@@ -49,8 +49,8 @@ describe('a sliding window', () => {
     expect(consume().admitted).toBe(false);
   });
 
-  it('does not hold refused requests against a key', () => {
-    const { clock, consume } = given(1, 10);
+  it('does not count refused requests', () => {
+    const { clock, consume } = createLimiter(1, 10);
     consume();
     for (let second = 0; second < 9; second += 1) {
       clock.nowMs += 1_000;
@@ -60,19 +60,19 @@ describe('a sliding window', () => {
     expect(consume().admitted).toBe(true);
   });
 
-  it('counts each key for itself', () => {
-    const { consume, rateLimiter } = given(1, 10);
+  it('counts each key separately', () => {
+    const { consume, rateLimiter } = createLimiter(1, 10);
     consume();
     expect(rateLimiter.consume('other').admitted).toBe(true);
   });
 
-  it('never lets more than the limit into any stretch as long as the window', () => {
+  it('never admits more than the limit in any period as long as the window', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 5 }),
         fc.array(fc.nat(4_000), { maxLength: 60 }),
         (limit, gaps) => {
-          const { clock, consume } = given(limit, 10);
+          const { clock, consume } = createLimiter(limit, 10);
           const admitted = gaps.flatMap((gap) => {
             clock.nowMs += gap;
             return consume().admitted ? [clock.nowMs] : [];

@@ -1,20 +1,21 @@
+/** The rule: how many requests a key may make in which time. */
 export type RateLimit = {
   /** Requests that one key may make in one window; 0 = no limit. */
   requests: number;
   windowSeconds: number;
 };
 
-/** A key's window once a request has been counted or refused. */
-export type Usage = {
-  /** Whether the request was counted. One that is refused is not, so that waiting always helps. */
+/** The state of a key's window after a request has been counted or refused. */
+export type RateLimitUsage = {
+  /** Whether the request was counted. A refused request is not, so waiting always helps. */
   admitted: boolean;
   remaining: number;
-  /** Until the oldest counted request leaves the window, and one more is admitted; 0 when none is counted. */
+  /** Time until the oldest counted request leaves the window and one more is admitted; 0 if none is counted. */
   resetMs: number;
 };
 
 /**
- * Sliding windows, one for each key: no stretch of time as long as the window holds more requests than the
- * limit. After a burst none is admitted until the window has passed, then as many as age out.
+ * Sliding windows, one per key: no period as long as the window contains more requests than the limit. After a burst no
+ * request is admitted until the window has passed; then one for each request that leaves the window.
  */
-export type RateLimiter = { consume: (key: string) => Usage | Promise<Usage> };
+export type RateLimiter = { consume: (key: string) => RateLimitUsage | Promise<RateLimitUsage> };

@@ -3,14 +3,14 @@ import { withDeadline } from '../store/deadline.ts';
 import { slidingLog } from './sliding-log.ts';
 import type { RateLimit, RateLimiter } from './rate-limiter.ts';
 
-/** A connection to the shared store; once it has failed or been closed it is not used again. */
+/** A connection to the shared store. Once it has failed or been closed, it is not used again. */
 export type RedisRateLimiter = RateLimiter & { close: () => void };
 
-/** How long the store may take to answer, in milliseconds: a request rather goes on without it. */
+/** How long a request waits for the store before it falls back to memory. */
 const answerTimeoutMs = 250;
 const connectTimeoutMs = 2_000;
 
-/** Connects to Redis or Valkey; `onLost` is called at most once, when the connection breaks by itself. */
+/** Connects to Redis or Valkey. `onLost` is called at most once, when the connection breaks; `close` does not call it. */
 export async function connectRedisRateLimiter(
   url: string,
   { requests, windowSeconds }: RateLimit,
@@ -26,7 +26,7 @@ export async function connectRedisRateLimiter(
     client.removeAllListeners().on('error', () => undefined);
     if (client.isOpen) client.destroy();
   };
-  // Without a listener an error would end the process; the first one also rejects `connect`.
+  // Without a listener an `error` event would end the process; the first error also rejects `connect`.
   client.on('error', () => undefined);
   try {
     await withDeadline(client.connect(), connectTimeoutMs);
@@ -40,8 +40,8 @@ export async function connectRedisRateLimiter(
   });
   return {
     consume: async (key) => {
-      const counted = client.slidingLog(`rate:${key}`, windowSeconds, requests);
-      const { used, resetMs } = await withDeadline(counted, answerTimeoutMs);
+      const counting = client.slidingLog(`rate:${key}`, windowSeconds, requests);
+      const { used, resetMs } = await withDeadline(counting, answerTimeoutMs);
       return { admitted: used <= requests, remaining: Math.max(0, requests - used), resetMs };
     },
     close,

@@ -1,4 +1,4 @@
-import * as given from '../../../tests/api/builders.ts';
+import * as build from '../../../tests/api/builders.ts';
 import { presentChannel } from './channels/presenter.ts';
 import { channelSchema } from './channels/schema.ts';
 import { presentConversationHead, presentEmbeddedMessage } from './conversations/presenter.ts';
@@ -7,16 +7,17 @@ import { presentMessageItem } from './messages/presenter.ts';
 import { presentTicket, presentTicketItem } from './tickets/presenter.ts';
 
 const now = new Date('2026-01-01T13:00:00Z');
-const shown = (state: ReturnType<typeof given.channel>) =>
+const presentForBrand = (state: ReturnType<typeof build.channel>) =>
   channelSchema.parse(presentChannel(state, { now, brand: 'acme' }));
 const inbox = (block: Record<string, unknown>) =>
-  shown(given.channel({ id: 'chan_1', type: 'email', email: { ...given.emailBlock, ...block } })).config;
+  presentForBrand(build.channel({ id: 'chan_1', type: 'email', email: { ...build.emailBlock, ...block } }))
+    .config;
 
 describe('a ticket', () => {
-  it('shows seconds, cut off, and a requester that is missing as nulls', () => {
-    const joined = given.ticketJoined({ requester: null });
+  it('has times truncated to seconds, and nulls for a missing requester', () => {
+    const joined = build.ticketJoined({ requester: null });
     const item = presentTicketItem(
-      given.ticket({ id: 'ti_1', updatedAt: '2026-01-01T12:00:00.999Z' }, { joined }),
+      build.ticket({ id: 'ti_1', updatedAt: '2026-01-01T12:00:00.999Z' }, { joined }),
       now,
     );
     expect(item).toMatchObject({
@@ -26,8 +27,8 @@ describe('a ticket', () => {
     expect(item.conversations).toEqual([{ id: 'conv_1', role: 'primary' }]);
   });
 
-  it('retrieved shows its conversations in full, archived ones too', () => {
-    expect(presentTicket(given.ticket({ id: 'ti_1' }), now).conversations).toEqual([
+  it('contains its conversations in full when retrieved, archived ones too', () => {
+    expect(presentTicket(build.ticket({ id: 'ti_1' }), now).conversations).toEqual([
       {
         id: 'conv_1',
         object: 'conversation',
@@ -42,9 +43,9 @@ describe('a ticket', () => {
 });
 
 describe('a conversation', () => {
-  it('shows its contact under ct_, and what is missing as null', () => {
-    const joined = given.conversationJoined({ contact: null, assignedUser: null });
-    const stored = given.conversation(
+  it('has its contact under ct_, and null for missing data', () => {
+    const joined = build.conversationJoined({ contact: null, assignedUser: null });
+    const stored = build.conversation(
       { id: 'conv_1', contactId: 'con_con_7' },
       { joined },
     ) as VisibleConversation;
@@ -65,14 +66,14 @@ it.each([
   ['form', 'form'],
 ] as const)('a conversation on a channel of type %s shows %s', (type, shownType) => {
   const channel = { id: 'chan_1', name: 'Support', type, dataRetentionDays: null };
-  const joined = given.conversationJoined({ channel });
-  const stored = given.conversation({ id: 'conv_1' }, { joined }) as VisibleConversation;
+  const joined = build.conversationJoined({ channel });
+  const stored = build.conversation({ id: 'conv_1' }, { joined }) as VisibleConversation;
   expect(presentConversationHead(stored, 'resolved', undefined).channel.type).toBe(shownType);
 });
 
 describe('a message', () => {
-  it('leaves inline files out, and says when it was sent only inside a conversation', () => {
-    const stored = given.message({ id: 'msg_1', role: 'human', sentAt: '2026-01-01T12:00:05.5Z' });
+  it('omits inline files, and has sentAt only inside a conversation', () => {
+    const stored = build.message({ id: 'msg_1', role: 'human', sentAt: '2026-01-01T12:00:05.5Z' });
     expect(presentMessageItem(stored)).not.toHaveProperty('sentAt');
     expect(presentMessageItem(stored).attachments).toEqual([{ id: 'att_1', filename: 'photo.png' }]);
     expect(presentEmbeddedMessage(stored.state)).toMatchObject({
@@ -81,8 +82,8 @@ describe('a message', () => {
     });
   });
 
-  it('that is inbound has no delivery time, whatever the bus says', () => {
-    const { state } = given.message({ id: 'msg_1', role: 'user', sentAt: '2026-01-01T12:00:05Z' });
+  it('has no delivery time if it is inbound, whatever the event says', () => {
+    const { state } = build.message({ id: 'msg_1', role: 'user', sentAt: '2026-01-01T12:00:05Z' });
     expect(presentEmbeddedMessage(state).sentAt).toBeNull();
   });
 
@@ -101,58 +102,61 @@ describe('a message', () => {
       { name: 'Bot', email: null },
     ],
   ])('shows %s as far as it may', (_, author, joined, expected) => {
-    const stored = given.message({ id: 'msg_1', author }, { joined: { author: joined } });
+    const stored = build.message({ id: 'msg_1', author }, { joined: { author: joined } });
     expect(presentMessageItem(stored).author).toEqual({ ...author, ...expected });
   });
 
-  it('of the system has no author', () => {
-    const stored = given.message({ id: 'msg_1', role: 'system' }, { joined: { author: null } });
+  it('has no author if it is a system message', () => {
+    const stored = build.message({ id: 'msg_1', role: 'system' }, { joined: { author: null } });
     expect(presentMessageItem(stored).author).toBeNull();
   });
 });
 
 describe('a channel', () => {
-  const connection = { status: 'connected', lastSyncedAt: given.at, connectedAt: given.at };
+  const connection = { status: 'connected', lastSyncedAt: build.at, connectedAt: build.at };
 
-  it('shows the brand for the own domain, of forwarding inboxes only', () => {
+  it("has the brand for the service's own domain, for forwarding inboxes only", () => {
     expect(inbox({})).toMatchObject({ sendingDomain: 'acme', connection: null });
     expect(inbox({ provider: 'google', connection })).toMatchObject({ sendingDomain: null });
     expect(inbox({ connection })).toMatchObject({ connection: null });
   });
 
-  it('shows the last complete read of microsoft mailboxes only', () => {
+  it('has the last complete read for Microsoft mailboxes only', () => {
     expect(inbox({ provider: 'microsoft', connection })).toMatchObject({
-      connection: { status: 'connected', lastSyncedAt: given.at },
+      connection: { status: 'connected', lastSyncedAt: build.at },
     });
     expect(inbox({ provider: 'google', connection })).toMatchObject({
       connection: { status: 'connected', lastSyncedAt: null },
     });
   });
 
-  it('shows eagerness only where the AI answers first', () => {
-    const chatbot = { ...given.chatbotBlock, routing: { ...given.chatbotBlock.routing, entry: 'disabled' } };
+  it('has eagerness only if the AI answers first', () => {
+    const chatbot = { ...build.chatbotBlock, routing: { ...build.chatbotBlock.routing, entry: 'disabled' } };
     const routing = (block: unknown) =>
-      (shown(given.channel({ id: 'chan_1', type: 'chatbot', chatbot: block })).config as { routing: object })
-        .routing;
-    expect(routing(given.chatbotBlock)).toMatchObject({
+      (
+        presentForBrand(build.channel({ id: 'chan_1', type: 'chatbot', chatbot: block })).config as {
+          routing: object;
+        }
+      ).routing;
+    expect(routing(build.chatbotBlock)).toMatchObject({
       eagerness: 'neutral',
       escalation: { fallback: null },
     });
     expect(routing(chatbot)).not.toHaveProperty('eagerness');
   });
 
-  it('leaves out of autoResolve what the default decides', () => {
-    const stored = given.channel({ id: 'chan_1' });
-    expect(shown(stored).settings.autoResolve).toEqual({});
+  it('omits the members of autoResolve that the default decides', () => {
+    const stored = build.channel({ id: 'chan_1' });
+    expect(presentForBrand(stored).settings.autoResolve).toEqual({});
     stored.state.settings.autoResolve = { enabled: false, afterHours: 0 };
-    expect(shown(stored).settings.autoResolve).toEqual({ enabled: false, afterHours: 0 });
+    expect(presentForBrand(stored).settings.autoResolve).toEqual({ enabled: false, afterHours: 0 });
   });
 
-  it('never shows a secret that a document should not have held', () => {
-    const stored = given.channel({ id: 'chan_1', type: 'chatbot' });
+  it('never contains a secret, even if the stored document does', () => {
+    const stored = build.channel({ id: 'chan_1', type: 'chatbot' });
     Object.assign(stored.state.config, {
       identitySecret: 'hush',
-      routing: { ...given.chatbotBlock.routing, escalation: {}, hush: 'hush' },
+      routing: { ...build.chatbotBlock.routing, escalation: {}, hush: 'hush' },
     });
     expect(JSON.stringify(presentChannel(stored, { now, brand: 'acme' }))).not.toContain('hush');
   });

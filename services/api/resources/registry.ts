@@ -5,7 +5,7 @@ import { messageRoutes } from './messages/routes.ts';
 import { qaRoutes } from './qas/routes.ts';
 import { ticketRoutes } from './tickets/routes.ts';
 
-/** Every endpoint below `/v1`: what the router serves, and what the contract tests walk through. */
+/** Every endpoint below `/v1`, for the router, the OpenAPI document and the contract tests. */
 export const createRegistry = (deps: ChannelDeps): Route[] => [
   ...ticketRoutes(deps),
   ...conversationRoutes(deps),

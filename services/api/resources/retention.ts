@@ -1,2 +1,2 @@
-/** Tells what has expired. A request asks it once, so that one answer shows one instant. */
+/** Decides what has expired. A request reads the clock once, so that one response reflects one instant. */
 export type Clock = { now: () => Date };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** `2026-01-31T12:00:00Z`: tickets, conversations and messages; fractions are cut off. */
+/** `2026-01-31T12:00:00Z`: tickets, conversations and messages; fractions are truncated. */
 export const toSeconds = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
 export const toSecondsOrNull = (date: Date | null): string | null => date && toSeconds(date);
 

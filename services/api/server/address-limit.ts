@@ -1,10 +1,13 @@
 import type { Socket } from 'node:net';
 import { isTrustedPeer, networkOf, type AddressRange } from '../http/proxy.ts';
 
-/** Counts what hangs on the address of a socket until `release`; null where the address is at its bound. */
+/**
+ * Counts a connection or stream of the socket's client address until `release`. Returns null if the address is at its
+ * limit.
+ */
 export type AddressLimit = (socket: Socket) => { release: () => void } | null;
 
-/** Bounds what one client address may hold, so that it leaves the others room. Proxies speak for many clients. */
+/** Limits each client address, so that one leaves room for the others. Trusted proxies are exempt. */
 export function createAddressLimit({
   trustedProxies,
   max,
@@ -12,18 +15,18 @@ export function createAddressLimit({
   trustedProxies: AddressRange[];
   max: number;
 }): AddressLimit {
-  const held = new Map<string, number>();
+  const counts = new Map<string, number>();
   return (socket) => {
     if (isTrustedPeer(trustedProxies, socket)) return { release: () => undefined };
     const address = networkOf(socket.remoteAddress);
-    const count = held.get(address) ?? 0;
+    const count = counts.get(address) ?? 0;
     if (count >= max) return null;
-    held.set(address, count + 1);
+    counts.set(address, count + 1);
     return {
       release: () => {
-        const left = (held.get(address) ?? 0) - 1;
-        if (left > 0) held.set(address, left);
-        else held.delete(address);
+        const remaining = (counts.get(address) ?? 0) - 1;
+        if (remaining > 0) counts.set(address, remaining);
+        else counts.delete(address);
       },
     };
   };

@@ -13,17 +13,17 @@ export type Http2Listener = (request: Http2ServerRequest, response: Http2ServerR
 
 export type Http2 = {
   accept: (socket: TLSSocket) => void;
-  /** Announces the end to every client (GOAWAY); requests begun are answered. */
+  /** Sends GOAWAY to every client; requests in progress are still answered. */
   stop: () => void;
 };
 
-/** Requests that one connection may have under way; a client that opens more has them refused. */
+/** Requests in progress on one connection; further ones are refused. */
 const concurrentStreamsMax = 100;
 
 /**
- * Speaks HTTP/2 on connections that agreed on it. What is malformed, too long or too much is refused by Node's
- * protocol engine with a reset of the stream or an end of the connection, which is how HTTP/2 says so: among
- * that headers beyond the limit, and streams opened and reset in rapid succession (33 a second after 1,000).
+ * Serves connections that negotiated HTTP/2. Node's protocol engine refuses malformed or oversized input by resetting
+ * the stream or closing the connection. That includes headers above the limit, and streams opened and reset in rapid
+ * succession (33 a second after 1,000).
  */
 export function createHttp2(
   serve: Http2Listener,
@@ -38,9 +38,9 @@ export function createHttp2(
     headersLengthMax: number;
     headersTimeoutMs: number;
     silenceTimeoutMs: number;
-    /** Of all connections together; beyond it a stream is refused, which tells clients to try it again. */
+    /** Streams on all connections together. Further streams are refused, which tells clients to retry. */
     streamsMax: number;
-    /** Of the streams of one client address. */
+    /** Limits the streams of one client address. */
     addressLimit: AddressLimit;
     connectionsRefused: Counter;
   },
@@ -51,10 +51,10 @@ export function createHttp2(
     maxSendHeaderBlockLength: headersLengthMax,
   });
   let streams = 0;
-  const admit: Http2Listener = (request, response) => {
+  const serveStream: Http2Listener = (request, response) => {
     const { stream } = request;
-    const held = streams < streamsMax ? addressLimit(request.socket) : null;
-    if (!held) {
+    const counted = streams < streamsMax ? addressLimit(request.socket) : null;
+    if (!counted) {
       connectionsRefused.inc();
       stream.close(constants.NGHTTP2_REFUSED_STREAM);
       return undefined;
@@ -62,26 +62,26 @@ export function createHttp2(
     streams += 1;
     stream.once('close', () => {
       streams -= 1;
-      held.release();
+      counted.release();
     });
-    // Other frames keep a connection alive, so a stream that is not read has a time of its own.
+    // Other frames keep the connection alive, so a stream that nobody reads needs its own timeout.
     stream.setTimeout(silenceTimeoutMs, () => stream.close(constants.NGHTTP2_CANCEL));
     return serve(request, response);
   };
-  for (const event of ['request', 'connect', 'checkExpectation'] as const) server.on(event, admit);
-  // A broken connection or a client that violates the protocol has nobody to answer to.
+  for (const event of ['request', 'connect', 'checkExpectation'] as const) server.on(event, serveStream);
+  // After a broken connection or a protocol violation there is no client to answer.
   server.on('sessionError', () => undefined);
   server.on('session', (session) => {
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
     session.setTimeout(silenceTimeoutMs, () => session.destroy());
-    const late = setTimeout(() => session.destroy(), headersTimeoutMs);
-    session.once('remoteSettings', () => clearTimeout(late));
-    session.once('close', () => clearTimeout(late));
+    const settingsTimeout = setTimeout(() => session.destroy(), headersTimeoutMs);
+    session.once('remoteSettings', () => clearTimeout(settingsTimeout));
+    session.once('close', () => clearTimeout(settingsTimeout));
   });
   return {
     accept: (socket) => {
-      // Sockets of an HTTP/1.1 server stay half open, and a session that is not read would outlive its client.
+      // Sockets of an HTTP/1.1 server stay half open, so a session that nobody reads would outlive its client.
       socket.allowHalfOpen = false;
       server.emit('connection', socket);
     },

@@ -1,14 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Listener } from './server.ts';
 
-/** What a connection has under way, and what waits for it, oldest first. */
+export type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+/** Whether a request of the connection is in progress, and the requests that wait for it, oldest first. */
 type Connection = { isBusy: boolean; waiting: (() => void)[] };
 
 /**
- * Has the requests of each connection handled one after the other. Node begins all that a client sends without
- * waiting for answers, and holds each answer until the earlier ones are read: to one that reads none, thousands
- * of whole pages. While a request waits, no more is read from its connection than has arrived with it.
+ * Handles the requests of each connection one after another. By default Node starts every pipelined request and holds
+ * each response until the client has read the earlier ones: for a client that reads none, thousands of full pages.
+ * While a request waits, nothing more is read from its connection.
  */
 export function noPipelining(listener: Listener): Listener {
   const connections = new WeakMap<Socket, Connection>();
@@ -17,19 +18,19 @@ export function noPipelining(listener: Listener): Listener {
     if (known) return known;
     const connection: Connection = { isBusy: false, waiting: [] };
     connections.set(socket, connection);
-    // Node resumes its reading after each request that it has read whole.
+    // Node resumes the socket after each request that it has read completely.
     socket.on('resume', () => {
       if (connection.waiting.length > 0) socket.pause();
     });
     return connection;
   };
-  const begin = (request: IncomingMessage, response: ServerResponse, connection: Connection) => {
+  const handle = (request: IncomingMessage, response: ServerResponse, connection: Connection) => {
     const { socket } = request;
     connection.isBusy = true;
     response.once('close', () => {
       connection.isBusy = false;
       const next = connection.waiting.shift();
-      // Nobody may be left to answer to, or the answer just given was announced as the last.
+      // The client may have left, or the last response may have said `Connection: close`.
       if (!next || !socket.writable) return;
       if (connection.waiting.length === 0) socket.resume();
       next();
@@ -38,8 +39,8 @@ export function noPipelining(listener: Listener): Listener {
   };
   return (request, response) => {
     const connection = connectionOf(request.socket);
-    if (!connection.isBusy) return begin(request, response, connection);
-    connection.waiting.push(() => void begin(request, response, connection));
+    if (!connection.isBusy) return handle(request, response, connection);
+    connection.waiting.push(() => void handle(request, response, connection));
     request.socket.pause();
     return undefined;
   };

@@ -3,23 +3,23 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { ApiError } from '../http/api-error.ts';
+import { commonHeaders, strictTransportSecurity } from '../http/common-headers.ts';
 import { errorEnvelope, type DocsLocation } from '../http/error-envelope.ts';
 import type { ErrorCode } from '../http/error-catalogue.ts';
 import { allowedMethods } from '../http/methods.ts';
-import { strictTransportSecurity } from '../middleware/https-only.ts';
 import { isEncrypted } from '../http/proxy.ts';
+import { newRequestId } from '../http/request-id.ts';
 import type { Trace } from '../traces/tracer.ts';
-import { newRequestId } from '../middleware/request-id.ts';
 
-/** What a parser's complaint is to the client. */
+/** The error code that the client receives for an error of Node's HTTP parser. */
 export function codeOfParserError(error: NodeJS.ErrnoException): ErrorCode {
   const { code } = error;
   if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large';
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_timeout' : 'malformed_request';
 }
 
-/** What a trace can say of a request that could not be read. */
-const unknown = {
+/** The trace fields of a request that could not be parsed. */
+const unparsed = {
   method: null,
   route: null,
   pathId: undefined,
@@ -29,13 +29,13 @@ const unknown = {
   caller: null,
 };
 
-/** Answers, on the bare socket, what Node's parser would not hand to the application; then closes it. */
+/** Answers a request that Node's parser did not pass to the application, on the raw socket, and closes the socket. */
 export function answerUnparsed(
   { logger, docs, trace }: { logger: Logger; docs: DocsLocation; trace: Trace | null },
   code: ErrorCode,
   socket: Duplex & { _httpMessage?: unknown },
 ): void {
-  // A response under way must not have another one written into it.
+  // Writing a second response into one in progress would corrupt it.
   if (!socket.writable || socket._httpMessage) {
     socket.destroy();
     return;
@@ -44,19 +44,21 @@ export function answerUnparsed(
   const error = new ApiError(code);
   const port = socket instanceof Socket ? socket.localPort : undefined;
   const body = JSON.stringify(errorEnvelope(docs, error, { requestId, port }));
+  const headers = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    'Request-Id': requestId,
+    Date: new Date().toUTCString(),
+    ...commonHeaders,
+    ...(isEncrypted(socket) ? { 'Strict-Transport-Security': strictTransportSecurity } : {}),
+    ...(code === 'method_not_allowed' ? { Allow: allowedMethods } : {}),
+    Connection: 'close',
+  };
   const lines = [
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `Request-Id: ${requestId}`,
-    `Date: ${new Date().toUTCString()}`,
-    'Cache-Control: private, no-cache',
-    'X-Content-Type-Options: nosniff',
-    ...(isEncrypted(socket) ? [`Strict-Transport-Security: ${strictTransportSecurity}`] : []),
-    ...(code === 'method_not_allowed' ? [`Allow: ${allowedMethods}`] : []),
-    'Connection: close',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ];
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
   logger.info({ requestId, status: error.status, code }, 'request that could not be parsed');
-  trace?.({ ...unknown, requestId, at: new Date(), status: error.status, code });
+  trace?.({ ...unparsed, requestId, at: new Date(), status: error.status, code });
 }

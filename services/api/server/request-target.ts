@@ -1,6 +1,6 @@
 /**
- * A request target in origin form, `/path?query`, of visible ASCII: what Koa and the router expect. Proxies
- * may send the absolute form, and Node lets raw bytes above 0x7f through as Latin-1.
+ * Rewrites a request target to origin form, `/path?query`, in visible ASCII, as Koa and the router expect. Proxies may
+ * send the absolute form, and Node passes raw bytes above 0x7f through as Latin-1.
  */
 export function originForm(target: string): string {
   const local = target.replace(/^https?:\/\/[^/?#]*/i, '').replace(/#.*$/s, '');

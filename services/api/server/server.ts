@@ -6,32 +6,30 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createAddressLimit, type AddressLimit } from './address-limit.ts';
 import type { DocsLocation } from '../http/error-envelope.ts';
 import { createHttp2 } from './http2.ts';
-import { noPipelining } from './no-pipelining.ts';
+import { noPipelining, type Listener } from './no-pipelining.ts';
 import type { AddressRange } from '../http/proxy.ts';
 import { originForm } from './request-target.ts';
 import { answerUnparsed, codeOfParserError } from './parser-errors.ts';
 import { acceptTls, type Credentials } from './tls.ts';
 import type { Trace } from '../traces/tracer.ts';
 
-export type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
-
 export type WebServer = {
-  /** Of the socket; `port` is the one that was given by the system where 0 was asked for. */
+  /** Address of the socket; if port 0 was requested, `port` is the one that the system chose. */
   address: { host: string; port: number };
-  /** Takes no further requests, and resolves when those begun are answered. */
+  /** Accepts no further requests, and resolves when those in progress are answered. */
   stop: () => Promise<void>;
-  /** Another certificate for the connections from now on. */
+  /** Uses another certificate for new connections. */
   useCertificate: (pair: Credentials) => void;
 };
 
-/** How long a client may take for what, in milliseconds; then the connection is closed, with 408 if it can be. */
+/** Time limits of a client. When one passes, the connection is closed, with 408 where that is possible. */
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
-/** Longer than the idle time of common load balancers (60 s), so that it is they who close connections. */
+/** Longer than the idle timeout of common load balancers (60 s), so that they close the connection first. */
 const keepAliveTimeoutMs = 65_000;
-/** No byte in either direction, as of a client that stops reading a long conversation. */
+/** Time without a byte in either direction, for example when a client stops reading a long conversation. */
 const silenceTimeoutMs = 120_000;
-/** Beyond it 431. Twice the longest target (414), so that each gets its own answer. */
+/** Longer headers are 431. Twice the longest target (414), so that each error keeps its own status. */
 const headersLengthMax = 32_768;
 
 const http1Options = {
@@ -40,7 +38,7 @@ const http1Options = {
   keepAliveTimeout: keepAliveTimeoutMs,
   connectionsCheckingInterval: 1_000,
   maxHeaderSize: headersLengthMax,
-  // Node would answer by itself, without the envelope; the application does so instead.
+  // The application checks the header instead: Node's own answer would lack the error envelope.
   requireHostHeader: false,
 };
 
@@ -56,14 +54,14 @@ type Options = {
   host: string;
   port: number;
   credentials: Credentials | null;
-  /** Further connections are closed as they come. */
+  /** Connections beyond this number are closed at once. */
   connectionsMax: number;
-  /** The same for each client address, and for its HTTP/2 streams. */
+  /** The same limit for each client address, and for its HTTP/2 streams. */
   addressConnectionsMax: number;
   trustedProxies: AddressRange[];
 };
 
-/** Serves `listener` over plain HTTP, or with credentials over TLS and plain HTTP on one port. */
+/** Serves `listener` over plain HTTP; with credentials, over TLS and plain HTTP on one port. */
 export async function startServer(
   { listener, connectionsRefused, ...unparsed }: Deps,
   { host, port, credentials, connectionsMax, addressConnectionsMax: max, trustedProxies }: Options,
@@ -85,7 +83,7 @@ export async function startServer(
   const http2 = createHttp2(
     (request, response) => {
       request.url = originForm(request.url ?? '/');
-      // Koa takes either kind; its types know the older one only.
+      // Koa accepts both kinds of request; its type declarations know HTTP/1.1 only.
       return listener(request as unknown as IncomingMessage, response as unknown as ServerResponse);
     },
     {
@@ -100,7 +98,7 @@ export async function startServer(
       unused.use(socket);
       http2.accept(socket);
     });
-  // Behind the listener that looks for TLS, so that it is given the connections themselves.
+  // Registered after `acceptTls`, so that it sees the TCP connections themselves.
   const unused = trackUnused(server);
   limitConnections(server, createAddressLimit({ trustedProxies, max }), connectionsRefused);
   server.listen(port, host);
@@ -121,14 +119,14 @@ export async function startServer(
   };
 }
 
-/** Closes the connections of an address that has its share, before anything is read from them. */
+/** Closes connections of an address that is at its limit, before anything is read from them. */
 function limitConnections(server: Server, limit: AddressLimit, connectionsRefused: Counter): void {
   const accept = server.listeners('connection') as ((socket: Socket) => void)[];
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
-    const held = limit(socket);
-    if (held) {
-      socket.once('close', held.release);
+    const counted = limit(socket);
+    if (counted) {
+      socket.once('close', counted.release);
       for (const listener of accept) listener.call(server, socket);
     } else {
       connectionsRefused.inc();
@@ -140,12 +138,12 @@ function limitConnections(server: Server, limit: AddressLimit, connectionsRefuse
 type Endpoint = Pick<Socket, 'remoteAddress' | 'remotePort'>;
 
 /**
- * The connections that no request has come on. To Node they are not idle: one that a client opened in advance would
- * hold up the stop.
+ * Tracks connections on which no request has arrived. Node does not count them as idle, so a connection that a client
+ * opened in advance would delay the stop.
  */
 function trackUnused(server: Server) {
   const unused = new Map<string, Socket>();
-  // The socket of a request is another object than that of its connection where TLS is between them.
+  // Over TLS, a request's socket and its connection's socket are different objects.
   const keyOf = ({ remoteAddress, remotePort }: Endpoint) => `${remoteAddress} ${remotePort}`;
   const use = (socket: Endpoint) => void unused.delete(keyOf(socket));
   server.on('connection', (socket: Socket) => {
@@ -161,6 +159,6 @@ function trackUnused(server: Server) {
   };
 }
 
-/** Nothing here takes a body. One that is sent is not read: the connection ends with the response instead. */
+/** No endpoint takes a body. A body that is sent anyway is not read: the connection closes with the response. */
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

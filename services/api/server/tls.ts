@@ -5,16 +5,16 @@ import { createServer as createTlsServer, type Server as TlsServer, type TLSSock
 /** A certificate with its chain, and its key, in PEM. */
 export type Credentials = { cert: string; key: string };
 
-/** First byte of a TLS handshake. No HTTP request begins with it. */
+/** First byte of a TLS handshake; no HTTP request starts with it. */
 const handshakeByte = 0x16;
 const handshakeTimeoutMs = 10_000;
-/** A client that connects and sends nothing is closed after this long. */
+/** A connection that has sent nothing for this long is closed. */
 const firstByteTimeoutMs = 10_000;
 
 /**
- * Has `server` speak TLS with those who begin a handshake, and plain HTTP with others: so that a plain
- * request gets an answer that says what is wrong, and probes need no certificate. Its limits and its list of
- * connections hold for both. Connections that agree on HTTP/2 go to `acceptHttp2`.
+ * Makes `server` accept TLS and plain HTTP on one port. A plain request gets an answer that says what is wrong, and
+ * probes need no certificate. The server's limits and connection list cover both. Connections that negotiate HTTP/2
+ * go to `acceptHttp2`.
  */
 export function acceptTls(
   server: Server,
@@ -28,14 +28,14 @@ export function acceptTls(
   const tls = createTlsServer({
     ...credentials,
     handshakeTimeout: handshakeTimeoutMs,
-    // Clients that offer names and find none of theirs here are refused by TLS, those of HTTP/1.0 included.
+    // TLS refuses clients whose ALPN list contains none of these; HTTP/1.0 is listed for its clients.
     ALPNProtocols: ['h2', 'http/1.1', 'http/1.0'],
   });
   tls.on('secureConnection', (socket: TLSSocket) => {
     if (socket.alpnProtocol === 'h2') acceptHttp2(socket);
     else accept(socket);
   });
-  // A failed handshake is the client's affair: its socket is closed, and there is nobody to answer to.
+  // After a failed handshake there is no client to answer.
   tls.on('tlsClientError', (_, socket) => socket.destroy());
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
@@ -47,12 +47,12 @@ export function acceptTls(
   return tls;
 }
 
-/** Looks at the first byte and puts it back. */
+/** Reads the first byte and puts it back. */
 function peek(socket: Socket, then: (first: number | undefined) => void): void {
   const drop = () => socket.destroy();
   socket.on('error', drop);
   socket.setTimeout(firstByteTimeoutMs, drop);
-  // A socket of this server stays half open; whoever leaves without a word is not waited for.
+  // A socket of this server stays half open: without this a client that leaves silently would hold it.
   socket.once('end', drop);
   socket.once('data', (chunk: Buffer) => {
     socket.pause();
@@ -61,7 +61,7 @@ function peek(socket: Socket, then: (first: number | undefined) => void): void {
     socket.removeListener('end', drop);
     socket.unshift(chunk);
     then(chunk[0]);
-    // Only a socket that Node's HTTP took over is still read here; TLS has taken the handle itself.
+    // Node's HTTP parser reads from this socket; TLS reads from the handle itself.
     if (chunk[0] !== handshakeByte) socket.resume();
   });
 }

@@ -1,31 +1,31 @@
 import { StoreUnavailable } from './store-errors.ts';
 
-/** How long the store may work on one read, in milliseconds (`maxTimeMS`); then the client gets a 503. */
+/** How long the store may work on one read (`maxTimeMS`); then the client receives a 503. */
 export const serverTimeoutMs = 7_000;
 
 /**
- * How long one read may take in all, in milliseconds. It is longer than what a pooled connection is waited for and
- * what the store is given together: only a server that has gone silent costs its connection.
+ * How long one read may take in all. It is longer than `poolTimeoutMs` and `serverTimeoutMs` together, so that only an
+ * unresponsive server costs a connection.
  */
 export const readTimeoutMs = 10_000;
 
-/** How long a read waits for a connection of its pool, in milliseconds. */
+/** How long a read waits for a connection of its pool. */
 export const poolTimeoutMs = 2_000;
 
-/** The limits of time of every read. At the later one the driver drops the connection and throws a `TimeoutError`. */
+/** The time limits of every read. After `readTimeoutMs` the driver drops the connection and throws a `TimeoutError`. */
 export const readOptions = () => ({
   maxTimeMS: serverTimeoutMs,
   signal: AbortSignal.timeout(readTimeoutMs),
 });
 
-/** The same for what takes no signal, such as connecting. The read itself is left to end as it may. */
+/** A time limit for operations that take no signal, such as connecting. The operation itself is not cancelled. */
 export async function withDeadline<T>(read: Promise<T>, timeoutMs = readTimeoutMs): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
+  const expired = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new StoreUnavailable(`no answer within ${timeoutMs} ms`)), timeoutMs);
   });
   try {
-    return await Promise.race([read, late]);
+    return await Promise.race([read, expired]);
   } finally {
     clearTimeout(timer);
   }

@@ -1,29 +1,29 @@
 import { readTimeoutMs } from './deadline.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
-/** The largest reply of the store, and so the most that a page may come to while it is read. */
+/** The largest reply of the store, and therefore the maximum size of a page while it is read. */
 export const replyBytesMax = 16 * 1_024 * 1_024;
 
-/** The most that a single document is expected to come to; there are larger ones, up to 12 MB, but hardly ever. */
+/** The expected maximum of a single document. Larger ones, up to 12 MB, are very rare. */
 export const documentBytes = 4 * 1_024 * 1_024;
 
-/** The share of the bytes that one organization may have. */
+/** The share of the bytes that one organization may hold. */
 const organizationShare = 1 / 4;
 
 type Usage = { reads: number; bytes: number };
 type Waiting = { orgId: string; bytes: number; admit: () => void };
 
 export type ReadBudget = {
-  /** Counts a read of so many bytes, once there is room; fails with `StoreUnavailable` if there is none in time. */
-  enter: (orgId: string, bytes: number) => Promise<void>;
-  leave: (orgId: string, bytes: number) => void;
-  /** Counts bytes that stay in memory, or, below zero, that do not any more. */
+  /** Counts a read of `bytes` once there is room. Rejects with `StoreUnavailable` if there is none in time. */
+  acquire: (orgId: string, bytes: number) => Promise<void>;
+  release: (orgId: string, bytes: number) => void;
+  /** Counts bytes that stay in memory; a negative number releases them. */
   count: (orgId: string, bytes: number) => void;
   usage: () => Usage;
 };
 
 export type BudgetLimits = {
-  /** What all answers may take in memory. */
+  /** Bytes that all responses in progress may hold. */
   bytesMax: number;
   /** Size of the pool that reads take connections from. */
   connectionsMax: number;
@@ -32,9 +32,9 @@ export type BudgetLimits = {
 };
 
 /**
- * Bounds what the answers of all requests take in memory: the reply that each read in progress may bring, then what is
- * kept of it until the client has taken the answer. Reads beyond the bound wait their turn. One organization has a
- * quarter of the bytes and never every connection, so that it cannot make the others wait for it.
+ * Limits the memory of all responses in progress: the expected reply of each read, then the bytes kept until the client
+ * has taken the response. Further reads wait in a queue. One organization may hold a quarter of the bytes and never
+ * every connection, so that it cannot make the others wait.
  */
 export function createReadBudget({
   bytesMax,
@@ -43,7 +43,7 @@ export function createReadBudget({
 }: BudgetLimits): ReadBudget {
   const all: Usage = { reads: 0, bytes: 0 };
   const usages = new Map<string, Usage>();
-  const ownReadsMax = Math.max(1, connectionsMax - 1);
+  const organizationReadsMax = Math.max(1, connectionsMax - 1);
   const waiting = new Set<Waiting>();
 
   const add = (orgId: string, reads: number, bytes: number) => {
@@ -59,32 +59,32 @@ export function createReadBudget({
     const { reads, bytes: taken } = usages.get(orgId) ?? { reads: 0, bytes: 0 };
     return (
       all.reads < connectionsMax &&
-      reads < ownReadsMax &&
+      reads < organizationReadsMax &&
       all.bytes + bytes <= bytesMax &&
       taken + bytes <= bytesMax * organizationShare
     );
   };
   const admitWaiting = () => {
-    // A read that waits because the whole is full holds back those behind it, or small ones would pass it for ever.
+    // A read that does not fit into the total blocks the reads after it; otherwise small reads could starve it.
     const isBlocked = (bytes: number) => all.reads >= connectionsMax || all.bytes + bytes > bytesMax;
-    for (const one of waiting) {
-      if (isBlocked(one.bytes)) return;
-      if (!hasRoom(one.orgId, one.bytes)) continue;
-      add(one.orgId, 1, one.bytes);
-      one.admit();
+    for (const read of waiting) {
+      if (isBlocked(read.bytes)) return;
+      if (!hasRoom(read.orgId, read.bytes)) continue;
+      add(read.orgId, 1, read.bytes);
+      read.admit();
     }
   };
   return {
-    enter: async (orgId, bytes) => {
+    acquire: async (orgId, bytes) => {
       if (waiting.size === 0 && hasRoom(orgId, bytes)) {
         add(orgId, 1, bytes);
         return;
       }
-      const admitted = untilAdmitted(waiting, { orgId, bytes }, waitMs);
+      const admitted = enqueue(waiting, { orgId, bytes }, waitMs);
       admitWaiting();
       await admitted;
     },
-    leave: (orgId, bytes) => {
+    release: (orgId, bytes) => {
       add(orgId, -1, -bytes);
       admitWaiting();
     },
@@ -96,18 +96,19 @@ export function createReadBudget({
   };
 }
 
-const untilAdmitted = (waiting: Set<Waiting>, read: Omit<Waiting, 'admit'>, waitMs: number) =>
+/** Adds a read to the queue and resolves when it is admitted. */
+const enqueue = (waiting: Set<Waiting>, read: Omit<Waiting, 'admit'>, waitMs: number) =>
   new Promise<void>((resolve, reject) => {
-    const end = (settle: () => void) => {
+    const finish = (complete: () => void) => {
       clearTimeout(timer);
-      waiting.delete(one);
-      settle();
+      waiting.delete(entry);
+      complete();
     };
-    const one: Waiting = { ...read, admit: () => end(resolve) };
+    const entry: Waiting = { ...read, admit: () => finish(resolve) };
     const timer = setTimeout(
-      () => end(() => reject(new StoreUnavailable(`no room for a read within ${waitMs} ms`))),
+      () => finish(() => reject(new StoreUnavailable(`no room for a read within ${waitMs} ms`))),
       waitMs,
     );
     timer.unref();
-    waiting.add(one);
+    waiting.add(entry);
   });

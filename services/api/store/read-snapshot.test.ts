@@ -2,20 +2,20 @@ import { createLogger } from '../../../shared/runtime/logger.ts';
 import { StoreUnavailable } from './store-errors.ts';
 import { createReadSnapshots, type Databases } from './read-snapshot.ts';
 
-/** A store as it would answer, and a clock; both are moved by the tests. */
-function given() {
+/** A fake store and a clock; the tests control both. */
+function createSnapshots() {
   const state = {
     nowMs: 0,
     generation: 1 as number | null,
     watermarks: {} as Record<number, number>,
     missing: [] as string[],
-    away: false,
+    unavailable: false,
     reads: 0,
   };
   const snapshots = createReadSnapshots({
     connect: async () => {
       state.reads += 1;
-      if (state.away) throw new StoreUnavailable('away');
+      if (state.unavailable) throw new StoreUnavailable('unavailable');
     },
     activeGeneration: async () => state.generation,
     watermark: async (generation) => {
@@ -34,9 +34,9 @@ function given() {
   return { state, snapshots, look };
 }
 
-describe('the view of the store', () => {
-  it('is 1970 before any watermark, and read again after a second, not before', async () => {
-    const { state, look } = given();
+describe('the read snapshot', () => {
+  it('has the watermark 1970 before any is stored, and is read again after one second', async () => {
+    const { state, look } = createSnapshots();
     expect(await look()).toEqual([1, 0]);
     state.watermarks[1] = 7;
     state.nowMs = 999;
@@ -45,14 +45,14 @@ describe('the view of the store', () => {
     expect(await look()).toEqual([1, 7]);
   });
 
-  it('is read once for all who ask at the same time', async () => {
-    const { state, look } = given();
+  it('is read once for concurrent requests', async () => {
+    const { state, look } = createSnapshots();
     await Promise.all([look(), look(), look()]);
     expect(state.reads).toBe(1);
   });
 
-  it('does not go back within a generation', async () => {
-    const { state, look } = given();
+  it('never goes back within a generation', async () => {
+    const { state, look } = createSnapshots();
     state.watermarks[1] = 7;
     await look();
     state.watermarks[1] = 5;
@@ -61,7 +61,7 @@ describe('the view of the store', () => {
   });
 
   it('stays with the old generation until the new one has caught up', async () => {
-    const { state, look, snapshots } = given();
+    const { state, look, snapshots } = createSnapshots();
     state.watermarks = { 1: 10, 2: 8 };
     await look();
     state.generation = 2;
@@ -73,8 +73,8 @@ describe('the view of the store', () => {
     expect(snapshots.lastDataAsOf()).toEqual(new Date(10_000));
   });
 
-  it('follows the operator to a generation that does not catch up, and says how old that is', async () => {
-    const { state, look } = given();
+  it('switches to a generation that does not catch up, and reports its watermark', async () => {
+    const { state, look } = createSnapshots();
     state.watermarks = { 1: 10, 2: 8 };
     await look();
     state.generation = 2;
@@ -91,17 +91,17 @@ describe('the view of the store', () => {
       'tickets.updated',
     ],
   ])('fails with the reason where there is %s', async (_, spoil, reason) => {
-    const { state, look } = given();
+    const { state, look } = createSnapshots();
     spoil(state);
     await expect(look()).rejects.toThrow(reason);
   });
 
-  it('does not ask a store that is away more than once a second, then recovers', async () => {
-    const { state, look } = given();
-    state.away = true;
-    for (let times = 0; times < 5; times += 1) await expect(look()).rejects.toThrow('away');
+  it('queries an unavailable store at most once a second, then recovers', async () => {
+    const { state, look } = createSnapshots();
+    state.unavailable = true;
+    for (let times = 0; times < 5; times += 1) await expect(look()).rejects.toThrow('unavailable');
     expect(state.reads).toBe(1);
-    state.away = false;
+    state.unavailable = false;
     state.nowMs = 1_000;
     expect(await look()).toEqual([1, 0]);
   });

@@ -3,23 +3,23 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { withDeadline } from './deadline.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
-/** What one request reads: a generation's database, and the instant up to which that was complete before. */
+/** What one request reads: a generation's database, and the watermark that was read before any of its data. */
 export type ReadSnapshot = Databases & { generation: number; dataAsOf: Date };
 
-/** A generation's database by two pools of connections, so that reads of data hold up nobody's authentication. */
+/** A generation's database on two connection pools, so that reads of data do not delay authentication. */
 export type Databases = { database: Db; authDatabase: Db };
 
 export type ReadSnapshots = {
-  /** At most a second old. Fails while there is nothing to serve from, then again for a second at no cost. */
+  /** Returns a snapshot at most a second old. A failure is cached for a second as well. */
   current: () => Promise<ReadSnapshot>;
-  /** The watermark of the last view; 1970 before the first. */
+  /** The watermark of the last snapshot; 1970 before the first. */
   lastDataAsOf: () => Date;
 };
 
 export type SnapshotSources = {
   /**
-   * Connects to the store if that has not succeeded yet. A driver whose first connection fails refuses every
-   * later operation (`Topology is closed`) until it is told to connect again.
+   * Connects to the store if that has not succeeded yet. If the driver's first connection fails, it refuses every
+   * operation (`Topology is closed`) until `connect` is called again.
    */
   connect: () => Promise<unknown>;
   activeGeneration: () => Promise<number | null>;
@@ -27,39 +27,39 @@ export type SnapshotSources = {
   missingIndexes: (database: Db) => Promise<string[]>;
   databasesOf: (generation: number) => Databases;
   logger: Logger;
-  /** A clock that never goes back, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
 };
 
-/** How long a view, or the failure to get one, is used. */
+/** How long a snapshot, or the failure to read one, is cached. */
 const lifetimeMs = 1_000;
 /**
- * A generation just promoted may be a moment behind what was promised to readers of the old one; for this
- * long the old one is served until the new has caught up, so that `Data-As-Of` does not go back. After that
- * the operator's word stands, and the header is the new generation's own: overstating it would lose changes.
+ * A newly promoted generation may be slightly behind the watermark that clients have seen. For this time the old
+ * generation is still served, until the new one has caught up, so that `Data-As-Of` does not go back. After that the new
+ * generation is served with its own watermark: overstating it would make exports lose changes.
  */
 const switchGraceMs = 5_000;
 
-type Held = { snapshot: ReadSnapshot; readMs: number };
-type Memory = {
-  held: Held | null;
+type Cache = {
+  latest: { snapshot: ReadSnapshot; readMs: number } | null;
   failure: { error: unknown; readMs: number } | null;
-  waitingSinceMs: number | null;
+  /** When the active generation was first found to be behind the one that is served. */
+  behindSinceMs: number | null;
 };
 
 export function createReadSnapshots(sources: SnapshotSources): ReadSnapshots {
-  const memory: Memory = { held: null, failure: null, waitingSinceMs: null };
+  const cache: Cache = { latest: null, failure: null, behindSinceMs: null };
   let pending: Promise<ReadSnapshot> | null = null;
 
   const refresh = async (): Promise<ReadSnapshot> => {
     const readMs = sources.nowMs();
     try {
-      const snapshot = await withDeadline(readView(sources, memory));
-      memory.held = { snapshot, readMs };
-      memory.failure = null;
+      const snapshot = await withDeadline(readSnapshot(sources, cache));
+      cache.latest = { snapshot, readMs };
+      cache.failure = null;
       return snapshot;
     } catch (error) {
-      memory.failure = { error, readMs: sources.nowMs() };
+      cache.failure = { error, readMs: sources.nowMs() };
       throw error;
     } finally {
       pending = null;
@@ -67,25 +67,25 @@ export function createReadSnapshots(sources: SnapshotSources): ReadSnapshots {
   };
 
   return {
-    lastDataAsOf: () => memory.held?.snapshot.dataAsOf ?? new Date(0),
+    lastDataAsOf: () => cache.latest?.snapshot.dataAsOf ?? new Date(0),
     current: async () => {
-      const { held, failure } = memory;
+      const { latest, failure } = cache;
       const isFresh = (readMs: number) => sources.nowMs() - readMs < lifetimeMs;
       if (failure && isFresh(failure.readMs)) throw failure.error;
-      if (held && isFresh(held.readMs)) return held.snapshot;
+      if (latest && isFresh(latest.readMs)) return latest.snapshot;
       return (pending ??= refresh());
     },
   };
 }
 
-async function readView(sources: SnapshotSources, memory: Memory): Promise<ReadSnapshot> {
+async function readSnapshot(sources: SnapshotSources, cache: Cache): Promise<ReadSnapshot> {
   await sources.connect();
   const generation = await sources.activeGeneration();
   if (generation === null) throw new StoreUnavailable('no generation is active yet');
-  const previous = memory.held?.snapshot;
+  const previous = cache.latest?.snapshot;
   const dataAsOf = (await sources.watermark(generation)) ?? new Date(0);
   if (previous?.generation === generation) {
-    memory.waitingSinceMs = null;
+    cache.behindSinceMs = null;
     return { ...previous, dataAsOf: dataAsOf > previous.dataAsOf ? dataAsOf : previous.dataAsOf };
   }
   const databases = sources.databasesOf(generation);
@@ -94,11 +94,11 @@ async function readView(sources: SnapshotSources, memory: Memory): Promise<ReadS
     throw new StoreUnavailable(`generation ${generation} lacks indexes: ${missing.join(', ')}`);
   }
   if (previous && dataAsOf < previous.dataAsOf) {
-    memory.waitingSinceMs ??= sources.nowMs();
-    if (sources.nowMs() - memory.waitingSinceMs < switchGraceMs) return previous;
-    sources.logger.warn({ generation, dataAsOf, before: previous.dataAsOf }, 'data-as-of goes back');
+    cache.behindSinceMs ??= sources.nowMs();
+    if (sources.nowMs() - cache.behindSinceMs < switchGraceMs) return previous;
+    sources.logger.warn({ generation, dataAsOf, before: previous.dataAsOf }, 'Data-As-Of goes back');
   }
-  memory.waitingSinceMs = null;
+  cache.behindSinceMs = null;
   sources.logger.info({ generation }, 'serving generation');
   return { ...databases, generation, dataAsOf };
 }

@@ -3,24 +3,24 @@ import { createExpectedBytes, type Reading, type Reply } from './expected-bytes.
 import { createReadBudget, type BudgetLimits } from './read-budget.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
-/** How one request reads its generation's database, and what it holds of what it has read. */
+/** Reads the generation's database for one request, and counts the memory that the request holds. */
 export type StoreReader = {
   database: Db;
-  /** Index entries that the store may look at for one page. */
+  /** Index entries that the store may examine for one page. */
   scanEntriesMax: number;
-  /** Runs a read when its turn has come. */
+  /** Runs a read once the budget admits it. */
   read: <T extends Reply>(reading: Reading, run: () => Promise<T>) => Promise<T>;
-  /** Counts bytes that the request keeps in memory; the function it gives counts them off again. */
+  /** Counts bytes that the request keeps in memory. The returned function releases them. */
   hold: (bytes: number) => () => void;
-  /** Counts these bytes, those of the answer's text, in place of all that the request held. */
+  /** Counts the bytes of the response text in place of everything that the request held. */
   holdOnly: (bytes: number) => void;
-  /** The answer has been taken, or its client has gone. */
+  /** Releases everything: the client has taken the response, or has left. */
   end: () => void;
 };
 
 export type OpenReader = (orgId: string, database: Db) => StoreReader;
 
-/** Makes the reader of each request; together they stay within the limits. */
+/** Creates the reader of each request. All readers together stay within the limits. */
 export function createReaders({
   scanEntriesMax,
   nowMs,
@@ -40,15 +40,15 @@ export function createReaders({
       database,
       scanEntriesMax,
       read: async (reading, run) => {
-        const bytes = expected.of(orgId, reading);
-        await budget.enter(orgId, bytes);
+        const bytes = expected.estimate(orgId, reading);
+        await budget.acquire(orgId, bytes);
         try {
-          if (isEnded) throw new StoreUnavailable('the client has gone');
+          if (isEnded) throw new StoreUnavailable('the client has left');
           const reply = await run();
-          expected.saw(orgId, reading.kind, reply);
+          expected.record(orgId, reading.kind, reply);
           return reply;
         } finally {
-          budget.leave(orgId, bytes);
+          budget.release(orgId, bytes);
         }
       },
       hold: (bytes) => {

@@ -3,15 +3,15 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { ReadSnapshots } from './read-snapshot.ts';
 
 export type Readiness = {
-  /** Null when requests can be served, else why not. */
+  /** Null if requests can be served, otherwise the reason. */
   reason: () => string | null;
   stop: () => void;
 };
 
-/** How often the store is looked at, in milliseconds. It also keeps `Data-As-Of` fresh for refused requests. */
-const intervalMs = 1_000;
+/** Polling also keeps `Data-As-Of` fresh for refused requests. */
+const pollIntervalMs = 1_000;
 
-/** Watches the store for the whole life of the process, and logs when it becomes servable or stops being so. */
+/** Polls the store until it is stopped, and logs when requests can be served and when they no longer can. */
 export function watchReadiness({
   snapshots,
   logger,
@@ -21,19 +21,19 @@ export function watchReadiness({
 }): Readiness {
   let reason: string | null = 'the store has not been reached yet';
   const stopping = new AbortController();
-  const look = async () => {
-    const found = await snapshots.current().then(
+  const poll = async () => {
+    const current = await snapshots.current().then(
       () => null,
       (error: unknown) => (error instanceof Error ? error.message : String(error)),
     );
-    if (found !== null && found !== reason) logger.warn({ reason: found }, 'not ready');
-    if (found === null && reason !== null) logger.info('ready');
-    reason = found;
+    if (current !== null && current !== reason) logger.warn({ reason: current }, 'not ready');
+    if (current === null && reason !== null) logger.info('ready');
+    reason = current;
   };
   const loop = async () => {
     while (!stopping.signal.aborted) {
-      await look();
-      await sleep(intervalMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
+      await poll();
+      await sleep(pollIntervalMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
     }
   };
   void loop();

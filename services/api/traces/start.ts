@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
+import type { Counter } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { Metrics } from '../metrics.ts';
 import type { Route } from '../http/route.ts';
 import { createMemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
 import { startTraceQueue } from './trace-queue.ts';
@@ -12,19 +12,19 @@ export type Tracing = { trace: Trace; stop: () => Promise<void> };
 type TracingDeps = {
   control: Db;
   routes: Route[];
-  metrics: Metrics;
+  metrics: { tracesWritten: Counter; tracesLost: Counter<'reason'> };
   logger: Logger;
-  /** A clock that never goes back, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
 };
 
 type TracingOptions = {
   keptDays: number;
-  /** Traces a minute of requests that no rate limit bounds. */
+  /** Traces per minute of requests without a valid key or above the rate limit. */
   keylessMax: number;
 };
 
-/** Traces requests into the control database; `stop` writes what is still queued. */
+/** Stores request traces in the control database; `stop` writes the traces that are still queued. */
 export function startTracing(
   { control, routes, metrics, logger, nowMs }: TracingDeps,
   { keptDays, keylessMax }: TracingOptions,

@@ -6,7 +6,7 @@ import { startTraceQueue } from './trace-queue.ts';
 
 const trace = (index: number) => ({ _id: `req_${index}` }) as RequestTrace;
 
-/** A queue before a store that this test opens and closes. */
+/** A queue with a store whose availability the test controls. */
 function given(limits: Parameters<typeof startTraceQueue>[1]) {
   const stored: string[] = [];
   const lines: string[] = [];
@@ -39,7 +39,7 @@ const until = async (holds: () => boolean) => {
 };
 
 describe('the queue of traces', () => {
-  it('writes what is added, in batches, each trace once', async () => {
+  it('writes added traces in batches, each trace once', async () => {
     const { queue, stored, lost } = given({});
     for (let index = 0; index < 1_000; index += 1) queue.add(trace(index));
     await until(() => stored.length >= 1_000);
@@ -48,20 +48,20 @@ describe('the queue of traces', () => {
     expect(await lost()).toEqual({});
   });
 
-  it('loses and counts what comes when it is full, and says so', async () => {
+  it('drops, counts and logs traces that arrive when it is full', async () => {
     const { queue, store, stored, lost, lines } = given({ queuedMax: 10 });
     store.isAway = true;
     for (let index = 0; index < 25; index += 1) queue.add(trace(index));
     await until(() => lines().includes('were lost'));
     expect(await lost()).toEqual({ queue_full: 15 });
     expect(lines()).toContain('"traces":15');
-    // then keeps what it held until the store is back
+    // then it keeps the queued traces until the store is back
     store.isAway = false;
     await queue.stop();
     expect(stored).toHaveLength(10);
   });
 
-  it('writes at its stop what is left, or counts it lost when the grace is over', async () => {
+  it('writes remaining traces when it stops, or counts them as lost after the grace period', async () => {
     const left = given({ flushIntervalMs: 60_000 });
     left.queue.add(trace(1));
     await left.queue.stop();
@@ -74,7 +74,7 @@ describe('the queue of traces', () => {
     expect(away.lines()).toContain('"traces":1');
   });
 
-  it('counts what the store refuses for good', async () => {
+  it('counts traces that the store refuses for good', async () => {
     const { queue, store, lost } = given({});
     store.refused = 1;
     queue.add(trace(1));

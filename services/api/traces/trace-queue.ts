@@ -4,35 +4,35 @@ import type { RequestTrace } from '../../../shared/store/request-traces.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 
 export type TraceQueue = {
-  /** Never waits and never fails: a trace that finds the queue full is lost, and counted. */
+  /** Never waits and never fails. If the queue is full, the trace is lost and counted. */
   add: (trace: RequestTrace) => void;
-  /** Writes what is queued, for as long as the grace allows; the rest is lost, and counted. */
+  /** Writes queued traces until the grace period ends; the remaining traces are lost and counted. */
   stop: () => Promise<void>;
 };
 
 export type LossReason = 'queue_full' | 'refused' | 'shutdown';
 
 export type TraceQueueDeps = {
-  /** Stores a batch; gives how many of it the store has refused for good. Rejects when it may be tried again. */
+  /** Stores a batch. Returns how many traces the store refused for good; rejects if the batch may be retried. */
   write: (batch: RequestTrace[]) => Promise<number>;
   written: Counter;
   lost: Counter<'reason'>;
   logger: Logger;
 };
 
-/** At about a kilobyte each, the most memory that a store which is away can cost; further traces are lost. */
+/** At about 1 KB each, this limits the memory that an unavailable store can cost; further traces are lost. */
 const queuedMax = 10_000;
-/** Small enough that encoding a batch holds requests up by a few milliseconds at most. */
+/** Small enough that encoding a batch delays requests by a few milliseconds at most. */
 const batchMax = 250;
-/** How old a trace may get before it is written, in milliseconds, while the store answers. */
+/** The maximum age of a trace before it is written, while the store answers. */
 const flushIntervalMs = 500;
-/** How long to leave a store alone that has failed, in milliseconds. */
+/** The pause after a failed write. */
 const retryIntervalMs = 1_000;
 const shutdownGraceMs = 3_000;
 
 /**
- * Holds traces until a batch of them is written, off the path of any request. A batch that fails stays at the
- * head and is tried again: a store that is away for a while costs no trace until the queue is full.
+ * Queues traces and writes them in batches, in the background. A failed batch stays at the head of the queue and is
+ * retried, so an outage of the store loses no trace until the queue is full.
  */
 export function startTraceQueue(
   deps: TraceQueueDeps,
@@ -64,7 +64,7 @@ export function startTraceQueue(
       await sleep(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
       if (queue.length > 0) await writeBatch();
       while (!isFailing && queue.length >= batchMax) await writeBatch();
-      losses.say();
+      losses.report();
     }
   };
   const drain = async () => {
@@ -84,22 +84,22 @@ export function startTraceQueue(
       stopping.abort();
       await Promise.race([drain(), sleep(max.shutdownGraceMs, undefined, { ref: false })]);
       losses.add(queue.splice(0).length, 'shutdown');
-      losses.say();
+      losses.report();
     },
   };
 }
 
-/** Counts each loss at once; says how many there were since it last said so. */
+/** Counts each loss immediately; `report` logs the number of losses since the last report. */
 function countLosses(lost: Counter<'reason'>, logger: Logger) {
-  let unsaid = 0;
+  let unreported = 0;
   return {
     add: (count: number, reason: LossReason) => {
       lost.inc({ reason }, count);
-      unsaid += count;
+      unreported += count;
     },
-    say: () => {
-      if (unsaid > 0) logger.warn({ traces: unsaid }, 'request traces were lost');
-      unsaid = 0;
+    report: () => {
+      if (unreported > 0) logger.warn({ traces: unreported }, 'request traces were lost');
+      unreported = 0;
     },
   };
 }

@@ -4,7 +4,7 @@ import { tracedId, tracedParameters } from './traced-values.ts';
 const traced = (search: string) => tracedParameters(ticketListQuery.shape, search, false);
 
 describe('the parameters of a trace', () => {
-  it('keep valid values of numbers, dates and words of our own', () => {
+  it('include valid numbers, dates and words of the API', () => {
     const search = 'limit=5&sort=-createdAt&status=open&status=closed&createdAt[gte]=2026-01-01';
     expect(traced(search)).toEqual([
       { name: 'limit', values: ['5'] },
@@ -14,19 +14,19 @@ describe('the parameters of a trace', () => {
     ]);
   });
 
-  it('keep no cursor', () => {
+  it('include no cursor', () => {
     expect(traced('startingAfter=WzFd')).toEqual([{ name: 'startingAfter', values: null }]);
   });
 
   it.each(['limit', 'sort', 'status', 'createdAt[gte]', 'updatedAt[lte]'])(
-    'keep nothing of %s where one of its values is not valid',
+    'include no value of %s if one of its values is not valid',
     (name) => {
       expect(traced(`${name}=ada@example.com`)).toEqual([{ name, values: null }]);
       expect(traced(`limit=5&limit=Ada`)).toEqual([{ name: 'limit', values: null }]);
     },
   );
 
-  it('keep the name of an unknown parameter where it reads like one', () => {
+  it('include the name of an unknown parameter if it looks like one', () => {
     expect(traced('page=2&per_page=3&updatedAt[gt]=x')).toEqual([
       { name: 'page', values: null },
       { name: 'per_page', values: null },
@@ -50,7 +50,7 @@ describe('the parameters of a trace', () => {
     expect(traced(`${encodeURIComponent(name)}=1`)).toEqual([{ name: '(other)', values: null }]);
   });
 
-  it('are no more than twenty', () => {
+  it('are at most twenty', () => {
     const names = Array.from({ length: 60 }, (_, index) =>
       String.fromCharCode(97 + (index % 26)).repeat(1 + (index % 5)),
     );
@@ -59,7 +59,7 @@ describe('the parameters of a trace', () => {
 });
 
 describe('the id of a trace', () => {
-  it.each(['ti_1', 'conv_01HX-z', 'chan_form'])('is kept as %s', (id) => {
+  it.each(['ti_1', 'conv_01HX-z', 'chan_form'])('is stored as %s', (id) => {
     expect(tracedId(id)).toBe(id);
   });
 

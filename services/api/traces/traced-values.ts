@@ -1,14 +1,14 @@
 import type { z } from 'zod';
 import type { RequestTrace } from '../../../shared/store/request-traces.ts';
 
-/** The parameters of a route, each with the schema of its value. */
+/** The parameters of a route with the schemas of their values. */
 export type Shape = Record<string, z.ZodType>;
 
 /**
- * Parameters whose valid values are numbers, dates and words of our own. Of every other one a trace keeps the
- * name alone: a new parameter is kept out until it is named here.
+ * Parameters whose valid values are numbers, dates or words of this API. For every other parameter a trace stores only
+ * the name, so the values of a new parameter are not stored until it is listed here.
  */
-const keptParameters = new Set([
+const storedParameters = new Set([
   'limit',
   'sort',
   'status',
@@ -19,20 +19,19 @@ const keptParameters = new Set([
   'updatedAt[lte]',
 ]);
 
-/** Names that a client made up may be anything; those that read like a parameter's are kept, the rest are one. */
+/** Names of unknown parameters are stored if they look like a parameter name; all others are stored as `otherName`. */
 const nameShape = /^(?!.*_(live|test)_)[A-Za-z]+([_-][A-Za-z]+)*(\[[a-z]+\])?$/;
 const nameLengthMax = 32;
 const otherName = '(other)';
-/** Further ones are left out of the trace. */
+/** Further parameters are left out of the trace. */
 const parametersMax = 20;
 
-/** An id as this service makes them, `ti_…`: a lower-case prefix, a remainder, and nothing like an API key. */
+/** An id such as `ti_…`: a lower-case prefix and a remainder; nothing that looks like an API key. */
 const idShape = /^(?!.*_(live|test)_)[a-z]{1,16}_[A-Za-z0-9_-]{1,128}$/;
 
 /**
- * The parameters of a query string less what could identify a person: a value is kept where the parameter is
- * one of those above and the route would accept it. `isAccepted` says that it did, so that they are not
- * checked twice.
+ * The parameters of a query string without anything that could identify a person. A value is stored only if its
+ * parameter is listed above and the value is valid. `isAccepted` means that the route has validated the query already.
  */
 export function tracedParameters(
   shape: Shape,
@@ -43,11 +42,11 @@ export function tracedParameters(
   const given = new URLSearchParams(search);
   const names = new Set([...given.keys()].map((name) => tracedName(shape, name)));
   return [...names].slice(0, parametersMax).map((name) => {
-    const schema = keptParameters.has(name) ? shape[name] : undefined;
+    const schema = storedParameters.has(name) ? shape[name] : undefined;
     const values = [...new Set(given.getAll(name))];
     const isValid = (value: string) => isAccepted || schema?.safeParse(value).success;
-    const isKept = schema !== undefined && values.every(isValid);
-    return { name, values: isKept ? values : null };
+    const isStored = schema !== undefined && values.every(isValid);
+    return { name, values: isStored ? values : null };
   });
 }
 
@@ -57,8 +56,8 @@ function tracedName(shape: Shape, name: string): string {
 }
 
 /**
- * The id in a path: it names a ticket, a conversation or a channel, never a person, and it is what a question
- * about a request begins with. A client may have put anything in its place; then nothing is kept.
+ * The id in a path. It names a ticket, a conversation or a channel, never a person, and support questions start from it.
+ * Returns null for anything that does not look like an id, because clients may send any text.
  */
 export const tracedId = (id: string | undefined): string | null =>
   id !== undefined && idShape.test(id) ? id : null;

@@ -2,11 +2,11 @@ import { hostname } from 'node:os';
 import type { Counter } from 'prom-client';
 import { dayMs } from '../../../shared/documents/retention.ts';
 import type { RequestTrace } from '../../../shared/store/request-traces.ts';
-import type { Caller } from '../auth/api-key-cache.ts';
+import type { Caller } from '../http/context.ts';
 import type { Route } from '../http/route.ts';
 import { tracedId, tracedParameters } from './traced-values.ts';
 
-/** A request that has ended, as it was: only what a trace may keep of it goes further. */
+/** A request that has ended, unfiltered. The tracer removes what a trace must not contain. */
 export type EndedRequest = Pick<
   RequestTrace,
   'at' | 'method' | 'route' | 'status' | 'code' | 'durationMs' | 'aborted'
@@ -14,7 +14,7 @@ export type EndedRequest = Pick<
 
 export type Trace = (request: EndedRequest) => void;
 
-/** Whether the route has read the query and found it valid: of a method that it does not serve it reads none. */
+/** Whether the route has parsed the query and found it valid. For other methods it does not parse the query. */
 const isAccepted = ({ method, status }: Pick<EndedRequest, 'method' | 'status'>) =>
   (method === 'GET' || method === 'HEAD') && (status === 200 || status === 304);
 
@@ -26,8 +26,8 @@ type TracerDeps = {
 };
 
 /**
- * Makes the trace of each request that ends, and hands it on. Requests without a valid key, and those beyond a
- * key's rate limit, share a budget: without one, whoever reaches the port could fill the store.
+ * Creates the trace of each ended request and queues it. Requests without a valid key and requests above a rate limit
+ * share a budget; otherwise anyone who reaches the port could fill the store.
  */
 export function createTracer(
   { routes, add, budget, lost }: TracerDeps,
@@ -44,7 +44,7 @@ export function createTracer(
       _id: requestId,
       ...request,
       pathId: tracedId(pathId),
-      // Names of parameters are free text of the client: they are kept for callers with a key alone.
+      // Parameter names are free text of the client, so they are stored only for callers with a key.
       parameters: caller
         ? tracedParameters(shapes.get(request.route ?? '') ?? {}, search, isAccepted(request))
         : [],

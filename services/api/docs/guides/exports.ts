@@ -11,129 +11,147 @@ for await (const batch of exportChanges({ client, since: await readSince(), thre
 }
 `;
 
-/** How a copy of the data is kept complete by asking for changes alone. */
+/** How to keep a complete copy of the data by fetching only changes. */
 export const exportsGuide = (site: Site): Page => ({
   path: '/docs/guides/exports',
   title: 'Complete incremental exports',
   body: html`<h1>Complete incremental exports</h1>
     <p class="lead">
-      Keep a copy of all tickets up to date by asking only for what has changed, and miss nothing. One header
-      makes it possible: <code>Data-As-Of</code>.
+      Keep a complete copy of all tickets by fetching only what has changed. The header
+      <code>Data-As-Of</code> makes this possible.
     </p>
     <h2>The recipe</h2>
     <ol>
       <li>
-        Walk <code>/v1/tickets?sort=updatedAt</code>,
-        <a href="${site.href('/docs/guides/paging')}">all pages</a>. Store each ticket under its
-        <code>id</code>, replacing what is there.
+        Read <a href="${site.href('/docs/guides/paging')}">all pages</a> of
+        <code>/v1/tickets?sort=updatedAt</code>. Store each ticket under its <code>id</code>, and replace the
+        ticket that you have.
       </li>
       <li>
-        Fetch the threads of <strong>every</strong> ticket met, also of one that you have and that has not
-        changed, and store messages under their <code>id</code>.
+        Fetch the threads of <strong>every</strong> ticket in the pages, even if the ticket itself has not
+        changed. Store messages under their <code>id</code>.
       </li>
       <li>
-        Note the <strong>earliest</strong> <code>Data-As-Of</code> of all answers: pages, threads, and those
-        that say a thread is not there (404). Store it once everything before it is stored.
+        Note the <strong>earliest</strong> <code>Data-As-Of</code> of all responses: of pages, of threads, and
+        of 404 responses for threads. Store it after you have stored all tickets and messages.
       </li>
-      <li>Next time, walk with <code>updatedAt[gte]</code> set to it, and repeat.</li>
+      <li>Next time, set <code>updatedAt[gte]</code> to the stored value, and repeat.</li>
     </ol>
-    <p>A walk that breaks off is begun again from the value that was stored last.</p>
+    <p>If an export is interrupted, start it again from the last stored value.</p>
     ${[withCurl(site), withClient, threads(site), whyComplete, limits]}`,
 });
 
 const withCurl = ({ href }: Site): Html =>
   html`<h2>With curl</h2>
     <p>
-      With <code>API</code> and <code>API_KEY</code>
-      <a href="${href('/docs/guides/paging')}">as for paging</a>. The first run writes every ticket to
-      <code>changes.jsonl</code>, each further run adds those that have changed; the file
-      <code>since</code> is all that is kept in between. Threads are left out here; a script that fetches them
-      compares their <code>Data-As-Of</code> in the same way.
+      The script uses the variables <code>API</code> and <code>API_KEY</code> of the
+      <a href="${href('/docs/guides/paging')}">paging guide</a>. The first run writes every ticket to
+      <code>changes.jsonl</code>; each later run appends the tickets that have changed. Between runs it needs
+      only the file <code>since</code>. It does not fetch threads; a script that does must include their
+      <code>Data-As-Of</code> in the comparison.
     </p>
     ${codeBlock('Exporting changes', exportScript)}
-    <p>To have the latest state of each ticket, keep the last line of each <code>id</code>:</p>
+    <p>For the latest state of each ticket, keep the last line of each <code>id</code>:</p>
     ${codeBlock('The latest state of each ticket', "jq --slurp --compact-output 'group_by(.id) | map(last) | .[]' changes.jsonl")}`;
 
 const withClient = html`<h2>In TypeScript</h2>
   <p>
-    The client <code>support-read-models-client</code>, made as for paging, has the recipe as one function.
-    Store <code>batch.since</code> after the batch, and a run that is killed goes on from there.
+    The client <code>support-read-models-client</code> contains the recipe as one function. Create
+    <code>client</code> as in the paging guide. Store <code>batch.since</code> after the batch: then a run
+    that is killed continues from there.
   </p>
   ${codeBlock('Exporting changes in TypeScript', clientExport)}`;
 
 const threads = ({ href }: Site): Html =>
   html`<h2>Threads</h2>
     <p>
-      For each ticket of the export, its <code>conversations</code> name the threads. Ask for
-      <code>/v1/conversations/{id}</code> for a conversation with all its messages, or walk
-      <code>/v1/conversations/{id}/messages</code> where threads are long or the authors matter. An archived
-      conversation is not retrieved by itself (404
+      The <code>conversations</code> of each exported ticket are its threads. There are two ways to fetch
+      them:
+    </p>
+    <ul>
+      <li><code>/v1/conversations/{id}</code> returns a conversation with all its messages.</li>
+      <li>
+        <code>/v1/conversations/{id}/messages</code> returns the messages in pages. Use it for long threads,
+        or if you need the authors.
+      </li>
+    </ul>
+    <p>
+      An archived conversation cannot be retrieved by itself: the response is 404
       <a href="${href('/docs/errors/conversation_not_found')}"><code>conversation_not_found</code></a
-      >); its messages still are. Their <code>Data-As-Of</code> counts as that of the pages does.
+      >. Its messages can still be listed. The <code>Data-As-Of</code> of these responses counts like that of
+      pages.
     </p>`;
 
 const whyComplete = html`<h2>Why it is complete</h2>
   <p>
-    The data behind the API arrives in several streams at once, and one may be ahead of another.
-    <code>Data-As-Of</code> is the instant up to which <em>all</em> of them have arrived: every change made up
-    to then is in that response; of later changes some may be, too. Your requests may be answered by different
-    replicas, and one may be behind another.
+    The data behind the API arrives in several streams, and one stream may be ahead of another.
+    <code>Data-As-Of</code> is the time up to which <em>all</em> streams have arrived. Every change up to that
+    time is in the response; some later changes may be in it, too. Different replicas may answer your
+    requests, and one replica may be behind another.
   </p>
   <ul>
     <li>
-      <strong>Nothing is left out.</strong> What a run has not shown was changed after the earliest
-      <code>Data-As-Of</code> of its answers. So the ticket's <code>updatedAt</code> is not before that
-      instant, and the next walk asks for it.
+      <strong>Nothing is left out.</strong> Any change that an export has missed was made after the earliest
+      <code>Data-As-Of</code> of its responses. So the ticket's <code>updatedAt</code> is not before that
+      time, and the next export finds it.
     </li>
     <li>
-      <strong>Why the earliest, and not the last.</strong> While you walk, a change may arrive late and take
-      its place on a page that you have already had. It was made after that page's <code>Data-As-Of</code>,
-      but perhaps before the last page's.
+      <strong>Why the earliest value, not the last.</strong> During the export a late change may arrive and
+      belong to a page that you have already read. It was made after that page's <code>Data-As-Of</code>, but
+      perhaps before the <code>Data-As-Of</code> of the last page.
     </li>
     <li>
-      <strong>Why the earliest, and not the first.</strong> A later page, or a thread, may come from a replica
-      that is behind the one that gave the first page. It lacks changes which the first page's
-      <code>Data-As-Of</code> counts as shown.
+      <strong>Why the earliest value, not the first.</strong> A later page, or a thread, may come from a
+      replica that is behind the replica of the first page. It may lack changes that were made before the
+      first page's <code>Data-As-Of</code>.
     </li>
     <li>
-      <strong>Why the threads of unchanged tickets too.</strong> A message may arrive after the ticket that it
-      belongs to. You meet that ticket again, as it was changed after <code>Data-As-Of</code>, but it looks
-      the same.
+      <strong>Why the threads of unchanged tickets, too.</strong> A message may arrive after its ticket. The
+      next export lists the ticket again, because it was changed after the stored <code>Data-As-Of</code>, but
+      the ticket itself looks the same.
     </li>
     <li>
-      <strong>Why not your own clock, or the greatest <code>updatedAt</code> seen.</strong> A ticket of a fast
-      stream may show a newer <code>updatedAt</code> than one that has yet to arrive in a slow stream. Only
-      <code>Data-As-Of</code> knows of the slow one.
+      <strong>Why not your own clock, or the latest <code>updatedAt</code>.</strong> A ticket from a fast
+      stream may have a newer <code>updatedAt</code> than a ticket that has not arrived yet in a slow stream.
+      Only <code>Data-As-Of</code> takes the slow stream into account.
     </li>
     <li>
-      <strong>Why some come twice.</strong> Bounds are inclusive, and changes made after
-      <code>Data-As-Of</code> may be shown early. Since you replace by <code>id</code>, meeting a ticket again
-      does no harm.
+      <strong>Why some tickets come twice.</strong> Bounds are inclusive, and changes made after
+      <code>Data-As-Of</code> may already be in a response. A repeated ticket does no harm, because you
+      replace by <code>id</code>.
     </li>
     <li>
-      <strong>Why <code>sort=updatedAt</code>.</strong> A ticket that changes during the walk moves towards
-      the end, which is still to come. Under the default, <code>-updatedAt</code>, it would move behind you.
+      <strong>Why <code>sort=updatedAt</code>.</strong> A ticket that changes during the export moves to the
+      end of the list, which you have not read yet. With the default, <code>-updatedAt</code>, it would move
+      to the start, which you have already read.
     </li>
   </ul>
   <p>
-    It rests on two promises of the system that the data comes from: <code>updatedAt</code> is the instant of
-    the change, and a ticket is updated no earlier than what happens in its threads.
+    This relies on two guarantees of the system that the data comes from: <code>updatedAt</code> is the time
+    of the change, and a ticket's <code>updatedAt</code> is never earlier than a change in its threads.
   </p>`;
 
-const limits = html`<h2>What it does not show</h2>
+const limits = html`<h2>What an export does not show</h2>
+  <ul>
+    <li>
+      <strong>Renamed contacts, tags and topics.</strong> The ticket shows the new name at once, but its
+      <code>updatedAt</code> does not change.
+    </li>
+    <li>
+      <strong>Deleted tickets.</strong> A ticket that was deleted, by a person or because of its channel's
+      <code>dataRetentionDays</code>, is no longer listed, so no export mentions it.
+    </li>
+  </ul>
   <p>
-    <code>updatedAt</code> is the ticket's own. When a contact, tag or topic that a ticket shows is renamed,
-    the ticket shows the new name at once, and its <code>updatedAt</code> stays. A ticket that is deleted, by
-    hand or for its channel's <code>dataRetentionDays</code>, is not listed any more: no walk mentions it. To
-    pick up both, walk without a bound from time to time, say once a night: replace what you have, and drop
-    what is no longer listed.
+    To pick up both, read the whole list without a bound from time to time, for example every night. Replace
+    what you have, and remove what is no longer listed.
   </p>
-  <p>Channels and Q&amp;As are few: walk their lists whole.</p>
+  <p>There are few channels and Q&amp;As: read their whole lists each time.</p>
   <h2>How often</h2>
   <p>
-    As often as you like: a walk that finds nothing costs one request, and <code>Data-As-Of</code> usually
-    trails the present by seconds. When it stands still, data has stopped arriving; answers stay right as of
-    that instant, and the export catches up by itself.
+    As often as you like: an export that finds nothing costs one request. <code>Data-As-Of</code> is usually a
+    few seconds behind the present. If it does not advance, no new data is arriving. Responses are still
+    correct as of that time, and later exports catch up without any action.
   </p>`;
 
 const exportScript = `

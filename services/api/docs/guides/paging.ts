@@ -3,81 +3,81 @@ import { codeBlock, type Page } from '../layout.ts';
 import type { Site } from '../site.ts';
 import { table } from '../table.ts';
 
-/** How a list is walked from its first page to its last. */
+/** How to read a list from its first page to its last. */
 export const pagingGuide = (site: Site): Page => ({
   path: '/docs/guides/paging',
   title: 'Paging',
   body: html`<h1>Paging</h1>
     <p class="lead">
-      Lists come in pages of 1 to 100 items. Walk them with the cursor that each page ends with.
+      A list is returned in pages of up to 100 items. Each page contains the cursor for the next one.
     </p>
     ${[thePage, aWalk(site), withClient(site), whatHolds(site), orders(site), rateLimit(site)]}`,
 });
 
 const thePage = html`<h2>The page</h2>
   ${table(
-    'What every list answers',
+    'Fields of every list',
     ['Field', 'Meaning'],
     [
       row('object', 'Always `list`.'),
       row(
         'data',
-        'The items of the page, at most `limit`: 20 unless told, 100 at most. There may be fewer, or none, before the ' +
-          'last page: a page ends early where its items are large, or where many tickets had to be looked at to find ' +
-          'those that match a filter on one date under a sort by the other.',
+        'The items of the page, at most `limit` (default 20, maximum 100). Any page may contain fewer items, or none. ' +
+          'A page ends early if its items are large. It also ends early if you filter by one date and sort by the ' +
+          'other, and many tickets had to be searched.',
       ),
-      row('hasMore', 'Whether pages follow; this alone tells, not the number of items.'),
-      row('nextCursor', 'Where the next page begins; `null` on the last one.'),
+      row('hasMore', 'Whether more pages follow. The number of items does not tell you that.'),
+      row('nextCursor', 'The cursor of the next page; `null` on the last page.'),
       row('url', 'The path of the list.'),
     ],
   )}`;
 
 const aWalk = (site: Site): Html =>
-  html`<h2>A walk with curl</h2>
+  html`<h2>Reading a list with curl</h2>
     <p>The examples need curl, jq and two variables:</p>
     ${codeBlock('Setting up', setUp(site))}
     <p>
-      Repeat the request with <code>startingAfter</code> set to the <code>nextCursor</code> of the page
-      before, until <code>hasMore</code> is <code>false</code>. This prints every ticket, one a line:
+      Repeat the request with <code>startingAfter</code> set to the <code>nextCursor</code> of the previous
+      page, until <code>hasMore</code> is <code>false</code>. This script prints every ticket, one per line:
     </p>
     ${codeBlock('Walking a list', walk)}
     <p>
-      <code>--retry</code> waits as <code>Retry-After</code> says when the rate limit or an outage is in the
-      way, and then asks for the same page again.
+      If the rate limit is reached, or during an outage, <code>--retry</code> waits as long as
+      <code>Retry-After</code> says. Then it requests the same page again.
     </p>`;
 
 const withClient = ({ apiUrl }: Site): Html =>
-  html`<h2>A walk in TypeScript</h2>
+  html`<h2>Reading a list in TypeScript</h2>
     <p>
-      The client <code>support-read-models-client</code> fetches the next page when the loop comes to it, and
-      waits and asks again by itself:
+      The client <code>support-read-models-client</code> fetches each page when the loop needs it. It waits
+      and retries automatically:
     </p>
     ${codeBlock('Walking a list in TypeScript', clientWalk(apiUrl))}`;
 
 const whatHolds = ({ href }: Site): Html =>
-  html`<h2>What to rely on</h2>
+  html`<h2>What you can rely on</h2>
     <ul>
       <li>
-        An item that does not change during a walk is met exactly once, whatever else is created, changed or
-        deleted meanwhile.
+        An item that does not change while you read the list appears exactly once, whatever else is created,
+        changed or deleted meanwhile.
       </li>
       <li>
-        An item that does change may be met again, or not, where the list is sorted by what changed: under
-        <code>sort=updatedAt</code> it moves to the end and is met again; under
-        <code>sort=-updatedAt</code> it moves to the front, behind you. Replace by <code>id</code> what you
-        have seen before.
+        If the list is sorted by <code>updatedAt</code>, an item that changes moves. With
+        <code>sort=updatedAt</code> it moves to the end and appears again. With
+        <code>sort=-updatedAt</code> it moves to the start, and you may miss it. Replace items that you
+        already have by their <code>id</code>.
       </li>
-      <li>A page costs the same at any depth. There is no cap on the number of pages.</li>
+      <li>Later pages are as fast as the first. There is no limit on the number of pages.</li>
       <li>
-        A cursor does not expire. It holds a place in one list with one sort and one set of filters; used with
-        another it is <a href="${href('/docs/errors/invalid_cursor')}"><code>invalid_cursor</code></a
+        A cursor does not expire. It is valid for one list with one sort and one set of filters; with any
+        other the response is <a href="${href('/docs/errors/invalid_cursor')}"><code>invalid_cursor</code></a
         >. <code>limit</code> may differ from page to page.
       </li>
-      <li>Cursors are opaque, and may look different from release to release. Pass them on as they are.</li>
+      <li>Cursors are opaque, and their format may change between releases. Send them back unchanged.</li>
     </ul>`;
 
 const orders = ({ href }: Site): Html =>
-  html`<h2>Which order</h2>
+  html`<h2>Orders</h2>
     ${table(
       'Lists and their orders',
       ['List', 'Order'],
@@ -85,12 +85,12 @@ const orders = ({ href }: Site): Html =>
         [
           html`<code>/v1/tickets</code>`,
           html`<code>sort</code>: <code>createdAt</code>, <code>-createdAt</code>, <code>updatedAt</code> or
-            <code>-updatedAt</code>, which is the default. Take <code>createdAt</code> to see everything once,
-            <code>updatedAt</code> for <a href="${href('/docs/guides/exports')}">exports of changes</a>,
-            <code>-updatedAt</code> for the latest.`,
+            <code>-updatedAt</code> (the default). Use <code>createdAt</code> to read every ticket once,
+            <code>updatedAt</code> for <a href="${href('/docs/guides/exports')}">exports of changes</a>, and
+            <code>-updatedAt</code> for the latest changes.`,
         ],
-        row('/v1/conversations/{id}/messages', 'Oldest first. There is no cap on the length of a thread.'),
-        row('/v1/channels', 'By creation, oldest first, without archived ones.'),
+        row('/v1/conversations/{id}/messages', 'Oldest first. There is no limit on the length of a thread.'),
+        row('/v1/channels', 'By creation, oldest first, without archived channels.'),
         row('/v1/knowledge/qa', 'By creation, oldest first.'),
       ],
     )}`;
@@ -102,7 +102,7 @@ function row(name: string, text: string): [Html, Html] {
 /** The variables that the examples of all guides use. */
 const setUp = ({ apiUrl, settings }: Site) => `
 export API='${apiUrl}'
-export API_KEY='${settings.brand}_live_…'    # in the header alone, never in an address
+export API_KEY='${settings.brand}_live_…'    # send it in the header only, never in a URL
 `;
 
 const walk = `
@@ -130,13 +130,14 @@ function rateLimit({ href, settings }: Site): Html {
   const { requests, windowSeconds } = settings.limit;
   if (requests === 0)
     return html`<h2>How fast</h2>
-      <p>Requests are not limited here. Ask for pages one after another.</p>`;
+      <p>There is no rate limit. Request pages one after another.</p>`;
   return html`<h2>How fast</h2>
     <p>
-      A key may make ${requests} requests in ${windowSeconds} s. The headers
-      <code>RateLimit-Remaining</code> and <code>RateLimit-Reset</code> say how many are left and in how many
-      seconds all are back; beyond the limit the answer is 429
+      A key may make ${requests} requests in ${windowSeconds} s. The header
+      <code>RateLimit-Remaining</code> says how many requests are left, and <code>RateLimit-Reset</code> in
+      how many seconds the oldest request stops counting, so that one more is allowed. Above the limit the
+      response is 429
       <a href="${href('/docs/errors/too_many_requests')}"><code>too_many_requests</code></a> with
-      <code>Retry-After</code>. With <code>limit=100</code> a walk needs the fewest requests.
+      <code>Retry-After</code>. With <code>limit=100</code> you need the fewest requests.
     </p>`;
 }

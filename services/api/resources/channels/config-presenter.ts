@@ -1,10 +1,15 @@
 import type { Channel, ChannelJoined } from '../../../../shared/documents/channel.ts';
 import type { ChatbotConfig, EmailConfig, FormConfig } from '../../../../shared/documents/channel-config.ts';
 import { toMillisecondsOrNull } from '../timestamps.ts';
-import type { ChatbotConfigView, EmailConfigView, FormConfigView, SettingsView } from './config-schema.ts';
+import type {
+  ChatbotConfigResponse,
+  EmailConfigResponse,
+  FormConfigResponse,
+  SettingsResponse,
+} from './config-schema.ts';
 
-/** `brand` stands for the service's own domain, where mail leaves from that. */
-export const presentEmailConfig = (config: EmailConfig, brand: string): EmailConfigView => ({
+/** `brand` stands for the service's own domain if mail is sent from there. */
+export const presentEmailConfig = (config: EmailConfig, brand: string): EmailConfigResponse => ({
   inbox: config.inbox,
   displayName: config.displayName,
   replyTo: config.replyTo,
@@ -23,20 +28,20 @@ export const presentEmailConfig = (config: EmailConfig, brand: string): EmailCon
   liveAt: toMillisecondsOrNull(config.liveAt),
 });
 
-function presentConnection({ provider, connection }: EmailConfig): EmailConfigView['connection'] {
+function presentConnection({ provider, connection }: EmailConfig): EmailConfigResponse['connection'] {
   if (!connection || provider === 'forwarding') return null;
   const lastSyncedAt = provider === 'microsoft' ? connection.lastSyncedAt : null;
   return { status: connection.status, lastSyncedAt: toMillisecondsOrNull(lastSyncedAt) };
 }
 
-function presentSendingDomain(config: EmailConfig, brand: string): EmailConfigView['sendingDomain'] {
+function presentSendingDomain(config: EmailConfig, brand: string): EmailConfigResponse['sendingDomain'] {
   const { provider, sendingDomain } = config;
   if (!sendingDomain || provider !== 'forwarding') return null;
   if ('hosted' in sendingDomain) return brand;
   return { domain: sendingDomain.domain, verificationStatus: sendingDomain.verificationStatus };
 }
 
-function presentAiMode(aiMode: EmailConfig['aiMode']): EmailConfigView['aiMode'] {
+function presentAiMode(aiMode: EmailConfig['aiMode']): EmailConfigResponse['aiMode'] {
   switch (aiMode.mode) {
     case 'off':
       return { mode: 'off' };
@@ -51,7 +56,7 @@ function presentAiMode(aiMode: EmailConfig['aiMode']): EmailConfigView['aiMode']
   }
 }
 
-export const presentChatbotConfig = ({ routing, ...config }: ChatbotConfig): ChatbotConfigView => ({
+export const presentChatbotConfig = ({ routing, ...config }: ChatbotConfig): ChatbotConfigResponse => ({
   layout: config.layout,
   languages: { default: config.languages.default, enabled: config.languages.enabled },
   routing: {
@@ -70,7 +75,7 @@ export const presentChatbotConfig = ({ routing, ...config }: ChatbotConfig): Cha
   privacyOptIn: config.privacyOptIn,
 });
 
-export const presentFormConfig = (config: FormConfig, { routesTo }: ChannelJoined): FormConfigView => ({
+export const presentFormConfig = (config: FormConfig, { routesTo }: ChannelJoined): FormConfigResponse => ({
   title: config.title,
   description: config.description,
   fields: config.fields.map(({ label, type, required }) => ({ label, type, required })),
@@ -79,7 +84,7 @@ export const presentFormConfig = (config: FormConfig, { routesTo }: ChannelJoine
   redirectUrl: config.redirectUrl,
 });
 
-export const presentSettings = (settings: Channel['settings']): SettingsView => ({
+export const presentSettings = (settings: Channel['settings']): SettingsResponse => ({
   aiSummary: { enabled: settings.aiSummary.enabled },
   urgency: { enabled: settings.urgency.enabled },
   insights: { enabled: settings.insights.enabled },

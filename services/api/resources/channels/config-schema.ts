@@ -186,7 +186,7 @@ export const formConfigSchema = z
   })
   .meta({ id: 'FormConfig', description: 'Configuration of a form.' });
 
-export type SettingsView = z.output<typeof settingsSchema>;
-export type EmailConfigView = z.output<typeof emailConfigSchema>;
-export type ChatbotConfigView = z.output<typeof chatbotConfigSchema>;
-export type FormConfigView = z.output<typeof formConfigSchema>;
+export type SettingsResponse = z.output<typeof settingsSchema>;
+export type EmailConfigResponse = z.output<typeof emailConfigSchema>;
+export type ChatbotConfigResponse = z.output<typeof chatbotConfigSchema>;
+export type FormConfigResponse = z.output<typeof formConfigSchema>;

@@ -1,4 +1,4 @@
-import type { ChannelItem, ChannelView } from './schema.ts';
+import type { ChannelItem, ChannelResponse } from './schema.ts';
 
 const item = {
   id: 'chan_01K1EMAIL',
@@ -19,7 +19,7 @@ const item = {
 
 const enabled = { enabled: true };
 
-export const channelExample: ChannelView = {
+export const channelExample: ChannelResponse = {
   ...item,
   type: 'email',
   dataRetentionDays: 365,

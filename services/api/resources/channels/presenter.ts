@@ -1,4 +1,5 @@
 import type { ChannelDocument } from '../../../../shared/documents/channel.ts';
+import type { StateAndJoined } from '../state-and-joined.ts';
 import { toMilliseconds, toMillisecondsOrNull } from '../timestamps.ts';
 import {
   presentChatbotConfig,
@@ -6,22 +7,22 @@ import {
   presentFormConfig,
   presentSettings,
 } from './config-presenter.ts';
-import type { ChannelItem, ChannelView } from './schema.ts';
+import type { ChannelItem, ChannelResponse } from './schema.ts';
 import { channelStatus, type IssueCode } from './status.ts';
 
-type Shown = Pick<ChannelDocument, 'state' | 'joined'>;
+type Channel = StateAndJoined<ChannelDocument>;
 
-/** A channel in a list, as it stands at `now`. */
-export const presentChannelItem = ({ state, joined }: Shown, now: Date): ChannelItem => ({
+/** A channel in a list, with its status at `now`. */
+export const presentChannelItem = ({ state, joined }: Channel, now: Date): ChannelItem => ({
   ...presentCommon({ state, joined }, now),
   type: state.type,
 });
 
-/** A channel retrieved, with its settings and configuration. */
+/** A retrieved channel, with its settings and configuration. */
 export function presentChannel(
-  { state, joined }: Shown,
+  { state, joined }: Channel,
   { now, brand }: { now: Date; brand: string },
-): ChannelView {
+): ChannelResponse {
   const detail = {
     ...presentCommon({ state, joined }, now),
     dataRetentionDays: state.dataRetentionDays,
@@ -37,7 +38,7 @@ export function presentChannel(
   }
 }
 
-function presentCommon({ state, joined: { agent } }: Shown, now: Date): Omit<ChannelItem, 'type'> {
+function presentCommon({ state, joined: { agent } }: Channel, now: Date): Omit<ChannelItem, 'type'> {
   const status = channelStatus(state, now);
   return {
     id: state.id,

@@ -4,12 +4,18 @@ import type { PageQuery } from '../../paging/page-query.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import { findById } from '../find-by-id.ts';
 
-/** The channels behind `after`, a sort key; archived ones have none and so are not met. */
-export const channelPageQuery = (
-  orgId: string,
-  { limit, type }: { limit: number; type?: ChannelType | undefined },
-  after: string | null,
-): PageQuery => ({
+/** The channels after a sort key; the first ones for null. Archived channels have no sort key, so they are left out. */
+export const channelPageQuery = ({
+  orgId,
+  type,
+  limit,
+  after,
+}: {
+  orgId: string;
+  type?: ChannelType | undefined;
+  limit: number;
+  after: string | null;
+}): PageQuery => ({
   kind: 'channel',
   within: { orgId, ...(type ? { 'state.type': type } : {}) },
   field: 'byCreated',

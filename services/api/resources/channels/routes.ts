@@ -3,15 +3,14 @@ import { ApiError } from '../../http/api-error.ts';
 import { anyIdParameter, noParams } from '../../http/path-parameters.ts';
 import { noQuery } from '../../http/query-parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
-import { decodeCursor } from '../../paging/cursor.ts';
-import { listEnvelope } from '../../paging/list-envelope.ts';
+import { listHandler } from '../../paging/list-handler.ts';
 import { readPage } from '../../paging/page-query.ts';
 import { channelExample, channelListExample } from './examples.ts';
 import { presentChannel, presentChannelItem } from './presenter.ts';
 import { channelPageQuery, findChannel } from './query.ts';
 import { channelListQuery, channelListSchema, channelSchema } from './schema.ts';
 
-/** `now` decides which mailboxes have stalled. */
+/** `now` decides which mailboxes count as stalled. */
 export type ChannelDeps = { now: () => Date; brand: string };
 
 const listChannels = ({ now }: ChannelDeps) =>
@@ -27,13 +26,11 @@ const listChannels = ({ now }: ChannelDeps) =>
     response: channelListSchema,
     example: channelListExample,
     errors: ['invalid_cursor'],
-    handler: async ({ orgId, store, path }, { query }) => {
-      const scope = { orgId, list: 'channels', sort: 'createdAt', filters: query.type ?? null };
-      const after = query.startingAfter === undefined ? null : decodeCursor(query.startingAfter, scope);
-      const page = await readPage<ChannelDocument>(store, channelPageQuery(orgId, query, after));
-      const present = (channel: ChannelDocument) => presentChannelItem(channel, now());
-      return { body: listEnvelope(page, { scope, path }, present) };
-    },
+    handler: listHandler(({ orgId, store }, { query: { type, limit } }) => ({
+      cursorScope: { list: 'channels', sort: 'createdAt', filters: type ?? null },
+      read: (after) => readPage<ChannelDocument>(store, channelPageQuery({ orgId, type, limit, after })),
+      present: (channel) => presentChannelItem(channel, now()),
+    })),
   });
 
 const retrieveChannel = ({ now, brand }: ChannelDeps) =>

@@ -75,7 +75,7 @@ const detail = {
   settings: settingsSchema,
 };
 
-/** A channel retrieved: with its settings, and the configuration of its type. */
+/** A retrieved channel, with its settings and the configuration of its type. */
 export const channelSchema = z
   .discriminatedUnion('type', [
     z
@@ -99,4 +99,4 @@ export const channelSchema = z
   .meta({ id: 'Channel', description: 'A channel with its settings and the configuration of its type.' });
 
 export type ChannelItem = z.output<typeof channelItemSchema>;
-export type ChannelView = z.output<typeof channelSchema>;
+export type ChannelResponse = z.output<typeof channelSchema>;

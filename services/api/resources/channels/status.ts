@@ -15,10 +15,10 @@ export type ChannelState = (typeof channelStates)[number];
 export type IssueCode = (typeof issueCodes)[number];
 export type ChannelStatus = { state: ChannelState; since: Date | null; issues: IssueCode[] };
 
-/** A Microsoft 365 mailbox that could not be read for longer than this has stalled. */
+/** A Microsoft 365 mailbox that could not be read for longer than this counts as stalled. */
 const stalledAfterMs = 6 * 60 * 60 * 1_000;
 
-/** The state that a channel is in at `now`: the first that holds, as the order of the lines says. */
+/** The status of a channel at `now`. The first matching line below wins. */
 export function channelStatus(channel: Channel, now: Date): ChannelStatus {
   const issues = channel.type === 'email' ? emailIssues(channel.config, now) : [];
   const { archivedAt, pausedAt, resumedAt } = channel;

@@ -1,6 +1,6 @@
-import type { ConversationView } from './schema.ts';
+import type { ConversationResponse } from './schema.ts';
 
-export const conversationExample: ConversationView = {
+export const conversationExample: ConversationResponse = {
   id: 'conv_01K3QZ8N6V',
   object: 'conversation',
   title: 'Invoice shows the wrong amount',

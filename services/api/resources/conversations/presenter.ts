@@ -9,8 +9,8 @@ import type { ConversationHead, EmbeddedMessage } from './schema.ts';
 type Status = ConversationDocument['state']['status'];
 
 /**
- * Everything of a conversation but its messages, the first of which is `opening`. `status` is an argument, as
- * archived conversations are not shown.
+ * A conversation without its messages; `opening` is the first message. `status` is a separate argument, so that the type
+ * excludes archived conversations.
  */
 export const presentConversationHead = (
   { state, joined }: VisibleConversation,
@@ -58,7 +58,7 @@ export const presentEmbeddedMessage = (
   role: state.role,
   content: state.content,
   createdAt: toSeconds(state.createdAt),
-  // Only what goes out is delivered, whatever the bus says of a contact's message.
+  // Only outbound messages are delivered; a contact's message may still carry a time in the events.
   sentAt: state.role === 'user' ? null : toSecondsOrNull(state.sentAt),
   attachments: presentAttachments(state.attachments),
 });

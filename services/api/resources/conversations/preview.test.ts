@@ -9,7 +9,7 @@ describe('preview', () => {
     ['201 of them', '😀'.repeat(201), `${'😀'.repeat(200)}…`],
     ['a surrogate pair on the border', `${'a'.repeat(199)}😀b`, `${'a'.repeat(199)}😀…`],
     ['a joined emoji across the border', `${'a'.repeat(199)}👩‍👩‍👧b`, `${'a'.repeat(199)}…`],
-    ['an accent behind the border', `${'a'.repeat(199)}e\u0301b`, `${'a'.repeat(199)}…`],
+    ['an accent after the border', `${'a'.repeat(199)}e\u0301b`, `${'a'.repeat(199)}…`],
     ['one grapheme longer than the limit', `a${'\u0301'.repeat(300)}`, `a${'\u0301'.repeat(199)}…`],
   ])('%s', (_name, given, expected) => {
     expect(preview(given)).toBe(expected);

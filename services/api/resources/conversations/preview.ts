@@ -1,18 +1,18 @@
-/** How many characters (code points) of the opening message a conversation shows. */
+/** Length of the preview of the opening message, in characters (code points). */
 const previewLengthMax = 200;
 
-/** How many UTF-16 units behind the cut are read to find the end of the grapheme there. */
+/** UTF-16 units after the cut that are read to find the end of the grapheme there. */
 const lookAhead = 64;
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
- * The first 200 characters of a text, with an ellipsis behind them when there are more. The cut moves back to
- * the last whole grapheme, so that what a person sees as one character (a flag, an accented letter) is never
- * split; a single grapheme longer than the limit is cut between code points.
+ * The first 200 characters of a text, followed by an ellipsis if there are more. The cut moves back to the end of a whole
+ * grapheme, so that a flag or an accented letter is never split. A single grapheme longer than the limit is cut between
+ * code points.
  */
 export function preview(content: string): string {
-  // 200 code points are at most 400 UTF-16 units; one more code point tells whether there are more.
+  // 200 code points are at most 400 UTF-16 units; one more code point shows whether the text is longer.
   const head = [...content.slice(0, 2 * previewLengthMax + 2)];
   if (head.length <= previewLengthMax) return content;
   const window = head.slice(0, previewLengthMax).join('');

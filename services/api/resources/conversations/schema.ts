@@ -5,7 +5,7 @@ import { labelSchema } from '../label.ts';
 import { attachmentSchema, messageTexts } from '../messages/schema.ts';
 import { secondsSchema } from '../timestamps.ts';
 
-/** The types of channel as a conversation names them: a chatbot's conversation came in through its widget. */
+/** Channel types as conversations name them: a conversation with a chatbot comes in through its widget. */
 const conversationChannelTypes = ['email', 'widget', 'form'] as const;
 
 const channel = z
@@ -98,7 +98,7 @@ export const conversationSchema = z
   })
   .meta({ id: 'Conversation', description: 'A thread of messages with one party.' });
 
-/** A conversation less its messages, which are streamed behind it. */
-export type ConversationHead = Omit<ConversationView, 'messages'>;
-export type ConversationView = z.output<typeof conversationSchema>;
+/** A conversation without its messages, which are streamed after it. */
+export type ConversationHead = Omit<ConversationResponse, 'messages'>;
+export type ConversationResponse = z.output<typeof conversationSchema>;
 export type EmbeddedMessage = z.output<typeof embeddedMessageSchema>;

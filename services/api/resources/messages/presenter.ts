@@ -1,10 +1,11 @@
 import type { Message, MessageDocument } from '../../../../shared/documents/message.ts';
+import type { StateAndJoined } from '../state-and-joined.ts';
 import { toSeconds } from '../timestamps.ts';
 import type { Attachment, MessageItem } from './schema.ts';
 
-type Shown = Pick<MessageDocument, 'state' | 'joined'>;
+type StoredMessage = StateAndJoined<MessageDocument>;
 
-export const presentMessageItem = ({ state, joined }: Shown): MessageItem => ({
+export const presentMessageItem = ({ state, joined }: StoredMessage): MessageItem => ({
   id: state.id,
   object: 'message',
   conversationId: state.conversationId,
@@ -16,12 +17,12 @@ export const presentMessageItem = ({ state, joined }: Shown): MessageItem => ({
   createdAt: toSeconds(state.createdAt),
 });
 
-/** Inline files are part of the text, not attachments to it. */
+/** Inline files are part of the text, so they are not listed as attachments. */
 export const presentAttachments = (attachments: Message['attachments']): Attachment[] =>
   attachments.filter(({ inline }) => !inline).map(({ id, filename }) => ({ id, filename }));
 
-/** The sender as far as it is known: a missing one keeps its type and id. */
-function presentAuthor({ state: { author }, joined }: Shown): MessageItem['author'] {
+/** A sender whose document is missing keeps its type and id. */
+function presentAuthor({ state: { author }, joined }: StoredMessage): MessageItem['author'] {
   if (!author) return null;
   const name = joined.author?.name ?? null;
   const email = joined.author?.email ?? null;

@@ -5,10 +5,10 @@ import type { PageQuery } from '../../paging/page-query.ts';
 import type { RangeQuery } from '../../paging/range-query.ts';
 import type { Retention } from '../conversations/query.ts';
 
-/** A conversation's messages as readers may see them; `from` is the least sort key of what has not expired. */
+/** The visible messages of a conversation; `from` is the lowest sort key that has not expired. */
 export type Thread = { orgId: string; conversationId: string; from: string | null };
 
-/** A message is retained for as many days as its channel says, after its own `createdAt`. */
+/** A message expires as many days after its own `createdAt` as its channel says. */
 export function threadOf(
   { orgId, conversationId }: Omit<Thread, 'from'>,
   { dataRetentionDays }: Retention,
@@ -18,7 +18,7 @@ export function threadOf(
   return { orgId, conversationId, from: expired && keyAbove(expired) };
 }
 
-/** The messages of a thread behind `after`, a sort key; all of them for null. */
+/** The messages of a thread after a sort key; all of them for null. */
 export const threadQuery = ({ orgId, conversationId, from }: Thread, after: string | null): RangeQuery => ({
   kind: 'message',
   within: { 'state.conversationId': conversationId, orgId },
@@ -28,7 +28,12 @@ export const threadQuery = ({ orgId, conversationId, from }: Thread, after: stri
   hint: 'thread',
 });
 
-export const messagePageQuery = (thread: Thread, limit: number, after: string | null): PageQuery => ({
-  ...threadQuery(thread, after),
+export const messagePageQuery = ({
+  thread,
   limit,
-});
+  after,
+}: {
+  thread: Thread;
+  limit: number;
+  after: string | null;
+}): PageQuery => ({ ...threadQuery(thread, after), limit });

@@ -3,8 +3,7 @@ import { ApiError } from '../../http/api-error.ts';
 import { idParameter } from '../../http/path-parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import type { Clock } from '../retention.ts';
-import { decodeCursor } from '../../paging/cursor.ts';
-import { listEnvelope } from '../../paging/list-envelope.ts';
+import { listHandler } from '../../paging/list-handler.ts';
 import { readPage } from '../../paging/page-query.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import { findRetention } from '../conversations/query.ts';
@@ -27,24 +26,23 @@ const listMessages = ({ now }: Clock) =>
     response: messageListSchema,
     example: messageListExample,
     errors: ['conversation_not_found', 'invalid_cursor'],
-    handler: async ({ orgId, store, path }, { params, query: { limit, startingAfter } }) => {
-      const scope = { orgId, list: `messages of ${params.id}`, sort: 'createdAt', filters: null };
-      const after = startingAfter === undefined ? null : decodeCursor(startingAfter, scope);
-      const thread = { orgId, conversationId: params.id };
-      const page = await readMessages(store, { thread, limit, after, now: now() });
-      return { body: listEnvelope(page, { scope, path }, presentMessageItem) };
-    },
+    handler: listHandler(({ orgId, store }, { params: { id }, query: { limit } }) => ({
+      cursorScope: { list: `messages of ${id}`, sort: 'createdAt', filters: null },
+      read: (after) =>
+        readMessages(store, { thread: { orgId, conversationId: id }, limit, after, now: now() }),
+      present: presentMessageItem,
+    })),
   });
 
 type Request = { thread: Omit<Thread, 'from'>; limit: number; after: string | null; now: Date };
 
 /**
- * The page is read beside what decides which messages are seen, and once more where it begins with expired ones:
- * that is on the first page of a conversation that is older than its retention, and seldom.
+ * Reads the page and the conversation's retention in parallel. If the page starts with expired messages, it is read
+ * again; this is rare: the first page of a conversation that is older than its retention.
  */
 async function readMessages(store: StoreReader, { thread, limit, after, now }: Request) {
   const readFrom = (from: string | null) =>
-    readPage<MessageDocument>(store, messagePageQuery({ ...thread, from }, limit, after));
+    readPage<MessageDocument>(store, messagePageQuery({ thread: { ...thread, from }, limit, after }));
   const { orgId, conversationId: id } = thread;
   const [retention, page] = await Promise.all([findRetention(store, { orgId, id, now }), readFrom(null)]);
   if (!retention) throw new ApiError('conversation_not_found');

@@ -6,7 +6,7 @@ import { secondsSchema } from '../timestamps.ts';
 
 export const messageListQuery = z.object(pageParameters);
 
-/** What the fields mean that a message has in a list and inside a conversation alike. */
+/** Descriptions of the fields that a message has both in a list and inside a conversation. */
 export const messageTexts = {
   id: 'Id of the message.',
   role: '`user` is the contact, `assistant` the AI, `human` a teammate, `system` the service itself.',

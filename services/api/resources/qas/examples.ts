@@ -1,6 +1,6 @@
-import type { QaView } from './schema.ts';
+import type { QaItem } from './schema.ts';
 
-const qa: QaView = {
+const qa: QaItem = {
   id: 'qa_01K0ZXC5B7',
   object: 'qa',
   question: 'How do I change my billing address?',

@@ -1,8 +1,8 @@
 import type { QaDocument } from '../../../../shared/documents/qa.ts';
 import { toMilliseconds } from '../timestamps.ts';
-import type { QaView } from './schema.ts';
+import type { QaItem } from './schema.ts';
 
-export const presentQa = ({ state }: Pick<QaDocument, 'state'>): QaView => ({
+export const presentQa = ({ state }: Pick<QaDocument, 'state'>): QaItem => ({
   id: state.id,
   object: 'qa',
   question: state.question,

@@ -1,8 +1,16 @@
 import { keyRange } from '../../paging/key-range.ts';
 import type { PageQuery } from '../../paging/page-query.ts';
 
-/** The Q&As behind `after`, a sort key. */
-export const qaPageQuery = (orgId: string, limit: number, after: string | null): PageQuery => ({
+/** The Q&As after a sort key; the first ones for null. */
+export const qaPageQuery = ({
+  orgId,
+  limit,
+  after,
+}: {
+  orgId: string;
+  limit: number;
+  after: string | null;
+}): PageQuery => ({
   kind: 'qa',
   within: { orgId },
   field: 'byCreated',

@@ -1,8 +1,7 @@
 import type { QaDocument } from '../../../../shared/documents/qa.ts';
 import { noParams } from '../../http/path-parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
-import { decodeCursor } from '../../paging/cursor.ts';
-import { listEnvelope } from '../../paging/list-envelope.ts';
+import { listHandler } from '../../paging/list-handler.ts';
 import { readPage } from '../../paging/page-query.ts';
 import { qaListExample } from './examples.ts';
 import { presentQa } from './presenter.ts';
@@ -22,12 +21,11 @@ const listQas = defineRoute({
   response: qaListSchema,
   example: qaListExample,
   errors: ['invalid_cursor'],
-  handler: async ({ orgId, store, path }, { query: { limit, startingAfter } }) => {
-    const scope = { orgId, list: 'qas', sort: 'createdAt', filters: null };
-    const after = startingAfter === undefined ? null : decodeCursor(startingAfter, scope);
-    const page = await readPage<QaDocument>(store, qaPageQuery(orgId, limit, after));
-    return { body: listEnvelope(page, { scope, path }, presentQa) };
-  },
+  handler: listHandler(({ orgId, store }, { query: { limit } }) => ({
+    cursorScope: { list: 'qas', sort: 'createdAt', filters: null },
+    read: (after) => readPage<QaDocument>(store, qaPageQuery({ orgId, limit, after })),
+    present: presentQa,
+  })),
 });
 
 export const qaRoutes: Route[] = [listQas];

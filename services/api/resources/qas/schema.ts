@@ -25,4 +25,4 @@ export const qaSchema = z
   .meta({ id: 'Qa', description: 'A question and its answer in the knowledge base.' });
 export const qaListSchema = listSchema('QaList', qaSchema);
 
-export type QaView = z.output<typeof qaSchema>;
+export type QaItem = z.output<typeof qaSchema>;

@@ -2,28 +2,31 @@ import type { ConversationDocument } from '../../../../shared/documents/conversa
 import { isExpired, retainUntil } from '../../../../shared/documents/retention.ts';
 import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { objectChunks } from '../../http/json-chunks.ts';
-import { readRange, type RangeQuery } from '../../paging/range-query.ts';
+import type { ItemWriter } from '../../paging/list-envelope.ts';
+import type { RangeQuery, SortField } from '../../paging/range-query.ts';
+import { readRange } from '../../paging/read-range.ts';
 import type { StoreReader } from '../../store/reader.ts';
+import type { StateAndJoined } from '../state-and-joined.ts';
 import {
   presentReference,
   presentTicketItem,
   unexpiredConversations,
-  type ShownConversation,
+  type ConversationSummary,
 } from './presenter.ts';
 import type { TicketItem } from './schema.ts';
 
-/** Conversations read at once: 60 KB of what readers see of them. */
+/** Conversations in one reply of the store: 60 KB of their summaries. */
 const batchSize = 200;
 
 /**
- * Conversations that a page of tickets reads besides the embedded ones, about 1 MB of references. Hidden ones count
- * too, as they cost the same time.
+ * Conversations that a page of tickets reads besides the embedded ones, about 1 MB of references. Invisible ones count
+ * too, because reading them takes the same time.
  */
-const restMax = 20_000;
+const remainingMax = 20_000;
 
-type Ticket = Pick<TicketDocument, 'state' | 'joined'>;
-type Read = {
-  state: Pick<ConversationDocument['state'], keyof ShownConversation>;
+type Ticket = StateAndJoined<TicketDocument>;
+type StoredSummary = {
+  state: Pick<ConversationDocument['state'], keyof ConversationSummary>;
   /** Absent while the channel is missing. */
   joined?: { channel?: { dataRetentionDays: number | null } | null };
 };
@@ -35,10 +38,19 @@ const projection = {
 };
 
 /** Whether the ticket has more conversations than its document embeds. */
-export const hasRest = ({ joined }: Pick<Ticket, 'joined'>): boolean => joined.moreAfter !== null;
+export const hasMoreConversations = ({ joined }: Pick<Ticket, 'joined'>): boolean =>
+  joined.moreAfter !== null;
 
-/** The conversations of a ticket behind the sort key up to which its document embeds them. */
-export const restQuery = (orgId: string, ticketId: string, moreAfter: string): RangeQuery => ({
+/** The conversations of a ticket after the last one that its document embeds. */
+export const remainingQuery = ({
+  orgId,
+  ticketId,
+  moreAfter,
+}: {
+  orgId: string;
+  ticketId: string;
+  moreAfter: string;
+}): RangeQuery => ({
   kind: 'conversation',
   within: { 'state.ticketId': ticketId, orgId },
   field: 'byCreated',
@@ -47,37 +59,50 @@ export const restQuery = (orgId: string, ticketId: string, moreAfter: string): R
   hint: 'ticket',
 });
 
-/**
- * Every visible conversation of a ticket in batches: first those that its document embeds, then the rest.
- * `onRead` is told how many were read from the store, visible or not.
- */
-export async function* readConversations(
+/** Reads the conversations that the ticket's document does not embed, visible or not. */
+async function* readRemaining(
   store: StoreReader,
-  { orgId, now, onRead }: { orgId: string; now: Date; onRead?: (count: number) => void },
-  { state, joined }: Ticket,
-): AsyncGenerator<ShownConversation[], void> {
+  orgId: string,
+  { state, joined: { moreAfter } }: Ticket,
+): AsyncGenerator<StoredSummary[], void> {
+  if (moreAfter === null) return;
+  const query = remainingQuery({ orgId, ticketId: state.id, moreAfter });
+  yield* readRange<StoredSummary>(store, query, { projection, batchSize });
+}
+
+/** Yields the visible conversations of a ticket: first the embedded ones, then those of `remaining`. */
+async function* visibleConversations(
+  { joined }: Ticket,
+  remaining: AsyncIterable<StoredSummary[]>,
+  now: Date,
+): AsyncGenerator<ConversationSummary[], void> {
   yield unexpiredConversations(joined, now);
-  if (joined.moreAfter === null) return;
-  // A conversation whose creation was corrected may be in the range before the ticket is refreshed.
+  // If a correction changes a conversation's `createdAt`, it may be in the range before the ticket is refreshed.
   const embedded = new Set(joined.conversations.map(({ id }) => id));
-  const query = restQuery(orgId, state.id, joined.moreAfter);
-  for await (const batch of readRange<Read>(store, query, { projection, batchSize })) {
-    onRead?.(batch.length);
-    const visible = batch.filter((read) => !embedded.has(read.state.id) && isVisible(read, now));
-    yield visible.map((read) => read.state);
+  for await (const batch of remaining) {
+    const visible = batch.filter((summary) => !embedded.has(summary.state.id) && isVisible(summary, now));
+    yield visible.map(({ state }) => state);
   }
 }
 
-function isVisible({ state, joined }: Read, now: Date): boolean {
+function isVisible({ state, joined }: StoredSummary, now: Date): boolean {
   const channel = joined?.channel;
   return !!channel && !isExpired(retainUntil(state.updatedAt, channel.dataRetentionDays), now);
 }
 
-/** The JSON text of a ticket, piece by piece, with its conversations as they are read in place of its own. */
+/** Reads every visible conversation of a ticket, in batches. */
+export const readConversations = (
+  store: StoreReader,
+  { orgId, now }: { orgId: string; now: Date },
+  ticket: Ticket,
+): AsyncGenerator<ConversationSummary[], void> =>
+  visibleConversations(ticket, readRemaining(store, orgId, ticket), now);
+
+/** The JSON text of a ticket in pieces; its conversations are replaced by `batches` as they are read. */
 export const ticketChunks = <Presented>(
   { conversations, createdAt, updatedAt, ...head }: TicketItem,
-  batches: AsyncIterable<ShownConversation[]>,
-  present: (conversation: ShownConversation) => Presented,
+  batches: AsyncIterable<ConversationSummary[]>,
+  present: (conversation: ConversationSummary) => Presented,
 ): AsyncGenerator<string, void> =>
   objectChunks(batches, {
     before: () => head,
@@ -87,18 +112,27 @@ export const ticketChunks = <Presented>(
   });
 
 /**
- * How a page writes tickets, one after another, when conversations have to be read for them. It is full once it
- * has read `restMax`; a ticket is always written whole.
+ * Writes the tickets of a page when conversations have to be read for them. The page is full once `remainingMax`
+ * conversations have been read; a ticket is always written completely.
  */
-export function listedTickets(store: StoreReader, reader: { orgId: string; now: Date }) {
-  let read = 0;
-  const onRead = (count: number) => (read += count);
+export function ticketWriter(
+  store: StoreReader,
+  { orgId, now, field }: { orgId: string; now: Date; field: SortField },
+): ItemWriter<TicketDocument> {
+  let readCount = 0;
+  async function* countedRemaining(ticket: Ticket) {
+    for await (const batch of readRemaining(store, orgId, ticket)) {
+      readCount += batch.length;
+      yield batch;
+    }
+  }
   return {
-    isFull: () => read >= restMax,
-    write: (ticket: Ticket) =>
+    isFull: () => readCount >= remainingMax,
+    keyOf: (ticket) => ticket[field],
+    write: (ticket) =>
       ticketChunks(
-        presentTicketItem(ticket, reader.now),
-        readConversations(store, { ...reader, onRead }, ticket),
+        presentTicketItem(ticket, now),
+        visibleConversations(ticket, countedRemaining(ticket), now),
         presentReference,
       ),
   };

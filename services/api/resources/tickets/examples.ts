@@ -1,7 +1,7 @@
 import { exampleCursor } from '../../paging/page-parameters.ts';
-import type { TicketItem, TicketView } from './schema.ts';
+import type { TicketItem, TicketResponse } from './schema.ts';
 
-/** What the document shows; the ids are the same throughout its examples. */
+/** For the OpenAPI document; its examples use the same ids throughout. */
 const shared = {
   id: 'ti_01K3QZ8M4T',
   object: 'ticket',
@@ -17,11 +17,11 @@ const shared = {
   estimatedScore: 4,
   createdAt: '2026-01-31T09:15:02Z',
   updatedAt: '2026-01-31T12:40:57Z',
-} as const satisfies Partial<TicketView>;
+} as const satisfies Partial<TicketResponse>;
 
 const lists = { tags: [...shared.tags], topics: [...shared.topics] };
 
-export const ticketExample: TicketView = {
+export const ticketExample: TicketResponse = {
   ...shared,
   ...lists,
   conversations: [

@@ -1,17 +1,18 @@
 import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { isExpired } from '../../../../shared/documents/retention.ts';
+import type { StateAndJoined } from '../state-and-joined.ts';
 import { toSeconds } from '../timestamps.ts';
-import type { ConversationReference, TicketConversation, TicketItem, TicketView } from './schema.ts';
+import type { ConversationReference, TicketConversation, TicketItem, TicketResponse } from './schema.ts';
 
-type Shown = Pick<TicketDocument, 'state' | 'joined'>;
-/** What readers see of a ticket's conversation, whether its document embeds it or not. */
-export type ShownConversation = Pick<
+type Ticket = StateAndJoined<TicketDocument>;
+/** The fields of a ticket's conversation that responses contain, whether the ticket's document embeds it or not. */
+export type ConversationSummary = Pick<
   TicketDocument['joined']['conversations'][number],
   'id' | 'role' | 'status' | 'createdAt' | 'updatedAt'
 >;
 
-/** A ticket in a list, with the conversations that its document embeds. */
-export const presentTicketItem = ({ state, joined }: Shown, now: Date): TicketItem => ({
+/** A ticket in a list, with references to the embedded conversations. */
+export const presentTicketItem = ({ state, joined }: Ticket, now: Date): TicketItem => ({
   id: state.id,
   object: 'ticket',
   title: state.title,
@@ -25,17 +26,17 @@ export const presentTicketItem = ({ state, joined }: Shown, now: Date): TicketIt
   updatedAt: toSeconds(state.updatedAt),
 });
 
-/** A ticket retrieved, with the conversations that its document embeds in full. */
-export const presentTicket = ({ state, joined }: Shown, now: Date): TicketView => ({
+/** A retrieved ticket, with the embedded conversations in full. */
+export const presentTicket = ({ state, joined }: Ticket, now: Date): TicketResponse => ({
   ...presentTicketItem({ state, joined }, now),
   conversations: unexpiredConversations(joined, now).map(presentTicketConversation(state.id)),
 });
 
-export const presentReference = ({ id, role }: ShownConversation): ConversationReference => ({ id, role });
+export const presentReference = ({ id, role }: ConversationSummary): ConversationReference => ({ id, role });
 
 export const presentTicketConversation =
   (ticketId: string) =>
-  ({ id, role, status, createdAt, updatedAt }: ShownConversation): TicketConversation => ({
+  ({ id, role, status, createdAt, updatedAt }: ConversationSummary): TicketConversation => ({
     id,
     object: 'conversation',
     ticketId,
@@ -45,11 +46,13 @@ export const presentTicketConversation =
     updatedAt: toSeconds(updatedAt),
   });
 
-/** The embedded conversations whose retention has not passed. */
-export const unexpiredConversations = ({ conversations }: Shown['joined'], now: Date): ShownConversation[] =>
-  conversations.filter(({ retainUntil }) => !isExpired(retainUntil, now));
+/** The embedded conversations that have not expired. */
+export const unexpiredConversations = (
+  { conversations }: Ticket['joined'],
+  now: Date,
+): ConversationSummary[] => conversations.filter(({ retainUntil }) => !isExpired(retainUntil, now));
 
-function presentRequester({ state, joined: { requester } }: Shown): TicketItem['requester'] {
+function presentRequester({ state, joined: { requester } }: Ticket): TicketItem['requester'] {
   const email = requester?.email;
   return {
     id: state.requesterId,

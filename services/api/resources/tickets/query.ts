@@ -1,17 +1,17 @@
 import { ticketStatuses, type TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { ApiError } from '../../http/api-error.ts';
 import { dateRangeOf, type DateRange } from '../../paging/date-range.ts';
-import type { CursorScope } from '../../paging/cursor.ts';
 import { keyRange } from '../../paging/key-range.ts';
 import type { PageQuery } from '../../paging/page-query.ts';
 import type { StoreReader } from '../../store/reader.ts';
-import { findById, type Visible } from '../find-by-id.ts';
+import { findById } from '../find-by-id.ts';
+import type { StateAndJoined } from '../state-and-joined.ts';
 import type { TicketListQuery } from './schema.ts';
 
-/** The filters of a list of tickets, in the one form that its cursors are bound to. */
+/** The filters of a ticket list, normalized: its cursors are bound to them. */
 export type TicketFilters = { statuses: string[]; created: DateRange; updated: DateRange };
 
-/** Fails with `conflicting_date_range` when both dates are bounded. */
+/** Throws `conflicting_date_range` if both dates are bounded. */
 export function ticketFilters(query: TicketListQuery): TicketFilters {
   const created = dateRangeOf(query['createdAt[gte]'], query['createdAt[lte]']);
   const updated = dateRangeOf(query['updatedAt[gte]'], query['updatedAt[lte]']);
@@ -19,26 +19,28 @@ export function ticketFilters(query: TicketListQuery): TicketFilters {
   if (isBounded(created) && isBounded(updated)) throw new ApiError('conflicting_date_range');
   const chosen = new Set<string>(query.status ?? []);
   const statuses = ticketStatuses.filter((status) => chosen.has(status));
-  // All of them are no filter at all: one range instead of five.
+  // All statuses together are no filter: one range instead of five.
   return { statuses: statuses.length === ticketStatuses.length ? [] : statuses, created, updated };
 }
-
-export const ticketCursorScope = (
-  orgId: string,
-  { sort }: Pick<TicketListQuery, 'sort'>,
-  filters: TicketFilters,
-): CursorScope => ({ orgId, list: 'tickets', sort, filters });
 
 export const ticketSortField = (sort: TicketListQuery['sort']) =>
   sort.endsWith('createdAt') ? ('byCreated' as const) : ('byUpdated' as const);
 
-/** The page behind `after`, a sort key. */
-export function ticketPageQuery(
-  orgId: string,
-  { sort, limit }: Pick<TicketListQuery, 'sort' | 'limit'>,
-  { statuses, created, updated }: TicketFilters,
-  after: string | null,
-): PageQuery {
+/** Indexes of tickets, by the fields before the sort key. */
+const hints = {
+  sort: { byCreated: 'created', byUpdated: 'updated' },
+  statusAndSort: { byCreated: 'statusCreated', byUpdated: 'statusUpdated' },
+};
+
+type TicketPage = Pick<TicketListQuery, 'sort' | 'limit'> & {
+  orgId: string;
+  filters: TicketFilters;
+  after: string | null;
+};
+
+/** The tickets after a sort key; the first ones for null. */
+export function ticketPageQuery({ orgId, sort, limit, filters, after }: TicketPage): PageQuery {
+  const { statuses, created, updated } = filters;
   const field = ticketSortField(sort);
   const direction = sort.startsWith('-') ? 'descending' : 'ascending';
   const isByCreated = field === 'byCreated';
@@ -58,7 +60,7 @@ export function ticketPageQuery(
     filter: hasOther
       ? { [isByCreated ? 'byUpdated' : 'byCreated']: keyRange(other, { after: null, direction }) }
       : undefined,
-    hint: `${statuses.length === 0 ? (isByCreated ? 'created' : 'updated') : isByCreated ? 'statusCreated' : 'statusUpdated'}`,
+    hint: statuses.length === 0 ? hints.sort[field] : hints.statusAndSort[field],
     limit,
   };
 }
@@ -67,4 +69,4 @@ export const findTicket = (
   store: StoreReader,
   orgId: string,
   id: string,
-): Promise<Visible<TicketDocument> | null> => findById<TicketDocument>(store, 'ticket', { orgId, id });
+): Promise<StateAndJoined<TicketDocument> | null> => findById<TicketDocument>(store, 'ticket', { orgId, id });

@@ -1,17 +1,15 @@
 import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { ApiError } from '../../http/api-error.ts';
-import { joinChunks } from '../../http/json-chunks.ts';
 import { idParameter, noParams } from '../../http/path-parameters.ts';
 import { noQuery } from '../../http/query-parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import type { Clock } from '../retention.ts';
-import { decodeCursor } from '../../paging/cursor.ts';
-import { listChunks, listEnvelope } from '../../paging/list-envelope.ts';
+import { listHandler } from '../../paging/list-handler.ts';
 import { readPage } from '../../paging/page-query.ts';
-import { hasRest, listedTickets, readConversations, ticketChunks } from './conversations.ts';
+import { hasMoreConversations, readConversations, ticketChunks, ticketWriter } from './conversations.ts';
 import { ticketExample, ticketListExample } from './examples.ts';
 import { presentTicket, presentTicketConversation, presentTicketItem } from './presenter.ts';
-import { findTicket, ticketCursorScope, ticketFilters, ticketPageQuery, ticketSortField } from './query.ts';
+import { findTicket, ticketFilters, ticketPageQuery, ticketSortField } from './query.ts';
 import { ticketListQuery, ticketListSchema, ticketSchema } from './schema.ts';
 
 const listTickets = ({ now }: Clock) =>
@@ -30,19 +28,20 @@ const listTickets = ({ now }: Clock) =>
     response: ticketListSchema,
     example: ticketListExample,
     errors: ['invalid_cursor', 'conflicting_date_range'],
-    handler: async ({ orgId, store, path }, { query }) => {
+    handler: listHandler(({ orgId, store }, { query }) => {
+      const { sort, limit } = query;
       const filters = ticketFilters(query);
-      const scope = ticketCursorScope(orgId, query, filters);
-      const after = query.startingAfter === undefined ? null : decodeCursor(query.startingAfter, scope);
-      const page = await readPage<TicketDocument>(store, ticketPageQuery(orgId, query, filters, after));
-      const field = ticketSortField(query.sort);
-      const keyOf = (ticket: TicketDocument) => ticket[field];
+      const field = ticketSortField(sort);
       const instant = now();
-      const present = (ticket: TicketDocument) => presentTicketItem(ticket, instant);
-      if (!page.items.some(hasRest)) return { body: listEnvelope(page, { scope, path }, present) };
-      const listed = listedTickets(store, { orgId, now: instant });
-      return { chunks: joinChunks(listChunks(page, { scope, path, keyOf }, listed)) };
-    },
+      return {
+        cursorScope: { list: 'tickets', sort, filters },
+        read: (after) =>
+          readPage<TicketDocument>(store, ticketPageQuery({ orgId, sort, limit, filters, after })),
+        present: (ticket) => presentTicketItem(ticket, instant),
+        writer: ({ items }) =>
+          items.some(hasMoreConversations) ? ticketWriter(store, { orgId, now: instant, field }) : null,
+      };
+    }),
   });
 
 const retrieveTicket = ({ now }: Clock) =>
@@ -62,7 +61,7 @@ const retrieveTicket = ({ now }: Clock) =>
       const ticket = await findTicket(store, orgId, params.id);
       if (!ticket) throw new ApiError('ticket_not_found');
       const instant = now();
-      if (!hasRest(ticket)) return { body: presentTicket(ticket, instant) };
+      if (!hasMoreConversations(ticket)) return { body: presentTicket(ticket, instant) };
       const conversations = readConversations(store, { orgId, now: instant }, ticket);
       const present = presentTicketConversation(params.id);
       return { chunks: ticketChunks(presentTicketItem(ticket, instant), conversations, present) };

@@ -100,7 +100,7 @@ const ticketConversation = z
 
 const order = 'By creation, oldest first.';
 
-/** A ticket in a list: its conversations as references. */
+/** A ticket in a list, with references to its conversations. */
 export const ticketItemSchema = z
   .strictObject({
     ...ticketFields,
@@ -108,7 +108,7 @@ export const ticketItemSchema = z
     ...ticketTimes,
   })
   .meta({ id: 'TicketItem', description: 'A ticket in a list, its conversations as references.' });
-/** A ticket retrieved: its conversations in full. */
+/** A retrieved ticket, with its conversations in full. */
 export const ticketSchema = z
   .strictObject({
     ...ticketFields,
@@ -122,4 +122,4 @@ export type TicketListQuery = z.output<typeof ticketListQuery>;
 export type TicketItem = z.output<typeof ticketItemSchema>;
 export type TicketConversation = z.output<typeof ticketConversation>;
 export type ConversationReference = z.output<typeof conversationReference>;
-export type TicketView = z.output<typeof ticketSchema>;
+export type TicketResponse = z.output<typeof ticketSchema>;

@@ -1,0 +1,111 @@
+import type { Db, MongoClient } from 'mongodb';
+import type { Closer } from '../../shared/runtime/lifecycle.ts';
+import type { Logger } from '../../shared/runtime/logger.ts';
+import { controlDatabase, generationDatabase } from '../../shared/store/connection.ts';
+import { activeGeneration, watermark } from '../../shared/store/generations.ts';
+import { missingIndexes } from '../../shared/store/indexes.ts';
+import { createApp } from './app.ts';
+import { createApiKeyCache } from './auth/api-key-cache.ts';
+import { createAuthFailureLimiter } from './auth/auth-failure-limiter.ts';
+import type { ApiConfig } from './config.ts';
+import type { Metrics } from './metrics.ts';
+import { createSpec } from './openapi/spec.ts';
+import { createRateLimiter } from './rate-limit/create-rate-limiter.ts';
+import { createRegistry } from './resources/registry.ts';
+import { startServer } from './server/server.ts';
+import type { Credentials } from './server/tls.ts';
+import { readOptions, serverTimeoutMs } from './store/deadline.ts';
+import { createReadSnapshots } from './store/read-snapshot.ts';
+import { createReaders } from './store/reader.ts';
+import { startTracing } from './traces/start.ts';
+
+export type ApiDeps = {
+  config: ApiConfig;
+  mongo: MongoClient;
+  /** For keys, watermarks and request traces: however slow reads of data are, keys are still looked up. */
+  authMongo: MongoClient;
+  /** Null if the API does not terminate TLS. */
+  credentials: Credentials | null;
+  metrics: Metrics;
+  logger: Logger;
+  now: () => Date;
+  /** A monotonic clock, in milliseconds. */
+  nowMs: () => number;
+};
+
+/**
+ * Serves the API on its port. It does not wait for the store: until that is reachable, requests for data are 503.
+ * `closers` stop the API, in this order; the clients of the store stay open.
+ */
+export async function startApi(deps: ApiDeps) {
+  const { config, mongo, metrics, logger, now, nowMs } = deps;
+  const docs = { docsUrl: config.DOCS_URL, baseUrl: config.API_BASE_URL };
+  const trustedProxies = config.API_TRUSTED_PROXIES;
+  const limit = { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS };
+  const routes = createRegistry({ now, brand: config.BRAND });
+  const spec = createSpec({ docs, brand: config.BRAND, limit }, routes);
+  const snapshots = createReadSnapshots(snapshotSources(deps));
+  const rateLimiter = createRateLimiter(
+    { nowMs, logger, fallbacks: metrics.rateLimitFallbacks },
+    { limit, storeUrl: config.RATE_LIMIT_STORE_URL },
+  );
+  const tracing = config.REQUEST_TRACES
+    ? startTracing(
+        { control: controlOf(deps), routes, metrics, logger, nowMs },
+        { keptDays: config.REQUEST_TRACE_DAYS, keylessMax: config.REQUEST_TRACES_KEYLESS_MAX },
+      )
+    : null;
+  const trace = tracing?.trace ?? null;
+  const app = createApp({
+    ...{ routes, spec, snapshots, limit, rateLimiter, docs, trustedProxies, metrics, trace, logger },
+    brand: config.BRAND,
+    apiKeys: createApiKeyCache({ nowMs }),
+    authFailures: createAuthFailureLimiter({
+      limit: { ...limit, requests: config.AUTH_FAILURE_LIMIT },
+      nowMs,
+    }),
+    requestsMax: config.API_REQUESTS_MAX,
+    openReader: createReaders({
+      bytesMax: config.API_ANSWERS_MB_MAX * 1_024 * 1_024,
+      connectionsMax: mongo.options.maxPoolSize || Infinity,
+      scanEntriesMax: config.API_SCAN_ENTRIES_MAX,
+      nowMs,
+    }),
+  });
+  const { address, stop, useCertificate } = await startServer(
+    { listener: app.callback(), logger, docs, trace, ...metrics },
+    {
+      host: config.API_HOST,
+      port: config.API_PORT,
+      credentials: deps.credentials,
+      connectionsMax: config.API_CONNECTIONS_MAX,
+      addressConnectionsMax: config.API_CONNECTIONS_PER_ADDRESS_MAX,
+      trustedProxies,
+    },
+  );
+  const closers: Closer[] = [
+    { name: 'server', close: stop },
+    ...(tracing ? [{ name: 'traces', close: tracing.stop }] : []),
+    { name: 'rate limit store', close: async () => rateLimiter.stop() },
+  ];
+  return { address, spec, snapshots, useCertificate, closers };
+}
+
+const controlOf = ({ authMongo, config }: ApiDeps) => controlDatabase(authMongo, config.DATABASE_NAME);
+
+function snapshotSources(deps: ApiDeps) {
+  const { config, mongo, authMongo, logger, nowMs } = deps;
+  const control = controlOf(deps);
+  return {
+    connect: () => Promise.all([mongo.connect(), authMongo.connect()]),
+    activeGeneration: () => activeGeneration(control, readOptions()),
+    watermark: (generation: number) => watermark(control, generation, readOptions()),
+    missingIndexes: (database: Db) => missingIndexes(database, { maxTimeMS: serverTimeoutMs }),
+    databasesOf: (generation: number) => ({
+      database: generationDatabase(mongo, config.DATABASE_NAME, generation),
+      authDatabase: generationDatabase(authMongo, config.DATABASE_NAME, generation),
+    }),
+    logger,
+    nowMs,
+  };
+}

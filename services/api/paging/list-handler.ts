@@ -1,0 +1,36 @@
+import { joinChunks } from '../http/json-chunks.ts';
+import type { Reply, Scope } from '../http/route.ts';
+import { decodeCursor, type CursorScope } from './cursor.ts';
+import { listChunks, listEnvelope, type ItemWriter } from './list-envelope.ts';
+import type { Page } from './page-query.ts';
+
+/** One request for a list. */
+type List<T, Presented> = {
+  /** What the cursors of the list are bound to, besides the organization. */
+  cursorScope: Omit<CursorScope, 'orgId'>;
+  /** Reads the page after a sort key; the first page for null. */
+  read: (after: string | null) => Promise<Page<T>>;
+  present: (item: T) => Presented;
+  /** Returns a writer if the page is too large to present in memory. */
+  writer?: (page: Page<T>) => ItemWriter<T> | null;
+};
+
+type Request<P, Q> = { params: P; query: Q };
+type Body<Presented> = ReturnType<typeof listEnvelope<unknown, Presented>>;
+
+/** The handler of a list endpoint: decodes the cursor, reads a page and answers with the list envelope. */
+export const listHandler =
+  <P, Q extends { startingAfter?: string | undefined }, T, Presented>(
+    listOf: (scope: Scope, request: Request<P, Q>) => List<T, Presented>,
+  ) =>
+  async (scope: Scope, request: Request<P, Q>): Promise<Reply<Body<Presented>>> => {
+    const { orgId, path } = scope;
+    const { startingAfter } = request.query;
+    const list = listOf(scope, request);
+    const end = { scope: { orgId, ...list.cursorScope }, path };
+    const page = await list.read(startingAfter === undefined ? null : decodeCursor(startingAfter, end.scope));
+    const writer = list.writer?.(page);
+    return writer
+      ? { chunks: joinChunks(listChunks(page, end, writer)) }
+      : { body: listEnvelope(page, end, list.present) };
+  };
