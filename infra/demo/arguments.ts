@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { sizes, type Size } from '../sample-data/sample-data.ts';
 
 export const usage = `Usage: npm start -- [options]
@@ -28,7 +29,7 @@ export function parseArguments(args: string[]): DemoOptions | { help: true } | {
       },
     }));
   } catch (error) {
-    return { usageError: error instanceof Error ? error.message : String(error) };
+    return { usageError: errorMessage(error) };
   }
   if (values.help) return { help: true };
   const size = (Object.keys(sizes) as Size[]).find((name) => name === values.size);

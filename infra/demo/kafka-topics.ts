@@ -43,7 +43,7 @@ export async function connectKafkaTopics({ kafkaBrokers, mongodbUrl, how }: Stac
     CONSUMER_GROUP: `${name}-read-models`,
   };
   const read = projectorConfig(environment);
-  if ('faults' in read) throw new Error(read.faults.join('\n'));
+  if ('errors' in read) throw new Error(read.errors.join('\n'));
   const kafka = createKafka(read.config, pino({ level: 'silent' }));
   const admin = kafka.admin();
   const producer = kafka.producer({ allowAutoTopicCreation: false });

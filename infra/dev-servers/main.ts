@@ -1,3 +1,4 @@
+import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { parseArguments, usage, type Verb } from './arguments.ts';
 import { bringDown, bringUp, recorded, stateOf } from './detached.ts';
 
@@ -49,7 +50,7 @@ if ('help' in parsed) {
   try {
     process.exitCode = await perform(parsed.verb);
   } catch (error) {
-    printError(error instanceof Error ? error.message : String(error));
+    printError(errorMessage(error));
     process.exitCode = 1;
   }
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { startAdminServer } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { boundHeapGrowth } from '../../shared/runtime/heap.ts';
@@ -70,13 +71,13 @@ if (config.ADMIN_PORT !== undefined) {
 function readCredentials({
   API_TLS_CERT: cert,
   API_TLS_KEY: key,
-}: ApiConfig): { config: { files: CertificateFiles; pair: Credentials } | null } | { faults: string[] } {
+}: ApiConfig): { config: { files: CertificateFiles; pair: Credentials } | null } | { errors: string[] } {
   if (!cert || !key) return { config: null };
   try {
     return { config: { files: { cert, key }, pair: readCertificate({ cert, key }) } };
   } catch (error) {
     return {
-      faults: [`API_TLS_CERT, API_TLS_KEY: ${error instanceof Error ? error.message : String(error)}`],
+      errors: [`API_TLS_CERT, API_TLS_KEY: ${errorMessage(error)}`],
     };
   }
 }

@@ -3,6 +3,7 @@ import type { MongoClient } from 'mongodb';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { createKafka } from '../projector/kafka/client.ts';
 import { cliConfig, deadLetterConfig, storeConfig } from './config.ts';
 import { parseArguments, type CliCommand } from './command.ts';
@@ -86,12 +87,9 @@ async function reached(server: string, connecting: Promise<unknown>): Promise<vo
   try {
     await connecting;
   } catch (error) {
-    throw new Error(
-      `${server} cannot be reached: ${error instanceof Error ? error.message : String(error)}`,
-      {
-        cause: error,
-      },
-    );
+    throw new Error(`${server} cannot be reached: ${errorMessage(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -101,6 +99,6 @@ try {
   process.stdout.write(text);
   process.exitCode = exitCode;
 } catch (error) {
-  process.stderr.write(`${command.verb} failed: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${command.verb} failed: ${errorMessage(error)}\n`);
   process.exitCode = error instanceof UsageError ? 2 : 1;
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readConfig, saslRule, type Environment } from '../../shared/runtime/config.ts';
 import { commonSettings, kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
 
-/** What the projector reads from the environment. */
+/** The environment variables that the projector reads. */
 export const projectorSettings = {
   ...kafkaSettings,
   ...storeSettings,
@@ -14,7 +14,7 @@ export const projectorSettings = {
     .max(300_000)
     .default(30_000)
     .describe(
-      'After this long without a heartbeat a projector loses its partitions to the others, in milliseconds',
+      'After this long without a heartbeat, in milliseconds, the group assigns the partitions of a projector to others',
     ),
   QUEUED_MEGABYTES_MAX: z.coerce
     .number()
@@ -22,20 +22,22 @@ export const projectorSettings = {
     .max(1_024)
     .default(32)
     .describe(
-      'Records fetched and not yet applied, in megabytes, 8 to 1,024; a partition pauses above its equal share of it',
+      'Fetched records that are not applied yet, in megabytes, 8 to 1,024; a partition pauses above its equal share',
     ),
   TOMBSTONE_DAYS: z.coerce
     .number()
     .int()
     .min(1)
     .default(30)
-    .describe('Days for which a deleted entity is remembered against late records (conversations: always)'),
+    .describe(
+      'Days for which a deleted entity keeps its tombstone, which rejects late records (conversations: forever)',
+    ),
   LATENESS_ALLOWANCE_SECONDS: z.coerce
     .number()
     .min(0)
     .default(5)
     .describe(
-      'How late after its `time` the product may publish an event, or commit its transaction; `Data-As-Of` stays behind by as much',
+      'Seconds after its `time` within which the source system publishes an event and commits its transaction; `Data-As-Of` lags by as much',
     ),
 };
 

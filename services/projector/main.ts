@@ -40,7 +40,7 @@ try {
     now: () => new Date(),
     topics: kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX)),
     onFatal: (error) => {
-      logger.fatal({ error }, 'the projector cannot go on');
+      logger.fatal({ error }, 'the projector cannot continue');
       stop(1);
     },
   });

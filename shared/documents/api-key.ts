@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { tombstoneIndex, type Document, type Resource } from './document.ts';
 import { instant, name, optional, prefixedId } from './fields.ts';
 
-/** Own state of an API key: the hash of its token, never the token. */
+/** The state of an API key. It holds the hash of the token, never the token. */
 export const apiKeyState = z.object({
   id: prefixedId('key_'),
   name,

@@ -69,7 +69,7 @@ const form = z.object({
   redirectUrl: optional(shortText),
 });
 
-/** The configuration blocks of the three channel types, as the bus carries them, less secrets. */
+/** The configuration blocks of the three channel types as events carry them, without secrets. */
 export const channelConfig = { email, chatbot, form };
 
 export type EmailConfig = z.output<typeof email>;

@@ -37,8 +37,8 @@ const shared = {
 };
 
 /**
- * Own state of a channel. Only the configuration of its own type is kept; secrets and sync internals are not
- * part of the schema, so parsing drops them.
+ * The state of a channel. Only the configuration of the channel's own type is kept. Secrets and sync internals are
+ * not part of the schema, so parsing drops them.
  */
 export const channelState = z.discriminatedUnion('type', [
   z
@@ -61,7 +61,7 @@ export type ChannelJoined = {
 
 export type ChannelDocument = Document<Channel, ChannelJoined>;
 
-/** Archived channels have no sort key: lists omit them. */
+/** An archived channel has no sort key, so lists omit it. */
 export const channelResource: Resource<Channel> = {
   collection: 'channels',
   indexes: [

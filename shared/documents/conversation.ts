@@ -5,7 +5,7 @@ import { anyId, instant, listOf, longText, optional, prefixedId } from './fields
 import { sortKey } from './instant.ts';
 
 export const conversationRoles = ['primary', 'side'] as const;
-/** What a retrieved conversation may show; `archived` appears on conversations embedded in a ticket only. */
+/** The statuses that a served conversation may have. `archived` appears only on conversations embedded in a ticket. */
 export const activeConversationStatuses = [
   'waiting_for_user',
   'needs_first_response',
@@ -45,7 +45,7 @@ export const conversationState = z.object({
 export type Conversation = z.output<typeof conversationState>;
 
 export type ConversationJoined = {
-  /** Null while the channel is missing; the conversation is then not visible. */
+  /** Null while the channel is missing. The API does not serve the conversation then. */
   channel: { id: string; name: string; type: ChannelType; dataRetentionDays: number | null } | null;
   contact: { name: string | null; email: string | null } | null;
   assignedUser: { id: string; name: string | null; email: string } | null;

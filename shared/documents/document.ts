@@ -1,6 +1,6 @@
 import type { IndexDescription } from 'mongodb';
 
-/** The eleven entities of the bus, each with one collection of the same word in the plural. */
+/** The eleven entities. Each has one Kafka topic, and one collection named by the same word in the plural. */
 export const kinds = [
   'apiKey',
   'contact',
@@ -17,16 +17,16 @@ export const kinds = [
 
 export type Kind = (typeof kinds)[number];
 
-/** Where a record stands in the log; `timestampMs` orders records of different partitions, offsets those of one. */
+/** The position of a record in the log. Offsets order records within a partition, `timestampMs` across partitions. */
 export type Position = { partition: number; offset: number; timestampMs: number };
 
 /**
- * What every stored entity carries besides its own state. `revision` counts the writes of the document and
- * guards each of them; `version` is the entity's own. A deleted entity keeps only this envelope.
+ * The fields that every stored entity has besides its state. `revision` counts the writes of the document and guards
+ * each write; `version` is the entity's version in the source system. A deleted entity keeps only this envelope.
  */
 export type Envelope = {
   _id: string;
-  /** Null only where a tombstone came before anything that names the organization. */
+  /** Null only if a tombstone arrived before any record that names the organization. */
   orgId: string | null;
   version: number;
   revision: number;
@@ -34,16 +34,16 @@ export type Envelope = {
   position: Position | null;
   /** The latest Kafka tombstone seen on this key, if any. */
   tombstonePosition?: Position;
-  /** When the deletion was applied; absent on a living document. */
+  /** When the deletion was applied. Absent unless the entity is deleted. */
   deletedAt?: Date;
-  /** When the store may drop a tombstone (TTL); absent where the deletion is final. */
+  /** When the TTL index may remove the tombstone. Absent if the tombstone is kept forever. */
   expiresAt?: Date;
 };
 
 /**
- * A served document: the entity's own state, and what its references resolved to. `refs` names everything it
- * refers to as `<edge>:<id>`, edge being its name in the declaration, even while that is missing, so that one index
- * finds the documents that embed an entity. Sort keys stand only on documents that lists show, so that no list query can meet another.
+ * A served document: the entity's state, and in `joined` the fields of the entities that it refers to. `refs` lists
+ * every reference as `<edge>:<id>`, even while its target is missing, so that one index finds the documents that
+ * embed an entity. Only documents that lists show have sort keys, so that no list query finds others.
  */
 export type Document<EntityState, Joined = Record<never, never>> = Envelope & {
   state: EntityState;
@@ -51,20 +51,20 @@ export type Document<EntityState, Joined = Record<never, never>> = Envelope & {
   refs: string[];
   byCreated?: string;
   byUpdated?: string;
-  /** Set while something without which the document cannot be shown is missing. */
+  /** Set while a required reference is missing. The document is not served until it arrives. */
   pending?: true;
-  /** When the document was written while its owner (a message's conversation) was missing. */
+  /** When the document was written while its parent (a message's conversation) was missing. */
   orphanedAt?: Date;
 };
 
-/** What the store must know of a resource: its collection, indexes and sort keys. */
+/** How a resource is stored: its collection, indexes and sort keys. */
 export type Resource<EntityState> = {
   collection: string;
   indexes: IndexDescription[];
   sortKeys: (state: EntityState) => { byCreated?: string; byUpdated?: string };
 };
 
-/** Tombstones leave by this index, `expiresAt` being the instant itself. */
+/** The TTL index that removes tombstones at the instant in `expiresAt`. */
 export const tombstoneIndex: IndexDescription = {
   name: 'tombstones',
   key: { expiresAt: 1 },
@@ -74,7 +74,7 @@ export const tombstoneIndex: IndexDescription = {
 /** Finds the documents that embed an entity, in the order of their ids. */
 export const refsIndex: IndexDescription = { name: 'references', key: { refs: 1, orgId: 1, _id: 1 } };
 
-/** Finds the documents whose refresh the store refused. */
+/** Finds the documents whose refresh the store rejected. */
 export const notRefreshedIndex: IndexDescription = {
   name: 'notRefreshed',
   key: { notRefreshedAt: 1 },

@@ -8,7 +8,7 @@ describe('parseInstant', () => {
     ['2024-02-29T00:00:00-01:00', '2024-02-29T01:00:00.000Z'],
     ['2016-12-31T23:59:60Z', '2017-01-01T00:00:00.000Z'],
     ['0000-02-29T00:00:00Z', '0000-02-29T00:00:00.000Z'],
-  ])('%s is %s', (given, expected) => {
+  ])('parses %s as %s', (given, expected) => {
     expect(parseInstant(given)?.toISOString()).toBe(expected);
   });
 
@@ -24,7 +24,7 @@ describe('parseInstant', () => {
     '9999-12-31T23:59:59-01:00',
     ' 2026-01-02T00:00:00Z',
     '',
-  ])('%j is refused', (given) => {
+  ])('returns null for %j', (given) => {
     expect(parseInstant(given)).toBeNull();
   });
 

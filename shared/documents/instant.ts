@@ -4,9 +4,9 @@ const daysIn = (year: number, month: number) =>
   new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
 
 /**
- * Reads an RFC 3339 timestamp. Fractions beyond the millisecond are cut off; a leap second counts as the
- * first instant of the next minute. Null for anything else, and for instants outside the years 0 to 9999,
- * since sort keys rest on the fixed width of an ISO 8601 string.
+ * Parses an RFC 3339 timestamp. Fractions beyond the millisecond are truncated; a leap second counts as the first
+ * instant of the next minute. Returns null for any other text, and for instants outside the years 0 to 9999, since
+ * sort keys rely on the fixed width of an ISO 8601 string.
  */
 export function parseInstant(value: string): Date | null {
   const match = shape.exec(value);
@@ -26,7 +26,7 @@ export function parseInstant(value: string): Date | null {
 }
 
 /**
- * The sort key of an item: its instant to the millisecond, then its id. Keys compare bytewise, and no two
- * items share one, so that a page is one contiguous range and a cursor one bound.
+ * The sort key of an item: its instant to the millisecond, then its id. Keys compare bytewise, and no two items share
+ * a key, so that a page is one contiguous range and a cursor is one bound.
  */
-export const sortKey = (at: Date, id: string) => `${at.toISOString()}${id}`;
+export const sortKey = (instant: Date, id: string) => `${instant.toISOString()}${id}`;

@@ -24,13 +24,13 @@ export const messageState = z
     createdAt: instant,
     sentAt: optional(instant),
   })
-  // A system message has no author, whatever the record says.
+  // A system message has no author, even if the record names one.
   .transform((message) => (message.role === 'system' ? { ...message, author: null } : message));
 
 export type Message = z.output<typeof messageState>;
 
 export type MessageJoined = {
-  /** Null while the author is missing; `email` is always null for an AI agent. */
+  /** Null while the author is missing. `email` is always null for an AI agent. */
   author: { name: string | null; email: string | null } | null;
 };
 

@@ -3,7 +3,7 @@ import { tombstoneIndex, type Document, type Resource } from './document.ts';
 import { anyId, instant, listOf, longText, optional, prefixedId, text } from './fields.ts';
 import { sortKey } from './instant.ts';
 
-/** Own state of a knowledge-base entry; its variations are kept sorted by code point. */
+/** The state of a knowledge-base entry. Its question variations are kept sorted by code point. */
 export const qaState = z.object({
   id: anyId,
   question: longText,

@@ -1,20 +1,24 @@
+import { agentResource, agentState, type Agent } from './agent.ts';
 import { apiKeyResource, apiKeyState, type ApiKey } from './api-key.ts';
 import { channelResource, channelState, type Channel } from './channel.ts';
+import { contactResource, contactState, type Contact } from './contact.ts';
 import { conversationResource, conversationState, type Conversation } from './conversation.ts';
 import type { Kind, Resource } from './document.ts';
 import { messageResource, messageState, type Message } from './message.ts';
 import { qaResource, qaState, type Qa } from './qa.ts';
-import * as references from './references.ts';
+import { tagResource, tagState, type Tag } from './tag.ts';
 import { ticketResource, ticketState, type Ticket } from './ticket.ts';
+import { topicResource, topicState, type Topic } from './topic.ts';
+import { userResource, userState, type User } from './user.ts';
 
 /** The state of each entity, as stored under `state`. */
 export type EntityState = {
   apiKey: ApiKey;
-  contact: references.Contact;
-  user: references.User;
-  agent: references.Agent;
-  tag: references.Tag;
-  topic: references.Topic;
+  contact: Contact;
+  user: User;
+  agent: Agent;
+  tag: Tag;
+  topic: Topic;
   channel: Channel;
   ticket: Ticket;
   conversation: Conversation;
@@ -24,11 +28,11 @@ export type EntityState = {
 
 export const resources: { [K in Kind]: Resource<EntityState[K]> } = {
   apiKey: apiKeyResource,
-  contact: references.contactResource,
-  user: references.userResource,
-  agent: references.agentResource,
-  tag: references.tagResource,
-  topic: references.topicResource,
+  contact: contactResource,
+  user: userResource,
+  agent: agentResource,
+  tag: tagResource,
+  topic: topicResource,
   channel: channelResource,
   ticket: ticketResource,
   conversation: conversationResource,
@@ -36,14 +40,14 @@ export const resources: { [K in Kind]: Resource<EntityState[K]> } = {
   qa: qaResource,
 };
 
-/** What the bus carries as `data`, entity by entity. */
+/** The schema of each entity's `data` in an event. */
 export const states = {
   apiKey: apiKeyState,
-  contact: references.contactState,
-  user: references.userState,
-  agent: references.agentState,
-  tag: references.tagState,
-  topic: references.topicState,
+  contact: contactState,
+  user: userState,
+  agent: agentState,
+  tag: tagState,
+  topic: topicState,
   channel: channelState,
   ticket: ticketState,
   conversation: conversationState,

@@ -2,15 +2,15 @@ import { dayMs, expiredUpTo, isExpired, retainUntil } from './retention.ts';
 
 const now = new Date('2026-01-31T12:00:00.500Z');
 
-describe('what was retained for so many days', () => {
+describe('data with a retention in days', () => {
   it.each([
-    ['expires at the instant at which they have passed', 30, 0, true],
-    ['is retained a millisecond before', 30, 1, false],
-    ['expires where they reach back before 1970', 30_000, 0, true],
-    ['is retained where they reach back further than dates do', 200_000_000, 0, false],
-    ['is kept indefinitely for none', 0, -1_000 * dayMs, false],
-    ['is kept indefinitely for null', null, -1_000 * dayMs, false],
-  ])('%s, one item and a range of them alike', (_, days, offsetMs, isPast) => {
+    ['expires exactly when the days have passed', 30, 0, true],
+    ['is retained until a millisecond before that', 30, 1, false],
+    ['expires when the days reach back before 1970', 30_000, 0, true],
+    ['is retained when the days reach back further than a Date can', 200_000_000, 0, false],
+    ['never expires for 0 days', 0, -1_000 * dayMs, false],
+    ['never expires for null days', null, -1_000 * dayMs, false],
+  ])('%s, by isExpired and expiredUpTo alike', (_, days, offsetMs, isPast) => {
     const ms = Math.max(now.getTime() - (days ?? 0) * dayMs + offsetMs, -8_640_000_000_000_000);
     const from = new Date(ms);
     const bound = expiredUpTo(days, now);

@@ -26,8 +26,8 @@ export type TicketJoined = {
   tags: { id: string; name: string }[];
   topics: { id: string; name: string }[];
   /**
-   * The visible ones (their channel is known) of the ticket's first `embeddedConversationsMax` conversations, by
-   * creation, ties by id.
+   * The visible conversations (their channel is known) among the ticket's first `embeddedConversationsMax`
+   * conversations, ordered by creation, then by id.
    */
   conversations: {
     id: string;
@@ -35,22 +35,22 @@ export type TicketJoined = {
     status: ConversationStatus;
     createdAt: Date;
     updatedAt: Date;
-    /** When its retention passes: from that instant on it is not shown; null: never. */
+    /** The conversation is not shown from this instant on. Null: it never expires. */
     retainUntil: Date | null;
   }[];
   /**
-   * Null where the ticket has fewer than `embeddedConversationsMax` conversations; else the sort key of the last one
-   * that was looked at. Any others stand behind it in the index `ticket` of the conversations.
+   * The sort key of the last conversation that was considered. The ticket's further conversations come after it in
+   * the index `ticket` of the conversations. Null if the ticket has fewer than `embeddedConversationsMax`.
    */
   moreAfter: string | null;
 };
 
-/** A ticket document embeds no more conversations, so that the cost of an event does not grow with their number. */
+/** The most conversations that a ticket embeds, so that the cost of an event does not grow with their number. */
 export const embeddedConversationsMax = 200;
 
 export type TicketDocument = Document<Ticket, TicketJoined>;
 
-/** Each list index ends in the other sort key too, so that a bound on it is checked without reading documents. */
+/** Each list index also ends in the other sort key, so that a bound on that key is checked without reading documents. */
 export const ticketResource: Resource<Ticket> = {
   collection: 'tickets',
   indexes: [
@@ -62,8 +62,8 @@ export const ticketResource: Resource<Ticket> = {
     notRefreshedIndex,
     tombstoneIndex,
   ],
-  // An update before the creation is filed at the creation: `byUpdated >= byCreated` always holds, and a
-  // bound on one may prune a scan of the other.
+  // An update time before the creation counts as the creation time. So `byUpdated >= byCreated` always holds, and
+  // a bound on one key may prune a scan of the other.
   sortKeys: ({ id, createdAt, updatedAt }) => ({
     byCreated: sortKey(createdAt, id),
     byUpdated: sortKey(updatedAt < createdAt ? createdAt : updatedAt, id),

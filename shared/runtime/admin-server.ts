@@ -2,12 +2,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 
-/** Null when all is well, else the reason in one line. */
+/** Returns null if the check passes, otherwise the reason in one line. */
 export type Probe = () => Promise<string | null> | string | null;
 
 /**
- * Serves `/livez`, `/readyz` (200 `ok`, or 503 and the reason) and `/metrics` for the platform, apart from
- * what customers reach. Gives the server and the port it got.
+ * Serves `/livez`, `/readyz` (200 `ok`, or 503 and the reason) and `/metrics` to the platform, on a port that clients
+ * of the API do not reach. Returns the server and its port.
  */
 export async function startAdminServer(options: {
   port: number;
@@ -15,7 +15,7 @@ export async function startAdminServer(options: {
   ready: Probe;
   metrics: Registry;
 }): Promise<{ server: Server; port: number }> {
-  const answer = async (path: string | undefined): Promise<[number, string, string]> => {
+  const respond = async (path: string | undefined): Promise<[number, string, string]> => {
     const text = 'text/plain; charset=utf-8';
     if (path === '/metrics') return [200, options.metrics.contentType, await options.metrics.metrics()];
     const probe = path === '/livez' ? options.live : path === '/readyz' ? options.ready : null;
@@ -24,7 +24,7 @@ export async function startAdminServer(options: {
     return reason === null ? [200, text, 'ok\n'] : [503, text, `${reason}\n`];
   };
   const server = createServer((request, response) => {
-    void answer(request.url?.split('?')[0])
+    void respond(request.url?.split('?')[0])
       .catch((error: unknown): [number, string, string] => [503, 'text/plain', `${String(error)}\n`])
       .then(([status, type, body]) => response.writeHead(status, { 'content-type': type }).end(body));
   });

@@ -2,7 +2,7 @@ import type { Logger } from './logger.ts';
 
 export type Closer = { name: string; close: () => Promise<unknown> };
 
-/** For a `main`: what `starting` gives, or its error in the log and exit code 1, as for a port that is taken. */
+/** For a `main`: returns the result of `starting`, or logs its error (such as a port in use) and exits with code 1. */
 export async function startedOrExit<T>(logger: Logger, starting: Promise<T>): Promise<T> {
   try {
     return await starting;
@@ -13,20 +13,20 @@ export async function startedOrExit<T>(logger: Logger, starting: Promise<T>): Pr
 }
 
 /**
- * Stops a service once, on SIGTERM or SIGINT or when told to: the closers run in order, under one deadline.
- * The process exits with `code`, or with 1 when the deadline passes first.
+ * Stops a service once, on SIGTERM, on SIGINT or when the returned function is called. The closers run in order, under
+ * one deadline. The process exits with `code`, or with 1 if a closer fails or the deadline passes.
  */
 export function onShutdown(logger: Logger, closers: Closer[], deadlineMs: number): (code: number) => void {
   let stopping = false;
   const stop = (code: number) => {
     if (stopping) return;
     stopping = true;
-    const late = setTimeout(() => {
+    const deadline = setTimeout(() => {
       logger.fatal({ deadlineMs }, 'shutdown did not finish in time');
       process.exit(1);
     }, deadlineMs);
     void runAll(logger, closers).then((clean) => {
-      clearTimeout(late);
+      clearTimeout(deadline);
       process.exit(clean ? code : 1);
     });
   };

@@ -18,7 +18,7 @@ describe('a log line', () => {
 });
 
 describe('an error in a log line', () => {
-  test('shows none of the documents that a refused bulk write carried, and all the codes', () => {
+  test('contains all codes of a refused bulk write, and none of its documents', () => {
     const op = { u: { $set: { joined: { requester: { name: 'Tariq Hansen' } } } } };
     const writeErrors = [11_000, 40, 11_000].map((code) => ({ code, op }));
     const error = Object.assign(new Error('duplicate key'), {
@@ -35,7 +35,7 @@ describe('an error in a log line', () => {
     });
   });
 
-  test('names each of several attempts to connect', () => {
+  test('names each of several connection attempts', () => {
     const error = new AggregateError([new Error('connect ECONNREFUSED ::1'), new Error('timed out')]);
     expect(loggedError(error)).toMatchObject({
       errors: [{ message: 'connect ECONNREFUSED ::1' }, { message: 'timed out' }],

@@ -2,28 +2,28 @@ import { pino, stdSerializers, type Logger } from 'pino';
 
 export type { Logger };
 
-/** Tokens of API keys and addresses of people, also within a text such as an error's. */
+/** Tokens of API keys and email addresses, also within a text such as an error message. */
 const secrets =
   /\b[A-Za-z][A-Za-z0-9-]{0,31}_(?:live|test)_[^\s"'\\,;)]+|[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g;
 
-/** Every secret has one of these in it. Looking for them is a hundred times cheaper than the expression. */
-const signs = ['@', '_live_', '_test_'];
+/** Every secret contains one of these. Searching for them is a hundred times cheaper than the expression. */
+const markers = ['@', '_live_', '_test_'];
 
-/** A log line without what must not be in it, whatever field or message it got into. */
+/** Removes secrets from a log line, whichever field or message contains them. */
 export const scrubbed = (line: string): string =>
-  signs.some((sign) => line.includes(sign)) ? line.replace(secrets, '[redacted]') : line;
+  markers.some((marker) => line.includes(marker)) ? line.replace(secrets, '[redacted]') : line;
 
 /**
- * What a log line says of an error. Its other fields are left out: a driver puts what it was sent into them,
- * which are whole documents of customers. Of a bulk write that failed in parts, how many failed with which code.
+ * The fields of an error that are logged. Its other fields are left out, since the MongoDB driver puts whole documents
+ * of customers into them. For a bulk write, `refused` counts the failed writes by error code.
  */
 export function loggedError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { type, message, stack } = stdSerializers.err(error);
   const { code, writeErrors = [] } = error as { code?: unknown; writeErrors?: unknown };
   const refused: Record<string, number> = {};
-  for (const one of [writeErrors].flat() as { code: number }[]) {
-    refused[one.code] = (refused[one.code] ?? 0) + 1;
+  for (const { code: writeCode } of [writeErrors].flat() as { code: number }[]) {
+    refused[writeCode] = (refused[writeCode] ?? 0) + 1;
   }
   return {
     ...{ type, message, stack },
@@ -34,8 +34,8 @@ export function loggedError(error: unknown): unknown {
 }
 
 /**
- * A JSON logger on stdout. Messages name ids and positions, never contents; what could carry a secret or
- * personal data by accident is censored by path.
+ * Creates a JSON logger on stdout. Messages name ids and positions, never contents. Fields that could contain a secret
+ * or personal data by accident are redacted by path.
  */
 export const createLogger = (service: string, level: string): Logger =>
   pino({

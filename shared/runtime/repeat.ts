@@ -1,36 +1,36 @@
 export type Repeating = {
-  /** Begins the next turn at once, or right behind the one under way. */
-  hurry: () => void;
+  /** Starts the next run at once, or right after the run in progress. */
+  runNow: () => void;
   stop: () => Promise<void>;
 };
 
 /**
- * Runs `turn` again and again, `intervalMs` after the end of the one before, whatever became of that; a failure
- * goes to `onError`. `stop` starts no further turn, and resolves when the one under way has ended.
+ * Calls `run` repeatedly, `intervalMs` after each run has ended, whether it succeeded or failed. Errors go to
+ * `onError`. `stop` starts no further run, and resolves when the run in progress has ended.
  */
 export function repeat(
-  turn: () => Promise<void>,
+  run: () => Promise<void>,
   { intervalMs, onError }: { intervalMs: number; onError: (error: unknown) => void },
 ): Repeating {
   let stopped = false;
-  let hurried = false;
+  let runAgain = false;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
-  const next = () => {
+  const start = () => {
     timer = undefined;
-    hurried = false;
-    running = turn().catch(onError);
+    runAgain = false;
+    running = run().catch(onError);
     void running.then(() => {
-      if (!stopped) timer = setTimeout(next, hurried ? 0 : intervalMs);
+      if (!stopped) timer = setTimeout(start, runAgain ? 0 : intervalMs);
     });
   };
-  next();
+  start();
   return {
-    hurry: () => {
-      hurried = true;
+    runNow: () => {
+      runAgain = true;
       if (!timer || stopped) return;
       clearTimeout(timer);
-      next();
+      start();
     },
     stop: async () => {
       stopped = true;

@@ -1,15 +1,15 @@
-/** Splits items, in their order, into runs of at most so much; a larger one is a run of its own. */
+/** Splits items, in order, into chunks whose sizes add up to at most `sizeMax`. A larger item is a chunk of its own. */
 export function* splitBySize<T>(items: T[], sizeOf: (item: T) => number, sizeMax: number): Generator<T[]> {
-  let portion: T[] = [];
+  let chunk: T[] = [];
   let size = 0;
   for (const item of items) {
-    if (portion.length > 0 && size + sizeOf(item) > sizeMax) {
-      yield portion;
-      portion = [];
+    if (chunk.length > 0 && size + sizeOf(item) > sizeMax) {
+      yield chunk;
+      chunk = [];
       size = 0;
     }
-    portion.push(item);
+    chunk.push(item);
     size += sizeOf(item);
   }
-  if (portion.length > 0) yield portion;
+  if (chunk.length > 0) yield chunk;
 }

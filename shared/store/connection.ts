@@ -5,21 +5,21 @@ import { resources } from '../documents/resources.ts';
 /** How long an operation waits for a reachable server before it fails, in milliseconds. */
 const serverSelectionTimeoutMs = 5_000;
 
-/** Connections of a pool where the connection string has no `maxPoolSize`. */
+/** The pool size if the connection string has no `maxPoolSize`. */
 const poolSizeDefault = 20;
 
 type PoolOptions = {
-  /** In place of the default. */
+  /** Replaces the default. */
   poolSize?: number;
-  /** The most connections, whatever the connection string says. */
+  /** The upper limit of the pool size, even if the connection string has a larger one. */
   poolSizeMax?: number;
-  /** How long an operation waits for a connection, in milliseconds; without end where absent. */
+  /** How long an operation waits for a connection, in milliseconds; forever if absent. */
   poolTimeoutMs?: number;
 };
 
 /**
- * A client that writes with `w: majority`, journaled, and reads from the primary. `connect` is left to the
- * driver's first operation, so that a store that is away is an error of that operation, not of the start.
+ * A client that writes with `w: majority`, journaled, and reads from the primary. The driver connects at the first
+ * operation, so that an unavailable MongoDB is an error of that operation, not of the start.
  */
 export const createMongo = (url: string, appName: string, pool: PoolOptions = {}): MongoClient =>
   new MongoClient(url, {
@@ -32,14 +32,14 @@ export const createMongo = (url: string, appName: string, pool: PoolOptions = {}
     writeConcern: { w: 'majority', journal: true },
   });
 
-/** Options given in code override those of the connection string, so its own has to be looked for. 0 is no limit. */
+/** Options in code override the connection string, so its `maxPoolSize` is read here. 0 means no limit. */
 function poolSizeOf(url: string, { poolSize = poolSizeDefault, poolSizeMax }: PoolOptions): number {
   const [, given] = /[?&]maxPoolSize=(\d+)(?:&|$)/i.exec(url) ?? [];
   const size = given === undefined ? poolSize : Number(given);
   return poolSizeMax === undefined ? size : Math.min(size || poolSizeMax, poolSizeMax);
 }
 
-/** The databases of one deployment: what outlives a generation, and a generation's documents. */
+/** The two databases of a deployment: the control database outlives generations; each generation has its own. */
 export const controlDatabase = (client: MongoClient, name: string): Db => client.db(name);
 export const generationDatabase = (client: MongoClient, name: string, generation: number): Db =>
   client.db(`${name}_g${generation}`);

@@ -1,6 +1,6 @@
 import type { Collection, Db, FindOptions } from 'mongodb';
 
-/** Which generation readers are served from; one document in the control database. */
+/** The generation that the API serves; one document in the control database. */
 export type ActiveGeneration = {
   _id: 'active';
   generation: number;
@@ -29,16 +29,16 @@ export type Progress = {
   partition: number;
   /** Offset of the next record to apply. */
   position: number;
-  /** The log's end when last seen. */
+  /** The end offset of the log, as last seen. */
   end: number;
-  /** Everything the product published up to this instant, on this partition, has been applied. */
+  /** Every event that the source system published on this partition up to this instant has been applied. */
   completeTo: Date;
   updatedAt: Date;
 };
 
 /**
- * Which topic of a name a generation has applied, by the id that the brokers gave it when it was created: another
- * topic of that name has another one.
+ * The id of the topic that a generation has applied. Brokers assign it at creation: a topic that is deleted and created
+ * again under the same name has another id.
  */
 export type TopicIdentity = {
   /** `<generation>/<topic>` */
@@ -71,7 +71,7 @@ export async function activeGeneration(control: Db, options: FindOptions = {}): 
   );
 }
 
-/** Names generation 1 active where none is yet; gives the active one. */
+/** Makes generation 1 active if none is. Returns the active generation. */
 export async function ensureActiveGeneration(control: Db): Promise<number> {
   await generationsOf(control).updateOne(
     { _id: 'active' },
@@ -82,8 +82,8 @@ export async function ensureActiveGeneration(control: Db): Promise<number> {
 }
 
 /**
- * The watermark of a generation: the instant up to which it holds everything that the product published. Null
- * before it was first raised. It never moves backwards.
+ * The watermark of a generation: every event that the source system published up to this instant has been applied. Null
+ * until it is first raised. It never moves backwards.
  */
 export async function watermark(
   control: Db,
@@ -94,18 +94,18 @@ export async function watermark(
 }
 
 /**
- * Raises a generation's watermark to the least `completeTo` of its partitions, where that is later; gives what it
- * is then. Kept apart from them, as a partition that was just made known may start further back: it holds
- * nothing older than what was promised before it was there.
+ * Raises a generation's watermark to the minimum `completeTo` of its partitions, if that is later. Returns the resulting
+ * watermark. It is stored separately, as a newly registered partition may start at an earlier instant: no event on that
+ * partition is older than the watermark was before.
  */
 export async function raiseWatermark(control: Db, generation: number): Promise<Date> {
-  const [least] = await progressOf(control)
+  const [minimum] = await progressOf(control)
     .find({ generation })
     .sort({ completeTo: 1 })
     .limit(1)
     .project<{ completeTo: Date }>({ completeTo: 1 })
     .toArray();
-  const completeTo = least?.completeTo ?? new Date(0);
+  const completeTo = minimum?.completeTo ?? new Date(0);
   const raised = await watermarksOf(control).findOneAndUpdate(
     { _id: generation },
     { $max: { completeTo } },

@@ -1,10 +1,11 @@
 import type { CommandOperationOptions, Db, IndexDescription } from 'mongodb';
 import { kinds } from '../documents/document.ts';
 import { resources } from '../documents/resources.ts';
+import { errorMessage } from '../runtime/error-message.ts';
 
 /**
- * Creates every declared index that is absent; a collection comes with its first index. Rejects with an error
- * that names the collection where the store refuses one; its `cause` is the driver's.
+ * Creates every missing index, and with it its collection. If MongoDB refuses an index, rejects with an error that names
+ * the collection; its `cause` is the driver's error.
  */
 export async function ensureIndexes(database: Db): Promise<void> {
   for (const kind of kinds) {
@@ -18,7 +19,7 @@ async function createIndexes(database: Db, collection: string, indexes: IndexDes
     .collection(collection)
     .createIndexes(indexes)
     .catch((error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       const names = indexes.map(({ name }) => name).join(', ');
       throw new Error(`indexes of ${database.databaseName}.${collection} (${names}): ${reason}`, {
         cause: error,
@@ -26,13 +27,13 @@ async function createIndexes(database: Db, collection: string, indexes: IndexDes
     });
 }
 
-/** The declared indexes that the database lacks, as `<collection>.<index>`. */
+/** The declared indexes that the database does not have, as `<collection>.<index>`. */
 export async function missingIndexes(database: Db, options: CommandOperationOptions = {}): Promise<string[]> {
   const missing = await Promise.all(
     kinds.map(async (kind) => {
       const { collection, indexes } = resources[kind];
-      const present = await indexNames(database, collection, options);
-      return indexes.filter(({ name }) => !present.has(name)).map(({ name }) => `${collection}.${name}`);
+      const existing = await indexNames(database, collection, options);
+      return indexes.filter(({ name }) => !existing.has(name)).map(({ name }) => `${collection}.${name}`);
     }),
   );
   return missing.flat();

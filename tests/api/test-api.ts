@@ -85,7 +85,7 @@ function testConfig(name: string, options: Options): ApiConfig {
     REQUEST_TRACES: String(options.traced ?? false),
     REQUEST_TRACES_KEYLESS_MAX: String(options.keylessTracesMax ?? 1_000),
   });
-  if ('faults' in result) throw new Error(result.faults.join('\n'));
+  if ('errors' in result) throw new Error(result.errors.join('\n'));
   const { config } = result;
   return { ...config, API_SCAN_ENTRIES_MAX: options.scanEntriesMax ?? config.API_SCAN_ENTRIES_MAX };
 }

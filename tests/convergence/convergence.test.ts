@@ -12,20 +12,20 @@ import { fold } from './fold.ts';
 import { randomHistory, wide, type Population } from './history.ts';
 import { readDocuments } from './read-documents.ts';
 
-/** Seeds from `SEED` upwards; a failure names its own. */
+/** `SEEDS` seeds from `SEED` on. A failure names its seed. */
 const firstSeed = Number(process.env.SEED ?? 1);
 const seeds = Array.from(
   { length: Number(process.env.SEEDS ?? size(6, 24)) },
   (_, index) => firstSeed + index,
 );
 
-/** Some histories have many organizations, and as much more in them. */
+/** Some histories have more organizations, and twice as many entities. */
 const organizationsOf = (seed: number) => (seed % 3 === 0 ? 5 : 2);
 const doubled = Object.fromEntries(
   Object.entries(wide).map(([kind, count]) => [kind, 2 * count]),
 ) as Population;
 
-describe('documents equal the pure fold of the log, whatever the interleaving', () => {
+describe('documents equal the fold of the log, whatever the interleaving', () => {
   let testEnvironment: TestEnvironment;
   let projectors: Awaited<ReturnType<typeof runProjector>>[];
 
@@ -46,7 +46,7 @@ describe('documents equal the pure fold of the log, whatever the interleaving', 
   test.each(seeds)(
     'seed %i',
     async (seed) => {
-      // given a random history, produced in bursts while three projectors consume
+      // given a random history, published in bursts while three projectors consume
       const organizations = organizationsOf(seed);
       const population = organizations > 2 ? doubled : wide;
       const history = randomHistory(seed, 500, { population, organizations });
@@ -54,7 +54,7 @@ describe('documents equal the pure fold of the log, whatever the interleaving', 
       await produce(testEnvironment, history.slice(0, half), seed);
       if (seed % 2 === 0) await settled();
       await produce(testEnvironment, history.slice(half), seed);
-      // and, for some, a projector that leaves and another that joins meanwhile
+      // and, for some seeds, one projector that leaves and another that joins
       if (seed % 6 === 0) {
         const leaving = projectors.shift();
         await Promise.all([
@@ -64,14 +64,14 @@ describe('documents equal the pure fold of the log, whatever the interleaving', 
       }
       // when all of it has been applied
       await settled();
-      // then each document is what the fold says
+      // then each document equals the fold
       await expectFolded(seed, history);
     },
     120_000,
   );
 
   test.each([230, 300])(
-    'where a ticket has %i conversations, more than it embeds, which come and go',
+    'for a ticket with %i conversations, more than it embeds, which are created and deleted',
     async (members) => {
       const seed = firstSeed + 1_000_000 + members;
       const population = { ...wide, ticket: 1, conversation: members };
@@ -93,7 +93,7 @@ describe('documents equal the pure fold of the log, whatever the interleaving', 
   };
 });
 
-/** Produces the history: the order within a key is kept, the order between keys and topics is not. */
+/** Publishes the history. The order within a key is kept, the order between keys and topics is not. */
 async function produce({ producer, config }: TestEnvironment, history: Event[], seed: number): Promise<void> {
   const random = createRandom(seed + 1_000_000);
   const queues = [...Map.groupBy(history, ({ id }) => id).values()];

@@ -6,7 +6,7 @@ import { deadLetterOf } from '../../services/projector/dead-letters/dead-letter.
 import { encode } from '../support/events.ts';
 import { created } from '../support/entities.ts';
 
-describe('the letters about an entity that is gone', () => {
+describe('the dead letters about a deleted entity', () => {
   let mongo: MongoClient;
   let control: Db;
 
@@ -21,7 +21,7 @@ describe('the letters about an entity that is gone', () => {
     await mongo.close();
   }, 60_000);
 
-  /** The letter of a refused version of a contact. */
+  /** The dead letter of a rejected version of a contact. */
   const deadLetter = (id: string, version: number) => {
     const { key, value, headers } = encode(created('contact', id, {}, version), 'structured');
     const position = { partition: 0, offset: version, timestampMs: 1_700_000_000_000 };
@@ -33,14 +33,14 @@ describe('the letters about an entity that is gone', () => {
     });
   };
 
-  test('go, also where they are more than are looked at at a time; what it does not take stays', async () => {
+  test('are erased, whatever their number, and the others are kept', async () => {
     const deadLetters = Array.from({ length: 1_200 }, (_, index) => deadLetter('con_1', index + 1));
     const other = deadLetter('con_2', 2_000);
     await deadLettersOf(control).insertMany([...deadLetters, other]);
-    const gone = { kind: 'contact', id: 'con_1' } as const;
+    const entity = { kind: 'contact', id: 'con_1' } as const;
     const covers = ({ versioned }: { versioned: { version: number } | null }) =>
       (versioned?.version ?? 0) <= 1_199;
-    expect(await eraseDeadLetters({ control, prefix: 'support.' }, [{ ...gone, covers }])).toBe(1_199);
+    expect(await eraseDeadLetters({ control, prefix: 'support.' }, [{ ...entity, covers }])).toBe(1_199);
     const left = await deadLettersOf(control).find().sort({ offset: 1 }).toArray();
     expect(left.map(({ _id }) => _id)).toEqual(['support.contacts/0/1200', other._id]);
   }, 60_000);

@@ -12,7 +12,7 @@ import {
 } from '../support/test-environment.ts';
 import { startService } from '../support/service.ts';
 
-describe("the operator's verbs for dead letters, beside a running projector", () => {
+describe('the dead-letter commands of the CLI, while a projector runs', () => {
   let testEnvironment: TestEnvironment;
   let projector: Awaited<ReturnType<typeof runProjector>>;
 
@@ -34,18 +34,18 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
     collectionOf(testEnvironment.database, kind).findOne({ _id: id });
   const deadLetterOf = (id: string) => deadLettersOf(testEnvironment.control).findOne({ _id: id });
 
-  /** Runs the verb as a process; gives its exit code and what it printed. */
-  const cli = async (...words: string[]) => {
-    const service = startService('cli', testEnvironment.environment, ['dead-letters', ...words]);
+  /** Runs the command as a process. Returns its exit code and its output. */
+  const cli = async (...args: string[]) => {
+    const service = startService('cli', testEnvironment.environment, ['dead-letters', ...args]);
     const code = await service.exited;
     return { code, text: service.stdout(), errors: service.stderr() };
   };
-  const json = async (...words: string[]) => {
-    const { text } = await cli(...words, '--json');
+  const json = async (...args: string[]) => {
+    const { text } = await cli(...args, '--json');
     return JSON.parse(text) as Record<string, unknown>;
   };
 
-  /** A letter whose bytes this version accepts: set aside by another one, at this place of the log. */
+  /** Stores a dead letter at this offset whose record this version accepts, as if another version had rejected it. */
   const deadLettered = async (event: Event, offset: number) => {
     const { key, value, headers } = encode(event, 'binary');
     const position = { partition: 7, offset, timestampMs: 1_700_000_000_123 };
@@ -64,7 +64,7 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
     return `${topic(event.kind)}/7/${offset}`;
   };
 
-  /** What the group has committed, once that is all that there is. */
+  /** The committed offsets of the group, once they have reached the ends of the logs. */
   const committed = async () => {
     for (;;) {
       const offsets = await testEnvironment.admin.fetchOffsets({
@@ -85,8 +85,8 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
     }
   };
 
-  test('a rejected record is listed and shown without what names a person, and raw when asked for', async () => {
-    // given a record of a version to come, full of what nobody may see, and a valid one behind it
+  test('a rejected record is listed and shown without personal data, and in full with --raw', async () => {
+    // given a record of a later schema version with personal data and secrets, followed by a valid record
     const poisoned = encode(created('channel', 'chan_p'), 'structured');
     const value = String(poisoned.value).replace('created.v1', 'created.v2');
     const headers = { ...poisoned.headers, 'x-by': 'jane@example.com' };
@@ -96,7 +96,7 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
     ]);
     await publish('tag', [{ key: 'joe@example.com', value: '{"name":"Joe"', headers: {} }]);
     await settled();
-    // then the valid one is there, and the others are in the list, the last one first
+    // then the valid record is applied, and the others are listed, latest first
     expect((await find('channel', 'chan_p'))?.version).toBe(1);
     const list = await cli('list');
     expect(list.code).toBe(0);
@@ -114,7 +114,7 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
       total: 0,
       deadLetters: [],
     });
-    // and one of them shows what places it, nothing else
+    // and `show` prints only what identifies the record
     const shown = await cli('show', `${topic('channel')}/0/0`);
     expect(shown.code).toBe(0);
     for (const kept of [
@@ -131,7 +131,7 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
     for (const secret of ['SECRET', 'example.com', 'Support']) {
       for (const text of [list.text, shown.text, asJson]) expect(text).not.toContain(secret);
     }
-    // and raw, with a warning that stays out of the bytes
+    // and with --raw it prints the bytes, and a warning apart from them
     const raw = await cli('show', `${topic('channel')}/0/0`, '--raw');
     expect(raw.text).toBe(value);
     expect(raw.errors).toContain('personal data and secrets');
@@ -139,8 +139,8 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
     expect(Buffer.from(String(whole.value), 'base64').toString()).toBe(value);
   }, 60_000);
 
-  test('a re-drive applies what is accepted now, keeps what is not, and moves no offset', async () => {
-    // given letters that are accepted now, one of an entity that has moved on, and one that still is not
+  test('a redrive applies the dead letters that are accepted now, keeps the others, and commits no offset', async () => {
+    // given dead letters that are accepted now, one with a superseded version, and one that is still rejected
     await publish('contact', [
       encode(created('contact', 'con_moved', { name: 'Now' }, 5), 'structured'),
       encode(created('contact', 'con_org'), 'structured'),
@@ -151,39 +151,39 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
     const fresh = await deadLettered(created('contact', 'con_fresh', { name: 'Fresh' }), 41);
     const stale = await deadLettered(created('contact', 'con_moved', { name: 'Then' }, 4), 42);
     const [bad, org] = [`${topic('contact')}/0/2`, `${topic('contact')}/0/3`];
-    // and the entity that was another organization's is forgotten
+    // and the entity of another organization is removed
     await collectionOf(testEnvironment.database, 'contact').deleteOne({ _id: 'con_org' });
     const [before, moved] = [await committed(), await find('contact', 'con_moved')];
-    // when a dry run is made, then it tells and changes nothing
+    // when it is a dry run, then it prints the outcome and changes nothing
     const counts = { deadLetters: 4, applied: 2, superseded: 1, refused: 1 };
     expect(await json('redrive', '--topic', topic('contact'), '--dry-run')).toMatchObject(counts);
     expect(await find('contact', 'con_fresh')).toBeNull();
     expect(await deadLetterOf(bad)).toMatchObject({ count: 1 });
-    // when they are re-driven
+    // when they are redriven
     const { code, text } = await cli('redrive', '--topic', topic('contact'));
     expect(code).toBe(1);
     expect(text).toContain('4 dead letters: 2 applied, 1 superseded');
     expect(text).toContain(`${bad}  not_json`);
-    // then each had its effect, from its own place in the log
+    // then each is applied with its own position in the log
     expect(await find('contact', 'con_fresh')).toMatchObject({
       state: { name: 'Fresh' },
       position: { partition: 7, offset: 41, timestampMs: 1_700_000_000_123 },
     });
     expect(await find('contact', 'con_org')).toMatchObject({ orgId: 'org_2', state: { name: 'Other' } });
-    // while what was superseded is checked again, and stays as it is
+    // and the superseded dead letter changes only the revision of its entity
     expect(await find('contact', 'con_moved')).toEqual({ ...moved, revision: expect.any(Number) as number });
     for (const id of [fresh, stale, org]) expect(await deadLetterOf(id)).toBeNull();
     expect(await deadLetterOf(bad)).toMatchObject({ count: 2, reason: 'not_json' });
     expect(await committed()).toEqual(before);
-    // and a letter that is not there any more is named
-    const gone = await cli('redrive', fresh);
-    expect(gone).toMatchObject({
+    // and a dead letter that no longer exists is reported
+    const missing = await cli('redrive', fresh);
+    expect(missing).toMatchObject({
       code: 1,
       text: expect.stringContaining('there is no such dead letter') as string,
     });
   }, 60_000);
 
-  test('a re-driven deletion takes the letters about its entity along', async () => {
+  test('a redriven deletion erases the dead letters about its entity', async () => {
     const contact = created('contact', 'con_leaves');
     const bad = { ...contact, version: 2, data: { ...contact.data, email: 'jane@example.com' } };
     await publish('contact', [encode(contact, 'structured'), encode(bad, 'structured')]);
@@ -195,7 +195,7 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
     expect(await about()).toBe(0);
   }, 60_000);
 
-  test('a purge removes what is selected, and only when it is told to', async () => {
+  test('a purge deletes the selected dead letters, and only with --yes', async () => {
     await deadLettered(created('tag', 'tag_1'), 51);
     await deadLettered(created('tag', 'tag_2'), 52);
     const all = await deadLettersOf(testEnvironment.control).countDocuments();
@@ -212,11 +212,14 @@ describe("the operator's verbs for dead letters, beside a running projector", ()
     expect(await deadLettersOf(testEnvironment.control).countDocuments()).toBe(all - 2);
     expect((await cli('purge', '--all', '--yes')).text).toContain(`${all - 2} dead letters deleted`);
     expect((await cli('list')).text).toBe('no dead letters');
-    const gone = await cli('purge', `${topic('tag')}/7/52`, '--yes');
-    expect(gone).toMatchObject({ code: 1, text: '0 dead letters deleted; 1 of the ids given is not there' });
+    const repeated = await cli('purge', `${topic('tag')}/7/52`, '--yes');
+    expect(repeated).toMatchObject({
+      code: 1,
+      text: '0 dead letters deleted; 1 of the ids given is not there',
+    });
   }, 60_000);
 
-  test('wrong words are answered with what is wrong, and what is not there with exit code 1', async () => {
+  test('a usage error exits with code 2 and says what is wrong; an unknown dead letter exits with code 1', async () => {
     expect(await cli('redrive')).toMatchObject({ code: 2 });
     expect(await cli('list', '--topic', 'support.orders')).toMatchObject({
       code: 2,

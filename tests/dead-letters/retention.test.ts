@@ -8,7 +8,7 @@ import type { Event } from '../support/events.ts';
 const { channel, ticket, conversation, message } = eventsOf('a');
 const prefix = 'support.';
 
-describe('dead letters about a conversation whose retention has passed', () => {
+describe('dead letters about an expired conversation', () => {
   let model: ReadModel;
   let offset = 0;
 
@@ -19,7 +19,7 @@ describe('dead letters about a conversation whose retention has passed', () => {
   }, 60_000);
   afterEach(() => model.close(), 60_000);
 
-  /** Sets aside the record of an event that was published on a day. */
+  /** Stores a dead letter for an event that was published on a day. */
   const deadLettered = (event: Event, published: number) => {
     const record = recordOf(event, (offset += 1), day(published).getTime());
     const rejection = { reason: 'bad_data', detail: 'data.type: must be a text' } as const;
@@ -34,24 +34,24 @@ describe('dead letters about a conversation whose retention has passed', () => {
   };
   const isServed = async (onDay: number) => (await model.answersAt('a', day(onDay))).conversation !== null;
 
-  test('go when they are as old, each by its record, and the conversation is freed after the last', async () => {
-    // given records about it of days 5 and 35, and one about another
+  test('are erased when their records expire, and the conversation is swept after the last of them', async () => {
+    // given dead letters about it of days 5 and 35, and one about another conversation
     await deadLettered(message(5), 5);
     await deadLettered(conversation(5, 2), 5);
     await deadLettered(message(35), 35);
     await deadLettered(eventsOf('b').message(5), 5);
-    // when it is swept on day 45, then the older ones go, and it is not served
+    // when it is swept on day 45, then the older dead letters are erased, and the conversation is not served
     expect(await model.sweepAsOf(day(45))).toEqual({ conversations: 0, messages: 0 });
     expect(await deadLetters()).toEqual(['msg_a_035', 'msg_b_005']);
     expect(await isServed(45)).toBe(false);
-    // and when the last is as old, nothing of it is left
+    // and when the last one expires, nothing of the conversation remains
     expect(await model.sweepAsOf(day(65, -1))).toEqual({ conversations: 0, messages: 0 });
     expect(await model.sweepAsOf(day(65))).toEqual({ conversations: 1, messages: 0 });
     expect(await deadLetters()).toEqual(['msg_b_005']);
     expect(await model.everything()).not.toContain('title of a');
   }, 60_000);
 
-  test('stay while it has not expired, and where they came after it was freed: they may bring it back', async () => {
+  test('are kept until it expires, and if they arrived after it was swept: they may recreate it', async () => {
     await deadLettered(message(0), 0);
     await model.sweepAsOf(day(30, -1));
     expect(await deadLetters()).toEqual(['msg_a_000']);

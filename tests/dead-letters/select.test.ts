@@ -7,7 +7,7 @@ import { deadLettersOf, type DeadLetter } from '../../services/projector/dead-le
 const instants = ['09:59:59.999', '10:00:00.000', '10:59:59.999', '11:00:00.000', '11:00:00.001'];
 const at = (time: string) => new Date(`2026-01-31T${time}Z`);
 
-describe('the letters between two instants', () => {
+describe('the dead letters between two instants', () => {
   const mongo = new MongoClient(process.env.MONGODB_URL ?? '');
   let control: Db;
   beforeAll(async () => {
@@ -21,10 +21,10 @@ describe('the letters between two instants', () => {
   });
 
   it.each<[string, DeadLetterFilter, string[]]>([
-    ['since one, which is included', { since: at('10:00:00.000') }, instants.slice(1)],
-    ['until another, which is not', { until: at('11:00:00.000') }, instants.slice(0, 3)],
+    ['since an instant, inclusively', { since: at('10:00:00.000') }, instants.slice(1)],
+    ['until an instant, exclusively', { until: at('11:00:00.000') }, instants.slice(0, 3)],
     ['since and until', { since: at('10:00:00.000'), until: at('11:00:00.000') }, instants.slice(1, 3)],
-  ])('are those set aside %s', async (_, filter, expected) => {
+  ])('are those last stored %s', async (_, filter, expected) => {
     const found: string[] = [];
     for await (const ids of selected({ control, prefix: 'support.' }, { filter, limit: 100 }))
       found.push(...ids);

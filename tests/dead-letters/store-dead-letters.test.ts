@@ -9,7 +9,7 @@ import { createTestEnvironment, type Producer, type TestEnvironment } from '../s
 
 const megabyte = 1024 * 1024;
 
-describe('keeping dead letters, on a real bus and a real store', () => {
+describe('storing dead letters, with a real Kafka and a real MongoDB', () => {
   let testEnvironment: TestEnvironment;
 
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe('keeping dead letters, on a real bus and a real store', () => {
     headers,
     position: { partition: 0, offset, timestampMs: 1_700_000_000_000 },
   });
-  const keep = (
+  const store = (
     records: KafkaRecord[],
     reason: Rejection['reason'] = 'not_json',
     at = '2026-01-01T00:00:00Z',
@@ -49,7 +49,7 @@ describe('keeping dead letters, on a real bus and a real store', () => {
   const stored = (offset: number) =>
     deadLettersOf(testEnvironment.control).findOne({ _id: `${topic()}/0/${offset}` });
 
-  /** What the dead-letter topic holds, by the offset of the original. */
+  /** The records of the dead-letter topic, by the offset of the original. */
   const copies = async () => {
     const kafka = createKafka(testEnvironment.config, pino({ level: 'silent' }));
     const name = deadLetterTopic(testEnvironment.config.TOPIC_PREFIX);
@@ -77,9 +77,9 @@ describe('keeping dead letters, on a real bus and a real store', () => {
     return found;
   };
 
-  test('a record that comes again is kept once, on the bus too, and counted with its latest reason', async () => {
-    await keep([record(1, Buffer.from('{')), record(2, Buffer.from('{'))]);
-    await keep(
+  test('a record that arrives again is stored once, in the topic too, and counted with its latest reason', async () => {
+    await store([record(1, Buffer.from('{')), record(2, Buffer.from('{'))]);
+    await store(
       [record(1, Buffer.from('{')), record(3, Buffer.from('{'))],
       'bad_data',
       '2026-01-02T00:00:00Z',
@@ -95,9 +95,9 @@ describe('keeping dead letters, on a real bus and a real store', () => {
     expect((await copies()).map(({ offset }) => offset)).toEqual(['1', '2', '3']);
   }, 60_000);
 
-  test('a letter that an operator removes while its record comes again is kept anew', async () => {
-    await keep([record(5, Buffer.from('{'))]);
-    // given a removal between the look for known letters and the write
+  test('a dead letter that an operator deletes while its record arrives again is stored again', async () => {
+    await store([record(5, Buffer.from('{'))]);
+    // given a deletion between the read of the known dead letters and the write
     const producer: Producer = {
       ...testEnvironment.producer,
       send: async (sent) => {
@@ -105,17 +105,18 @@ describe('keeping dead letters, on a real bus and a real store', () => {
         return testEnvironment.producer.send(sent);
       },
     };
-    const again = () => keep([record(5, Buffer.from('{')), record(6, null)], 'bad_data', undefined, producer);
-    // then the step fails, and when it is tried again the letter is there
+    const again = () =>
+      store([record(5, Buffer.from('{')), record(6, null)], 'bad_data', undefined, producer);
+    // then the batch fails, and after a retry the dead letter is stored
     await expect(again()).rejects.toThrow('removed meanwhile');
     await again();
     expect(await stored(5)).toMatchObject({ count: 1, reason: 'bad_data' });
   }, 60_000);
 
-  test('headers are kept byte by byte, repeated ones as often', async () => {
+  test('headers are stored byte for byte, repeated ones too', async () => {
     const odd = Buffer.from([0xff, 0x00, 0xfe]);
     const none = { 'x-none': null } as unknown as KafkaRecord['headers'];
-    await keep([record(10, null, { ce_id: [Buffer.from('a'), odd], 'x.$y': odd, ...none })]);
+    await store([record(10, null, { ce_id: [Buffer.from('a'), odd], 'x.$y': odd, ...none })]);
     const deadLetter = await stored(10);
     expect(deadLetter?.headers.map(({ name, value }) => [name, buffer(value)])).toEqual([
       ['ce_id', Buffer.from('a')],
@@ -126,18 +127,18 @@ describe('keeping dead letters, on a real bus and a real store', () => {
     expect((await copies()).at(-1)).toMatchObject({ offset: '10', leftOut: undefined });
   }, 60_000);
 
-  test('large records of one step are kept, above 8 MB as their head, with a notice where the topic has no copy', async () => {
-    // given what the topic takes one at a time only, what no topic's default limit allows, and what no document holds
+  test('large records of one batch are stored, above 8 MB only their head, with a notice if the topic has no copy', async () => {
+    // given records that fit the topic only one at a time, one above its default limit, and one above a document's limit
     const sizes = [0.6 * megabyte, 0.6 * megabyte, 900 * 1024, 7.9 * megabyte, 33 * megabyte];
     const values = sizes.map((size) => randomBytes(Math.round(size)));
-    await keep(values.map((value, index) => record(20 + index, value)));
-    // then the store has every byte of those up to 8 MB
+    await store(values.map((value, index) => record(20 + index, value)));
+    // then MongoDB has every byte of those up to 8 MB
     for (const [index, value] of values.slice(0, 4).entries()) {
       const deadLetter = await stored(20 + index);
       expect(buffer(deadLetter?.value ?? null)?.equals(value)).toBe(true);
       expect(deadLetter?.truncated).toBeNull();
     }
-    // and of the larger one its head, and by what the whole is known again
+    // and the head of the larger one, with its size and hash
     const [value = Buffer.alloc(0)] = values.slice(4);
     const deadLetter = await stored(24);
     expect(buffer(deadLetter?.value ?? null)?.equals(value.subarray(0, 64 * 1024))).toBe(true);
@@ -148,7 +149,7 @@ describe('keeping dead letters, on a real bus and a real store', () => {
         sha256: createHash('sha256').update(value).digest('hex'),
       },
     });
-    // and the topic has a copy or says that it has none
+    // and the topic has a copy, or a notice that there is none
     const found = (await copies()).filter(({ offset }) => Number(offset) >= 20);
     expect(found.map(({ offset, value, leftOut }) => [offset, value?.length, leftOut !== undefined])).toEqual(
       [
@@ -161,9 +162,9 @@ describe('keeping dead letters, on a real bus and a real store', () => {
     );
   }, 120_000);
 
-  test('a record of headers that take more in a document than on the bus is kept as its head', async () => {
+  test('a record whose headers take more space in BSON than in Kafka is stored as its head', async () => {
     const many = Array.from({ length: 400_000 }, () => Buffer.alloc(0));
-    await keep([record(30, Buffer.from('{'), { a: many })]);
+    await store([record(30, Buffer.from('{'), { a: many })]);
     expect(await stored(30)).toMatchObject({ headers: [], truncated: { headersBytes: 400_000 } });
   }, 60_000);
 });

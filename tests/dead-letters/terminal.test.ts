@@ -6,7 +6,7 @@ import { topicOf } from '../../services/projector/events/topics.ts';
 import { dieWithParent } from '../../infra/dev-servers/die-with-parent.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 
-/** What keys send on a terminal. */
+/** The characters that keys send on a terminal. */
 const enter = '\r';
 const ctrlC = '\x03';
 const ctrlD = '\x04';
@@ -38,7 +38,7 @@ describe('on a terminal', () => {
 
   const deadLetters = () => deadLettersOf(testEnvironment.control).countDocuments();
 
-  /** Runs the verb on a terminal of its own, pressing keys once it asks; gives all that stood there. */
+  /** Runs the command on a terminal of its own, and presses keys once it asks. Returns its exit code and the screen. */
   const onTerminal = (words: string, keys = '') =>
     new Promise<{ code: number | null; screen: string }>((resolve, reject) => {
       const cli = `${process.execPath} services/cli/main.ts dead-letters ${words}`;
@@ -61,7 +61,7 @@ describe('on a terminal', () => {
     ['y', `y${enter}`],
     ['Yes', `Yes${enter}`],
   ])(
-    'a purge asks with the number of letters, and deletes them on %s',
+    'a purge asks with the number of dead letters, and deletes them on %s',
     async (_, keys) => {
       const { code, screen } = await onTerminal('purge --all', keys);
       expect(screen).toContain('Delete 2 dead letters for good? They cannot be re-driven afterwards. [y/N] ');
@@ -74,7 +74,7 @@ describe('on a terminal', () => {
   test.each([
     ['no', `n${enter}`],
     ['nothing', enter],
-    ['what only begins with yes', `yesterday${enter}`],
+    ['an answer that only starts with yes', `yesterday${enter}`],
     ['Ctrl-C', ctrlC],
     ['Ctrl-D', ctrlD],
   ])(
@@ -87,13 +87,13 @@ describe('on a terminal', () => {
     60_000,
   );
 
-  test('a purge does not ask where it is told --yes', async () => {
+  test('a purge does not ask with --yes', async () => {
     const { code, screen } = await onTerminal('purge --all --yes');
     expect(screen).not.toContain('[y/N]');
     expect([code, await deadLetters()]).toEqual([0, 0]);
   }, 60_000);
 
-  test('a re-drive does not ask, and says how far it is', async () => {
+  test('a redrive does not ask, and prints its progress', async () => {
     const { code, screen } = await onTerminal('redrive --all');
     expect(screen).not.toContain('[y/N]');
     expect(screen).toContain('2 of 2');

@@ -15,7 +15,7 @@ import { startService } from '../support/service.ts';
 
 const megabyte = 1024 * 1024;
 
-describe('where a topic takes records larger than the documents of the store', () => {
+describe('a topic that allows records larger than a MongoDB document', () => {
   let testEnvironment: TestEnvironment;
   let projector: Awaited<ReturnType<typeof runProjector>>;
 
@@ -36,26 +36,26 @@ describe('where a topic takes records larger than the documents of the store', (
   const topic = () => topicOf('message', testEnvironment.config.TOPIC_PREFIX);
   const message = (id: string, bytes: number) =>
     encode(created('message', id, { content: 'x'.repeat(bytes) }), 'structured');
-  /** Runs a verb of the dead letters as a process; gives its exit code and what it printed. */
-  const cli = async (...words: string[]) => {
-    const service = startService('cli', testEnvironment.environment, ['dead-letters', ...words]);
+  /** Runs a dead-letter command as a process. Returns its exit code and its output. */
+  const cli = async (...args: string[]) => {
+    const service = startService('cli', testEnvironment.environment, ['dead-letters', ...args]);
     return { code: await service.exited, text: service.stdout(), errors: service.stderr() };
   };
 
-  test('a valid event that cannot be stored is set aside, its head at least, and holds up nothing', async () => {
+  test('a valid event that is too large is dead-lettered with its head, and blocks nothing', async () => {
     const tooLarge = message('msg_2', 20 * megabyte);
-    // given one that a document can hold, one that none can, and a small one behind them
-    for (const one of [message('msg_1', 7 * megabyte), tooLarge, message('msg_3', 1)])
-      await testEnvironment.producer.send({ topic: topic(), messages: [one] });
+    // given an event that fits a document, one that does not, and a small one after them
+    for (const produced of [message('msg_1', 7 * megabyte), tooLarge, message('msg_3', 1)])
+      await testEnvironment.producer.send({ topic: topic(), messages: [produced] });
     await applied(testEnvironment, () => projector.fatal);
-    // then the first and the last are there
+    // then the first and the last are applied
     const found = await collectionOf(testEnvironment.database, 'message').find().sort({ _id: 1 }).toArray();
     expect(found.map(({ _id }) => _id)).toEqual(['msg_1', 'msg_3']);
-    // and the other one is where an operator finds it
+    // and the other one is a dead letter
     const id = `${topic()}/0/1`;
     const deadLetters = await deadLettersOf(testEnvironment.control).find().toArray();
     expect(deadLetters).toMatchObject([{ _id: id, reason: 'too_large', orgId: 'org_1' }]);
-    // with its head, and what tells whether a record is the same
+    // with its head, its size and its hash
     const sha256 = createHash('sha256')
       .update(tooLarge.value ?? '')
       .digest('hex');
@@ -71,13 +71,13 @@ describe('where a topic takes records larger than the documents of the store', (
     expect(raw.errors).toContain(`Only the first 65536 of ${tooLarge.value?.length} bytes are kept`);
   }, 120_000);
 
-  test('a letter of which only the head is kept is not re-driven, and the refusal says where its record stood', async () => {
+  test('a dead letter with only the head is not redriven, and the error names the offset of its record', async () => {
     const [before] = await deadLettersOf(testEnvironment.control).find().toArray();
     const again = await cli('redrive', '--reason', 'too_large');
     expect(again).toMatchObject({ code: 1, text: expect.stringContaining('1 refused') as string });
     expect(again.text).toContain(`offset 1 of partition 0 of ${topic()}: publish it again`);
     expect(await deadLettersOf(testEnvironment.control).find().toArray()).toEqual([before]);
-    // and it goes as any other does
+    // and it can be purged like any other
     expect(await cli('purge', '--all', '--yes')).toMatchObject({ code: 0 });
     expect(await deadLettersOf(testEnvironment.control).countDocuments()).toBe(0);
   }, 60_000);

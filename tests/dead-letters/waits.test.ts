@@ -14,11 +14,11 @@ import {
 } from '../support/test-environment.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 
-/** A logger, and a promise of the next time that a step could not be applied. */
+/** A logger, and a promise for the next failed batch. */
 function listeningLogger(): { logger: Logger; failed: () => Promise<void> } {
   const waiting: (() => void)[] = [];
   const write = (line: string) => {
-    if (line.includes('could not apply')) for (const tell of waiting.splice(0)) tell();
+    if (line.includes('could not apply')) for (const resolve of waiting.splice(0)) resolve();
   };
   return {
     logger: pino({ level: 'error' }, { write }),
@@ -26,7 +26,7 @@ function listeningLogger(): { logger: Logger; failed: () => Promise<void> } {
   };
 }
 
-describe('where dead letters cannot be kept, consumption waits', () => {
+describe('while dead letters cannot be stored, consumption waits', () => {
   let testEnvironment: TestEnvironment;
   let projector: Awaited<ReturnType<typeof runProjector>> | null = null;
 
@@ -47,15 +47,15 @@ describe('where dead letters cannot be kept, consumption waits', () => {
     encode(created('tag', 'tag_1', { name }, version), 'structured');
   const poison = { key: 'tag_1', value: '{' };
 
-  /** The offset that the group has committed, which follows what is recorded. */
+  /** The committed offset of the group; it follows the saved progress. */
   const committed = async () => {
-    for (let looks = 1; ; looks += 1) {
+    for (let attempts = 1; ; attempts += 1) {
       const groups = await testEnvironment.admin.fetchOffsets({
         groupId: testEnvironment.config.CONSUMER_GROUP,
         topics: [tags()],
       });
       const offset = Number(groups[0]?.partitions[0]?.offset);
-      if (offset >= 0 || looks > 100) return offset;
+      if (offset >= 0 || attempts > 100) return offset;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   };
@@ -76,7 +76,7 @@ describe('where dead letters cannot be kept, consumption waits', () => {
     });
   };
 
-  test('for a topic that takes nothing, and goes on when it does', async () => {
+  test('for a dead-letter topic that rejects every record, and continues when it accepts them', async () => {
     const { logger, failed } = listeningLogger();
     projector = await runProjector(testEnvironment, { logger });
     await publish(tag('before', 1));
@@ -102,7 +102,7 @@ describe('where dead letters cannot be kept, consumption waits', () => {
     await expectAllThere();
   }, 120_000);
 
-  test('for a store that is away, and goes on when it is back', async () => {
+  test('for an unavailable MongoDB, and continues when it is back', async () => {
     const proxy = createStoreProxy(testEnvironment.config.MONGODB_URL);
     const port = await proxy.listen(0);
     const { logger, failed } = listeningLogger();
@@ -111,7 +111,7 @@ describe('where dead letters cannot be kept, consumption waits', () => {
     await publish(tag('before', 1));
     await settled();
     await proxy.cut();
-    // Alone, so that nothing but keeping the letter needs the store.
+    // Published alone, so that only storing the dead letter needs MongoDB.
     await publish(poison);
     await failed();
     await failed();

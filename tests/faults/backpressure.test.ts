@@ -10,19 +10,19 @@ import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { eventually } from '../support/eventually.ts';
 
-/** `FAN_OUT=200000 npm test -- tests/faults/backpressure` prints what the largest one does. */
+/** `FAN_OUT=200000 npm test -- tests/faults/backpressure` prints figures for a large fan-out. */
 const dependents = Number(process.env.FAN_OUT ?? 10_000);
-/** The heap that a projector is given, in megabytes: one that needed more would end. */
+/** The heap of a projector is limited to 128 MB: it would crash if it needed more. */
 const heap = { NODE_OPTIONS: '--max-old-space-size=128' };
-/** What it may hold at most with that heap, whatever comes. */
+/** The most memory, in megabytes, that the projector may take with that heap under any load. */
 const residentMegabytesMax = 380;
 
-/** Figures for who measures, not for the test. */
-const say = (line: string) => {
+/** Prints figures for measurements. */
+const print = (line: string) => {
   if (process.env.FAN_OUT) process.stdout.write(`${line}\n`);
 };
 
-describe('load bounds nothing but speed', () => {
+describe('load limits only the speed', () => {
   let testEnvironment: TestEnvironment;
   let fleet: Fleet;
 
@@ -47,7 +47,7 @@ describe('load bounds nothing but speed', () => {
     }
   };
 
-  test('200 records of 900 KB before a slow store take bounded memory', async () => {
+  test('200 records of 900 KB with a slow MongoDB take bounded memory', async () => {
     const { trouble, listen, cut } = createStoreProxy(testEnvironment.config.MONGODB_URL);
     trouble.delayMs = 50;
     const port = await listen(0);
@@ -67,7 +67,7 @@ describe('load bounds nothing but speed', () => {
     await cut();
   }, 180_000);
 
-  test(`a fan-out to ${dependents} documents holds up no other partition, and goes on after a kill`, async () => {
+  test(`a fan-out to ${dependents} documents delays no other partition, and continues after a kill`, async () => {
     const messages = collectionOf(testEnvironment.database, 'message');
     const renamed = { orgId: 'org_1', 'joined.author.name': 'Countess' };
     const thread = Array.from({ length: dependents }, (_, index) => created('message', `msg_${index}`));
@@ -76,11 +76,11 @@ describe('load bounds nothing but speed', () => {
     const first = fleet.add();
     const startedAt = performance.now();
     await applied(testEnvironment, fleet.fatal);
-    say(`${dependents} messages applied in ${secondsSince(startedAt)} s`);
-    // given a rename under way
+    print(`${dependents} messages applied in ${secondsSince(startedAt)} s`);
+    // given a rename in progress
     await publish([created('contact', 'con_1', { name: 'Countess' }, 2)]);
     await eventually(async () => (await messages.findOne(renamed)) !== null, fleet.fatal);
-    // then events of other partitions come through meanwhile
+    // then events of other partitions are applied meanwhile
     const delays: number[] = [];
     for (let version = 1; version <= 5; version += 1) {
       const publishedAt = performance.now();
@@ -89,26 +89,26 @@ describe('load bounds nothing but speed', () => {
       await eventually(async () => (await tags.findOne({ _id: 'tag_1' }))?.version === version, fleet.fatal);
       delays.push(Math.round(performance.now() - publishedAt));
     }
-    // when it is killed in the midst of it, having noted how far it has come
-    const noted = async () =>
+    // when it is killed during the fan-out, after it has saved its cursor
+    const savedCursor = async () =>
       (await collectionOf<StoredDocument>(testEnvironment.database, 'contact').findOne({ _id: 'con_1' }))
         ?.fanOutCursor;
-    await eventually(async () => (await noted()) !== undefined, fleet.fatal);
+    await eventually(async () => (await savedCursor()) !== undefined, fleet.fatal);
     expect(await messages.countDocuments(renamed)).toBeLessThan(dependents);
     expectBounded(first);
     await fleet.kill(first);
-    const place = await noted();
+    const cursor = await savedCursor();
     const done = await messages.find(renamed, { projection: { revision: 1 } }).toArray();
-    say(`tags came through in ${delays.join(', ')} ms; ${done.length} done before the kill`);
+    print(`tags came through in ${delays.join(', ')} ms; ${done.length} done before the kill`);
     const second = fleet.add();
     const resumedAt = performance.now();
     await applied(testEnvironment, fleet.fatal);
-    say(`the other ${dependents - done.length} in ${secondsSince(resumedAt)} s`);
-    // then the rest is done, and what stands before that place is not visited again
+    print(`the other ${dependents - done.length} in ${secondsSince(resumedAt)} s`);
+    // then the fan-out is completed, and documents before the cursor are not refreshed again
     expect(await messages.countDocuments(renamed)).toBe(dependents);
-    const visited = done.filter(({ _id }) => _id <= (place?.after ?? ''));
-    expect(visited.length).toBeGreaterThan(0);
-    const before = new Map(visited.map(({ _id, revision }) => [_id, revision]));
+    const refreshed = done.filter(({ _id }) => _id <= (cursor?.after ?? ''));
+    expect(refreshed.length).toBeGreaterThan(0);
+    const before = new Map(refreshed.map(({ _id, revision }) => [_id, revision]));
     const after = await messages.find(renamed, { projection: { revision: 1 } }).toArray();
     const rewritten = after.filter(({ _id, revision }) => (before.get(_id) ?? revision) !== revision);
     expect(rewritten).toEqual([]);
@@ -118,9 +118,9 @@ describe('load bounds nothing but speed', () => {
 
 const secondsSince = (startMs: number) => ((performance.now() - startMs) / 1_000).toFixed(1);
 
-/** The most that the process has ever held, as the kernel counts it. */
+/** Checks the peak memory of the process, as the kernel counts it. */
 function expectBounded({ child }: Service): void {
   const peak = peakMegabytes(child);
-  say(`${Math.round(peak)} MB resident at the most`);
+  print(`${Math.round(peak)} MB resident at most`);
   expect(peak).toBeLessThan(residentMegabytesMax);
 }

@@ -9,7 +9,7 @@ import { createPublisher, type Publisher } from './publisher.ts';
 
 const seed = Number(process.env.SEED ?? 1);
 
-describe('brokers that come and go', () => {
+describe('brokers that are killed and restarted', () => {
   let servers: OwnServers;
   let testEnvironment: TestEnvironment;
   let fleet: Fleet;
@@ -28,17 +28,17 @@ describe('brokers that come and go', () => {
     await servers.stop();
   }, 120_000);
 
-  test('are waited for, at the start and at any time after', async () => {
+  test('are waited for, at the start and at any time later', async () => {
     const random = createRandom(seed);
     const history = randomHistory(seed, 800);
-    // given brokers that are away when the projector starts
+    // given brokers that are down when the projector starts
     await publisher.publish(history.slice(0, 200));
     await servers.control.kill('kafka', 'SIGKILL');
     const projector = fleet.add();
-    await projector.logged('waiting: the brokers are away');
+    await projector.logged('waiting: the brokers are unavailable');
     await servers.control.restart('kafka');
     await projector.logged('projecting');
-    // when they are killed in the midst of its work, and come back
+    // when they are killed during its work, and restarted
     for (const from of [200, 400, 600]) {
       const publishing = publisher.publish(history.slice(from, from + 200));
       await delay(random.int(1_000));
@@ -47,7 +47,7 @@ describe('brokers that come and go', () => {
       await servers.control.restart('kafka');
       await publishing;
     }
-    // then it goes on by itself, and has lost nothing
+    // then it continues by itself, and loses nothing
     await expectConverged(testEnvironment, seed, publisher, fleet.fatal);
   }, 240_000);
 });

@@ -52,7 +52,7 @@ describe('projectors of one group', () => {
     await expectConverged(testEnvironment, seed, publisher, fleet.fatal);
   }, 180_000);
 
-  test('converge although one of them stands still past its session and then goes on', async () => {
+  test('converge although one of them is suspended past its session timeout and then resumes', async () => {
     const random = createRandom(seed + 1);
     const history = randomHistory(seed + 1, 900);
     const [frozen, other] = [fleet.add(), fleet.add()];
@@ -61,13 +61,13 @@ describe('projectors of one group', () => {
       const from = round * 300;
       await publisher.publish(history.slice(from, from + 200));
       await delay(random.int(400));
-      // given one that is stopped in the midst of its work
+      // given a projector that is suspended during its work
       frozen.child.kill('SIGSTOP');
       await publisher.publish(history.slice(from + 200, from + 300));
-      // until the other has its partitions and has applied all there is
+      // until the other has taken its partitions and has applied everything
       await applied(testEnvironment, fleet.fatal);
       await expectCommittedHasEffect(testEnvironment, seed);
-      // when it wakes up, as one who is no longer a member
+      // when it resumes, no longer a member of the group
       const before = joins(frozen);
       frozen.child.kill('SIGCONT');
       await eventually(() => joins(frozen) > before, fleet.fatal);
@@ -85,7 +85,7 @@ describe('projectors of one group', () => {
       count: 5,
     }));
     await testEnvironment.admin.createPartitions({ topicPartitions });
-    // A producer that knows of them: keys move to other partitions.
+    // A producer that knows the new partitions: keys move to other partitions.
     await publisher.close();
     publisher = await createPublisher(testEnvironment, seed + 1);
     await publisher.publish(history.slice(300));
@@ -94,9 +94,9 @@ describe('projectors of one group', () => {
 });
 
 /**
- * What has one answer though a key's records are spread over partitions. Whose an entity is has none: the first
- * record to come decides. Nor has a conversation's tombstone without the `deleted` that goes before it: what was
- * there before it is no longer known.
+ * The events whose outcome does not depend on the order of partitions, although a key's records are in several. The
+ * organization of an entity depends on it, since the first record decides. So does a conversation's tombstone without
+ * the `deleted` before it, since the earlier state is no longer known.
  */
 function decidable(history: Event[]): Event[] {
   const owners = new Map<string, string>();

@@ -43,7 +43,7 @@ describe('projectors that are killed', () => {
       if (random.chance(0.8)) await victim.logged('joined the group');
       await publisher.publish(history.slice(kill * eventsPerKill, (kill + 1) * eventsPerKill));
       await delay(random.int(500));
-      // when one is killed at some moment of its start or its work
+      // when one is killed at any moment of its start or its work
       await fleet.kill(victim);
       if (kill % 10 === 9) await expectCommittedHasEffect(testEnvironment, seed);
       fleet.add();

@@ -10,10 +10,10 @@ import { startOwnServers, type OwnServers } from './own-servers.ts';
 import { createPublisher, type Publisher } from './publisher.ts';
 
 const seed = Number(process.env.SEED ?? 1);
-/** Longer than the driver looks for a server before it gives up (30 s). */
-const awayMs = 60_000;
+/** Longer than the driver's default server selection timeout (30 s). */
+const downMs = 60_000;
 
-describe('a store in trouble', () => {
+describe('a MongoDB in trouble', () => {
   let servers: OwnServers;
   let testEnvironment: TestEnvironment;
   let fleet: Fleet;
@@ -33,14 +33,14 @@ describe('a store in trouble', () => {
     await testEnvironment.close();
   }, 60_000);
 
-  test('is waited for: absent at the start, killed, away for a while', async () => {
+  test('is waited for: down at the start, killed, down for a minute', async () => {
     const random = createRandom(seed);
     const history = randomHistory(seed, 800);
     fleet = createFleet(testEnvironment, { ADMIN_PORT: '0' });
     await servers.control.kill('store', 'SIGKILL');
     const projector = fleet.add();
-    await projector.logged('waiting: the store is away');
-    // then it is alive, and not ready
+    await projector.logged('waiting: MongoDB is unavailable');
+    // then the projector is alive, and not ready
     const { port } = await projector.logged('admin server listening');
     const probe = async (path: string) => (await fetch(`http://127.0.0.1:${Number(port)}${path}`)).status;
     expect([await probe('/livez'), await probe('/readyz')]).toEqual([200, 503]);
@@ -49,7 +49,7 @@ describe('a store in trouble', () => {
     for (const [from, pauseMs] of [
       [0, 0],
       [200, random.int(2_000)],
-      [400, awayMs],
+      [400, downMs],
     ] as const) {
       await publisher.publish(history.slice(from, from + 100));
       await delay(random.int(500));
@@ -63,7 +63,7 @@ describe('a store in trouble', () => {
     await expectConverged(testEnvironment, seed, publisher, fleet.fatal);
   }, 240_000);
 
-  test('that is slow, cut off, silent, or whose replies are lost, gets all of it in the end', async () => {
+  test('that is slow, disconnected, silent, or whose replies are lost, has everything in the end', async () => {
     const random = createRandom(seed);
     const history = randomHistory(seed + 1, 1_200);
     const { trouble, listen, cut } = createStoreProxy(testEnvironment.config.MONGODB_URL);
@@ -72,26 +72,26 @@ describe('a store in trouble', () => {
     const projector = fleet.add();
     await projector.logged('joined the group');
     const publishNext = async () => publisher.publish(history.splice(0, 200));
-    // given replies that come late
+    // given late replies
     trouble.delayMs = 50;
     await publishNext();
     await delay(1_000);
     trouble.delayMs = 0;
-    // and replies to writes that never come
+    // and lost replies to writes
     trouble.repliesToLose = 20;
     while (trouble.repliesToLose > 0) {
       await publisher.publish(history.splice(0, 10));
       await delay(100);
     }
     await expectCommittedHasEffect(testEnvironment, seed);
-    // and connections that are cut in the midst of the work
+    // and connections that are cut during the work
     for (let round = 0; round < 5; round += 1) {
       await publisher.publish(history.splice(0, 40));
       await delay(random.int(300));
       await cut();
       await listen(port);
     }
-    // and connections that say nothing any more, until the driver gives them up
+    // and silent connections, until the driver gives them up
     trouble.silent = true;
     await publishNext();
     await eventually(() => projector.log.some(isGivenUp), fleet.fatal);

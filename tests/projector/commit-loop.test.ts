@@ -5,7 +5,7 @@ import { progressOf, watermark } from '../../shared/store/generations.ts';
 import type { RunningConsumer } from '../../services/projector/consumer/consumer.ts';
 import { startCommitLoop, type CommitLoop } from '../../services/projector/consumer/commit-loop.ts';
 import type { LogClient } from '../../services/projector/kafka/log-client.ts';
-import type { Snapshot } from '../../services/projector/consumer/progress.ts';
+import type { Snapshot } from '../../services/projector/consumer/snapshot.ts';
 import { ensureControlIndexes } from '../../services/projector/runtime/control-indexes.ts';
 import { createLiveness } from '../../services/projector/runtime/liveness.ts';
 import { createMetrics } from '../../services/projector/runtime/metrics.ts';
@@ -13,10 +13,10 @@ import { anyOrder } from '../support/order.ts';
 
 const generation = 1;
 const allowanceMs = 1_000;
-/** One turn alone, when a test says so. */
+/** No run by itself: the tests call `flush`. */
 const never = 3_600_000;
 
-describe('a turn of recording and committing', () => {
+describe('a run of the commit loop', () => {
   const mongo = new MongoClient(process.env.MONGODB_URL ?? '', { monitorCommands: true });
   let control: Db;
   let commitLoop: CommitLoop;
@@ -24,7 +24,7 @@ describe('a turn of recording and committing', () => {
   let ends: Map<string, number>;
   let partitions: Snapshot[];
   let isCaughtUp: boolean;
-  /** What happens while the log's ends are read, behind what is looked at, and where it is committed. */
+  /** Hooks: while the end offsets are read, after the snapshot, and at the commit. */
   let whileEndsAreRead: () => void;
   let onSnapshot: () => void;
   let onCommit: (snapshot: Snapshot[]) => Promise<void>;
@@ -79,39 +79,39 @@ describe('a turn of recording and committing', () => {
 
   const at = (partition: number, position: number): Snapshot => ({
     ...{ topic: 't', partition, position, progressCount: 0 },
-    ...{ appliedToMs: null, waitingSinceMs: null },
+    ...{ appliedToMs: null, oldestPendingMs: null },
   });
   const recorded = async (partition = 0) => {
     const found = await progressOf(control).findOne({ topic: 't', partition });
     return { position: found?.position, completeToMs: found?.completeTo.getTime() };
   };
 
-  test('promises nothing that was published while the ends of the log were read', async () => {
-    // given a partition that is caught up with the end that is read
+  test('does not count events that were published while the end offsets were read as complete', async () => {
+    // given a partition that has reached the end that is read
     ends.set('t/0', 3);
     partitions = [at(0, 3)];
-    // when another record is published before the answer is here
+    // when another record is published before the response arrives
     whileEndsAreRead = () => (nowMs += 10_000);
     await commitLoop.flush();
-    // then what is promised ends before the question
+    // then the partition is complete only up to the request
     expect(await recorded()).toEqual({ position: 3, completeToMs: 50_000 - allowanceMs });
   });
 
-  test('commits what is recorded by then, and nothing that was applied since', async () => {
+  test('commits the saved snapshot, and nothing that was applied since', async () => {
     ends.set('t/0', 9);
     partitions = [at(0, 3)];
     const commits: [number | undefined, number | undefined][] = [];
-    // Work goes on meanwhile.
+    // More records are applied meanwhile.
     onSnapshot = () => (partitions = [at(0, 7)]);
     onCommit = async (snapshot) => void commits.push([snapshot[0]?.position, (await recorded()).position]);
     await commitLoop.flush();
     expect(commits).toEqual([[3, 3]]);
   });
 
-  test('commits nothing where progress could not be recorded', async () => {
+  test('commits nothing if saving progress fails', async () => {
     let commits = 0;
     onCommit = async () => void (commits += 1);
-    // given a store that refuses one of two
+    // given a database that rejects one of two updates
     await control.collection('progress').createIndex({ position: 1 }, { unique: true });
     ends.set('t/0', 3).set('t/1', 3);
     partitions = [at(0, 3), at(1, 3)];
@@ -119,18 +119,18 @@ describe('a turn of recording and committing', () => {
     expect(commits).toBe(0);
   });
 
-  test('raises the watermark to the partition that is least complete', async () => {
+  test('raises the watermark to the minimum over the partitions', async () => {
     ends = new Map([
       ['t/0', 3],
       ['t/1', 9],
     ]);
-    partitions = [at(0, 3), { ...at(1, 4), appliedToMs: 20_000, waitingSinceMs: 30_000 }];
+    partitions = [at(0, 3), { ...at(1, 4), appliedToMs: 20_000, oldestPendingMs: 30_000 }];
     await commitLoop.flush();
     expect((await watermark(control, generation))?.getTime()).toBe(20_000 - allowanceMs);
     expect(commitLoop.watermarkMs()).toBe(20_000 - allowanceMs);
   });
 
-  test('comes at once where a backlog ends', async () => {
+  test('starts at once when a backlog ends', async () => {
     let commits = 0;
     const committed = new Promise<void>((resolve) => {
       onCommit = async () => {
@@ -138,18 +138,18 @@ describe('a turn of recording and committing', () => {
         resolve();
       };
     });
-    // given so many records that they are a backlog, and more to come
+    // given a backlog, and more records to apply
     isCaughtUp = false;
     commitLoop.onApplied(2_000);
     expect(commits).toBe(0);
     // when the last of them is applied
     isCaughtUp = true;
     commitLoop.onApplied(1);
-    // then nobody waits for the next turn
+    // then it commits before the next regular run
     await committed;
   });
 
-  test('does not come for every few records', async () => {
+  test('does not start for every few records', async () => {
     let commits = 0;
     onCommit = async () => void (commits += 1);
     for (let record = 0; record < 500; record += 1) commitLoop.onApplied(1);
@@ -157,7 +157,7 @@ describe('a turn of recording and committing', () => {
     expect(commits).toBe(1);
   });
 
-  describe('where nothing comes', () => {
+  describe('without new records', () => {
     const count = 33;
     beforeEach(async () => {
       ends = new Map(Array.from({ length: count }, (_, partition) => [`t/${partition}`, 5]));
@@ -165,21 +165,21 @@ describe('a turn of recording and committing', () => {
       await commitLoop.flush();
     });
 
-    test('costs the store the same few commands for any number of partitions', async () => {
+    test('sends MongoDB the same few commands for any number of partitions', async () => {
       const commands: string[] = [];
-      const note = ({ commandName }: CommandStartedEvent) => commands.push(commandName);
-      mongo.on('commandStarted', note);
+      const record = ({ commandName }: CommandStartedEvent) => commands.push(commandName);
+      mongo.on('commandStarted', record);
       nowMs = 60_000;
       await commitLoop.flush();
-      mongo.off('commandStarted', note);
+      mongo.off('commandStarted', record);
       expect(commands).toEqual(['update', 'find', 'findAndModify']);
-      // and what is complete moves on all the same
+      // and the partitions are complete up to the new instant
       const open = { completeTo: { $ne: new Date(60_000 - allowanceMs) } };
       expect(await progressOf(control).countDocuments(open)).toBe(0);
       expect(commitLoop.watermarkMs()).toBe(60_000 - allowanceMs);
     });
 
-    test('records a partition anew that was removed', async () => {
+    test('saves a partition again whose progress was deleted', async () => {
       await progressOf(control).deleteOne({ partition: 7 });
       await commitLoop.flush();
       nowMs = 60_000;
@@ -187,7 +187,7 @@ describe('a turn of recording and committing', () => {
       expect(await recorded(7)).toEqual({ position: 5, completeToMs: 60_000 - allowanceMs });
     });
 
-    test('records one that moves, and takes nothing back of one that is behind since', async () => {
+    test('saves a partition that moves, and does not lower one that falls behind', async () => {
       nowMs = 60_000;
       ends.set('t/1', 6).set('t/2', 6);
       partitions[1] = at(1, 6);

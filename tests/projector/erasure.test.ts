@@ -11,10 +11,10 @@ import {
   type TestEnvironment,
 } from '../support/test-environment.ts';
 
-/** In every personal text of the histories below, and in nothing else. */
+/** Every personal text of the histories below contains it, and nothing else does. */
 const personal = 'Zaphod';
 
-describe('a deletion leaves no personal data behind', () => {
+describe('a deletion erases all personal data', () => {
   let testEnvironment: TestEnvironment;
   let projector: Awaited<ReturnType<typeof runProjector>>;
 
@@ -30,7 +30,7 @@ describe('a deletion leaves no personal data behind', () => {
 
   type Record = { kind: Event['kind']; produced: Produced };
   const record = (event: Event): Record => ({ kind: event.kind, produced: encode(event, 'structured') });
-  /** The same with a field that is not valid, so that it is set aside. */
+  /** The same event with an invalid field, so that its record is dead-lettered. */
   const bad = (event: Event, field: string): Record =>
     record({ ...event, data: { ...event.data, [field]: 7 } });
   const deletion = (kind: Event['kind'], id: string): Record =>
@@ -44,10 +44,10 @@ describe('a deletion leaves no personal data behind', () => {
       });
     await applied(testEnvironment, () => projector.fatal);
   };
-  /** Where the text stands: names of collections of both databases, letters' bytes included. */
-  const startOffsetsOf = async (text: string): Promise<string[]> => {
+  /** The names of the collections of both databases that contain the text, dead letters included. */
+  const collectionsWith = async (text: string): Promise<string[]> => {
     const databases = [testEnvironment.control, testEnvironment.database];
-    const collections = (await Promise.all(databases.map((one) => one.collections()))).flat();
+    const collections = (await Promise.all(databases.map((database) => database.collections()))).flat();
     const holding = collections.map(async (collection) => {
       const documents = await collection.find().toArray();
       const bytes = Buffer.concat(documents.map((document) => BSON.serialize(document)));
@@ -57,7 +57,7 @@ describe('a deletion leaves no personal data behind', () => {
   };
   const deadLetters = () => deadLettersOf(testEnvironment.control).countDocuments();
 
-  test('of a contact, in whatever shows it, and in what was set aside about it', async () => {
+  test('of a contact: in every document that shows it, and in its dead letters', async () => {
     const email = { email: `${personal}@example.com`, verified: true };
     const contact = created('contact', 'con_z', { name: personal, email });
     const message = created('message', 'msg_c', { author: { type: 'contact', id: 'con_z' } });
@@ -70,22 +70,22 @@ describe('a deletion leaves no personal data behind', () => {
       bad({ ...contact, version: 2 }, 'email'),
     ];
     await publish(history);
-    expect(await startOffsetsOf(personal)).toEqual([
+    expect(await collectionsWith(personal)).toEqual([
       'contacts',
       'conversations',
       'dead_letters',
       'messages',
       'tickets',
     ]);
-    // when it is deleted
+    // when the contact is deleted
     await publish([deletion('contact', 'con_z')]);
-    expect(await startOffsetsOf(personal)).toEqual([]);
-    // then neither does a replay of what the log still holds bring it back
+    expect(await collectionsWith(personal)).toEqual([]);
+    // then a replay of the rest of the log does not restore it either
     await publish([...history, deletion('contact', 'con_z')]);
-    expect([await startOffsetsOf(personal), await deadLetters()]).toEqual([[], 0]);
+    expect([await collectionsWith(personal), await deadLetters()]).toEqual([[], 0]);
   }, 60_000);
 
-  test('of a conversation: its messages, their previews, and what was set aside of either', async () => {
+  test('of a conversation: its messages, their previews, and the dead letters of both', async () => {
     const conversation = created('conversation', 'conv_z', { title: personal });
     const message = created('message', 'msg_z', { conversationId: 'conv_z', content: personal });
     const late = created('message', 'msg_late', { conversationId: 'conv_z', content: personal });
@@ -99,24 +99,24 @@ describe('a deletion leaves no personal data behind', () => {
       bad({ ...other, version: 2 }, 'type'),
     ];
     await publish(history);
-    expect(await startOffsetsOf(personal)).toEqual(['conversations', 'dead_letters', 'messages']);
+    expect(await collectionsWith(personal)).toEqual(['conversations', 'dead_letters', 'messages']);
     expect(await deadLetters()).toBe(3);
     await publish([deletion('conversation', 'conv_z')]);
-    expect(await startOffsetsOf(personal)).toEqual([]);
-    // and what arrives for it later is not kept either, valid or not
+    expect(await collectionsWith(personal)).toEqual([]);
+    // and later records about it are not stored either, valid or not
     await publish([...history, deletion('conversation', 'conv_z'), record(late)]);
-    expect(await startOffsetsOf(personal)).toEqual([]);
-    // while the letters of others stay
-    expect(await startOffsetsOf('kept')).toEqual(['dead_letters']);
+    expect(await collectionsWith(personal)).toEqual([]);
+    // while the dead letters of others are kept
+    expect(await collectionsWith('kept')).toEqual(['dead_letters']);
   }, 60_000);
 
-  test('of a contact: what a worker that has lost its partition sets aside after it', async () => {
-    // given a contact that is deleted
+  test('a dead letter stored by a revoked worker is erased when its contact is deleted', async () => {
+    // given a deleted contact
     const contact = created('contact', 'con_late', { name: personal });
     await publish([record(contact), deletion('contact', 'con_late')]);
-    // and a refused record of before, and one of somebody else, kept by one that dies before it looks
+    // and two dead letters, one of them about the contact, stored by a worker that dies before it erases any
     const { control, producer, config } = testEnvironment;
-    const keep = (event: Event, offset: number) => {
+    const store = (event: Event, offset: number) => {
       const { key, value, headers } = encode({ ...event, data: { ...event.data, email: 7 } }, 'structured');
       const position = { partition: 7, offset, timestampMs: Date.now() };
       const late = { key: Buffer.from(key), value: Buffer.from(value ?? ''), headers, position };
@@ -124,18 +124,18 @@ describe('a deletion leaves no personal data behind', () => {
       const deps = { control, producer, prefix: config.TOPIC_PREFIX, generation: 1, now: () => new Date() };
       return storeDeadLetters(deps, topicOf('contact', config.TOPIC_PREFIX), [{ record: late, rejection }]);
     };
-    await keep(contact, 1);
-    await keep(created('contact', 'con_other', { name: 'kept too' }), 2);
-    expect(await startOffsetsOf(personal)).toEqual(['dead_letters']);
-    // then it is gone once another has swept
+    await store(contact, 1);
+    await store(created('contact', 'con_other', { name: 'kept too' }), 2);
+    expect(await collectionsWith(personal)).toEqual(['dead_letters']);
+    // then the next projector erases the first when it sweeps
     const next = await runProjector(testEnvironment);
-    while ((await startOffsetsOf(personal)).length > 0)
+    while ((await collectionsWith(personal)).length > 0)
       await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(await startOffsetsOf('kept too')).toEqual(['dead_letters']);
+    expect(await collectionsWith('kept too')).toEqual(['dead_letters']);
     await next.stop();
   }, 60_000);
 
-  test('but a record of the time after it is kept, for the entity may have come back', async () => {
+  test('a dead letter from after the deletion is kept, since the entity may exist again', async () => {
     const contact = created('contact', 'con_back', { name: 'first' });
     await publish([record(contact), deletion('contact', 'con_back')]);
     const before = await deadLetters();
@@ -143,49 +143,49 @@ describe('a deletion leaves no personal data behind', () => {
     expect(await deadLetters()).toBe(before + 1);
   }, 60_000);
 
-  test('but a deletion that comes again takes along what it was later than, not what came after it', async () => {
-    // given a deletion, and behind it two refused records: of a later version and of one before
+  test('a repeated deletion erases dead letters of earlier versions, not of later ones', async () => {
+    // given a deletion, followed by two rejected records, of a later and of an earlier version
     const contact = created('contact', 'con_again', { name: 'first' });
-    const gone = record({ ...contact, version: 3, op: 'deleted' });
-    await publish([record(contact), gone]);
+    const deleted = record({ ...contact, version: 3, op: 'deleted' });
+    await publish([record(contact), deleted]);
     const before = await deadLetters();
     await publish([
       bad({ ...contact, version: 5 }, 'email'),
       bad({ ...contact, data: { ...contact.data, name: personal }, version: 2 }, 'email'),
     ]);
-    // then the one before is not even kept, however often the deletion comes
-    await publish([gone]);
-    expect([await deadLetters(), await startOffsetsOf(personal)]).toEqual([before + 1, []]);
-    // until the entity is past the later version too
+    // then the earlier one is not stored, however often the deletion is repeated
+    await publish([deleted]);
+    expect([await deadLetters(), await collectionsWith(personal)]).toEqual([before + 1, []]);
+    // and the later one is erased by a deletion after it
     await publish([record({ ...contact, version: 6, op: 'deleted' })]);
     expect(await deadLetters()).toBe(before);
   }, 60_000);
 
-  test("by a tombstone that names no version, too, and not by that of another topic's entity", async () => {
+  test('a tombstone, which has no version, erases too, but not the entity of another topic with the same id', async () => {
     const tag = created('tag', 'both', { name: personal });
     const channel = created('channel', 'both');
     await publish([record(tag), bad({ ...tag, version: 2 }, 'id'), bad(channel, 'name')]);
     const before = await deadLetters();
     await publish([record({ ...tag, op: 'tombstone' })]);
-    expect(await startOffsetsOf(personal)).toEqual([]);
+    expect(await collectionsWith(personal)).toEqual([]);
     expect(await deadLetters()).toBe(before - 1);
-    // and what is published behind the tombstone is kept
+    // and a dead letter from after the tombstone is kept
     await publish([bad({ ...tag, version: 2 }, 'id')]);
     expect(await deadLetters()).toBe(before);
   }, 60_000);
 
-  test('but a deletion that does not delete takes no letter along, and is kept itself where refused', async () => {
-    // given an entity that was created again, and a later record of it that was set aside
+  test('a deletion without effect erases no dead letter, and is dead-lettered itself if it is rejected', async () => {
+    // given an entity that was created again, and a later dead letter about it
     const contact = created('contact', 'con_lives', { name: 'first' });
-    const gone = deletion('contact', 'con_lives');
-    await publish([record(contact), gone, record({ ...contact, version: 10 })]);
+    const deleted = deletion('contact', 'con_lives');
+    await publish([record(contact), deleted, record({ ...contact, version: 10 })]);
     const before = await deadLetters();
     await publish([bad({ ...contact, version: 11 }, 'email')]);
-    // when the deletion comes again, and another is refused
+    // when the deletion is repeated, and another one is rejected
     const time = new Date();
     const foreign = { kind: 'contact', id: 'con_lives', orgId: 'org_2', op: 'deleted', time } as const;
-    await publish([gone, record({ ...foreign, version: 12 })]);
-    // then both letters are there
+    await publish([deleted, record({ ...foreign, version: 12 })]);
+    // then both dead letters are stored
     expect(await deadLetters()).toBe(before + 2);
   }, 60_000);
 });

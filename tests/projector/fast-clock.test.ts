@@ -15,12 +15,12 @@ import { createMetrics } from '../../services/projector/runtime/metrics.ts';
 import { anyOrder } from '../support/order.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 
-/** A clock that brokers still accept, which is an hour by default, and one that is right. */
+/** The time of a fast clock that brokers still accept (an hour by default), and a correct time. */
 const fast = Date.now() + 30 * 60_000;
 const right = Date.now() - 30 * 60_000;
 const allowanceMs = 5_000;
 
-describe("a producer's fast clock promises nothing while records wait", () => {
+describe("a producer's fast clock does not raise the watermark while records are pending", () => {
   let testEnvironment: TestEnvironment;
   beforeEach(async () => {
     testEnvironment = await createTestEnvironment(1);
@@ -36,7 +36,7 @@ describe("a producer's fast clock promises nothing while records wait", () => {
     });
   };
 
-  /** Applies what is published until a record says `wait`; flushes when told. */
+  /** Applies records until one has the value `wait`. The test calls `flush`. */
   const run = async () => {
     await ensureControlIndexes(testEnvironment.control);
     const logger = pino({ level: 'silent' });
@@ -46,8 +46,8 @@ describe("a producer's fast clock promises nothing while records wait", () => {
     const applied: KafkaRecord[] = [];
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
-    let met = () => {};
-    const waiting = new Promise<void>((resolve) => (met = resolve));
+    let reached = () => {};
+    const waiting = new Promise<void>((resolve) => (reached = resolve));
     const timeOf = (record: KafkaRecord) => record.position.timestampMs;
     const order = anyOrder();
     const deps = {
@@ -66,7 +66,7 @@ describe("a producer's fast clock promises nothing while records wait", () => {
       sessionTimeoutMs: 10_000,
       apply: async (_, records) => {
         if (records.some(({ value }) => String(value) === 'wait')) {
-          met();
+          reached();
           await released;
         }
         applied.push(...records);
@@ -96,21 +96,21 @@ describe("a producer's fast clock promises nothing while records wait", () => {
   const completeTo = async () =>
     (await progressOf(testEnvironment.control).findOne({ topic: topic() }))?.completeTo.getTime();
 
-  test('where records carry the time of their producers', async () => {
-    // given records of a fast clock that are applied, and one behind them that waits
+  test('if records have the time of their producers', async () => {
+    // given applied records of a fast clock, and a pending record after them
     await publish('fast', fast, batchRecordsMax);
     await publish('wait', right);
     const { applied, waiting, flush, stop } = await run();
     await waiting;
-    // when progress is recorded
+    // when progress is saved
     await flush();
-    // then what is promised ends before the one that waits
+    // then the partition is complete up to the pending record
     expect(applied).toHaveLength(batchRecordsMax);
     expect(await completeTo()).toBe(right - allowanceMs);
     await stop();
   }, 60_000);
 
-  test('where the brokers stamp them, as their time is the one that counts', async () => {
+  test('if the brokers set the time of records, which then counts', async () => {
     const configEntries = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
     const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic(), configEntries }];
     await testEnvironment.admin.alterConfigs({ validateOnly: false, resources });

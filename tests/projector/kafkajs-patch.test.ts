@@ -1,5 +1,5 @@
 import type { Producer, Transaction } from 'kafkajs';
-import { createRecorder } from '../../services/projector/consumer/progress.ts';
+import { createProgressRecorder } from '../../services/projector/consumer/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { eventually } from '../support/eventually.ts';
 import { startConsuming } from '../support/start-consuming.ts';
@@ -7,10 +7,10 @@ import { createTestEnvironment, type TestEnvironment } from '../support/test-env
 
 const hourAgo = Date.now() - 3_600_000;
 
-/** A value without what only makes it large. */
-const shown = (value: string) => value.replace(/\.+$/, '');
+/** A value without its padding. */
+const unpadded = (value: string) => value.replace(/\.+$/, '');
 
-/** What logs of a real broker hold besides records, and kafkajs reads wrongly unless it is patched. */
+/** The entries in a real broker's log, besides records, that kafkajs reads wrongly without the patch. */
 describe('the log of a real broker', () => {
   let testEnvironment: TestEnvironment;
   const closers: (() => Promise<unknown>)[] = [];
@@ -27,7 +27,7 @@ describe('the log of a real broker', () => {
     closers.push(() => consuming.stop());
     return consuming;
   };
-  /** All values of the topic, once the consumer has come to the log's end. */
+  /** All values of the topic, once the consumer has reached the end of the log. */
   const readToEnd = async (topic: string) => {
     const { seen, position } = await start(topic);
     const end = Number((await testEnvironment.admin.fetchTopicOffsets(topic))[0]?.high);
@@ -50,9 +50,9 @@ describe('the log of a real broker', () => {
     ).transaction();
 
   const publish = (to: Pick<Producer, 'send'>, topic: string, value: string, timestampMs = Date.now()) =>
-    to.send({ topic, messages: [{ key: shown(value), value, timestamp: String(timestampMs) }] });
+    to.send({ topic, messages: [{ key: unpadded(value), value, timestamp: String(timestampMs) }] });
 
-  /** Three transactions that overlap, of which the one that began first is aborted last, and what is not of them. */
+  /** Three overlapping transactions, of which the first to start is aborted last, and records outside them. */
   const publishOverlapping = async (topic: string) => {
     const [first, second, third] = [await begin('first'), await begin('second'), await begin('third')];
     await publish(first, topic, 'aborted 1', hourAgo);
@@ -64,33 +64,33 @@ describe('the log of a real broker', () => {
     await second.abort();
     await third.commit();
     await first.abort();
-    await publish(testEnvironment.producer, topic, 'behind');
+    await publish(testEnvironment.producer, topic, 'after');
   };
 
   describe('with transactions that were aborted out of order', () => {
     const topic = () => topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
     beforeEach(() => publishOverlapping(topic()), 60_000);
 
-    test('shows nothing of them', async () => {
-      expect(await readToEnd(topic())).toEqual(['committed', 'outside', 'behind']);
+    test('yields none of their records', async () => {
+      expect(await readToEnd(topic())).toEqual(['committed', 'outside', 'after']);
     }, 60_000);
 
-    test('shows nothing of them to a projector that goes on from the middle of two', async () => {
-      // given a group that is past the first record of each
-      const place = {
+    test('yields none of their records to a projector that starts in the middle of two', async () => {
+      // given a group whose offset is after the first record of each
+      const snapshot = {
         ...{ topic: topic(), partition: 0, position: 2, progressCount: 0 },
-        ...{ appliedToMs: null, waitingSinceMs: null },
+        ...{ appliedToMs: null, oldestPendingMs: null },
       };
       const progress = { control: testEnvironment.control, generation: 1, allowanceMs: 0 };
-      await createRecorder(progress).record([place], new Map(), new Date());
+      await createProgressRecorder(progress)([snapshot], new Map(), new Date());
       const partitions = [{ partition: 0, offset: '2' }];
       await testEnvironment.admin.setOffsets({
         groupId: testEnvironment.config.CONSUMER_GROUP,
         topic: topic(),
         partitions,
       });
-      // then what it reads from there on was committed
-      expect(await readToEnd(topic())).toEqual(['committed', 'outside', 'behind']);
+      // then it reads only committed records
+      expect(await readToEnd(topic())).toEqual(['committed', 'outside', 'after']);
     }, 60_000);
   });
 
@@ -106,41 +106,41 @@ describe('the log of a real broker', () => {
         waitForLeaders: true,
       });
     };
-    /** Resolves once the record at the offset, the first of its time, is gone from the log. */
+    /** Resolves once the record at the offset, the first of its time, is removed from the log. */
     const compacted = (offset: number, timestampMs: number) =>
       eventually(async () => {
         const [found] = await testEnvironment.admin.fetchTopicOffsetsByTimestamp(topic(), timestampMs);
         return found?.offset !== String(offset);
       });
 
-    test('is read to its end past batches of which nothing is left', async () => {
-      // given segments that end where the records' times leap, and are too large to be merged
+    test('is read to its end past empty batches', async () => {
+      // given segments that end where the records' times jump, and that are too large to be merged
       await createTopic({ 'segment.ms': 600_000, 'segment.bytes': 3_000_000 });
       const publishLarge = (value: string, bytes: number, timestampMs: number) =>
         publish(testEnvironment.producer, topic(), value.padEnd(bytes, '.'), timestampMs);
-      // and the last batches of two producers, the one before a batch that fills a fetch, the other before none
+      // and the last batches of two producers, one before a batch that fills a fetch, the other before none
       await publishLarge('large 0', 1_000_000, hourAgo);
       await publish(await createProducer({ idempotent: true }), topic(), 'a', hourAgo + 1);
       await publishLarge('large 2', 1_048_480, hourAgo + 2);
       await publish(await createProducer({ idempotent: true }), topic(), 'b', hourAgo + 3);
-      // when their keys come again in the next segment, and compaction empties them
+      // when their keys occur again in the next segment, and compaction empties them
       await publish(testEnvironment.producer, topic(), 'a', hourAgo + 1_200_000);
       await publish(testEnvironment.producer, topic(), 'b', hourAgo + 1_200_000);
       await publishLarge('large 6', 1_000_000, hourAgo + 1_200_000);
       await publish(testEnvironment.producer, topic(), 'last');
       await compacted(3, hourAgo + 3);
-      // then all that is left is read
-      const values = (await readToEnd(topic())).map(shown);
+      // then all remaining records are read
+      const values = (await readToEnd(topic())).map(unpadded);
       expect(values).toEqual(['large 0', 'large 2', 'a', 'b', 'large 6', 'last']);
     }, 60_000);
 
-    test('shows nothing of aborted transactions of which a part is gone', async () => {
-      // given the first records of two in a segment of their own, which compaction removes
+    test('yields no record of an aborted transaction that compaction has partly removed', async () => {
+      // given the first records of two transactions in a segment that compaction removes
       await createTopic({ 'segment.ms': 600_000 });
       await publishOverlapping(topic());
       await compacted(0, hourAgo);
-      // then the rest of them is not taken for committed
-      expect(await readToEnd(topic())).toEqual(['committed', 'outside', 'behind']);
+      // then their remaining records do not count as committed
+      expect(await readToEnd(topic())).toEqual(['committed', 'outside', 'after']);
     }, 60_000);
   });
 });

@@ -10,15 +10,14 @@ import { applied, createTestEnvironment, type TestEnvironment } from '../support
 import { startService } from '../support/service.ts';
 
 /**
- * What bites in kafkajs 2.2, each sprung and survived. Here: an error of a handler that ends or stalls the
- * consumer, a consumer that dies while the process lives on, no prefetch, heartbeats that stop during work,
- * records delivered after `stop`, partitions that never commit. Elsewhere: an offset that the log no longer has
- * (log-gap.test.ts); aborted transactions and what compaction leaves (kafkajs-patch.test.ts); codecs and control
- * records, which reach no handler (records.test.ts, codecs.test.ts);
- * a session that ended behind the projector's back (faults/groups.test.ts); a consumer that has to start anew
- * (faults/brokers.test.ts).
+ * Known problems of kafkajs 2.2, each provoked and handled. Here: an error of a handler that ends or stalls the consumer,
+ * a consumer that dies while the process lives, no prefetch, heartbeats that stop during work, records delivered after
+ * `stop`, partitions that never commit. Elsewhere: an offset that the log no longer has (log-gap.test.ts); aborted
+ * transactions and compacted logs (kafkajs-patch.test.ts); codecs and control records, which reach no handler
+ * (records.test.ts, codecs.test.ts); a session that expired unnoticed (faults/groups.test.ts); a consumer that must be
+ * restarted (faults/brokers.test.ts).
  */
-describe("kafkajs's traps", () => {
+describe('problems of kafkajs', () => {
   let testEnvironment: TestEnvironment;
   let consuming: Awaited<ReturnType<typeof startConsuming>> | null = null;
   const joins: number[] = [];
@@ -48,7 +47,7 @@ describe("kafkajs's traps", () => {
     async (Thrown) => {
       let failures = 2;
       const { seen, fatal } = await start(async (_, note) => {
-        if ((failures -= 1) >= 0) throw new Thrown('a fault of the code');
+        if ((failures -= 1) >= 0) throw new Thrown('a bug');
         return note();
       });
       await publish(tags(), 'a', 'b');
@@ -61,19 +60,19 @@ describe("kafkajs's traps", () => {
     60_000,
   );
 
-  test('work that fails or takes long on one partition holds up no other, nor the heartbeats', async () => {
+  test('slow or failing work on one partition delays neither the others nor the heartbeats', async () => {
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
     const { seen, fatal } = await start(async (topic, note) => {
       if (topic === tags()) await released;
       return note();
     });
-    // given a step that outlasts the session
+    // given a batch that takes longer than the session timeout
     await publish(tags(), 'slow');
     await publish(contacts(), '0');
     await eventually(() => seen(contacts()).length === 1);
     await new Promise((resolve) => setTimeout(resolve, 9_000));
-    // then another partition goes on
+    // then another partition continues
     await publish(contacts(), '1', '2');
     await eventually(() => seen(contacts()).length === 3);
     release();
@@ -82,7 +81,7 @@ describe("kafkajs's traps", () => {
     expect({ fatal, joins: joins.length }).toEqual({ fatal: [], joins: 1 });
   }, 60_000);
 
-  test('nothing is applied after the consumer was stopped', async () => {
+  test('no record is applied after the consumer was stopped', async () => {
     const { seen, stop } = await start();
     await publish(tags(), 'before');
     await eventually(() => seen(tags()).length === 1);
@@ -93,8 +92,8 @@ describe("kafkajs's traps", () => {
     consuming = null;
   }, 60_000);
 
-  test('a consumer that cannot go on ends the process with an error', async () => {
-    // given a group whose members divide the partitions in another way
+  test('a consumer that cannot continue ends the process with an error', async () => {
+    // given a group whose members use another partition assigner
     const other: PartitionAssigner = (config) => ({
       ...PartitionAssigners.roundRobin(config),
       name: 'other',
@@ -113,11 +112,11 @@ describe("kafkajs's traps", () => {
     await member.subscribe({ topics: [tags()] });
     await member.run({ eachMessage: async () => undefined });
     await joined;
-    // when a projector is refused by the group, which no repetition changes
+    // when the group rejects a projector, permanently
     const projector = startService('projector', { ...testEnvironment.environment, LOG_LEVEL: 'info' });
-    // then it ends, and does not idle
+    // then the process exits
     expect(await projector.exited).toBe(1);
-    expect(projector.log.some(({ msg }) => msg === 'the projector cannot go on')).toBe(true);
+    expect(projector.log.some(({ msg }) => msg === 'the projector cannot continue')).toBe(true);
     await member.disconnect();
   }, 90_000);
 

@@ -11,10 +11,10 @@ import {
   type TestEnvironment,
 } from '../support/test-environment.ts';
 
-/** Work that has not moved for so long is stuck; less than the loop that observes it may be silent. */
+/** After this long a partition is stuck; the commit loop may be silent for longer. */
 const longMs = 400_000;
 
-describe('/livez, on a real bus and a real store', () => {
+describe('/livez, with a real Kafka and a real MongoDB', () => {
   let testEnvironment: TestEnvironment;
   let aheadMs: number;
   beforeEach(async () => {
@@ -42,7 +42,7 @@ describe('/livez, on a real bus and a real store', () => {
     await observed();
   };
 
-  test('fails where a record waits and the consumer hangs', async () => {
+  test('fails if a record is pending and the consumer hangs', async () => {
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
     const through = (kafka: Kafka) => {
@@ -66,7 +66,7 @@ describe('/livez, on a real bus and a real store', () => {
     await testEnvironment.producer.send({ topic: topic(), messages });
     await long();
     expect(projector.live()).toMatch(/tags\/0 has records, but has not moved for \d+ s/);
-    // and no longer once it goes on
+    // and succeeds again once it continues
     release();
     await applied(testEnvironment);
     await observed();
@@ -74,14 +74,14 @@ describe('/livez, on a real bus and a real store', () => {
     await projector.stop();
   }, 60_000);
 
-  test('fails where the place of a partition cannot be found by a fault of the code', async () => {
+  test('fails if a bug prevents the start offset of a partition from being found', async () => {
     const through = (kafka: Kafka) => {
       const admin: Kafka['admin'] = (options) => {
         const made = kafka.admin(options);
-        // The first time it only asks whether the brokers are ready.
+        // The first call only checks whether the brokers are ready.
         let isAsked = false;
         const fetchOffsets: Admin['fetchOffsets'] = (group) => {
-          if (isAsked) return Promise.reject(new TypeError('a fault of the code'));
+          if (isAsked) return Promise.reject(new TypeError('a bug'));
           isAsked = true;
           return made.fetchOffsets(group);
         };
@@ -97,7 +97,7 @@ describe('/livez, on a real bus and a real store', () => {
     await Promise.all([projector.stop(), other.stop()]);
   }, 60_000);
 
-  test('does not fail while an open transaction withholds the records', async () => {
+  test('does not fail while the records are in an open transaction', async () => {
     const projector = await runProjector(testEnvironment, { now });
     const producer = testEnvironment.kafka.producer({
       idempotent: true,

@@ -9,7 +9,7 @@ import { applied, createTestEnvironment, type TestEnvironment } from '../support
 import { logEnds } from '../support/progress.ts';
 import { startService } from '../support/service.ts';
 
-describe('a stretch of the log that is gone before it was applied', () => {
+describe('records that are deleted from the log before they were applied', () => {
   let testEnvironment: TestEnvironment;
   beforeEach(async () => {
     testEnvironment = await createTestEnvironment(1);
@@ -38,16 +38,16 @@ describe('a stretch of the log that is gone before it was applied', () => {
   const fatal = ({ log }: ReturnType<typeof start>) =>
     JSON.stringify(log.find(({ level }) => level === 'fatal'));
 
-  test('stops the projector with an error that names it; nothing is skipped', async () => {
-    // given a projector that has applied two records, and is down
+  test('stop the projector with an error that names them; nothing is skipped', async () => {
+    // given a stopped projector that has applied two records
     await publish('tag_1', 'tag_2');
     const first = start();
     await applied(testEnvironment);
     expect(await first.stop()).toBe(0);
-    // when records come and the log's beginning is deleted past them
+    // when records are published and some of them are deleted
     await publish('tag_3', 'tag_4', 'tag_5');
     await deleteUpTo(4);
-    // then the next one ends with an error
+    // then the next projector exits with an error
     const second = start();
     expect(await second.exited).toBe(1);
     expect(fatal(second)).toMatch(/tags\/0: the records from offset 2 to 3 are gone/);
@@ -56,17 +56,17 @@ describe('a stretch of the log that is gone before it was applied', () => {
     ).toBeNull();
   }, 90_000);
 
-  test('stops it while it runs too, though nothing comes after it', async () => {
-    // given a projector that has applied a record, and stands still
+  test('stop a running projector too, even if no record follows', async () => {
+    // given a suspended projector that has applied a record
     await publish('tag_1');
     const projector = start();
     await applied(testEnvironment);
     projector.child.kill('SIGSTOP');
-    // when records come and go; the first may be on its way already
+    // when records are published and deleted; the first may be fetched already
     await publish('tag_2', 'tag_3', 'tag_4', 'tag_5');
     await deleteUpTo(5);
     projector.child.kill('SIGCONT');
-    // then it does not wait for more as if it had them
+    // then it exits instead of waiting for more records
     expect(await projector.exited).toBe(1);
     expect(fatal(projector)).toMatch(/tags\/0: the records from offset \d to 4 are gone/);
   }, 90_000);
@@ -80,15 +80,15 @@ describe('a stretch of the log that is gone before it was applied', () => {
     await publish(...ids);
   };
 
-  test('stops the projector where the topic was deleted and refilled beyond what was applied', async () => {
-    // given a projector that has applied two records, and is down
+  test('stop the projector if the topic was recreated with more records than were applied', async () => {
+    // given a stopped projector that has applied two records
     await publish('tag_1', 'tag_2');
     const first = start();
     await applied(testEnvironment);
     expect(await first.stop()).toBe(0);
     // when a topic of the same name holds others where those two were, and more
     await replaceTopic('tag_3', 'tag_4', 'tag_5');
-    // then the next one ends with an error
+    // then the next projector exits with an error
     const second = start();
     expect(await second.exited).toBe(1);
     expect(fatal(second)).toMatch(/tags\/0: .* applied the log up to 2, but of another topic of this name/);
@@ -97,7 +97,7 @@ describe('a stretch of the log that is gone before it was applied', () => {
     ).toBeNull();
   }, 90_000);
 
-  test('stops it while it runs too, where that happens to the topic', async () => {
+  test('stop a running projector too if the topic is recreated', async () => {
     await publish('tag_1');
     const projector = start();
     await applied(testEnvironment);
@@ -108,7 +108,7 @@ describe('a stretch of the log that is gone before it was applied', () => {
     expect(fatal(projector)).toMatch(/tags\/0: .*another topic of this name/);
   }, 90_000);
 
-  test('is none where nothing of the topic was applied before it was created again', async () => {
+  test('are no gap if none of the topic was applied before it was recreated', async () => {
     const first = start();
     await first.logged('projecting');
     const { control, topics } = testEnvironment;
@@ -121,8 +121,8 @@ describe('a stretch of the log that is gone before it was applied', () => {
     expect(await second.stop()).toBe(0);
   }, 90_000);
 
-  test('is none where there are only control records and aborted ones', async () => {
-    // given a projector that is down, and a log whose next records are of a transaction that was aborted
+  test('are no gap if only control records and aborted records remain', async () => {
+    // given a stopped projector, and a log whose next records are those of an aborted transaction
     await publish('tag_1');
     const first = start();
     await applied(testEnvironment);
@@ -137,12 +137,12 @@ describe('a stretch of the log that is gone before it was applied', () => {
     await transaction.send({ topic: topic(), messages: [encode(created('tag', 'tag_x'), 'structured')] });
     await transaction.abort();
     await transactional.disconnect();
-    // when the next one has passed them, and a record comes
+    // when the next projector has passed them, and a record is published
     const second = start();
     await applied(testEnvironment, () => (second.child.exitCode === null ? [] : [new Error(fatal(second))]));
     await publish('tag_2');
     await applied(testEnvironment);
-    // then it is applied, and nothing of the transaction is
+    // then only that record is applied
     const tags = await testEnvironment.database.collection('tags').find().toArray();
     expect(tags.map(({ _id }) => String(_id)).sort()).toEqual(['tag_1', 'tag_2']);
     expect(await second.stop()).toBe(0);

@@ -14,7 +14,7 @@ import {
   type TestEnvironment,
 } from '../support/test-environment.ts';
 
-describe('the projector, on a real bus and a real store', () => {
+describe('the projector, with a real Kafka and a real MongoDB', () => {
   let testEnvironment: TestEnvironment;
   let projector: Awaited<ReturnType<typeof runProjector>>;
 
@@ -39,8 +39,8 @@ describe('the projector, on a real bus and a real store', () => {
   const find = (kind: Event['kind'], id: string) =>
     collectionOf(testEnvironment.database, kind).findOne({ _id: id });
 
-  test('a record that cannot be applied is kept, raw, in both places, and holds up nothing', async () => {
-    // given a poisoned record before and after valid ones of the same key
+  test('a record that cannot be applied is stored raw, in MongoDB and in the dead-letter topic, and blocks nothing', async () => {
+    // given an invalid record between valid records of the same key
     const value = '{"specversion":"1.0","credentials":"SECRET"';
     const [first, second] = [created('tag', 'tag_p'), created('tag', 'tag_p', { name: 'renamed' }, 2)];
     const poisoned = { key: 'tag_p', value, headers: { 'content-type': 'application/cloudevents+json' } };
@@ -48,9 +48,9 @@ describe('the projector, on a real bus and a real store', () => {
     await testEnvironment.producer.send({ topic: topic('tag'), messages });
     // when all is applied
     await settled();
-    // then the valid ones had their effect
+    // then the valid records are applied
     expect((await find('tag', 'tag_p'))?.state).toMatchObject({ name: 'renamed' });
-    // and the other one is where an operator finds it
+    // and the other one is a dead letter
     const [deadLetter, ...others] = await deadLettersOf(testEnvironment.control)
       .find({ topic: topic('tag') })
       .toArray();
@@ -64,7 +64,7 @@ describe('the projector, on a real bus and a real store', () => {
     expect(ends.reduce((sum, { high }) => sum + Number(high), 0)).toBe(1);
   }, 60_000);
 
-  test('secrets of a channel, in whatever block, reach no collection', async () => {
+  test('secrets of a channel, in any block, reach no collection', async () => {
     await publish(channelsWithSecrets);
     await settled();
     for (const { id } of channelsWithSecrets) expect(await find('channel', id)).not.toBeNull();
@@ -79,7 +79,7 @@ describe('the projector, on a real bus and a real store', () => {
     }
   }, 60_000);
 
-  test('an entity keeps its organization: a record under another is set aside', async () => {
+  test('an entity keeps its organization: a record with another one is dead-lettered', async () => {
     await publish([created('contact', 'con_o')]);
     await publish([{ ...created('contact', 'con_o', { name: 'Eve' }, 2), orgId: 'org_2' }]);
     await settled();
@@ -106,7 +106,7 @@ describe('the projector, on a real bus and a real store', () => {
     60_000,
   );
 
-  test('what a transaction aborted is not read, and what follows it is', async () => {
+  test('records of an aborted transaction are not read, and the records after it are', async () => {
     const kafka = createKafka(testEnvironment.config, pino({ level: 'silent' }));
     const producer = kafka.producer({
       idempotent: true,
@@ -122,13 +122,13 @@ describe('the projector, on a real bus and a real store', () => {
     await send('tag_committed', 'commit');
     await send('tag_aborted', 'abort');
     await producer.disconnect();
-    // The log now ends in control records, which never reach a handler: `settled` shows that they are passed.
+    // The log now ends in control records, which never reach a handler. `settled` waits until they are passed.
     await settled();
     expect(await find('tag', 'tag_committed')).not.toBeNull();
     expect(await find('tag', 'tag_aborted')).toBeNull();
   }, 60_000);
 
-  test('a rename reaches every document that shows the entity, however many', async () => {
+  test('a rename reaches every document that shows the entity, whatever their number', async () => {
     const thread = Array.from({ length: 1_700 }, (_, index) => created('message', `msg_${index}`));
     await publish([
       created('contact', 'con_1'),
@@ -149,7 +149,7 @@ describe('the projector, on a real bus and a real store', () => {
     expect(await find('ticket', 'ti_1')).toMatchObject({ joined: { requester: { name: 'Countess' } } });
   }, 60_000);
 
-  test('a conversation waits for its channel, and takes its messages along when it is deleted', async () => {
+  test('a conversation is pending until its channel arrives, and its messages are deleted with it', async () => {
     expect(await find('conversation', 'conv_1')).toMatchObject({ pending: true, joined: { channel: null } });
     expect(await find('ticket', 'ti_1')).toMatchObject({ joined: { conversations: [] } });
     await publish([created('channel', 'chan_1')]);
@@ -168,7 +168,7 @@ describe('the projector, on a real bus and a real store', () => {
     expect(await find('ticket', 'ti_1')).toMatchObject({ joined: { conversations: [] } });
   }, 60_000);
 
-  test('a log that is read again changes nothing but the revision of what it visits', async () => {
+  test('a replay of the log changes only the revisions of documents', async () => {
     const documents = async () =>
       Promise.all(
         kinds.map((kind) =>

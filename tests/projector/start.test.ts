@@ -6,7 +6,7 @@ import { startService, type Service } from '../support/service.ts';
 /** Nothing listens on it. */
 const closedPort = 1;
 
-describe('a projector that starts', () => {
+describe('a projector at its start', () => {
   let testEnvironment: TestEnvironment;
   let projector: Service | null = null;
   beforeAll(async () => {
@@ -22,14 +22,14 @@ describe('a projector that starts', () => {
     projector = startService('projector', { ...testEnvironment.environment, LOG_LEVEL: 'info', ...changed });
     return projector;
   };
-  /** What its last words say; that they are those of a refusal goes with it. */
+  /** The message of its fatal log line if that is a `StartRefused`, otherwise the type of the error. */
   const refusal = ({ log }: Service) => {
     const { type, message } = log.find(({ level }) => level === 'fatal')?.error as Record<string, string>;
     return type === 'StartRefused' ? message : type;
   };
 
-  test('ends where an index of the store conflicts with its own, and says which one and what to do', async () => {
-    // given an index of the name of a declared one, over another field
+  test('exits if an existing index conflicts with a declared one, and says which one and what to do', async () => {
+    // given an index with the name of a declared index, on another field
     const { name } = resources.ticket.indexes[0] ?? {};
     if (!name) throw new Error('tickets declare no index');
     await testEnvironment.database.collection('tickets').createIndex({ other: 1 }, { name });
@@ -40,12 +40,12 @@ describe('a projector that starts', () => {
         `indexes of ${testEnvironment.name}_g1\\.tickets \\(.*${name}.*: .*rebuild the read model into an empty database`,
       ),
     );
-    // and starts once that is done
+    // and starts after the index is dropped
     await testEnvironment.database.collection('tickets').dropIndex(name);
     await start({}).logged('projecting');
   }, 60_000);
 
-  test('ends on a database that an earlier release has filled, and says what to do', async () => {
+  test('exits on a database that an earlier release has filled, and says what to do', async () => {
     const active = generationsOf(testEnvironment.control);
     await active.updateOne({ _id: 'active' }, { $unset: { projectionVersion: '' } });
     const service = start({});
@@ -56,7 +56,7 @@ describe('a projector that starts', () => {
     await active.updateOne({ _id: 'active' }, { $set: { projectionVersion } });
   }, 60_000);
 
-  test('ends where the store refuses its password', async () => {
+  test('exits if MongoDB rejects its password', async () => {
     const service = start({
       MONGODB_URL: testEnvironment.config.MONGODB_URL.replace(/\/\/([^/@]*@)?/, '//reader:wrong@'),
     });
@@ -64,7 +64,7 @@ describe('a projector that starts', () => {
     expect(refusal(service)).toMatch(/Authentication failed.*MONGODB_URL/);
   }, 60_000);
 
-  test('ends where the brokers do not speak its SASL mechanism', async () => {
+  test('exits if the brokers do not support its SASL mechanism', async () => {
     const sasl = { KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'reader', KAFKA_SASL_PASSWORD: 'no' };
     const service = start(sasl);
     expect(await service.exited).toBe(1);
@@ -72,11 +72,11 @@ describe('a projector that starts', () => {
   }, 60_000);
 
   test.each([
-    ['the store is away', { MONGODB_URL: `mongodb://127.0.0.1:${closedPort}/` }],
-    ['the brokers are away', { KAFKA_BROKERS: `127.0.0.1:${closedPort}` }],
+    ['MongoDB is unavailable', { MONGODB_URL: `mongodb://127.0.0.1:${closedPort}/` }],
+    ['the brokers are unavailable', { KAFKA_BROKERS: `127.0.0.1:${closedPort}` }],
     ['topics are missing; create them with: npm run cli -- topics create', { TOPIC_PREFIX: 'absent.' }],
   ])(
-    'waits where %s',
+    'waits while %s',
     async (waitingFor, changed) => {
       const service = start(changed);
       expect(await service.logged(`waiting: ${waitingFor}`)).toHaveProperty('reason');

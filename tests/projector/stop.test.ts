@@ -10,7 +10,7 @@ import { encode } from '../support/events.ts';
 import { createTestEnvironment, runProjector, type TestEnvironment } from '../support/test-environment.ts';
 import { anyOrder } from '../support/order.ts';
 
-describe('a projector that is told to stop', () => {
+describe('a projector that is stopped', () => {
   let testEnvironment: TestEnvironment;
   beforeEach(async () => {
     testEnvironment = await createTestEnvironment(1);
@@ -31,21 +31,21 @@ describe('a projector that is told to stop', () => {
     return Number(groups[0]?.partitions[0]?.offset);
   };
 
-  test('records and commits what it has applied since it last did', async () => {
-    // given one that records and commits by itself at its start alone
+  test('saves and commits what it has applied since the last commit', async () => {
+    // given a projector whose commit loop runs only at its start
     const projector = await runProjector(testEnvironment, { commitIntervalMs: 3_600_000 });
     await publish('tag_1', 'tag_2');
     while ((await testEnvironment.database.collection('tags').countDocuments()) < 2) await sleep(50);
     // when it stops
     await projector.stop();
-    // then the next one goes on behind what was applied
+    // then the next projector continues after the applied records
     expect(await committed()).toBe(2);
     expect(await progressOf(testEnvironment.control).findOne({ topic: topic() })).toMatchObject({
       position: 2,
     });
   }, 60_000);
 
-  test('finishes the step in progress, and begins no other', async () => {
+  test('finishes the batch in progress, and starts no other', async () => {
     const kafka = createKafka(testEnvironment.config, pino({ level: 'silent' }));
     const log = createLogClient(kafka);
     await log.connect();
@@ -79,17 +79,17 @@ describe('a projector that is told to stop', () => {
       onApplied: () => undefined,
       onFatal: (error) => done.push(error.message),
     });
-    // given a step in progress, and records that were published since
+    // given a batch in progress, and a record that was published since
     await publish('tag_1');
     await entered;
     await publish('tag_2');
-    // when it is told to stop, and the step needs a while longer
+    // when it is stopped, and the batch takes a while longer
     const stopped = consuming.stop(() => consuming.commit(consuming.snapshot()));
     await sleep(200);
     release();
     await stopped;
     await log.disconnect();
-    // then the step had its effect, and was committed
+    // then the batch is applied and committed
     expect(done).toEqual(['tag_1']);
     expect(await committed()).toBe(1);
   }, 60_000);

@@ -1,11 +1,11 @@
 import { progressOf, raiseWatermark, watermark } from '../../shared/store/generations.ts';
 import { applyRecords } from '../../services/projector/pipeline/apply-records.ts';
 import {
-  announcePartitions,
-  createRecorder,
-  type Recorder,
-  type Snapshot,
+  createProgressRecorder,
+  registerPartitions,
+  type SaveProgress,
 } from '../../services/projector/consumer/progress.ts';
+import type { Snapshot } from '../../services/projector/consumer/snapshot.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import { engineDeps, recordOf } from '../support/engine.ts';
@@ -23,10 +23,10 @@ const allowanceMs = 1_000;
 
 describe('the watermark', () => {
   let testEnvironment: TestEnvironment;
-  let recorder: Recorder;
+  let saveProgress: SaveProgress;
   beforeEach(async () => {
     testEnvironment = await createTestEnvironment(1);
-    recorder = createRecorder({ control: testEnvironment.control, generation, allowanceMs });
+    saveProgress = createProgressRecorder({ control: testEnvironment.control, generation, allowanceMs });
   }, 60_000);
   afterEach(() => testEnvironment.close(), 60_000);
 
@@ -34,27 +34,27 @@ describe('the watermark', () => {
     partition: number,
     position: number,
     appliedToMs: number | null = null,
-    waitingSinceMs: number | null = appliedToMs,
-  ): Snapshot => ({ topic: 't', partition, position, appliedToMs, waitingSinceMs, progressCount: 0 });
-  /** One projector's turn: it finds the log's ends at an instant, and records where its partitions stand. */
+    oldestPendingMs: number | null = appliedToMs,
+  ): Snapshot => ({ topic: 't', partition, position, appliedToMs, oldestPendingMs, progressCount: 0 });
+  /** One run of a projector's commit loop: it reads the end offsets at an instant, and saves its progress. */
   const record = async (atMs: number, ends: number[], snapshot: Snapshot[]) => {
     const byKey = new Map(ends.map((end, partition) => [`t/${partition}`, { low: 0, end }]));
-    await announcePartitions(testEnvironment.control, generation, [...byKey.keys()], new Date(atMs));
-    await recorder.record(snapshot, byKey, new Date(atMs));
+    await registerPartitions(testEnvironment.control, generation, [...byKey.keys()], new Date(atMs));
+    await saveProgress(snapshot, byKey, new Date(atMs));
     return (await raiseWatermark(testEnvironment.control, generation)).getTime();
   };
 
-  test('is now, less the allowance, where nothing is left to apply, however long nothing comes', async () => {
+  test('is now, less the allowance, while nothing is left to apply', async () => {
     expect(await record(50_000, [3, 0], [at(0, 3, 7_000), at(1, 0)])).toBe(49_000);
     expect(await record(60_000, [3, 0], [at(0, 3, 7_000), at(1, 0)])).toBe(59_000);
   });
 
-  test('is as old as the last event of the partition that is furthest behind, while catching up', async () => {
+  test('is the time of the last event of the slowest partition while catching up', async () => {
     expect(await record(50_000, [9, 9], [at(0, 3, 7_000), at(1, 9, 8_000)])).toBe(6_000);
     expect(await record(51_000, [9, 9], [at(0, 4, 20_000), at(1, 9, 8_000)])).toBe(19_000);
-    // A partition of which nothing was applied yet, or whose end is not known, promises nothing.
+    // A partition without applied records or with an unknown end is not complete up to any instant.
     expect(await record(52_000, [9, 9, 9], [at(0, 9), at(1, 9), at(2, 0)])).toBe(19_000);
-    await recorder.record([at(7, 7)], new Map(), new Date(53_000));
+    await saveProgress([at(7, 7)], new Map(), new Date(53_000));
     expect(await progressOf(testEnvironment.control).findOne({ partition: 7 })).toMatchObject({
       position: 7,
       end: 7,
@@ -62,7 +62,7 @@ describe('the watermark', () => {
     });
   });
 
-  test('never moves backwards: not for a new owner that knows less, nor for an older event', async () => {
+  test('never moves backwards: neither for a new owner that knows less, nor for an older event', async () => {
     expect(await record(50_000, [9], [at(0, 9, 40_000)])).toBe(49_000);
     expect(await record(51_000, [12], [at(0, 9)])).toBe(49_000);
     expect(await record(52_000, [12], [at(0, 10, 3_000)])).toBe(49_000);
@@ -70,29 +70,29 @@ describe('the watermark', () => {
     expect(await record(53_000, [12], [at(0, 12, 3_000)])).toBe(52_000);
   });
 
-  test('stays where it is from the moment a partition is added until that one is applied', async () => {
+  test('does not move from when a partition is added until that partition is applied', async () => {
     expect(await record(50_000, [9], [at(0, 9)])).toBe(49_000);
     expect(await record(60_000, [9, 4], [at(0, 9)])).toBe(49_000);
     expect(await record(61_000, [9, 4], [at(0, 9), at(1, 2, 50_500)])).toBe(49_500);
     expect(await record(62_000, [9, 4], [at(0, 9), at(1, 4, 50_600)])).toBe(61_000);
   });
 
-  test('does not step back for a projector that makes a partition known after others went on', async () => {
-    // given one that is about to say where a new partition starts
+  test('does not move backwards if a projector registers a partition late', async () => {
+    // given a projector that is about to register a new partition
     expect(await record(50_000, [9], [at(0, 9)])).toBe(49_000);
     const late = { _id: '1/t/1', generation, topic: 't', partition: 1, position: 0, end: 0 };
-    // when another one, that had not seen it, raises the watermark just before
+    // when another projector, which has not seen the partition, raises the watermark just before
     expect(await record(55_000, [9], [at(0, 9)])).toBe(54_000);
     await progressOf(testEnvironment.control).insertOne({
       ...late,
       completeTo: new Date(49_000),
       updatedAt: new Date(),
     });
-    // then what was promised stays so
+    // then the watermark stays
     expect(await record(56_000, [9], [at(0, 9)])).toBe(54_000);
   });
 
-  test('believes no event that says to be of later than its record was published', async () => {
+  test('ignores an event time that is later than the timestamp of its record', async () => {
     const recordsAt = [10_000, 20_000].map((timestampMs, offset) => {
       const event = created('tag', `tag_${offset}`);
       const time = offset === 0 ? new Date('2099-01-01T00:00:00Z') : new Date(5_000);
@@ -105,7 +105,7 @@ describe('the watermark', () => {
     expect(result).toMatchObject({ events: 2, rejected: 0, appliedToMs: 10_000 });
   });
 
-  test('an event of before what it promised is applied, and counted', async () => {
+  test('an event older than the watermark is applied, and counted as late', async () => {
     const projector = await runProjector(testEnvironment);
     const topic = topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
     const late = async () => (await projector.metrics.late.get()).values.map(({ value }) => value);
@@ -120,7 +120,7 @@ describe('the watermark', () => {
     const startedAt = new Date();
     const isPromised = async () => ((await watermark(testEnvironment.control, generation)) ?? 0) >= startedAt;
     while (!(await isPromised())) await new Promise((resolve) => setTimeout(resolve, 100));
-    // when a producer publishes in time, and another later than the allowance
+    // when one event is published in time, and another later than the allowance
     await publish('tag_1', new Date());
     expect(await late()).toEqual([0]);
     await publish('tag_2', new Date(startedAt.getTime() - 1));

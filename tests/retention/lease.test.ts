@@ -10,7 +10,7 @@ import { day, eventsOf, openReadModel, type ReadModel } from './read-model.ts';
 const id = 'sweep of generation 1';
 const minuteMs = 60_000;
 
-describe('the lease of a piece of work', () => {
+describe('a lease', () => {
   let model: ReadModel;
 
   beforeEach(async () => {
@@ -20,17 +20,17 @@ describe('the lease of a piece of work', () => {
 
   const leases = () => model.control.collection<Lease>('leases');
   const take = (now: Date) => takeLease(model.control, { id, now, durationMs: minuteMs });
-  /** Has another process hold it until a day. */
+  /** Lets another process hold the lease until a day. */
   const heldByAnother = (until: Date) => leases().insertOne({ _id: id, holder: 'another', until });
 
-  test('is taken where nobody has it, and renewed by who has it', async () => {
+  test('is taken if nobody holds it, and renewed by its holder', async () => {
     expect(await take(day(0))).toBe(true);
     expect(await leases().findOne()).toMatchObject({ _id: id, until: day(0, minuteMs) });
     expect(await take(day(0, 1_000))).toBe(true);
     expect(await leases().findOne()).toMatchObject({ until: day(0, 1_000 + minuteMs) });
   }, 60_000);
 
-  test("is another's until it lapses, then anybody's", async () => {
+  test('can be taken from another holder only after it expires', async () => {
     await heldByAnother(day(1));
     expect(await take(day(1, -1))).toBe(false);
     expect(await leases().findOne()).toMatchObject({ holder: 'another', until: day(1) });
@@ -38,7 +38,7 @@ describe('the lease of a piece of work', () => {
     expect(await leases().findOne()).not.toMatchObject({ holder: 'another' });
   }, 60_000);
 
-  test('is given back by who has it alone', async () => {
+  test('is released only by its holder', async () => {
     await take(day(0));
     await releaseLease(model.control, id);
     expect(await leases().countDocuments()).toBe(0);
@@ -47,33 +47,33 @@ describe('the lease of a piece of work', () => {
     expect(await leases().countDocuments()).toBe(1);
   }, 60_000);
 
-  test('lets one projector at a time sweep, and the next when that one is gone', async () => {
+  test('lets one projector at a time sweep, and another after the lease expires', async () => {
     // given expired data, and a lease that another projector holds
     const { channel, conversation } = eventsOf('a');
     await model.apply([channel(), conversation(0)]);
     await watermarksOf(model.control).insertOne({ _id: 1, completeTo: day(40) });
     await heldByAnother(day(41));
     let now = day(40);
-    let turns = 0;
+    let runs = 0;
     const clock = () => {
-      turns += 1;
+      runs += 1;
       return now;
     };
     const metrics = createMetrics();
     const options = { generation: 1, metrics, logger: pino({ level: 'silent' }) };
     const { signal: _signal, asOf: _asOf, ...deps } = model.sweepDeps(day(40));
     const sweeper = startSweeper({ ...deps, ...options, store: model.store, now: clock }, 10);
-    const isFreed = async () =>
+    const isSwept = async () =>
       (await collectionOf(model.database, 'conversation').countDocuments({ state: { $exists: true } })) === 0;
-    // then turn after turn frees nothing
-    await eventually(() => turns >= 5);
-    expect(await isFreed()).toBe(false);
-    // and once it has lapsed, this one sweeps
+    // then no run sweeps anything
+    await eventually(() => runs >= 5);
+    expect(await isSwept()).toBe(false);
+    // and once the lease has expired, this projector sweeps
     now = day(41);
-    await eventually(async () => (await metrics.lapsed.get()).values[0]?.value === 1);
-    expect(await isFreed()).toBe(true);
+    await eventually(async () => (await metrics.expired.get()).values[0]?.value === 1);
+    expect(await isSwept()).toBe(true);
     expect(await leases().findOne()).not.toMatchObject({ holder: 'another' });
-    // and gives it back when it stops
+    // and releases the lease when it stops
     await sweeper.stop();
     expect(await leases().countDocuments()).toBe(0);
   }, 60_000);

@@ -5,7 +5,7 @@ import { day, eventsOf, openReadModel, type ReadModel } from './read-model.ts';
 const { channel, conversation, message } = eventsOf('a');
 const freed = (messages: number) => ({ conversations: 0, messages });
 
-/** A compacted log may hold messages long after the last record of their conversation is gone. */
+/** A compacted log may contain messages long after the last record of their conversation was removed. */
 describe('a message whose conversation is missing', () => {
   let model: ReadModel;
 
@@ -16,7 +16,7 @@ describe('a message whose conversation is missing', () => {
 
   const stored = () => collectionOf<StoredDocument>(model.database, 'message').findOne({ _id: 'msg_a_000' });
 
-  test('is freed once it has waited for 30 days, and not before', async () => {
+  test('is deleted after 30 days, and not before', async () => {
     await model.apply([message(0)], day(100));
     expect(await model.sweepAsOf(day(130, -1))).toEqual(freed(0));
     expect(await stored()).toMatchObject({ state: { id: 'msg_a_000' }, orphanedAt: day(100) });
@@ -27,7 +27,7 @@ describe('a message whose conversation is missing', () => {
     });
   }, 60_000);
 
-  test('is kept where the conversation has come, and is then freed with that', async () => {
+  test('is kept if its conversation arrives, and is deleted together with it', async () => {
     await model.apply([message(0)], day(100));
     await model.apply([channel(0), conversation(0)], day(110));
     expect(await model.sweepAsOf(day(130))).toEqual(freed(0));
@@ -38,14 +38,14 @@ describe('a message whose conversation is missing', () => {
     expect(await model.sweepAsOf(day(130))).toEqual({ conversations: 1, messages: 1 });
   }, 60_000);
 
-  test('is freed where the conversation belongs to another organization, as if there were none', async () => {
+  test('is deleted if the conversation belongs to another organization', async () => {
     await model.apply([channel(0), { ...conversation(0), orgId: 'org_2' }, message(0)], day(100));
     expect(await model.sweepAsOf(day(130))).toEqual(freed(1));
     expect(await model.sweepAsOf(day(131))).toEqual(freed(0));
   }, 60_000);
 
-  test('is freed where the conversation was, and what is younger waits as long', async () => {
-    // given a conversation that was freed before a message of its came
+  test('is deleted 30 days after it arrived, if its conversation was swept before', async () => {
+    // given a conversation that was swept before one of its messages arrived
     await model.apply([channel(), conversation(0)], day(10));
     expect(await model.sweepAsOf(day(40))).toEqual({ conversations: 1, messages: 0 });
     await model.apply([message(0)], day(50));
@@ -53,7 +53,7 @@ describe('a message whose conversation is missing', () => {
     expect(await model.sweepAsOf(day(80))).toEqual(freed(1));
   }, 60_000);
 
-  test('is freed however many there are, some with a conversation among them', async () => {
+  test('is deleted whatever the number of such messages, while messages with a conversation are kept', async () => {
     const many = Array.from({ length: 1_100 }, (_, index) => {
       const id = `msg_a_${String(index).padStart(4, '0')}`;
       const conversationId = index % 3 === 0 ? 'conv_a' : `conv_${index}`;

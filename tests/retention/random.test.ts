@@ -7,10 +7,10 @@ import { readDocuments } from '../convergence/read-documents.ts';
 import { createRandom } from '../support/random.ts';
 import { day, openReadModel, type ReadModel } from './read-model.ts';
 
-/** In the history of each of them something has expired. */
+/** Seeds whose histories contain expired data. */
 const seeds = [1, 2, 4, 5, 6, 7, 8, 9];
 
-/** What is left of documents when those past their retention are freed, from the contract alone. */
+/** The documents without the expired ones, computed from the contract alone. */
 function unexpired(documents: Expected, asOf: Date): Expected {
   const bound = (orgId: string, conversation: Conversation) => {
     const channel = documents.get(conversation.channelId);
@@ -37,7 +37,7 @@ function unexpired(documents: Expected, asOf: Date): Expected {
   return left;
 }
 
-describe('a read model that is swept', () => {
+describe('a swept read model', () => {
   let model: ReadModel;
 
   beforeEach(async () => {
@@ -46,24 +46,24 @@ describe('a read model that is swept', () => {
   afterEach(() => model.close(), 60_000);
 
   test.each(seeds)(
-    'holds what the fold of the log holds less what has expired, and all of it when the log is read again: seed %i',
+    'equals the fold of the log without expired data, and the whole fold after a replay: seed %i',
     async (seed) => {
-      // given a random history, of minutes, in channels that keep data for some days
+      // given a random history of some minutes, in channels with a retention of some days
       const history = randomHistory(seed, 400, { retentionDays: [0, 10, 20], organizations: 1 });
       await model.applyLog(history, day(0));
       const all = fold(history);
       expect(await readDocuments(model.database)).toEqual(Object.fromEntries(all));
-      // when it is swept while some of it is as old as that
+      // when it is swept after some of the data has expired
       const random = createRandom(seed);
       const asOf = new Date(Date.UTC(2026, 0, 21) + random.int(300) * 1_000);
       const { conversations, messages } = await model.sweepAsOf(asOf, { now: day(0) });
-      // then what is left is what has not expired
+      // then only unexpired data remains
       const left = unexpired(all, asOf);
       const living = await readDocuments(model.database, { state: { $exists: true } });
       expect(Object.keys(living).sort()).toEqual([...left.keys()].sort());
       expect(all.size - left.size).toBe(conversations + messages);
       expect(conversations + messages).toBeGreaterThan(0);
-      // and when the log is read again, all of it is there, joined as before
+      // and a replay of the log restores all of it
       await model.applyLog(history, day(1));
       expect(await readDocuments(model.database)).toEqual(Object.fromEntries(all));
     },

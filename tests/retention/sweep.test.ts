@@ -6,7 +6,7 @@ import { day, eventsOf, openReadModel, type ReadModel } from './read-model.ts';
 
 const freed = (conversations: number, messages: number) => ({ conversations, messages });
 
-describe('conversation data past the retention of its channel', () => {
+describe('conversation data that expires by the retention of its channel', () => {
   let model: ReadModel;
 
   beforeEach(async () => {
@@ -26,22 +26,22 @@ describe('conversation data past the retention of its channel', () => {
     ofTicket: [`conv_${name}`],
   });
 
-  test('is served until that instant and not from it on, freed or not, and its messages are freed first', async () => {
+  test('is not served from that instant on, swept or not, and its messages are swept first', async () => {
     // given a conversation of day 0 with messages of days 0 and 20
     const { channel, ticket, conversation, message } = eventsOf('a');
     await model.apply([channel(), ticket, conversation(0), message(0), message(20)]);
-    // then a millisecond before the end of its retention all is there, and nothing is freed
+    // then a millisecond before it expires everything is served, and nothing is swept
     expect(await model.sweepAsOf(day(30, -1))).toEqual(freed(0, 0));
     expect(await idsAt('a', day(30, -1))).toEqual(all('a', '000', '020'));
-    // and at its end nothing is served, though nothing has been freed yet
+    // and when it expires nothing is served, although nothing has been swept yet
     expect(await idsAt('a', day(30))).toEqual(nothing);
-    // when it is swept, what is as old goes, and the conversation once it has no message left
+    // when it is swept, expired messages are deleted, and the conversation after its last message
     expect(await model.sweepAsOf(day(30))).toEqual(freed(0, 1));
     expect(await idsAt('a', day(30))).toEqual(nothing);
     expect(await model.sweepAsOf(day(50, -1))).toEqual(freed(0, 0));
     expect(await model.everything()).toMatch(/title of a.*content of a|content of a.*title of a/);
     expect(await model.sweepAsOf(day(50))).toEqual(freed(1, 1));
-    // then nothing of it is left but envelopes that the store drops
+    // then only envelopes remain, which the TTL index removes
     expect(await model.everything()).not.toMatch(/(title|content) of a/);
     const left = await collectionOf(model.database, 'conversation').findOne({ _id: 'conv_a' });
     expect(left).toEqual({
@@ -51,7 +51,7 @@ describe('conversation data past the retention of its channel', () => {
     expect(await model.sweepAsOf(day(50))).toEqual(freed(0, 0));
   }, 60_000);
 
-  test('a message of a living conversation is freed by its own age', async () => {
+  test('a message of a conversation that has not expired is swept by its own age', async () => {
     const { channel, ticket, conversation, message } = eventsOf('b');
     await model.apply([channel(), ticket, conversation(25), message(0), message(1), message(25)]);
     expect(await idsAt('b', day(30))).toEqual(all('b', '001', '025'));
@@ -61,13 +61,13 @@ describe('conversation data past the retention of its channel', () => {
     expect(await idsAt('b', day(31))).toEqual(all('b', '025'));
   }, 60_000);
 
-  test('the log gives the same answers whenever it is read and however often it was swept', async () => {
+  test('a replay of the log yields the same responses whenever it happens and however often the read model was swept', async () => {
     const { channel, ticket, conversation, message } = eventsOf('c');
     const log = [
       ...[message(0), channel(), conversation(0), ticket, message(5), conversation(8, 2)],
       ...[conversation(20, 3), message(20), conversation(33, 4), message(33), channel(20, 2)],
     ];
-    // given a read model that follows and is swept every day, and then reads all of it again
+    // given a read model that follows the log and is swept every day, and then replays the whole log
     let sweptConversations = 0;
     for (let number = 0; number <= 60; number += 1) {
       const event = log[number / 5];
@@ -77,36 +77,36 @@ describe('conversation data past the retention of its channel', () => {
     expect(sweptConversations).toBeGreaterThan(0);
     expect(await model.everything()).not.toMatch(/(title|content) of c/);
     await model.apply(log, day(60));
-    // and one that reads it once and is never swept
+    // and another that reads the log once and is never swept
     const other = await openReadModel();
     await other.apply(log, day(60));
-    // then they answer alike, at every instant from then on and at those before, as far as what was read tells
+    // then both respond alike at every instant
     for (const now of [day(0), day(25), day(39), day(52, -1), day(53), day(53, 1), day(60)])
       expect(await model.answersAt('c', now)).toEqual(await other.answersAt('c', now));
-    // and what has come back is freed again
+    // and the replayed data is swept again
     expect((await model.sweepAsOf(day(60))).conversations).toBe(1);
     expect(await model.everything()).not.toMatch(/(title|content) of c/);
     await other.close();
   }, 120_000);
 
-  test('comes back with a later version, with messages that are younger, and not with an older one', async () => {
+  test('is recreated by a later version, with newer messages, and not by an older version', async () => {
     const { channel, ticket, conversation, message } = eventsOf('d');
     await model.apply([channel(), ticket, conversation(0, 2), message(0)]);
     expect(await model.sweepAsOf(day(30))).toEqual(freed(1, 1));
-    // when an older version comes again
+    // when an older version arrives again
     await model.apply([conversation(40, 1)], day(30));
     expect(await idsAt('d', day(0))).toEqual(nothing);
-    // and a reply comes before the update of the conversation that it made
+    // and a reply arrives before its update of the conversation
     await model.apply([message(31)], day(31));
     expect(await model.sweepAsOf(day(31))).toEqual(freed(0, 0));
     await model.apply([conversation(31, 3)], day(31));
     // then both are served
     expect(await idsAt('d', day(31))).toEqual(all('d', '031'));
-    // and freed when they are as old
+    // and swept when they expire
     expect(await model.sweepAsOf(day(61))).toEqual(freed(1, 1));
   }, 60_000);
 
-  test('a deleted conversation stays deleted, and a freed one is deleted like any other', async () => {
+  test('a deleted conversation stays deleted, even if it was swept before', async () => {
     const { channel, conversation, message } = eventsOf('e');
     await model.apply([channel(), conversation(0), message(0)]);
     await model.sweepAsOf(day(30));
@@ -115,7 +115,7 @@ describe('conversation data past the retention of its channel', () => {
     expect(await model.everything()).not.toMatch(/(title|content) of e/);
   }, 60_000);
 
-  test('is kept where the channel keeps it, also when that is decided later', async () => {
+  test('is kept if the channel keeps it, even if the channel changes later', async () => {
     const { channel, ticket, conversation, message } = eventsOf('f');
     await model.apply([channel(), ticket, conversation(0), message(0), channel(0, 2)]);
     expect(await model.sweepAsOf(day(36_500))).toEqual(freed(0, 0));
@@ -128,7 +128,7 @@ describe('conversation data past the retention of its channel', () => {
     expect(await model.sweepAsOf(day(10))).toEqual(freed(1, 1));
   }, 60_000);
 
-  test('is kept while the log is not applied up to its term, for an update in it may prolong it', async () => {
+  test('is kept until the watermark reaches its expiry, since an earlier update may extend it', async () => {
     const { channel, ticket, conversation, message } = eventsOf('g');
     await model.apply([channel(), ticket, conversation(0), message(0)]);
     const sweepOn60 = () => sweepApplied({ ...model.sweepDeps(day(60)), generation: 1 });
@@ -139,7 +139,7 @@ describe('conversation data past the retention of its channel', () => {
     expect(await sweepOn60()).toEqual(freed(1, 1));
   }, 60_000);
 
-  /** More messages than a page has, of one conversation, and more conversations than that. */
+  /** More conversations than the sweep reads at a time, and more messages than that in one of them. */
   const givenPages = async () => {
     const { channel, conversation, message } = eventsOf('h');
     await model.apply([channel()]);
@@ -153,29 +153,29 @@ describe('conversation data past the retention of its channel', () => {
     await model.applyAtOnce(many({ ...message(0), data }, 1_200));
   };
 
-  test('is freed in full, however much it is', async () => {
+  test('is swept completely, whatever its amount', async () => {
     await givenPages();
     expect(await model.sweepAsOf(day(30))).toEqual(freed(700, 1_200));
     expect(await model.everything()).not.toMatch(/(title|content) of h/);
   }, 120_000);
 
-  test('is freed in full by the next sweep where one was broken off, wherever that was', async () => {
+  test('is swept completely by the next sweep after one was aborted at any step', async () => {
     await givenPages();
     const total = freed(0, 0);
     let isDone = false;
     for (let steps = 1; !isDone; steps += 1) {
-      // given sweeps that end at their first step, their second, and so on
+      // given sweeps that are aborted at their first step, their second, and so on
       let left = steps;
       const throwIfAborted = () => {
-        if ((left -= 1) < 0) throw new Error('broken off');
+        if ((left -= 1) < 0) throw new Error('aborted');
       };
       const swept = await model
         .sweepAsOf(day(30), { signal: { throwIfAborted } as AbortSignal })
         .catch((error: Error) => {
-          expect(error.message).toBe('broken off');
+          expect(error.message).toBe('aborted');
           return null;
         });
-      // then none of them leaves a message behind without its conversation
+      // then none of them leaves a message without its conversation
       const messages = await collectionOf(model.database, 'message').countDocuments({
         state: { $exists: true },
       });

@@ -30,7 +30,7 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'silent',
   };
   const result = projectorConfig(environment);
-  if ('faults' in result) throw new Error(result.faults.join('\n'));
+  if ('errors' in result) throw new Error(result.errors.join('\n'));
   const { config } = result;
   const kafka = new Kafka({ brokers: config.KAFKA_BROKERS, logLevel: logLevel.NOTHING });
   const admin = kafka.admin();

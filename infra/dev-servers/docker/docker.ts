@@ -7,6 +7,7 @@ import type { Attempt, Stack, StackOptions } from '../stack.ts';
 import { kafkaContainer, mongoContainer, storeUser } from './containers.ts';
 import { containersOfRun, engine, obtain, removeContainers } from './engine.ts';
 import { images } from './images.ts';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
 
 const reapScript = join('infra', 'dev-servers', 'docker', 'reap.ts');
 
@@ -30,7 +31,7 @@ export async function startInDocker(options: StackOptions): Promise<Attempt> {
   try {
     return { stack: await step(report, 'Kafka and MongoDB in Docker: starting', () => start(options)) };
   } catch (error) {
-    const unavailable = `the containers did not start: ${error instanceof Error ? error.message : String(error)}`;
+    const unavailable = `the containers did not start: ${errorMessage(error)}`;
     report(`Docker: ${unavailable}`);
     return { unavailable };
   }

@@ -7,7 +7,7 @@ import type { OpenApiDocument } from './types.ts';
 /** The OpenAPI document of a service with these environment variables; by default only the required ones. */
 export function specFor(environment: Environment = { MONGODB_URL: 'mongodb://localhost' }): OpenApiDocument {
   const result = readApiConfig(environment);
-  if ('faults' in result) throw new Error(result.faults.join('\n'));
+  if ('errors' in result) throw new Error(result.errors.join('\n'));
   const { config } = result;
   return createSpec(
     {

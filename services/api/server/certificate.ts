@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Credentials } from './tls.ts';
 
@@ -38,7 +39,7 @@ export function watchCertificate(
       refusedReason = null;
       logger.info('new certificate in use');
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       if (reason !== refusedReason) logger.error({ reason }, 'new certificate refused: the one in use stays');
       refusedReason = reason;
     }

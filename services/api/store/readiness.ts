@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { ReadSnapshots } from './read-snapshot.ts';
 
@@ -22,10 +23,7 @@ export function watchReadiness({
   let reason: string | null = 'the store has not been reached yet';
   const stopping = new AbortController();
   const poll = async () => {
-    const current = await snapshots.current().then(
-      () => null,
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
-    );
+    const current = await snapshots.current().then(() => null, errorMessage);
     if (current !== null && current !== reason) logger.warn({ reason: current }, 'not ready');
     if (current === null && reason !== null) logger.info('ready');
     reason = current;

@@ -1,3 +1,4 @@
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
 import { redrive, type Redriven, type RedriveDeps } from '../../projector/pipeline/redrive.ts';
 import { asJson, type CommandOutput } from '../output.ts';
@@ -33,7 +34,7 @@ export async function redriveDeadLetters(
       .find({ _id: { $in: ids } })
       .toArray();
     const results = await redrive(deps, deadLetters, { dryRun }).catch((error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       const chunk = `${ids.length} dead letters starting at ${ids[0] ?? ''}`;
       throw new Error(
         `${chunk}: ${reason}. ${summary.deadLetters} dead letters were done before; run the command again for the rest`,

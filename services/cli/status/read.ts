@@ -1,3 +1,4 @@
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Admin } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import { kinds, notRefreshedIndex, type Kind } from '../../../shared/documents/document.ts';
@@ -66,7 +67,7 @@ async function readWarnings(admin: Admin, topics: string[], rebuildDaysMax: numb
   try {
     return topicWarnings(await readTopicSettings(admin, topics), rebuildDaysMax);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     return [`cannot read the configuration of the topics; the Kafka user needs DescribeConfigs: ${reason}`];
   }
 }

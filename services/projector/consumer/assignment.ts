@@ -1,93 +1,94 @@
-import type { Applied, Work } from '../pipeline/apply-records.ts';
-import type { KafkaRecord } from '../events/change.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import { createPartition, keyOf, type Partition } from './partition-worker.ts';
+import type { KafkaRecord } from '../events/change.ts';
+import { partitionKey } from '../kafka/topic-partition.ts';
+import type { Applied, Work } from '../pipeline/apply-records.ts';
+import type { RecordBatch } from './batches.ts';
+import { createPartitionWorker, type PartitionWorker } from './partition-worker.ts';
 import type { Positions } from './positions.ts';
-import type { Fetched } from './batches.ts';
-import { createPrerequisiteWait } from './prerequisite-topics.ts';
+import { createWaitForPrerequisites } from './wait-for-prerequisites.ts';
 
-/** So much of all that may be queued one partition takes at most, however few there are. */
+/** The largest share of `queuedBytesMax` that one partition may take, however few partitions are assigned. */
 const partitionShareMax = 1 / 8;
 
-/** The partitions that the group has given this process, with what holds their queues within bounds. */
+/** The partitions that the group has assigned to this process, each with its worker and its share of the memory. */
 export type Assignment = {
-  all: () => Partition[];
-  get: (key: string) => Partition | undefined;
-  /** Offsets as last committed, by `<topic>/<partition>`. */
-  committed: Map<string, number>;
+  workers: () => PartitionWorker[];
+  worker: (key: string) => PartitionWorker | undefined;
+  /** The offsets last committed, by `<topic>/<partition>`. */
+  committedOffsets: Map<string, number>;
   positions: Positions;
-  /** Takes over a new assignment; work on what was assigned before is broken off. */
-  replace: (memberAssignment: Record<string, number[]>) => Partition[];
-  /** Queues what was fetched; `pause` stops fetching the partition until there is room again. */
-  queue: (partition: Partition, fetched: Fetched, pause: () => () => void) => void;
+  /** Replaces the assigned partitions. The workers of the previous assignment are stopped. */
+  replace: (memberAssignment: Record<string, number[]>) => PartitionWorker[];
+  /** Queues a batch. `pause` stops fetching the partition and returns a function that resumes it. */
+  enqueue: (worker: PartitionWorker, fetched: RecordBatch, pause: () => () => void) => void;
 };
 
 export type AssignmentDeps = {
   /**
-   * Bytes that all partitions together may hold, queued or being applied. Each has an equal share, above which it
-   * is not fetched, so that none waits for another; what one fetch brings may come on top.
+   * The bytes that all partitions together may queue and apply. Each partition has an equal share and pauses above
+   * it, so that no partition waits for another. One fetch may exceed the share.
    */
   queuedBytesMax: number;
   apply: (topic: string, records: KafkaRecord[], work: Work) => Promise<Applied>;
   positions: Positions;
   /** The topics whose entities the documents of a topic refer to. */
   prerequisitesOf: (topic: string) => string[];
-  onApplied: (partition: Partition, applied: Applied) => void;
+  onApplied: (worker: PartitionWorker, applied: Applied) => void;
   logger: Logger;
 };
 
 export function createAssignment(deps: AssignmentDeps): Assignment {
-  const { queuedBytesMax } = deps;
-  const assigned = new Map<string, Partition>();
-  const paused = new Map<string, () => void>();
-  const committed = new Map<string, number>();
-  const share = () => queuedBytesMax * Math.min(partitionShareMax, 1 / assigned.size);
-  const relieve = (partition: Partition) => {
-    const key = keyOf(partition);
-    const resume = paused.get(key);
-    if (!resume || assigned.get(key) !== partition || partition.queuedBytes() > share()) return;
-    paused.delete(key);
+  const assigned = new Map<string, PartitionWorker>();
+  const resumePaused = new Map<string, () => void>();
+  const committedOffsets = new Map<string, number>();
+  const bytesPerPartition = () => deps.queuedBytesMax * Math.min(partitionShareMax, 1 / assigned.size);
+  const resumeIfDrained = (worker: PartitionWorker) => {
+    const key = partitionKey(worker);
+    const resume = resumePaused.get(key);
+    if (!resume || assigned.get(key) !== worker || worker.queuedBytes() > bytesPerPartition()) return;
+    resumePaused.delete(key);
     resume();
   };
-  const add = (topic: string, partition: number, after: Promise<void> | undefined) => {
-    const created = createPartition({
+  const add = (topic: string, partition: number, previousStopped: Promise<void> | undefined) => {
+    const created = createPartitionWorker({
       topic,
       partition,
       logger: deps.logger,
       retryDelayMs: 500,
-      prerequisites: createPrerequisiteWait(deps.positions, deps.prerequisitesOf),
+      waitForPrerequisites: createWaitForPrerequisites(deps.positions, deps.prerequisitesOf),
       apply: async (records, work) => {
-        await after;
+        await previousStopped;
         return deps.apply(topic, records, work);
       },
-      onApplied: (self, applied) => {
-        deps.positions.report(keyOf(self), { position: self.position ?? 0 });
-        deps.onApplied(self, applied);
-        relieve(self);
+      onApplied: (worker, applied) => {
+        deps.positions.report(partitionKey(worker), { position: worker.position ?? 0 });
+        deps.onApplied(worker, applied);
+        resumeIfDrained(worker);
       },
     });
-    assigned.set(keyOf(created), created);
+    assigned.set(partitionKey(created), created);
   };
 
   return {
-    all: () => [...assigned.values()],
-    get: (key) => assigned.get(key),
-    committed,
+    workers: () => [...assigned.values()],
+    worker: (key) => assigned.get(key),
+    committedOffsets,
     positions: deps.positions,
     replace: (memberAssignment) => {
-      // What is under way on a partition ends before its records are applied again.
-      const ended = new Map([...assigned].map(([key, partition]) => [key, partition.stop(0)]));
+      // The previous worker of a partition stops before the new one applies its records again.
+      const stopped = new Map([...assigned].map(([key, worker]) => [key, worker.stop(0)]));
       assigned.clear();
-      committed.clear();
-      paused.clear();
+      committedOffsets.clear();
+      resumePaused.clear();
       for (const [topic, partitions] of Object.entries(memberAssignment)) {
-        for (const partition of partitions) add(topic, partition, ended.get(keyOf({ topic, partition })));
+        for (const partition of partitions)
+          add(topic, partition, stopped.get(partitionKey({ topic, partition })));
       }
       return [...assigned.values()];
     },
-    queue: (partition, fetched, pause) => {
-      partition.push(fetched);
-      if (partition.queuedBytes() > share()) paused.set(keyOf(partition), pause());
+    enqueue: (worker, fetched, pause) => {
+      worker.push(fetched);
+      if (worker.queuedBytes() > bytesPerPartition()) resumePaused.set(partitionKey(worker), pause());
     },
   };
 }

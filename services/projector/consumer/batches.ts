@@ -1,30 +1,30 @@
+import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import type { KafkaRecord } from '../events/change.ts';
 
-/** Records and bytes applied in one go, at most: bounds the memory and the length of a step. */
+/** The most records and bytes that are applied together. Both bound the memory and the duration of a batch. */
 export const batchRecordsMax = 500;
 export const batchBytesMax = 4 * 1024 * 1024;
 
-/** What a fetch brought: its records, and the offset behind it (past control records too). */
-export type Fetched = { records: KafkaRecord[]; nextOffset: number; bytes: number };
+/** Records of one partition, and the offset of the next record after them (control records are skipped). */
+export type RecordBatch = { records: KafkaRecord[]; nextOffset: number; bytes: number };
 
-/** Cuts what was fetched into pieces of at most a step's records. */
-export function splitFetch(fetched: Fetched): Fetched[] {
+/** Splits a fetched batch into batches of at most `batchRecordsMax` records. */
+export function splitBatch(fetched: RecordBatch): RecordBatch[] {
   const { records, nextOffset, bytes } = fetched;
   if (records.length <= batchRecordsMax) return [fetched];
-  const result: Fetched[] = [];
-  for (let start = 0; start < records.length; start += batchRecordsMax) {
-    const piece = records.slice(start, start + batchRecordsMax);
-    const next = records[start + batchRecordsMax]?.position.offset ?? nextOffset;
-    result.push({ records: piece, nextOffset: next, bytes: (bytes * piece.length) / records.length });
-  }
-  return result;
+  const chunks = [...splitBySize(records, () => 1, batchRecordsMax)];
+  return chunks.map((chunk, index) => ({
+    records: chunk,
+    nextOffset: chunks[index + 1]?.[0]?.position.offset ?? nextOffset,
+    bytes: (bytes * chunk.length) / records.length,
+  }));
 }
 
-/** Takes as many pieces off the queue's head as one step may hold, at least one. */
-export function takeBatch(queue: Fetched[]): Fetched {
-  const step = queue.shift() ?? { records: [], nextOffset: 0, bytes: 0 };
-  const records = [...step.records];
-  let { nextOffset, bytes } = step;
+/** Removes batches from the head of the queue and merges them up to the limits; it takes at least one. */
+export function takeBatch(queue: RecordBatch[]): RecordBatch {
+  const first = queue.shift() ?? { records: [], nextOffset: 0, bytes: 0 };
+  const records = [...first.records];
+  let { nextOffset, bytes } = first;
   for (;;) {
     const next = queue[0];
     if (!next || records.length + next.records.length > batchRecordsMax) break;

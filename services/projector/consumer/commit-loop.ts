@@ -1,15 +1,17 @@
 import type { Db } from 'mongodb';
-import { raiseWatermark } from '../../../shared/store/generations.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { Liveness, Watched } from '../runtime/liveness.ts';
-import type { Metrics } from '../runtime/metrics.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
-import type { RunningConsumer } from './consumer.ts';
+import { raiseWatermark } from '../../../shared/store/generations.ts';
 import type { LogClient } from '../kafka/log-client.ts';
-import { createLogView } from './log-view.ts';
-import type { Positions } from './positions.ts';
-import { announcePartitions, createRecorder, recordedPositions, type Snapshot } from './progress.ts';
+import { partitionKey } from '../kafka/topic-partition.ts';
+import type { Liveness, ObservedPartition } from '../runtime/liveness.ts';
+import type { Metrics } from '../runtime/metrics.ts';
 import { isTransient } from '../runtime/transient-errors.ts';
+import type { RunningConsumer } from './consumer.ts';
+import { createLogReader, type LogState } from './log-reader.ts';
+import type { Positions } from './positions.ts';
+import { createProgressRecorder, recordedPositions, registerPartitions } from './progress.ts';
+import type { Snapshot } from './snapshot.ts';
 
 export type CommitLoopDeps = {
   control: Db;
@@ -25,80 +27,99 @@ export type CommitLoopDeps = {
 };
 
 export type CommitLoop = {
-  /** Records progress and commits, once. */
+  /** Saves progress and commits, once. */
   flush: () => Promise<void>;
-  /** Counts records that were applied. Where a backlog ends with them, its progress is recorded at once. */
+  /** Counts applied records. If a backlog ends with them, the next run starts at once. */
   onApplied: (records: number) => void;
   stop: () => Promise<void>;
-  /** The watermark as of the last flush. */
+  /** The watermark after the last run. */
   watermarkMs: () => number;
 };
 
-/** So many records since the last turn were a backlog: fewer are not worth a turn of their own. */
+/** This many records since the last run were a backlog; fewer do not justify an extra run. */
 const backlogMin = 1_000;
 
 /**
- * Once a second, and at the end of a backlog: reads the log's ends, makes new partitions known, records how far each partition of ours is
- * applied and complete, then commits. In that order, so that no offset is committed ahead of its record.
+ * Runs once a second, and at the end of a backlog: reads the end offsets, registers new partitions, saves the progress
+ * of the assigned partitions, then commits. It commits last, so that no committed offset is ahead of saved progress.
  */
 export function startCommitLoop(
   deps: CommitLoopDeps,
-  consuming: RunningConsumer,
+  consumer: RunningConsumer,
   intervalMs = 1_000,
 ): CommitLoop {
-  const known = new Set<string>();
-  const readLog = createLogView(deps.log, deps.topics);
-  const recorder = createRecorder(deps);
+  const { control, generation } = deps;
+  const registered = new Set<string>();
+  const readLog = createLogReader(deps.log, deps.topics);
+  const saveProgress = createProgressRecorder(deps);
   let watermarkMs = 0;
   let appliedSince = 0;
 
+  const registerNew = async (keys: Iterable<string>, now: Date) => {
+    const added = [...keys].filter((key) => !registered.has(key));
+    if (added.length > 0) await registerPartitions(control, generation, added, now);
+    for (const key of added) registered.add(key);
+  };
   const flush = async () => {
     const asOf = deps.now();
     appliedSince = 0;
     const log = await readLog();
-    const { ends } = log;
-    consuming.detectGaps(log);
-    const fresh = [...ends.keys()].filter((key) => !known.has(key));
-    if (fresh.length > 0) await announcePartitions(deps.control, deps.generation, fresh, asOf);
-    for (const key of fresh) known.add(key);
-    const snapshot = consuming.snapshot();
-    for (const [key, { end }] of ends) deps.positions.report(key, { end });
-    // Others have the rest of the partitions.
-    if (ends.size > snapshot.length)
-      for (const [key, position] of await recordedPositions(deps.control, deps.generation))
-        deps.positions.report(key, { position });
-    await recorder.record(snapshot, ends, asOf);
-    await consuming.commit(snapshot);
-    deps.metrics.lag.reset();
-    for (const { topic, partition, position } of snapshot) {
-      const lag = Math.max(0, (ends.get(`${topic}/${partition}`)?.end ?? 0) - position);
-      deps.metrics.lag.set({ topic, partition }, lag);
-    }
-    watermarkMs = (await raiseWatermark(deps.control, deps.generation)).getTime();
+    consumer.detectGaps(log);
+    await registerNew(log.ends.keys(), asOf);
+    const snapshot = consumer.snapshot();
+    await reportPositions(deps, log, snapshot);
+    await saveProgress(snapshot, log.ends, asOf);
+    await consumer.commit(snapshot);
+    measureLag(deps.metrics, log, snapshot);
+    watermarkMs = (await raiseWatermark(control, generation)).getTime();
     deps.metrics.staleness.set((deps.now().getTime() - watermarkMs) / 1_000);
-    const seen = [...watched(snapshot, ends), ...consuming.withoutStartOffset().map(withoutStartOffset)];
-    deps.liveness.observe(deps.now().getTime(), seen);
+    deps.liveness.observe(deps.now().getTime(), observedPartitions(consumer, log, snapshot));
   };
 
-  const { hurry, stop } = repeat(flush, {
+  const { runNow, stop } = repeat(flush, {
     intervalMs,
     onError: (error) => {
-      if (isTransient(error)) deps.liveness.observeAway(deps.now().getTime());
-      deps.logger.warn({ error }, 'progress could not be recorded; trying again');
+      if (isTransient(error)) deps.liveness.observeUnavailable(deps.now().getTime());
+      deps.logger.warn({ error }, 'could not save progress; trying again');
     },
   });
   const onApplied = (records: number) => {
     appliedSince += records;
-    if (appliedSince >= backlogMin && consuming.isCaughtUp()) hurry();
+    if (appliedSince >= backlogMin && consumer.isCaughtUp()) runNow();
   };
   return { flush, onApplied, watermarkMs: () => watermarkMs, stop };
 }
 
-/** To find the place of a partition is work to be done. */
-const withoutStartOffset = (key: string): Watched => ({ key, position: -1, end: 0, progressCount: 0 });
+async function reportPositions(
+  { control, generation, positions }: CommitLoopDeps,
+  { ends }: LogState,
+  snapshot: Snapshot[],
+): Promise<void> {
+  for (const [key, { end }] of ends) positions.report(key, { end });
+  // Other projectors apply the remaining partitions.
+  if (ends.size > snapshot.length)
+    for (const [key, position] of await recordedPositions(control, generation))
+      positions.report(key, { position });
+}
 
-const watched = (snapshot: Snapshot[], ends: Map<string, { end: number }>): Watched[] =>
-  snapshot.map(({ topic, partition, position, progressCount }) => {
-    const key = `${topic}/${partition}`;
+function measureLag({ lag }: Metrics, { ends }: LogState, snapshot: Snapshot[]): void {
+  lag.reset();
+  for (const item of snapshot) {
+    const { topic, partition, position } = item;
+    lag.set({ topic, partition }, Math.max(0, (ends.get(partitionKey(item))?.end ?? 0) - position));
+  }
+}
+
+/** A partition without a start offset counts as one with a record to apply: finding the offset is work to be done. */
+const observedPartitions = (
+  consumer: RunningConsumer,
+  { ends }: LogState,
+  snapshot: Snapshot[],
+): ObservedPartition[] => [
+  ...snapshot.map((item) => {
+    const key = partitionKey(item);
+    const { position, progressCount } = item;
     return { key, position, end: ends.get(key)?.end ?? 0, progressCount };
-  });
+  }),
+  ...consumer.withoutStartOffset().map((key) => ({ key, position: -1, end: 0, progressCount: 0 })),
+];

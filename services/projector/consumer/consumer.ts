@@ -1,15 +1,13 @@
-import type { Admin, Consumer, Kafka } from 'kafkajs';
+import type { Admin, Consumer, ConsumerGroupJoinEvent, Kafka } from 'kafkajs';
 import type { Db } from 'mongodb';
-import type { KafkaRecord } from '../events/change.ts';
-import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
-import { resumePartitions } from './resume-partitions.ts';
-import { oldestMs } from './complete-to.ts';
 import type { LogClient } from '../kafka/log-client.ts';
-import type { LogView } from './log-view.ts';
-import { keyOf } from './partition-worker.ts';
-import { createGapDetector } from './start-offsets.ts';
-import type { Snapshot } from './progress.ts';
+import { partitionKey } from '../kafka/topic-partition.ts';
+import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
+import { createGapDetector } from './gap-detector.ts';
 import { handleBatch } from './handle-batch.ts';
+import type { LogState } from './log-reader.ts';
+import { resumePartitions } from './resume-partitions.ts';
+import { takeSnapshot, type Snapshot, type TimeOf } from './snapshot.ts';
 
 export type ConsumerDeps = AssignmentDeps & {
   kafka: Kafka;
@@ -19,51 +17,51 @@ export type ConsumerDeps = AssignmentDeps & {
   groupId: string;
   generation: number;
   topics: string[];
-  /** Without a heartbeat for this long, the group gives our partitions to others. */
+  /** After this long without a heartbeat, the group assigns the partitions of this process to other members. */
   sessionTimeoutMs: number;
-  /** When the record says that it happened, in milliseconds; null where it is no event. */
-  timeOf: (topic: string, record: KafkaRecord) => number | null;
-  /** The consumer cannot go on; the process must end with an error. */
+  timeOf: TimeOf;
+  /** The consumer cannot continue; the process must exit with an error. */
   onFatal: (error: Error) => void;
 };
 
 export type RunningConsumer = {
-  /** How far each partition of ours has been applied. */
+  /** How far each assigned partition has been applied. */
   snapshot: () => Snapshot[];
-  /** Whether each partition of ours is applied up to its end as last seen. */
+  /** Whether each assigned partition is applied up to its end as last seen. */
   isCaughtUp: () => boolean;
-  /** Partitions of ours whose place has not been found yet, as `<topic>/<partition>`. */
+  /** The keys of the assigned partitions whose start offset has not been found yet. */
   withoutStartOffset: () => string[];
-  /** Ends the process where the log is not what it was, as `createGapWatch` finds; to be called once a second. */
-  detectGaps: (log: LogView) => void;
-  /** Commits offsets up to the snapshot, which must have been recorded before. */
+  /** Calls `onFatal` if the gap detector finds a gap. Call it once a second. */
+  detectGaps: (log: LogState) => void;
+  /** Commits the offsets of a snapshot. Its progress must have been saved before. */
   commit: (snapshot: Snapshot[]) => Promise<void>;
-  /** Finishes the steps under way, lets `beforeLeaving` commit, leaves the group. */
+  /** Finishes the batches in progress, lets `beforeLeaving` commit, then leaves the group. */
   stop: (beforeLeaving: () => Promise<void>) => Promise<void>;
 };
 
-/** How long a step may go on at shutdown before it is broken off, in milliseconds. */
+/** How long a batch may continue at shutdown before it is aborted, in milliseconds. */
 const shutdownGraceMs = 15_000;
 
 /**
- * Consumes the topics in the group: batches go to a bounded queue a partition at once, so that a slow
- * partition holds up no other and heartbeats go on; offsets are committed apart, after the effect. Where to read
- * on from is decided here and not by kafkajs: a partition is fetched once its place is found and sought.
+ * Consumes the topics as a member of the group. Each partition has a bounded queue, so that a slow partition delays
+ * neither the others nor the heartbeats. Offsets are committed separately, after their records have had their effect.
+ * This module decides where to start reading, not kafkajs: a partition is paused until its start offset is found.
  */
 export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer> {
   const assignment = createAssignment(deps);
   const consumer = createConsumer(deps);
-  let stopping = false;
-  listen(deps, consumer, assignment, () => stopping);
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  handleGroupEvents(deps, consumer, assignment, signal);
   await consumer.connect();
   await consumer.subscribe({ topics: deps.topics, fromBeginning: true });
   await consumer.run({
     autoCommit: false,
     eachBatchAutoResolve: false,
-    // kafkajs never retries a TypeError of a handler and stalls on any other error: none may leave here.
+    // No error may leave the handler: kafkajs never retries a TypeError, and stalls on any other error.
     eachBatch: async (payload) => {
       try {
-        if (!stopping) handleBatch(deps, consumer, assignment, payload);
+        if (!signal.aborted) handleBatch(deps, consumer, assignment, payload);
       } catch (error) {
         deps.onFatal(error as Error);
       }
@@ -71,21 +69,21 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
   });
   const findGap = createGapDetector();
   return {
-    snapshot: () => snapshot(deps, assignment),
-    isCaughtUp: () => assignment.all().every(({ position, end }) => position !== null && position >= end),
+    snapshot: () => takeSnapshot(assignment.workers(), deps.timeOf),
+    isCaughtUp: () => assignment.workers().every(({ position, end }) => position !== null && position >= end),
     withoutStartOffset: () =>
-      assignment.all().flatMap((item) => (item.position === null ? [keyOf(item)] : [])),
+      assignment.workers().flatMap((worker) => (worker.position === null ? [partitionKey(worker)] : [])),
     detectGaps: (log) => {
-      const gap = findGap(assignment.all(), log);
-      if (gap && !stopping) deps.onFatal(gap);
+      const gap = findGap(assignment.workers(), log);
+      if (gap && !signal.aborted) deps.onFatal(gap);
     },
-    commit: (recorded) => commitRecorded(consumer, assignment, recorded),
+    commit: (snapshot) => commit(consumer, assignment, snapshot),
     stop: async (beforeLeaving) => {
-      stopping = true;
-      await Promise.all(assignment.all().map((partition) => partition.stop(shutdownGraceMs)));
-      // Without it the group takes up further back, and applies again what it need not.
+      stopping.abort();
+      await Promise.all(assignment.workers().map((worker) => worker.stop(shutdownGraceMs)));
+      // If this fails, the group continues from an earlier offset and applies some records again.
       await beforeLeaving().catch((error: unknown) =>
-        deps.logger.warn({ error }, 'progress could not be recorded before leaving the group'),
+        deps.logger.warn({ error }, 'could not save progress before leaving the group'),
       );
       await consumer.disconnect();
     },
@@ -100,31 +98,34 @@ const createConsumer = ({ kafka, groupId, sessionTimeoutMs }: ConsumerDeps): Con
     sessionTimeout: sessionTimeoutMs,
     heartbeatInterval: sessionTimeoutMs / 10,
     rebalanceTimeout: 60_000,
-    // A partition that is added is noticed within this time.
+    // An added partition is noticed within this time.
     metadataMaxAge: 10_000,
-    // How long brokers hold back the answer while there is nothing new: news come at once. Between two answers
-    // no heartbeat is sent, and a consumer that stops waits for one.
+    // How long brokers hold back a response while there are no new records; new records are sent at once. kafkajs
+    // sends no heartbeat between two responses, and a stopping consumer waits for the response in progress.
     maxWaitTimeInMs: Math.min(1_000, sessionTimeoutMs / 10),
-    // Bounds what one fetch holds in memory before decompression; a partition takes 1 MB of it, or one batch.
+    // Bounds the memory of one fetch before decompression; one partition takes up to 1 MB of it, or one batch.
     maxBytes: 4 * 1024 * 1024,
   });
 
-function listen(
+function handleGroupEvents(
   deps: ConsumerDeps,
   consumer: Consumer,
   assignment: Assignment,
-  isStopping: () => boolean,
+  stopping: AbortSignal,
 ): void {
-  consumer.on(consumer.events.GROUP_JOIN, ({ payload: { memberAssignment } }) => {
-    const partitions = assignment.replace(memberAssignment);
-    consumer.pause(Object.entries(memberAssignment).map(([topic, some]) => ({ topic, partitions: some })));
-    deps.logger.info({ partitions: partitions.length }, 'joined the group');
-    const [first] = partitions;
-    const isOurs = () => !isStopping() && first !== undefined && assignment.get(keyOf(first)) === first;
-    void resumePartitions(deps, consumer, assignment, partitions, isOurs);
-  });
+  let reassigned = new AbortController();
+  const onPartitionsAssigned = ({ payload: { memberAssignment } }: ConsumerGroupJoinEvent) => {
+    reassigned.abort();
+    reassigned = new AbortController();
+    const workers = assignment.replace(memberAssignment);
+    consumer.pause(Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions })));
+    deps.logger.info({ partitions: workers.length }, 'joined the group');
+    const signal = AbortSignal.any([stopping, reassigned.signal]);
+    void resumePartitions(deps, consumer, assignment, workers, signal);
+  };
+  consumer.on(consumer.events.GROUP_JOIN, onPartitionsAssigned);
   consumer.on(consumer.events.CRASH, ({ payload }) => {
-    if (payload.restart || isStopping()) {
+    if (payload.restart || stopping.aborted) {
       deps.logger.warn({ error: payload.error }, 'the consumer failed and restarts');
     } else {
       deps.onFatal(payload.error);
@@ -132,27 +133,15 @@ function listen(
   });
 }
 
-const snapshot = ({ timeOf }: Pick<ConsumerDeps, 'timeOf'>, { all }: Assignment): Snapshot[] =>
-  all().flatMap(({ topic, partition, position, appliedToMs, waiting, progressCount }) => {
-    const waitingSinceMs = oldestMs(waiting(), (record) => timeOf(topic, record));
-    return position === null
-      ? []
-      : [{ topic, partition, position, appliedToMs, waitingSinceMs, progressCount }];
-  });
-
-async function commitRecorded(
-  consumer: Consumer,
-  assignment: Assignment,
-  recorded: Snapshot[],
-): Promise<void> {
-  const { committed, get } = assignment;
-  const due = recorded.filter((item) => {
-    const key = keyOf(item);
-    return get(key) !== undefined && item.position > (committed.get(key) ?? -1);
+async function commit(consumer: Consumer, assignment: Assignment, snapshot: Snapshot[]): Promise<void> {
+  const { committedOffsets, worker } = assignment;
+  const due = snapshot.filter((item) => {
+    const key = partitionKey(item);
+    return worker(key) !== undefined && item.position > (committedOffsets.get(key) ?? -1);
   });
   if (due.length === 0) return;
   await consumer.commitOffsets(
     due.map(({ topic, partition, position }) => ({ topic, partition, offset: String(position) })),
   );
-  for (const item of due) committed.set(keyOf(item), item.position);
+  for (const item of due) committedOffsets.set(partitionKey(item), item.position);
 }

@@ -6,7 +6,7 @@ import { handleBatch } from './handle-batch.ts';
 
 const logger = pino({ level: 'silent' });
 
-/** One partition of topic `t`, and what kafkajs is asked to do. */
+/** One partition of topic `t`, and the calls that kafkajs receives. */
 function given() {
   const applied: number[] = [];
   const assignment = createAssignment({
@@ -20,13 +20,13 @@ function given() {
     onApplied: () => undefined,
     logger,
   });
-  const [partition] = assignment.replace({ t: [0] });
-  if (!partition) throw new Error('nothing was assigned');
-  const sought: string[] = [];
+  const [worker] = assignment.replace({ t: [0] });
+  if (!worker) throw new Error('nothing was assigned');
+  const seeks: string[] = [];
   const resolved: string[] = [];
-  const consumer = { seek: ({ offset }: { offset: string }) => void sought.push(offset) };
-  /** What kafkajs hands over: asked from `from`, holding these offsets, reaching to `to`. */
-  const fetch = (from: number, offsets: number[], to: number, isStale = false) => {
+  const consumer = { seek: ({ offset }: { offset: string }) => void seeks.push(offset) };
+  /** Delivers a batch that was fetched from `from`, holds these offsets, and ends at `to`. */
+  const deliver = (from: number, offsets: number[], to: number, isStale = false) => {
     const messages = offsets.map((offset) => ({
       key: null,
       value: null,
@@ -43,41 +43,41 @@ function given() {
     };
     handleBatch({ logger }, consumer, assignment, payload as unknown as EachBatchPayload);
   };
-  return { assignment, partition, applied, sought, resolved, fetch };
+  return { assignment, worker, applied, seeks, resolved, deliver };
 }
 
-const settled = () => new Promise((resolve) => setImmediate(resolve));
+const idle = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('a batch that was fetched', () => {
-  it('is dropped before the place of its partition is known', async () => {
-    const { partition, applied, resolved, fetch } = given();
-    fetch(0, [0, 1], 1);
-    await settled();
-    expect({ applied, resolved, position: partition.position }).toEqual({
+describe('a fetched batch', () => {
+  it('is dropped before its partition has a start offset', async () => {
+    const { worker, applied, resolved, deliver } = given();
+    deliver(0, [0, 1], 1);
+    await idle();
+    expect({ applied, resolved, position: worker.position }).toEqual({
       applied: [],
       resolved: [],
       position: null,
     });
   });
 
-  it('is applied where it was asked from what comes next', async () => {
-    const { partition, applied, resolved, fetch } = given();
-    partition.start(5);
-    fetch(5, [5, 7], 8);
-    await settled();
-    expect({ applied, resolved, position: partition.position }).toEqual({
+  it('is applied if it was fetched from the next offset', async () => {
+    const { worker, applied, resolved, deliver } = given();
+    worker.start(5);
+    deliver(5, [5, 7], 8);
+    await idle();
+    expect({ applied, resolved, position: worker.position }).toEqual({
       applied: [5, 7],
       resolved: ['8'],
       position: 9,
     });
   });
 
-  it('moves the position on though nothing but control records is in it', async () => {
-    const { partition, applied, resolved, fetch } = given();
-    partition.start(5);
-    fetch(5, [], 6);
-    await settled();
-    expect({ applied, resolved, position: partition.position }).toEqual({
+  it('advances the position although it holds only control records', async () => {
+    const { worker, applied, resolved, deliver } = given();
+    worker.start(5);
+    deliver(5, [], 6);
+    await idle();
+    expect({ applied, resolved, position: worker.position }).toEqual({
       applied: [],
       resolved: ['6'],
       position: 7,
@@ -86,29 +86,32 @@ describe('a batch that was fetched', () => {
 
   it.each([
     ['before', 0, [0, 1], 1],
-    ['behind', 9, [9], 9],
-    ['behind, of control records alone', 9, [], 9],
-  ])('from %s what comes next has that fetched instead, and is not applied', async (_, from, offsets, to) => {
-    const { assignment, partition, applied, sought, resolved, fetch } = given();
-    partition.start(5);
-    assignment.committed.set('t/0', 5);
-    fetch(from, offsets, to);
-    await settled();
-    expect({ applied, sought, resolved, position: partition.position }).toEqual({
-      applied: [],
-      sought: ['5'],
-      resolved: [],
-      position: 5,
-    });
-    // and what kafkajs may have committed in its place is put right
-    expect(assignment.committed.has('t/0')).toBe(false);
-  });
+    ['after', 9, [9], 9],
+    ['after, with control records only,', 9, [], 9],
+  ])(
+    'fetched from %s the next offset is not applied, and the next offset is fetched again',
+    async (_, from, offsets, to) => {
+      const { assignment, worker, applied, seeks, resolved, deliver } = given();
+      worker.start(5);
+      assignment.committedOffsets.set('t/0', 5);
+      deliver(from, offsets, to);
+      await idle();
+      expect({ applied, seeks, resolved, position: worker.position }).toEqual({
+        applied: [],
+        seeks: ['5'],
+        resolved: [],
+        position: 5,
+      });
+      // and the offset is committed again, since kafkajs may have committed another
+      expect(assignment.committedOffsets.has('t/0')).toBe(false);
+    },
+  );
 
-  it('is dropped where another offset has been sought since', async () => {
-    const { partition, applied, resolved, fetch } = given();
-    partition.start(5);
-    fetch(5, [5], 5, true);
-    await settled();
+  it('is dropped if a seek has happened since', async () => {
+    const { worker, applied, resolved, deliver } = given();
+    worker.start(5);
+    deliver(5, [5], 5, true);
+    await idle();
     expect({ applied, resolved }).toEqual({ applied: [], resolved: [] });
   });
 });

@@ -1,42 +1,43 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs';
+import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { KafkaRecord } from '../events/change.ts';
+import { fetchedOffsetOf } from '../kafka/kafkajs-patch.ts';
+import { partitionKey } from '../kafka/topic-partition.ts';
 import type { Assignment } from './assignment.ts';
 import { seek } from './resume-partitions.ts';
-import type { ConsumerDeps } from './consumer.ts';
-import { keyOf } from './partition-worker.ts';
-import { fetchedOffsetOf } from '../kafka/kafkajs-patch.ts';
 
-/** Queues a batch that was fetched, if it is what comes next; has that fetched if it is not. */
+/** Queues a fetched batch if it starts at the offset that its partition needs next. Otherwise seeks to that offset. */
 export function handleBatch(
-  { logger }: Pick<ConsumerDeps, 'logger'>,
+  { logger }: { logger: Logger },
   consumer: Pick<Consumer, 'seek'>,
   assignment: Assignment,
   payload: EachBatchPayload,
 ): void {
   const { batch } = payload;
-  const key = keyOf(batch);
-  const partition = assignment.get(key);
-  if (!partition || payload.isStale() || !payload.isRunning()) return;
-  const { expected } = partition;
-  if (expected === null) return;
+  const key = partitionKey(batch);
+  const worker = assignment.worker(key);
+  if (!worker || payload.isStale() || !payload.isRunning()) return;
+  const { nextFetchOffset } = worker;
+  if (nextFetchOffset === null) return;
   const fetchedOffset = fetchedOffsetOf(batch);
-  if (fetchedOffset !== expected) {
-    // Asked for an offset that the log no longer has, kafkajs starts over at the log's beginning, and commits
-    // that; with several brokers it may also hand over what was fetched for an assignment that has ended.
+  if (fetchedOffset !== nextFetchOffset) {
+    // kafkajs restarts at the beginning of the log, and commits that, when it asks for an offset that the log no
+    // longer has. With several brokers it may also deliver a batch that was fetched for an earlier assignment.
     logger.warn(
-      { topic: batch.topic, partition: batch.partition, fetchedOffset, expected },
+      { topic: batch.topic, partition: batch.partition, fetchedOffset, expected: nextFetchOffset },
       'fetching again',
     );
-    assignment.committed.delete(key);
-    return seek(consumer, partition, expected);
+    assignment.committedOffsets.delete(key);
+    return seek(consumer, worker, nextFetchOffset);
   }
   const records = batch.messages.map((message) => toKafkaRecord(batch.partition, message));
-  const bytes = records.reduce((sum, record) => sum + bytesHeld(record), 0);
-  partition.expected = Number(batch.lastOffset()) + 1;
-  partition.end = Math.max(partition.end, Number(batch.highWatermark));
-  assignment.positions.report(key, { end: partition.end });
+  const bytes = records.reduce((sum, record) => sum + bytesInMemory(record), 0);
+  const nextOffset = Number(batch.lastOffset()) + 1;
+  worker.nextFetchOffset = nextOffset;
+  worker.end = Math.max(worker.end, Number(batch.highWatermark));
+  assignment.positions.report(key, { end: worker.end });
   payload.resolveOffset(batch.lastOffset());
-  assignment.queue(partition, { records, nextOffset: partition.expected, bytes }, () => payload.pause());
+  assignment.enqueue(worker, { records, nextOffset, bytes }, () => payload.pause());
 }
 
 type Message = EachBatchPayload['batch']['messages'][number];
@@ -48,6 +49,6 @@ const toKafkaRecord = (partition: number, message: Message): KafkaRecord => ({
   position: { partition, offset: Number(message.offset), timestampMs: Number(message.timestamp) },
 });
 
-/** About what a record takes in memory: each of its parts is an object of its own, which small values hide. */
-const bytesHeld = ({ value, headers }: KafkaRecord): number =>
+/** The approximate size of a record in memory. Each header and buffer costs an object, even if its value is small. */
+const bytesInMemory = ({ value, headers }: KafkaRecord): number =>
   (value?.length ?? 0) + 400 + 200 * Object.keys(headers).length;

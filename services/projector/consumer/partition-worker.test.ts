@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import type { KafkaRecord } from '../events/change.ts';
-import { createPartition, type Partition } from './partition-worker.ts';
+import { createPartitionWorker, type PartitionWorker } from './partition-worker.ts';
 
 const record = (offset: number): KafkaRecord => ({
   key: null,
@@ -8,12 +8,12 @@ const record = (offset: number): KafkaRecord => ({
   headers: {},
   position: { partition: 0, offset, timestampMs: 1_000 + offset },
 });
-const nothing = { events: 0, rejected: 0, times: [], appliedToMs: null };
-const settled = () => new Promise((resolve) => setImmediate(resolve));
+const nothingApplied = { events: 0, rejected: 0, times: [], appliedToMs: null };
+const idle = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A partition at offset 5 whose steps are tried, fail and end when a test says so. */
+/** A worker at offset 5. The test decides when each attempt to apply a batch fails or ends. */
 function given() {
-  const steps: {
+  const attempts: {
     offsets: number[];
     end: () => void;
     fail: () => void;
@@ -21,95 +21,95 @@ function given() {
     progress: () => void;
   }[] = [];
   const applied: (number | null)[] = [];
-  const partition: Partition = createPartition({
+  const worker: PartitionWorker = createPartitionWorker({
     topic: 't',
     partition: 0,
-    prerequisites: { wait: async () => undefined },
+    waitForPrerequisites: async () => undefined,
     apply: (records, { signal, onProgress }) =>
       new Promise((resolve, reject) => {
         const offsets = records.map(({ position }) => position.offset);
-        const fail = () => reject(new Error('a store that refuses'));
-        steps.push({ offsets, end: () => resolve(nothing), fail, signal, progress: onProgress });
+        const fail = () => reject(new Error('refused by the store'));
+        attempts.push({ offsets, end: () => resolve(nothingApplied), fail, signal, progress: onProgress });
       }),
     onApplied: (self) => applied.push(self.position),
     logger: pino({ level: 'silent' }),
     retryDelayMs: 0,
   });
-  partition.start(5);
-  partition.push({ records: [record(5), record(7)], nextOffset: 9, bytes: 100 });
-  return { partition, steps, applied };
+  worker.start(5);
+  worker.push({ records: [record(5), record(7)], nextOffset: 9, bytes: 100 });
+  return { worker, attempts, applied };
 }
 
-describe('the position of a partition', () => {
-  it('stays before a step until its effect is durable', async () => {
-    const { partition, steps, applied } = given();
-    await settled();
-    expect(steps.map(({ offsets }) => offsets)).toEqual([[5, 7]]);
-    expect(partition.position).toBe(5);
-    steps[0]?.end();
-    await settled();
-    expect([partition.position, applied]).toEqual([9, [9]]);
+describe('the position of a worker', () => {
+  it('stays before a batch until the batch is applied', async () => {
+    const { worker, attempts, applied } = given();
+    await idle();
+    expect(attempts.map(({ offsets }) => offsets)).toEqual([[5, 7]]);
+    expect(worker.position).toBe(5);
+    attempts[0]?.end();
+    await idle();
+    expect([worker.position, applied]).toEqual([9, [9]]);
   });
 
-  it('stays there while the step fails, and is tried again', async () => {
-    const { partition, steps } = given();
-    await settled();
-    steps[0]?.fail();
-    while (steps.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
-    expect(partition.position).toBe(5);
-    expect(steps[1]?.offsets).toEqual([5, 7]);
-    steps[1]?.end();
-    await settled();
-    expect(partition.position).toBe(9);
+  it('stays before a failed batch, which is retried', async () => {
+    const { worker, attempts } = given();
+    await idle();
+    attempts[0]?.fail();
+    while (attempts.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+    expect(worker.position).toBe(5);
+    expect(attempts[1]?.offsets).toEqual([5, 7]);
+    attempts[1]?.end();
+    await idle();
+    expect(worker.position).toBe(9);
   });
 
-  it('stays there where the step is broken off', async () => {
-    const { partition, steps } = given();
-    await settled();
-    const stopped = partition.stop(0);
+  it('stays before a batch that is aborted', async () => {
+    const { worker, attempts } = given();
+    await idle();
+    const stopped = worker.stop(0);
     await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(() => steps[0]?.signal.throwIfAborted()).toThrow('no longer assigned');
-    steps[0]?.fail();
+    expect(() => attempts[0]?.signal.throwIfAborted()).toThrow('no longer assigned');
+    attempts[0]?.fail();
     await stopped;
-    expect(partition.position).toBe(5);
+    expect(worker.position).toBe(5);
   });
 });
 
-describe('what waits', () => {
-  it('is what was fetched and has had no effect yet, oldest first', async () => {
-    const { partition, steps } = given();
-    await settled();
-    partition.push({ records: [record(9)], nextOffset: 10, bytes: 50 });
-    const waiting = () => partition.waiting().map(({ position }) => position.offset);
-    await settled();
-    expect([waiting(), partition.queuedBytes()]).toEqual([[5, 7, 9], 150]);
-    steps[0]?.end();
-    await settled();
-    expect([waiting(), partition.queuedBytes()]).toEqual([[9], 50]);
-    steps[1]?.end();
-    await settled();
-    expect([waiting(), partition.queuedBytes()]).toEqual([[], 0]);
+describe('pending records', () => {
+  it('are the fetched records that are not applied yet, oldest first', async () => {
+    const { worker, attempts } = given();
+    await idle();
+    worker.push({ records: [record(9)], nextOffset: 10, bytes: 50 });
+    const pending = () => worker.pendingRecords().map(({ position }) => position.offset);
+    await idle();
+    expect([pending(), worker.queuedBytes()]).toEqual([[5, 7, 9], 150]);
+    attempts[0]?.end();
+    await idle();
+    expect([pending(), worker.queuedBytes()]).toEqual([[9], 50]);
+    attempts[1]?.end();
+    await idle();
+    expect([pending(), worker.queuedBytes()]).toEqual([[], 0]);
   });
 });
 
-describe('the progress of a partition', () => {
-  it('counts what an attempt gets done beyond those before it, and no attempt', async () => {
-    const { partition, steps } = given();
-    // given an attempt that gets two chunks done and fails
-    await settled();
-    steps[0]?.progress();
-    steps[0]?.progress();
-    expect(partition.progressCount).toBe(2);
-    steps[0]?.fail();
-    // when the next ones get as far, then that is no progress
-    while (steps.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
-    steps[1]?.progress();
-    steps[1]?.progress();
-    expect(partition.progressCount).toBe(2);
-    // while a third chunk is
-    steps[1]?.progress();
-    expect(partition.progressCount).toBe(3);
-    steps[1]?.end();
-    await settled();
+describe('the progress count of a worker', () => {
+  it('grows only when an attempt gets further than every attempt before it', async () => {
+    const { worker, attempts } = given();
+    // given an attempt that completes two chunks and fails
+    await idle();
+    attempts[0]?.progress();
+    attempts[0]?.progress();
+    expect(worker.progressCount).toBe(2);
+    attempts[0]?.fail();
+    // when the next attempt gets as far, then that is no progress
+    while (attempts.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+    attempts[1]?.progress();
+    attempts[1]?.progress();
+    expect(worker.progressCount).toBe(2);
+    // but a third chunk is
+    attempts[1]?.progress();
+    expect(worker.progressCount).toBe(3);
+    attempts[1]?.end();
+    await idle();
   });
 });

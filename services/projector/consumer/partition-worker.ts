@@ -1,157 +1,161 @@
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { Applied, Work } from '../pipeline/apply-records.ts';
 import type { KafkaRecord } from '../events/change.ts';
+import type { Applied, Work } from '../pipeline/apply-records.ts';
 import { isTransient } from '../runtime/transient-errors.ts';
-import { splitFetch, takeBatch, type Fetched } from './batches.ts';
-import type { PrerequisiteWait } from './prerequisite-topics.ts';
+import { splitBatch, takeBatch, type RecordBatch } from './batches.ts';
+import type { WaitForPrerequisites } from './wait-for-prerequisites.ts';
 
-/** Thrown where work is broken off because the partition is no longer ours. */
+/** Thrown when work is aborted because the partition is no longer assigned to this process. */
 export class Revoked extends Error {
   override name = 'Revoked';
 }
 
-/** What a partition is known by in this process. */
-export const keyOf = ({ topic, partition }: { topic: string; partition: number }) => `${topic}/${partition}`;
-
-/** One assigned partition: a queue of what was fetched, and a worker that applies it in order. */
-export type Partition = {
+/** The worker of one assigned partition: it queues fetched batches and applies them in order. */
+export type PartitionWorker = {
   topic: string;
   partition: number;
-  /** Offset of the next record to apply; null until it is known. */
+  /** Offset of the next record to apply; null until the worker is started. */
   position: number | null;
-  /** Offset of the next record to fetch; null until the partition's place is known. */
-  expected: number | null;
-  /** The latest `appliedToMs` of its steps; null before the first. */
+  /** Offset of the next record to fetch; null until the worker is started. */
+  nextFetchOffset: number | null;
+  /** The latest `appliedToMs` of the applied batches; null before the first. */
   appliedToMs: number | null;
-  /** Counts what its steps get done, and the waits for what is away or has to come first. */
+  /** Counts progress within a batch, and the waits for servers and for prerequisite topics. */
   progressCount: number;
-  /** The end of its log when last seen. */
+  /** The end offset of the partition's log, as last seen. */
   end: number;
-  /** The id of the topic that its place was found in; null before, and where the brokers give none. */
+  /** The id of the topic when the start offset was found; null before that, and if the brokers have no topic ids. */
   topicId: string | null;
-  /** What is queued or being applied, oldest first. */
-  waiting: () => KafkaRecord[];
-  /** How much that is. */
+  /** The records that are queued or being applied, oldest first. */
+  pendingRecords: () => KafkaRecord[];
+  /** The size of the pending records in memory. */
   queuedBytes: () => number;
-  push: (fetched: Fetched) => void;
-  /** Sets the offset to read from, which has been checked. Nothing is fetched before. */
-  start: (position: number) => void;
+  push: (fetched: RecordBatch) => void;
+  /** Sets the start offset, which has been checked. Nothing is fetched before. */
+  start: (offset: number) => void;
   /**
-   * Ends the work; resolves when nothing runs any more. The step under way is given `graceMs` to finish, then
-   * it is broken off at its next checkpoint, to be applied again by whoever owns the partition next.
+   * Stops the worker; resolves when nothing runs any more. The batch in progress has `graceMs` to finish. Then its
+   * signal aborts, and the next owner of the partition applies the batch again.
    */
   stop: (graceMs: number) => Promise<void>;
 };
 
-export type PartitionDeps = {
+export type PartitionWorkerDeps = {
   topic: string;
   partition: number;
   apply: (records: KafkaRecord[], work: Work) => Promise<Applied>;
-  prerequisites: PrerequisiteWait;
-  onApplied: (self: Partition, applied: Applied) => void;
+  waitForPrerequisites: WaitForPrerequisites;
+  onApplied: (worker: PartitionWorker, applied: Applied) => void;
   logger: Logger;
-  /** Pause before a failed step is tried again, in milliseconds; grows with the attempts, to ten seconds. */
+  /** The pause before a failed batch is retried, in milliseconds. It grows with each attempt, up to ten seconds. */
   retryDelayMs: number;
 };
 
-type State = { stopping: boolean; ending: AbortController };
+/** `stopping`: start no further batch. `revoked`: abort the batch in progress. */
+type Signals = { stopping: AbortSignal; revoked: AbortSignal };
 
-export function createPartition(deps: PartitionDeps): Partition {
-  const queue: Fetched[] = [];
-  const state: State = { stopping: false, ending: new AbortController() };
-  let work: Promise<void> | null = null;
-  let inHand: Pick<Fetched, 'records' | 'bytes'> = { records: [], bytes: 0 };
+export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorker {
+  const queue: RecordBatch[] = [];
+  const [stopping, revoked] = [new AbortController(), new AbortController()];
+  const signals: Signals = { stopping: stopping.signal, revoked: revoked.signal };
+  let running: Promise<void> | null = null;
+  let current: Pick<RecordBatch, 'records' | 'bytes'> = { records: [], bytes: 0 };
 
-  const run = async () => {
-    while (!state.stopping && queue.length > 0) {
-      await waitForTurn(deps, self, state);
-      if (state.stopping) return;
-      const step = takeBatch(queue);
-      if (step.records.length > 0) {
-        inHand = step;
-        const applied = await applyUntilDone(deps, self, state, step.records);
-        inHand = { records: [], bytes: 0 };
-        self.appliedToMs = later(self.appliedToMs, applied.appliedToMs);
-        self.position = step.nextOffset;
-        deps.onApplied(self, applied);
-      } else self.position = step.nextOffset;
+  const applyQueue = async () => {
+    while (!signals.stopping.aborted && queue.length > 0) {
+      await waitForTurn(deps, self, signals);
+      if (signals.stopping.aborted) return;
+      const batch = takeBatch(queue);
+      current = batch;
+      const isEmpty = batch.records.length === 0;
+      const applied = isEmpty ? null : await applyWithRetries(deps, self, signals, batch.records);
+      current = { records: [], bytes: 0 };
+      self.position = batch.nextOffset;
+      if (!applied) continue;
+      self.appliedToMs = later(self.appliedToMs, applied.appliedToMs);
+      deps.onApplied(self, applied);
     }
   };
   const wake = () => {
-    if (state.stopping || work || queue.length === 0) return;
-    work = run().catch((error: unknown) => {
-      if (!(error instanceof Revoked)) throw error;
-    });
-    void work.finally(() => {
-      work = null;
+    if (signals.stopping.aborted || running || queue.length === 0) return;
+    running = applyQueue().catch(ignoreRevoked);
+    void running.finally(() => {
+      running = null;
       wake();
     });
   };
 
-  const self: Partition = {
+  const self: PartitionWorker = {
     topic: deps.topic,
     partition: deps.partition,
     position: null,
-    expected: null,
+    nextFetchOffset: null,
     appliedToMs: null,
     progressCount: 0,
     end: 0,
     topicId: null,
-    waiting: () => [inHand, ...queue].flatMap(({ records }) => records),
-    queuedBytes: () => queue.reduce((sum, { bytes }) => sum + bytes, inHand.bytes),
+    pendingRecords: () => [current, ...queue].flatMap(({ records }) => records),
+    queuedBytes: () => queue.reduce((sum, { bytes }) => sum + bytes, current.bytes),
     push: (fetched) => {
-      if (state.stopping) return;
-      queue.push(...splitFetch(fetched));
+      if (signals.stopping.aborted) return;
+      queue.push(...splitBatch(fetched));
       wake();
     },
-    start: (position) => {
-      self.position = self.expected = position;
+    start: (offset) => {
+      self.position = self.nextFetchOffset = offset;
     },
     stop: async (graceMs) => {
-      state.stopping = true;
+      stopping.abort();
       queue.length = 0;
-      const revoked = new Revoked(`${deps.topic}/${deps.partition} is no longer assigned`);
-      const late = setTimeout(() => state.ending.abort(revoked), graceMs);
-      await work;
-      clearTimeout(late);
+      const reason = new Revoked(`${deps.topic}/${deps.partition} is no longer assigned`);
+      const graceTimer = setTimeout(() => revoked.abort(reason), graceMs);
+      await running;
+      clearTimeout(graceTimer);
     },
   };
   return self;
 }
 
-/** A wait for partitions that go ahead is no standstill. */
-function waitForTurn({ topic, prerequisites }: PartitionDeps, self: Partition, state: State): Promise<void> {
-  const lag = Math.max(self.end, self.expected ?? 0) - (self.position ?? 0);
-  const onWait = () => void (self.progressCount += 1);
-  return prerequisites.wait({ topic, lag }, () => !state.stopping, onWait);
+const ignoreRevoked = (error: unknown) => {
+  if (!(error instanceof Revoked)) throw error;
+};
+
+/** Counts each wait as progress: a worker that waits for prerequisite topics is not stuck. */
+function waitForTurn(
+  { topic, waitForPrerequisites }: PartitionWorkerDeps,
+  self: PartitionWorker,
+  { stopping }: Signals,
+): Promise<void> {
+  const lag = Math.max(self.end, self.nextFetchOffset ?? 0) - (self.position ?? 0);
+  return waitForPrerequisites({ topic, lag }, stopping, () => void (self.progressCount += 1));
 }
 
 const later = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.max(a, b));
 
-/** Nothing is ever skipped: a step that fails is tried until it is done, or is no longer ours to do. */
-async function applyUntilDone(
-  deps: PartitionDeps,
-  self: Partition,
-  state: State,
+/** Skips nothing: a failed batch is retried until it succeeds or the worker stops. */
+async function applyWithRetries(
+  deps: PartitionWorkerDeps,
+  self: PartitionWorker,
+  { stopping, revoked }: Signals,
   records: KafkaRecord[],
 ): Promise<Applied> {
   const { topic, partition, logger, retryDelayMs } = deps;
-  const { signal } = state.ending;
-  // An attempt that gets no further than another before it is no progress.
-  let most = 0;
+  // An attempt makes progress only where it gets further than every attempt before it.
+  let furthest = 0;
   for (let attempt = 1; ; attempt += 1) {
     let done = 0;
     const onProgress = () => {
       done += 1;
-      if (done <= most) return;
-      most = done;
+      if (done <= furthest) return;
+      furthest = done;
       self.progressCount += 1;
     };
     try {
-      signal.throwIfAborted();
-      return await deps.apply(records, { signal, onProgress });
+      revoked.throwIfAborted();
+      return await deps.apply(records, { signal: revoked, onProgress });
     } catch (error) {
-      if (error instanceof Revoked || state.stopping) throw new Revoked(`${topic}/${partition} is given up`);
+      if (error instanceof Revoked || stopping.aborted)
+        throw new Revoked(`${topic}/${partition} is given up`);
       if (isTransient(error)) self.progressCount += 1;
       logger.error({ error, topic, partition, attempt }, 'could not apply; nothing is skipped, trying again');
       await new Promise((resolve) => setTimeout(resolve, Math.min(retryDelayMs * attempt, 10_000)));

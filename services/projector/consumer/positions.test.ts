@@ -2,7 +2,7 @@ import { createPositions } from './positions.ts';
 
 const stalledMs = 5_000;
 
-/** Positions under a clock that stands still until it is told to go on. */
+/** Positions whose clock only moves when the test calls `pass`. */
 function given(partitions: Record<string, { position?: number; end?: number }>) {
   let nowMs = 1_000;
   const positions = createPositions(() => nowMs);
@@ -11,86 +11,86 @@ function given(partitions: Record<string, { position?: number; end?: number }>) 
 }
 
 describe('an offset counts as applied', () => {
-  it('once the position lies behind it, and not while it is at it or nothing is known', () => {
+  it('once the position is after it, not while it is the position or the partition is unknown', () => {
     const { positions } = given({ 't/0': { position: 5, end: 9 } });
     expect([4, 5].map((offset) => positions.isApplied('t/0', offset))).toEqual([true, false]);
     expect(positions.isApplied('t/1', 0)).toBe(false);
   });
 
-  it('for good: a report of less does not take it back', () => {
+  it('permanently: a lower position reported later does not change it', () => {
     const { positions } = given({ 't/0': { position: 5, end: 9 } });
     positions.report('t/0', { position: 2 });
     positions.report('t/0', { end: 3 });
     expect(positions.isApplied('t/0', 4)).toBe(true);
-    expect(positions.goals(['t'])).toEqual(new Map([['t/0', 9]]));
+    expect(positions.catchUpTargets(['t'])).toEqual(new Map([['t/0', 9]]));
   });
 });
 
-describe('goals', () => {
-  it('are the ends of the partitions that are behind, of the topics asked for alone', () => {
+describe('catch-up targets', () => {
+  it('are the end offsets of the lagging partitions of the given topics', () => {
     const { positions } = given({
       'a.tags/0': { position: 3, end: 3 },
       'a.tags/1': { position: 3, end: 8 },
       'a.tags.more/0': { end: 5 },
       'a.users/0': { end: 2 },
     });
-    expect(positions.goals(['a.tags', 'a.users'])).toEqual(
+    expect(positions.catchUpTargets(['a.tags', 'a.users'])).toEqual(
       new Map([
         ['a.tags/1', 8],
         ['a.users/0', 2],
       ]),
     );
-    expect(positions.goals([])).toEqual(new Map());
+    expect(positions.catchUpTargets([])).toEqual(new Map());
   });
 
-  it('are met where the position has reached them, whatever was published since', () => {
+  it('are reached at that offset, although more was published since', () => {
     const { positions } = given({ 't/0': { end: 8 } });
-    const goals = positions.goals(['t']);
+    const targets = positions.catchUpTargets(['t']);
     positions.report('t/0', { end: 100 });
     positions.report('t/0', { position: 7 });
-    expect(positions.isShortOf(goals)).toBe(true);
+    expect(positions.isCatchingUp(targets)).toBe(true);
     positions.report('t/0', { position: 8 });
-    expect(positions.isShortOf(goals)).toBe(false);
+    expect(positions.isCatchingUp(targets)).toBe(false);
   });
 });
 
 describe('a partition that does not move', () => {
-  it('is waited for until it has stood still for five seconds, and again once it moves', () => {
+  it('is waited for until it has not moved for five seconds, and again once it moves', () => {
     const { positions, pass } = given({ 't/0': { end: 8 } });
-    const goals = positions.goals(['t']);
+    const targets = positions.catchUpTargets(['t']);
     pass(stalledMs - 1);
-    expect(positions.isShortOf(goals)).toBe(true);
+    expect(positions.isCatchingUp(targets)).toBe(true);
     pass(1);
-    expect(positions.isShortOf(goals)).toBe(false);
+    expect(positions.isCatchingUp(targets)).toBe(false);
     positions.report('t/0', { position: 1 });
-    expect(positions.isShortOf(goals)).toBe(true);
+    expect(positions.isCatchingUp(targets)).toBe(true);
   });
 
-  it('does not seem to move because its position is reported again, or more is published on it', () => {
+  it('does not count as moving because its position is reported again or more is published', () => {
     const { positions, pass } = given({ 't/0': { position: 2, end: 8 } });
-    const goals = positions.goals(['t']);
+    const targets = positions.catchUpTargets(['t']);
     pass(stalledMs);
     positions.report('t/0', { position: 2, end: 9 });
-    expect(positions.isShortOf(goals)).toBe(false);
+    expect(positions.isCatchingUp(targets)).toBe(false);
   });
 
-  it('has its time from when something came to be applied, not from when it was last busy', () => {
-    // given one that was caught up for long
+  it('has five seconds from the first new record, not from its last move', () => {
+    // given a partition that has long been caught up
     const { positions, pass } = given({ 't/0': { position: 2, end: 2 } });
     pass(10 * stalledMs);
-    // when records come
+    // when records are published
     positions.report('t/0', { end: 8 });
     // then it is waited for
-    expect(positions.isShortOf(positions.goals(['t']))).toBe(true);
+    expect(positions.isCatchingUp(positions.catchUpTargets(['t']))).toBe(true);
   });
 
-  it('keeps nobody from waiting for another that moves', () => {
+  it('does not end the wait for another partition that moves', () => {
     const { positions, pass } = given({ 'stuck/0': { end: 8 }, 'moving/0': { end: 8 } });
-    const goals = positions.goals(['stuck', 'moving']);
+    const targets = positions.catchUpTargets(['stuck', 'moving']);
     pass(stalledMs);
     positions.report('moving/0', { position: 1 });
-    expect(positions.isShortOf(goals)).toBe(true);
+    expect(positions.isCatchingUp(targets)).toBe(true);
     positions.report('moving/0', { position: 8 });
-    expect(positions.isShortOf(goals)).toBe(false);
+    expect(positions.isCatchingUp(targets)).toBe(false);
   });
 });

@@ -1,23 +1,25 @@
-/** How far a partition has been applied, by whichever projector, and how far its log reaches, as last seen. */
-type Known = { position: number; end: number; movedAtMs: number };
+import { parsePartitionKey } from '../kafka/topic-partition.ts';
 
-/** What this process knows of the positions of all partitions, its own and those of others. */
+/** How far some projector has applied a partition, and the end of its log, both as last reported. */
+type PartitionPosition = { position: number; end: number; movedAtMs: number };
+
+/** The positions of all partitions that this process knows of, those of other projectors included. */
 export type Positions = {
-  /** Reports a position that was applied in full, or an end that was seen. Neither ever goes back. */
-  report: (key: string, known: { position?: number; end?: number }) => void;
-  /** Whether everything up to and including an offset has been applied in full. */
+  /** Reports a position that was fully applied, or an end offset that was read. Neither ever decreases. */
+  report: (key: string, reported: { position?: number; end?: number }) => void;
+  /** Whether the record at this offset, and every record before it, has been fully applied. */
   isApplied: (key: string, offset: number) => boolean;
-  /** The ends of the partitions of topics, as far as these are ahead of what is applied. */
-  goals: (topics: string[]) => Map<string, number>;
-  /** Whether any partition is short of its goal and has moved lately: a stuck one holds up nobody. */
-  isShortOf: (goals: Map<string, number>) => boolean;
+  /** The end offsets of those partitions of the topics that are not caught up. */
+  catchUpTargets: (topics: string[]) => Map<string, number>;
+  /** Whether any partition is below its target and still moving. A stalled partition does not count. */
+  isCatchingUp: (targets: Map<string, number>) => boolean;
 };
 
-/** A partition that has not moved for so long is not waited for, in milliseconds. */
+/** A partition that has not moved for this long, in milliseconds, counts as stalled: no other waits for it. */
 const stalledAfterMs = 5_000;
 
 export function createPositions(nowMs: () => number): Positions {
-  const partitions = new Map<string, Known>();
+  const partitions = new Map<string, PartitionPosition>();
   return {
     report: (key, { position = 0, end = 0 }) => {
       const known = partitions.get(key) ?? { position: 0, end: 0, movedAtMs: nowMs() };
@@ -28,15 +30,16 @@ export function createPositions(nowMs: () => number): Positions {
       partitions.set(key, known);
     },
     isApplied: (key, offset) => offset < (partitions.get(key)?.position ?? 0),
-    goals: (topics) => {
-      const isOf = (key: string) => topics.includes(key.slice(0, key.lastIndexOf('/')));
-      const behind = [...partitions].filter(([key, { position, end }]) => isOf(key) && position < end);
+    catchUpTargets: (topics) => {
+      const behind = [...partitions].filter(
+        ([key, { position, end }]) => position < end && topics.includes(parsePartitionKey(key).topic),
+      );
       return new Map(behind.map(([key, { end }]) => [key, end]));
     },
-    isShortOf: (goals) =>
-      [...goals].some(([key, goal]) => {
+    isCatchingUp: (targets) =>
+      [...targets].some(([key, target]) => {
         const known = partitions.get(key);
-        return known !== undefined && known.position < goal && nowMs() - known.movedAtMs < stalledAfterMs;
+        return known !== undefined && known.position < target && nowMs() - known.movedAtMs < stalledAfterMs;
       }),
   };
 }

@@ -1,25 +1,15 @@
 import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { progressOf, watermark } from '../../../shared/store/generations.ts';
-import { createCompleteness } from './complete-to.ts';
-
-/** How far a partition was applied at one moment: what is recorded is what is then committed. */
-export type Snapshot = {
-  topic: string;
-  partition: number;
-  position: number;
-  appliedToMs: number | null;
-  /** Of the oldest record that was fetched and waits; null where none does. */
-  waitingSinceMs: number | null;
-  /** See `Watched` in liveness.ts. */
-  progressCount: number;
-};
+import { parsePartitionKey, partitionKey } from '../kafka/topic-partition.ts';
+import { createPartitionWatermarks } from './partition-watermark.ts';
+import type { Snapshot } from './snapshot.ts';
 
 const idOf = (generation: number, topic: string, partition: number) => `${generation}/${topic}/${partition}`;
 
 /**
- * The ends of each partition of the topics, by `<topic>/<partition>`: of what a reader of committed records is
- * given, so that those of an open transaction count from its commit on.
+ * The offsets of each partition of the topics, by `<topic>/<partition>`. `end` is the last stable offset: the records
+ * of an open transaction count once it is committed.
  */
 export async function endOffsets(
   admin: Admin,
@@ -29,7 +19,7 @@ export async function endOffsets(
   await Promise.all(
     topics.map(async (topic) => {
       for (const { partition, low, high } of await admin.fetchTopicOffsets(topic)) {
-        ends.set(`${topic}/${partition}`, { low: Number(low), end: Number(high) });
+        ends.set(partitionKey({ topic, partition }), { low: Number(low), end: Number(high) });
       }
     }),
   );
@@ -37,10 +27,10 @@ export async function endOffsets(
 }
 
 /**
- * Makes every partition of the topics known to the watermark. One that is new starts at the watermark of this
- * moment: what was published on it before is within the lateness that is allowed for.
+ * Adds the partitions to the recorded progress, so that the watermark waits for them. A new partition starts at the
+ * present watermark: earlier records on it are within the lateness allowance.
  */
-export async function announcePartitions(
+export async function registerPartitions(
   control: Db,
   generation: number,
   keys: string[],
@@ -48,101 +38,99 @@ export async function announcePartitions(
 ): Promise<void> {
   const completeTo = (await watermark(control, generation)) ?? new Date(0);
   await progressOf(control).bulkWrite(
-    // In one order, as several projectors make the same ones known at once.
+    // Sorted, since several projectors may register the same partitions at the same time.
     keys.toSorted().map((key) => {
-      const [topic = '', partition = '0'] = [
-        key.slice(0, key.lastIndexOf('/')),
-        key.slice(key.lastIndexOf('/') + 1),
-      ];
-      const fresh = {
-        generation,
-        topic,
-        partition: Number(partition),
-        position: 0,
-        end: 0,
-        completeTo,
-        updatedAt: now,
-      };
-      const filter = { _id: idOf(generation, topic, Number(partition)) };
-      return { updateOne: { filter, update: { $setOnInsert: fresh }, upsert: true } };
+      const { topic, partition } = parsePartitionKey(key);
+      const progress = { generation, topic, partition, position: 0, end: 0, completeTo, updatedAt: now };
+      const filter = { _id: idOf(generation, topic, partition) };
+      return { updateOne: { filter, update: { $setOnInsert: progress }, upsert: true } };
     }),
     { ordered: false },
   );
 }
 
-/** How far each partition had been applied, by `<topic>/<partition>`, as last recorded by any projector. */
+/** How far each partition has been applied, by `<topic>/<partition>`, as last saved by any projector. */
 export async function recordedPositions(control: Db, generation: number): Promise<Map<string, number>> {
   const documents = await progressOf(control).find({ generation }).toArray();
-  return new Map(documents.map(({ topic, partition, position }) => [`${topic}/${partition}`, position]));
+  return new Map(documents.map((progress) => [partitionKey(progress), progress.position]));
 }
 
-export type Recorder = {
-  /**
-   * Records how far the partitions have been applied, and the instant up to which each is complete, less the
-   * allowance: see `createCompleteness`. `asOf` is an instant before `ends` was read. Nothing recorded ever moves
-   * backwards, whoever writes.
-   */
-  record: (partitions: Snapshot[], ends: Map<string, { end: number }>, asOf: Date) => Promise<void>;
+/**
+ * Saves how far the partitions have been applied, and the instant up to which each is complete, less the lateness
+ * allowance. `asOf` is an instant before `ends` was read. No saved value ever decreases, whichever projector writes.
+ */
+export type SaveProgress = (
+  snapshots: Snapshot[],
+  ends: Map<string, { end: number }>,
+  asOf: Date,
+) => Promise<void>;
+
+type Entry = {
+  id: string;
+  snapshot: Snapshot;
+  end: number | undefined;
+  isCaughtUp: boolean;
+  completeToMs: number;
 };
 
 /**
- * Records progress, once a turn. Partitions that are caught up and stand where they stood share one update, so that
- * an idle projector costs the store one command.
+ * Creates the function that saves progress once per run of the commit loop. Idle partitions, those that are caught up
+ * and have not moved since the last run, share one update, so that an idle projector sends MongoDB one command.
  */
-export function createRecorder(deps: { control: Db; generation: number; allowanceMs: number }): Recorder {
-  const completeToMs = createCompleteness();
-  // Positions as last recorded, of the partitions that were caught up.
-  let idleAt = new Map<string, number>();
+export function createProgressRecorder(deps: {
+  control: Db;
+  generation: number;
+  allowanceMs: number;
+}): SaveProgress {
+  const completeToMs = createPartitionWatermarks();
+  // The saved positions of the partitions that were caught up.
+  let caughtUpAt = new Map<string, number>();
   const lessAllowance = (ms: number) => new Date(Math.max(0, ms - deps.allowanceMs));
 
-  const recordEach = async (
-    standings: { at: Snapshot; end: number | undefined; ms: number }[],
-    asOf: Date,
-  ) => {
-    const operations = standings.map(({ at: { topic, partition, position }, end, ms }) => {
+  const toEntry = (snapshot: Snapshot, ends: Map<string, { end: number }>, asOf: Date): Entry => {
+    const id = idOf(deps.generation, snapshot.topic, snapshot.partition);
+    // Unknown for a partition that was added after the ends were read: it may have any number of records.
+    const end = ends.get(partitionKey(snapshot))?.end;
+    const isCaughtUp = end !== undefined && snapshot.position >= end;
+    return { id, snapshot, end, isCaughtUp, completeToMs: completeToMs(snapshot, end, asOf.getTime()) };
+  };
+  const saveEach = async (entries: Entry[], asOf: Date) => {
+    const operations = entries.map(({ id, snapshot, end, completeToMs: ms }) => {
+      const { topic, partition, position } = snapshot;
       const update = {
         $set: { generation: deps.generation, topic, partition, updatedAt: asOf },
         $max: { position, end: Math.max(end ?? 0, position), completeTo: lessAllowance(ms) },
       };
-      return {
-        updateOne: { filter: { _id: idOf(deps.generation, topic, partition) }, update, upsert: true },
-      };
+      return { updateOne: { filter: { _id: id }, update, upsert: true } };
     });
     if (operations.length > 0) await progressOf(deps.control).bulkWrite(operations, { ordered: false });
   };
-  const recordIdle = async (ids: string[], asOf: Date): Promise<boolean> => {
+  const saveIdle = async (ids: string[], asOf: Date): Promise<boolean> => {
     if (ids.length === 0) return true;
     const update = { $set: { updatedAt: asOf }, $max: { completeTo: lessAllowance(asOf.getTime()) } };
     const { matchedCount } = await progressOf(deps.control).updateMany({ _id: { $in: ids } }, update);
     return matchedCount === ids.length;
   };
 
-  return {
-    record: async (partitions, ends, asOf) => {
-      const standings = partitions.map((at) => {
-        const id = idOf(deps.generation, at.topic, at.partition);
-        // One that came after the ends were read may have any number of records.
-        const end = ends.get(`${at.topic}/${at.partition}`)?.end;
-        const isCaughtUp = end !== undefined && at.position >= end;
-        return { id, at, end, isCaughtUp, ms: completeToMs(at, end, asOf.getTime()) };
-      });
-      const before = idleAt;
-      // Until all is recorded, nothing counts as recorded.
-      idleAt = new Map();
-      const idle = standings.filter(({ id, at, isCaughtUp }) => isCaughtUp && before.get(id) === at.position);
-      await recordEach(
-        standings.filter((one) => !idle.includes(one)),
-        asOf,
+  return async (snapshots, ends, asOf) => {
+    const entries = snapshots.map((snapshot) => toEntry(snapshot, ends, asOf));
+    const before = caughtUpAt;
+    // Nothing counts as saved until every write has succeeded.
+    caughtUpAt = new Map();
+    const [idle, moved] = [[] as Entry[], [] as Entry[]];
+    for (const entry of entries) {
+      const isIdle = entry.isCaughtUp && before.get(entry.id) === entry.snapshot.position;
+      (isIdle ? idle : moved).push(entry);
+    }
+    await saveEach(moved, asOf);
+    const isComplete = await saveIdle(
+      idle.map(({ id }) => id),
+      asOf,
+    );
+    // A document that somebody has deleted is created again in the next run.
+    if (isComplete)
+      caughtUpAt = new Map(
+        entries.flatMap(({ id, snapshot, isCaughtUp }) => (isCaughtUp ? [[id, snapshot.position]] : [])),
       );
-      const isComplete = await recordIdle(
-        idle.map(({ id }) => id),
-        asOf,
-      );
-      // One that somebody has removed is recorded anew in the next turn.
-      if (isComplete)
-        idleAt = new Map(
-          standings.flatMap(({ id, at, isCaughtUp }) => (isCaughtUp ? [[id, at.position]] : [])),
-        );
-    },
   };
 }

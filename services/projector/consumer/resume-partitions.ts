@@ -1,47 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Consumer } from 'kafkajs';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import { partitionKey, type TopicPartition } from '../kafka/topic-partition.ts';
 import type { Assignment } from './assignment.ts';
-import type { ConsumerDeps } from './consumer.ts';
-import { keyOf, type Partition } from './partition-worker.ts';
-import { findStartOffsets, gapSightings, LogGap, type StartOffset } from './start-offsets.ts';
+import { gapSightings, LogGap } from './gap-detector.ts';
+import type { PartitionWorker } from './partition-worker.ts';
+import { findStartOffsets, type StartOffset, type StartOffsetDeps } from './start-offsets.ts';
 
-/** Tries until the group's places are known, or the partitions have been reassigned, or the process stops. */
+const retryDelayMs = 1_000;
+
+/** Finds the start offsets of newly assigned partitions and resumes them. Retries until `signal` aborts. */
 export async function resumePartitions(
-  deps: ConsumerDeps,
+  deps: StartOffsetDeps & { logger: Logger; onFatal: (error: Error) => void },
   consumer: Consumer,
   assignment: Assignment,
-  partitions: Partition[],
-  isOurs: () => boolean,
+  workers: PartitionWorker[],
+  signal: AbortSignal,
 ): Promise<void> {
-  for (let gaps = 0; isOurs();) {
+  if (workers.length === 0) return;
+  for (let gaps = 0; !signal.aborted;) {
     try {
-      const startOffsets = await findStartOffsets(deps, partitions);
-      if (isOurs()) resumeAt(consumer, assignment, startOffsets);
+      const startOffsets = await findStartOffsets(deps, workers);
+      if (!signal.aborted) startAt(consumer, assignment, startOffsets);
       return;
     } catch (error) {
       if (error instanceof LogGap && (gaps += 1) >= gapSightings) return deps.onFatal(error);
-      deps.logger.warn({ error }, 'the places of the group could not be found; trying again');
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      deps.logger.warn({ error }, 'could not find the start offsets; trying again');
+      await sleep(retryDelayMs, undefined, { signal }).catch(() => undefined);
     }
   }
 }
 
-function resumeAt(consumer: Consumer, assignment: Assignment, startOffsets: StartOffset[]): void {
-  const { committed } = assignment;
-  const topicPartitions = startOffsets.map(({ partition: { topic, partition } }) => ({
-    topic,
-    partitions: [partition],
-  }));
-  for (const { partition, start } of startOffsets) seek(consumer, partition, start);
-  consumer.resume(topicPartitions);
-  for (const { partition, start, end, topicId } of startOffsets) {
-    committed.set(keyOf(partition), start);
-    partition.end = end;
-    partition.topicId = topicId;
-    assignment.positions.report(keyOf(partition), { position: start, end });
-    partition.start(start);
+function startAt(consumer: Consumer, assignment: Assignment, startOffsets: StartOffset[]): void {
+  for (const { worker, offset } of startOffsets) seek(consumer, worker, offset);
+  consumer.resume(
+    startOffsets.map(({ worker: { topic, partition } }) => ({ topic, partitions: [partition] })),
+  );
+  for (const { worker, offset, end, topicId } of startOffsets) {
+    const key = partitionKey(worker);
+    assignment.committedOffsets.set(key, offset);
+    worker.end = end;
+    worker.topicId = topicId;
+    assignment.positions.report(key, { position: offset, end });
+    worker.start(offset);
   }
 }
 
-/** Has the partition fetched from `offset` next; what was fetched from elsewhere is stale from now on. */
-export const seek = (consumer: Pick<Consumer, 'seek'>, { topic, partition }: Partition, offset: number) =>
-  consumer.seek({ topic, partition, offset: String(offset) });
+/** Makes kafkajs fetch the partition from `offset` next. Batches fetched from another offset become stale. */
+export const seek = (
+  consumer: Pick<Consumer, 'seek'>,
+  { topic, partition }: TopicPartition,
+  offset: number,
+) => consumer.seek({ topic, partition, offset: String(offset) });

@@ -1,13 +1,13 @@
 import type { Db } from 'mongodb';
 import { topicIdsOf } from '../../../shared/store/generations.ts';
+import { parsePartitionKey } from '../kafka/topic-partition.ts';
 
 /**
- * Remembers, for a generation, the ids of the topics that it applies, and gives those remembered. One is remembered
- * for good as soon as a record of the topic was applied: a topic of the same name with another id was created
- * after the first one was deleted, and its offsets mean other records. `applied` holds positions by
- * `<topic>/<partition>`.
+ * Stores the ids of the topics that a generation applies, and returns all stored ids by topic. Once a record of a
+ * topic was applied, its stored id never changes: a topic of the same name with another id was created after the first
+ * was deleted, so its offsets mean other records. `applied` holds positions by `<topic>/<partition>`.
  *
- * An id settles what a remembered record could not, as compaction may remove any record.
+ * Only the id can tell: a remembered record could not, as compaction may remove any record.
  */
 export async function rememberTopicIds(
   { control, generation }: { control: Db; generation: number },
@@ -15,7 +15,7 @@ export async function rememberTopicIds(
   applied: Map<string, number>,
 ): Promise<Map<string, string>> {
   const begun = new Set(
-    [...applied].flatMap(([key, position]) => (position > 0 ? [key.slice(0, key.lastIndexOf('/'))] : [])),
+    [...applied].flatMap(([key, position]) => (position > 0 ? [parsePartitionKey(key).topic] : [])),
   );
   const operations = [...topicIds].map(([topic, topicId]) => {
     const identity = { generation, topic, topicId };

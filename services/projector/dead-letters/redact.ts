@@ -14,7 +14,7 @@ const elementsMax = 50;
 export function redactRecord(value: Buffer | null): string {
   if (value === null) return 'null';
   const json = decodeJson(value);
-  if ('fault' in json) return `<${value.length} bytes, not JSON>`;
+  if ('issue' in json) return `<${value.length} bytes, not JSON>`;
   return JSON.stringify(redact(json.value, 'text', 0), null, 2);
 }
 

@@ -4,18 +4,18 @@ import { mediaType, readHeaders, type Headers } from './headers.ts';
 
 const rejected = (reason: Rejection['reason'], detail: string) => ({ rejected: { reason, detail } });
 
-/** The state that an event carries, still unchecked; undefined where it carries none. */
+/** The unvalidated state of an event; undefined if the event has no data. */
 type Data = { value: unknown } | { rejected: Rejection };
 
-/** An event taken out of its content mode: attributes as they came, and the data, read only when asked for. */
+/** An event with its attributes as received. Its data is decoded only on demand. */
 export type RawEvent = { attributes: Record<string, unknown>; data: () => Data };
 
-/** A record's event, `'tombstone'` for Kafka's own, or why it is neither. */
+/** The event of a record, `'tombstone'` for a Kafka tombstone, or the reason why the record is neither. */
 export type Content = RawEvent | 'tombstone' | { rejected: Rejection };
 
 /**
- * Takes the event out of a record, by CloudEvents' Kafka binding: structured where the content type says so
- * or is absent, else binary. A null value is a deletion under headers that announce one, else a tombstone.
+ * Decodes the event of a record by the Kafka binding of CloudEvents: structured mode if the content type says so or is
+ * absent, otherwise binary mode. A null value is a deletion if the headers say so, otherwise a tombstone.
  */
 export function readContent({ value, headers: given }: KafkaRecord): Content {
   const headers = readHeaders(given);
@@ -29,13 +29,13 @@ export function readContent({ value, headers: given }: KafkaRecord): Content {
     : binary(headers, value);
 }
 
-/** A deletion of another entity or schema version counts too: it is for the envelope's rules to turn it away. */
+/** A deletion of another entity or schema version counts too: the rules for the envelope reject it later. */
 const announcesDeletion = (headers: Headers) =>
   /^support\.[^.]*\.deleted\./.test(headers.get('ce_type') ?? '');
 
 function structured(value: Buffer): Content {
   const json = decodeJson(value);
-  if ('fault' in json) return rejected('not_json', `value: ${json.fault}`);
+  if ('issue' in json) return rejected('not_json', `value: ${json.issue}`);
   const event = json.value;
   if (typeof event !== 'object' || event === null || Array.isArray(event)) {
     return rejected('bad_envelope', 'value: must be an object with the attributes of CloudEvents');
@@ -43,7 +43,7 @@ function structured(value: Buffer): Content {
   return { attributes: event as Record<string, unknown>, data: () => structuredData(event) };
 }
 
-/** CloudEvents lets a publisher give the bytes of `data` in base64 instead; one of both, never the two. */
+/** CloudEvents allows the bytes of `data` in base64 instead; an event may have only one of the two. */
 function structuredData(event: { data?: unknown; data_base64?: unknown }): Data {
   const base64 = event.data_base64 ?? null;
   if (base64 === null) return { value: event.data };
@@ -68,5 +68,5 @@ function binary(headers: Headers, value: Buffer | null): Content {
 
 function dataIn(bytes: Buffer): Data {
   const json = decodeJson(bytes);
-  return 'fault' in json ? rejected('not_json', `data: ${json.fault}`) : json;
+  return 'issue' in json ? rejected('not_json', `data: ${json.issue}`) : json;
 }

@@ -3,10 +3,10 @@ import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { instant, optional, prefixedId } from '../../../shared/documents/fields.ts';
 import { idOf } from './topics.ts';
 
-/** What an event does to its entity. */
+/** The effect of an event on its entity. */
 export type Verb = 'created' | 'updated' | 'deleted';
 
-/** The verb of an event type that belongs to this kind's topic, version 1; null for any other. */
+/** The verb of a version 1 event type of this kind; null for any other type. */
 export function verbOf(kind: Kind, type: string): Verb | null {
   switch (type) {
     case `support.${kind}.created.v1`:
@@ -19,20 +19,20 @@ export function verbOf(kind: Kind, type: string): Verb | null {
   return null;
 }
 
-/** The rule for the version of an entity, as zod checks it; gives a number. */
+/** The zod schema of an entity's version; its output is a number. */
 export const entityVersion = z.unknown().transform((value, context) => {
   const digits = typeof value === 'string' && /^[0-9]+$/.test(value);
   const version = digits ? Number(value) : value;
   if (Number.isSafeInteger(version) && Number(version) >= 1) return Number(version);
-  const large = typeof version === 'number' && version > Number.MAX_SAFE_INTEGER;
-  const message = large
-    ? `must not exceed 2^53 - 1, beyond which versions cannot be told apart`
+  const isTooLarge = typeof version === 'number' && version > Number.MAX_SAFE_INTEGER;
+  const message = isTooLarge
+    ? `must not exceed 2^53 - 1, beyond which versions cannot be distinguished`
     : 'must be an integer of 1 or more, or a string of its digits';
   context.addIssue({ code: 'custom', message });
   return z.NEVER;
 });
 
-/** No blanks and no control characters: all that is asked of a URI reference that is never followed. */
+/** Only blanks and control characters are rejected, since the URI reference is never followed. */
 const uriReference = z.string().regex(/^[^\s\p{Cc}]+$/u, 'must be a URI reference');
 
 const attributesOf = (kind: Kind) =>
@@ -46,10 +46,10 @@ const attributesOf = (kind: Kind) =>
     entityversion: entityVersion,
   });
 
-/** The attributes that the projector reads; others are ignored. */
+/** The attributes that the projector reads. It ignores all others. */
 export type Attributes = z.output<ReturnType<typeof attributesOf>>;
 
-/** The rules for the attributes of an event, by the kind of its topic. */
+/** The zod schema of an event's attributes, by the kind of its topic. */
 export const attributes = Object.fromEntries(kinds.map((kind) => [kind, attributesOf(kind)])) as {
   [K in Kind]: ReturnType<typeof attributesOf>;
 };

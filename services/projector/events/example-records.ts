@@ -1,6 +1,6 @@
 import type { KafkaRecord } from './change.ts';
 
-/** The records that the tests of `parse` are given: a tag in either content mode. */
+/** Example records for the tests of `parse`: a tag in either content mode. */
 
 export const position = { partition: 2, offset: 7, timestampMs: Date.UTC(2026, 0, 2) };
 export const tag = { id: 'tag_1', name: 'Billing' };

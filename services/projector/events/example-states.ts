@@ -21,7 +21,7 @@ const settings = {
   autoResolve: {},
 };
 
-/** One valid state of each kind, as sparse as the contract allows save what the tests look at. */
+/** One valid state of each kind, with only the required fields and those that the tests need. */
 export const examples: { [K in Kind]: { id: string } & Record<string, unknown> } = {
   apiKey: {
     id: 'key_1',
@@ -72,6 +72,6 @@ export const examples: { [K in Kind]: { id: string } & Record<string, unknown> }
   qa: { id: 'any', question: 'Q', questionVariations: [], answer: 'A', createdAt: at, updatedAt: at },
 };
 
-/** A record that carries the state of an entity of that kind. */
+/** A record with the state of an entity of that kind. */
 export const withData = (kind: Kind, data: { id: string } & Record<string, unknown>) =>
   record(bytes({ ...attributes, type: `support.${kind}.created.v1`, subject: data.id, data }), {}, data.id);

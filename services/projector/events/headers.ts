@@ -1,7 +1,7 @@
 import { decodeText } from './bytes.ts';
 import type { KafkaRecord } from './change.ts';
 
-/** What a header says; null where it is not UTF-8 or is given more than once with different values. */
+/** The headers by name. A value is null if it is not UTF-8, or if the header occurs with different values. */
 export type Headers = Map<string, string | null>;
 
 /** The attributes of CloudEvents that the projector reads. */
@@ -9,9 +9,8 @@ const attributes = ['specversion', 'id', 'source', 'type', 'subject', 'time', 'o
 const wanted = new Set(['content-type', ...attributes.map((name) => `ce_${name}`)]);
 
 /**
- * The content type and the attributes among a record's headers, by lower-case name. Others are
- * not looked at. Kafka allows a name several times and a null value: repeats that agree count once, nulls not
- * at all.
+ * The content type and the CloudEvents attributes of a record's headers, by lower-case name. Kafka allows repeated
+ * names and null values: repeats with equal values count once, null values are ignored.
  */
 export function readHeaders(headers: KafkaRecord['headers']): Headers {
   const found: Headers = new Map();
@@ -28,7 +27,7 @@ export function readHeaders(headers: KafkaRecord['headers']): Headers {
   return found;
 }
 
-/** The media type of a content-type header, in lower case, without its parameters; null where there is none. */
+/** The media type of the content-type header, in lower case and without parameters; null if absent. */
 export function mediaType(headers: Headers): string | null {
   const [type = ''] = (headers.get('content-type') ?? '').split(';');
   return type.trim().toLowerCase() || null;

@@ -37,7 +37,7 @@ const email = {
   autoReply: 'Hello',
 };
 
-/** Valid states with every text and list filled. */
+/** Valid states with a value in every text and list. */
 const channel = { ...examples.channel, settings: { ...(examples.channel.settings as object), utmTagging } };
 const filled: [string, Kind, object][] = [
   ['apiKey', 'apiKey', examples.apiKey],
@@ -55,53 +55,57 @@ const filled: [string, Kind, object][] = [
   ['qa', 'qa', { ...examples.qa, questionVariations: ['How?'] }],
 ];
 
-type Place = { path: string; value: unknown; put: (other: unknown) => unknown };
+type Field = { path: string; value: unknown; replace: (other: unknown) => unknown };
 
-/** Every text and list of a value, with what the whole is when something else stands there. */
-function* places(value: unknown, path: string, put: Place['put'] = (other) => other): Generator<Place> {
-  if (typeof value === 'string' || Array.isArray(value)) yield { path, value, put };
+/** Every text and list in a value. `replace` returns the whole value with another value in that field. */
+function* fields(
+  value: unknown,
+  path: string,
+  replace: Field['replace'] = (other) => other,
+): Generator<Field> {
+  if (typeof value === 'string' || Array.isArray(value)) yield { path, value, replace };
   if (typeof value !== 'object' || value === null) return;
   for (const [name, field] of Object.entries(value)) {
     const inside = (other: unknown) =>
-      put(Array.isArray(value) ? value.with(Number(name), other) : { ...value, [name]: other });
-    yield* places(field, `${path}.${name}`, inside);
+      replace(Array.isArray(value) ? value.with(Number(name), other) : { ...value, [name]: other });
+    yield* fields(field, `${path}.${name}`, inside);
   }
 }
 
-const faultOf = (kind: Kind, state: unknown): string | null => {
+const issueOf = (kind: Kind, state: unknown): string | null => {
   const { error } = states[kind].safeParse(state);
   return error ? describeIssues(error, 'data') : null;
 };
 
 const all = filled.flatMap(([label, kind, state]) =>
-  [...places(state, 'data')].map((place) => ({ ...place, kind, label })),
+  [...fields(state, 'data')].map((field) => ({ ...field, kind, label })),
 );
-/** Texts that may go on in any way: no enumerated words, instants, colours or hashes. */
-const texts = all.flatMap(({ value, kind, put, path, label }) =>
-  typeof value === 'string' && faultOf(kind, put(`${value}x`)) === null
+/** Free texts: no enumerated values, instants, colors or hashes. */
+const texts = all.flatMap(({ value, kind, replace, path, label }) =>
+  typeof value === 'string' && issueOf(kind, replace(`${value}x`)) === null
     ? [
         {
           label,
           path,
-          faultAt: (length: number, filler = 'x') => faultOf(kind, put(value.padEnd(length, filler))),
+          issueAt: (length: number, filler = 'x') => issueOf(kind, replace(value.padEnd(length, filler))),
         },
       ]
     : [],
 );
-const lists = all.flatMap(({ value, kind, put, path, label }) =>
+const lists = all.flatMap(({ value, kind, replace, path, label }) =>
   Array.isArray(value)
     ? [
         {
           label,
           path,
           element: value[0] as unknown,
-          faultWith: (other: unknown) => faultOf(kind, put(other)),
+          issueWith: (other: unknown) => issueOf(kind, replace(other)),
         },
       ]
     : [],
 );
 
-/** The longest that a text may be, by the name of its field, or of the list that it is in. */
+/** The field names by the maximum length of their text; texts in a list count by the name of the list. */
 const lengths: Record<number, string> = {
   256: 'id requesterId ticketId channelId contactId conversationId tagIds topicIds',
   1_024: 'name source medium campaign displayName aiDisplayName default enabled label filename',
@@ -113,34 +117,34 @@ const lengthMax = (path: string) => {
   return Number(Object.keys(lengths).find((length) => lengths[Number(length)]?.split(' ').includes(field)));
 };
 
-test('no text but the content of a message and an answer is without a bound of its own', () => {
-  const unbounded = texts.filter(({ faultAt }) => faultAt(1_000_000) === null);
+test('only the content of a message and an answer have no length limit', () => {
+  const unbounded = texts.filter(({ issueAt }) => issueAt(1_000_000) === null);
   expect(unbounded.map(({ path }) => path)).toEqual(['data.content', 'data.answer']);
 });
 
 test.each(texts.filter(({ path }) => !['data.content', 'data.answer'].includes(path)))(
-  '$label, $path: a text is accepted up to its bound, and refused beyond it with path, rule and bound',
-  ({ path, faultAt }) => {
+  '$label, $path: a text is accepted up to its limit, and rejected beyond it with path, rule and limit',
+  ({ path, issueAt }) => {
     const bound = lengthMax(path);
-    expect(faultAt(bound)).toBeNull();
-    const fault = `${path}: must have ${bound} characters or fewer`;
-    expect(faultAt(bound + 1)).toBe(fault);
-    // and a character that takes two UTF-16 units, and four bytes in the store, counts for two
-    expect(faultAt(bound + 2, '😀')).toContain(fault);
+    expect(issueAt(bound)).toBeNull();
+    const issue = `${path}: must have ${bound} characters or fewer`;
+    expect(issueAt(bound + 1)).toBe(issue);
+    // and a character of two UTF-16 units, which takes four bytes, counts twice
+    expect(issueAt(bound + 2, '😀')).toContain(issue);
   },
 );
 
 test.each(lists)(
-  '$label, $path: a list is accepted up to its bound, and refused beyond it before its elements are looked at',
-  ({ path, element, faultWith }) => {
-    expect(faultWith(Array(1_000).fill(element))).toBeNull();
-    expect(faultWith(Array(1_001).fill(element))).toBe(`${path}: must have 1000 items or fewer`);
-    // given elements that are at fault themselves: each would be one more fault
-    expect(faultWith(Array(1_000_000).fill(7))).toBe(`${path}: must have 1000 items or fewer`);
+  '$label, $path: a list is accepted up to its limit, and rejected beyond it without checking its elements',
+  ({ path, element, issueWith }) => {
+    expect(issueWith(Array(1_000).fill(element))).toBeNull();
+    expect(issueWith(Array(1_001).fill(element))).toBe(`${path}: must have 1000 items or fewer`);
+    // given invalid elements, each of which would be one more issue
+    expect(issueWith(Array(1_000_000).fill(7))).toBe(`${path}: must have 1000 items or fewer`);
   },
 );
 
-test('a record beyond a bound is rejected, and its rejection names path, rule and bound', () => {
+test('a record beyond a limit is rejected, and the rejection names path, rule and limit', () => {
   const tagIds = Array<string>(110_000).fill('tag_1');
   const title = 'x'.repeat(65_537);
   expect(parse('ticket', withData('ticket', { ...examples.ticket, title, tagIds }))).toEqual({
@@ -151,6 +155,6 @@ test('a record beyond a bound is rejected, and its rejection names path, rule an
   });
 });
 
-test.each([undefined, null, 'tag_1', { length: 1, 0: 'tag_1' }])('%j is no list', (tagIds) => {
-  expect(faultOf('ticket', { ...examples.ticket, tagIds })).toMatch(/^data\.tagIds: .*expected array/);
+test.each([undefined, null, 'tag_1', { length: 1, 0: 'tag_1' }])('%j is not a list', (tagIds) => {
+  expect(issueOf('ticket', { ...examples.ticket, tagIds })).toMatch(/^data\.tagIds: .*expected array/);
 });

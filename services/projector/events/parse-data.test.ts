@@ -8,7 +8,7 @@ import { parse } from './parse.ts';
 const read = new Date('2025-12-31T23:00:00.123Z');
 const matching = (pattern: RegExp) => expect.stringMatching(pattern) as string;
 
-test.each(kinds)('a %s is read, and what the contract does not name is not kept', (kind) => {
+test.each(kinds)('a %s is parsed, and fields outside the contract are dropped', (kind) => {
   const parsed = parse(kind, withData(kind, { ...examples[kind], canary: 'canary' }));
   expect(parsed).toMatchObject({ change: { op: 'upsert', id: examples[kind].id } });
   expect(JSON.stringify(parsed)).not.toContain('canary');
@@ -24,7 +24,7 @@ test.each(channelsWithSecrets)(
   },
 );
 
-test('instants are kept to the millisecond, in whatever offset they come', () => {
+test('instants are kept to the millisecond, whatever their UTC offset', () => {
   expect(parse('ticket', withData('ticket', examples.ticket))).toMatchObject({
     change: { state: { createdAt: read } },
   });
@@ -57,7 +57,7 @@ test.each([[undefined], [null], ['{"id":"tag_1"}'], [[]], [{ id: 'tag_1' }]])(
   },
 );
 
-test('a rejection names the path and the rule, five at most', () => {
+test('a rejection names at most five paths with their rules', () => {
   const bad = {
     ...examples.conversation,
     title: 1,
@@ -72,7 +72,7 @@ test('a rejection names the path and the rule, five at most', () => {
   });
 });
 
-/** Every place of a value, with that place taken by the canary. */
+/** The value once for each of its fields, with that field replaced by the canary. */
 function* spoilt(value: unknown): Generator<unknown> {
   yield 'canary';
   if (typeof value !== 'object' || value === null) return;
@@ -83,7 +83,7 @@ function* spoilt(value: unknown): Generator<unknown> {
   }
 }
 
-test.each(kinds)('whatever is wrong with a %s, its rejection never quotes it', (kind) => {
+test.each(kinds)('the rejection of an invalid %s never quotes a value', (kind) => {
   for (const data of spoilt(examples[kind])) {
     const id = examples[kind].id;
     const spoiltRecord = {
@@ -113,7 +113,7 @@ describe('parse never throws', () => {
     { nil: null },
   );
 
-  test('on any bytes under any headers', () => {
+  test('on any bytes with any headers', () => {
     fc.assert(
       fc.property(fc.constantFrom(...kinds), anyBytes, anyBytes, anyHeaders, (kind, key, value, headers) => {
         const buffer = (given: Uint8Array | null) => given && Buffer.from(given);

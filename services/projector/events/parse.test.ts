@@ -25,11 +25,11 @@ describe('content modes', () => {
     ['structured without a content type', structured()],
     ['structured', structured({}, 'application/cloudevents+json')],
     [
-      'structured, in other case, with parameters',
+      'structured, in another case, with parameters',
       structured({}, ' Application/CloudEvents+JSON ; charset=UTF-8'),
     ],
     [
-      'structured beside headers of the binary mode',
+      'structured, with headers of the binary mode',
       { ...structured(), headers: ce({ id: 'x', subject: 'tag_2' }) },
     ],
     [
@@ -46,50 +46,42 @@ describe('content modes', () => {
     ],
     ['structured and created', structured({ type: 'support.tag.created.v1' })],
     ['binary', binary(tagBytes())],
-    ['binary with a content type of its own', binary(tagBytes(), {}, { 'content-type': 'text/plain' })],
+    ['binary with another content type', binary(tagBytes(), {}, { 'content-type': 'text/plain' })],
     [
       'binary with header names in another case',
       record(tagBytes(), upperCase({ 'content-type': 'application/json', ...ce() })),
     ],
     ['binary with headers as strings', binary(tagBytes(), {}, { ce_id: 'evt_2', 'content-type': 'a/b' })],
     [
-      'binary with a header given twice alike',
+      'binary with a header that occurs twice with one value',
       binary(tagBytes(), {}, { ce_id: ['evt_1', Buffer.from('evt_1')] }),
     ],
     [
-      'binary with unknown headers in disorder',
+      'binary with invalid unknown headers',
       binary(tagBytes(), {}, { ce_trace: ['a', 'b'], other: Buffer.from([0xff]) }),
     ],
-  ])('%s is the entity at its version', (_, given) => {
+  ])('%s is parsed as an upsert', (_, given) => {
     expect(parse('tag', given)).toEqual(upsert);
   });
 
   test.each<[string, KafkaRecord, object]>([
     ['structured, deleted', structured({ type: deleted, data: undefined }), deletion],
-    [
-      'structured, deleted, with data that is not looked at',
-      structured({ type: deleted, data: 'x' }),
-      deletion,
-    ],
+    ['structured, deleted, with data that is ignored', structured({ type: deleted, data: 'x' }), deletion],
     ['binary, deleted, null value', binary(null, { type: deleted }), deletion],
     ['binary, deleted, null value and no content type', record(null, ce({ type: deleted })), deletion],
-    [
-      'binary, deleted, with bytes that are not looked at',
-      binary(Buffer.from('{'), { type: deleted }),
-      deletion,
-    ],
+    ['binary, deleted, with bytes that are ignored', binary(Buffer.from('{'), { type: deleted }), deletion],
     ['a null value', record(null), tombstone],
     [
-      'a null value under other headers',
+      'a null value with other headers',
       record(null, { 'content-type': 'application/json', trace: 'a' }),
       tombstone,
     ],
-    ['a null value under headers that announce no deletion', binary(null), tombstone],
-  ])('%s is a deletion', (_, given, expected) => {
+    ['a null value with headers of another event type', binary(null), tombstone],
+  ])('%s is parsed as a deletion', (_, given, expected) => {
     expect(parse('tag', given)).toEqual(expected);
   });
 
-  test('headers out of a prototype, of no value or of none that Kafka has are passed over', () => {
+  test('inherited, empty and unknown headers are ignored', () => {
     const odd = { ...ce(), constructor: [Object, Buffer.from('a')], ce_extra: null, 'content-type': null };
     expect(parse('tag', { ...structured(), headers: odd as unknown as Headers })).toEqual(upsert);
   });

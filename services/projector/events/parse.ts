@@ -8,13 +8,12 @@ import { describeIssues } from './describe-issues.ts';
 import { describeOversize } from './state-size.ts';
 import { idOf } from './topics.ts';
 
-/** What a record means, or why it is set aside. */
+/** The change that a record makes, or the reason why the record is dead-lettered. */
 export type Parsed = { change: Change } | { rejected: Rejection };
 
 /**
- * Reads a record of the topic that carries `kind`. It never throws, whatever the bytes: an error out of a
- * consumer's handler would stop the consumer. Fields and headers that the contract does not name are dropped,
- * secrets among them.
+ * Parses a record of the topic of `kind`. It never throws, whatever the bytes, since an error in the consumer's handler
+ * would stop the consumer. Fields and headers outside the event contract are dropped, secrets included.
  */
 export function parse(kind: Kind, record: KafkaRecord): Parsed {
   const content = readContent(record);

@@ -19,18 +19,18 @@ const given = (fields: object) => {
   return record(bytes(event), {}, 'qa_1');
 };
 
-test('a state that no document can hold is set aside with its size', () => {
+test('a state that is too large for a document is rejected with its size', () => {
   expect(parse('qa', given({ answer: 'x'.repeat(8.1 * megabyte) }))).toEqual({
     rejected: { reason: 'too_large', detail: expect.stringMatching(/^data: takes \d{7,} bytes/) as string },
   });
 });
 
-test('a state of several megabytes that a document can hold is accepted', () => {
+test('a state of several megabytes that fits a document is accepted', () => {
   expect(parse('qa', given({ answer: 'x'.repeat(7.9 * megabyte) }))).toHaveProperty('change');
 });
 
-test('nothing that is too large is below the size from which records are looked at', () => {
-  // given the form of a list that grows most in the store, as long as it may be, and a text that fills the record
+test('no state of a record below the measured size is too large', () => {
+  // given the list that grows most in BSON, at its maximum length, and a text that fills the record
   const attachments = Array.from({ length: itemsMax }, (_, index) => ({
     id: String(index),
     filename: '',
@@ -38,7 +38,7 @@ test('nothing that is too large is below the size from which records are looked 
   }));
   const state = { attachments, content: 'x'.repeat(megabyte - JSON.stringify(attachments).length) };
   expect(JSON.stringify(state).length).toBeGreaterThan(megabyte);
-  // then it is accepted for what it takes, not for want of a look
+  // then it is accepted because of its measured size
   expect(describeOversize(Infinity, state)).toBeNull();
   expect(BSON.calculateObjectSize(state)).toBeLessThan(1.1 * megabyte);
 });

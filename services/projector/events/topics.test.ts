@@ -1,12 +1,12 @@
 import { kinds } from '../../../shared/documents/document.ts';
 import { idOf, kindOfTopic, topicOf } from './topics.ts';
 
-test.each(kinds)('the topic of %s leads back to it, under any prefix', (kind) => {
+test.each(kinds)('kindOfTopic inverts topicOf for %s, with any prefix', (kind) => {
   expect(kindOfTopic(topicOf(kind, 'support.'), 'support.')).toBe(kind);
   expect(kindOfTopic(topicOf(kind, ''), '')).toBe(kind);
 });
 
-test('topics are named as the contract names them', () => {
+test('topics have the names of the event contract', () => {
   expect(kinds.map((kind) => topicOf(kind, 'support.'))).toEqual([
     'support.api-keys',
     'support.contacts',
@@ -23,7 +23,7 @@ test('topics are named as the contract names them', () => {
 });
 
 test.each(['support.orders', 'tickets', 'support.support.tickets', ''])(
-  'the topic "%s" carries no kind',
+  'the topic "%s" has no kind',
   (topic) => {
     expect(kindOfTopic(topic, 'support.')).toBeNull();
   },
@@ -35,6 +35,6 @@ test.each([
   ['ticket', 'conv_1', false],
   ['tag', 'anything', true],
   ['tag', '', false],
-] as const)('an id of a %s may be "%s": %s', (kind, id, valid) => {
+] as const)('idOf(%s) accepts "%s": %s', (kind, id, valid) => {
   expect(idOf(kind).safeParse(id).success).toBe(valid);
 });

@@ -2,8 +2,8 @@ import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { anyId, prefixedId } from '../../../shared/documents/fields.ts';
 
 /**
- * The topics of the bus: the name behind the prefix, and what the ids in it start with ('' = any id). A kind
- * is also the entity's word in the event type, `support.<kind>.created.v1`.
+ * The Kafka topic of each kind: its name after the prefix, and the prefix of its ids ('' = any id). The kind also
+ * stands in the event type, `support.<kind>.created.v1`.
  */
 export const topics: { [K in Kind]: { name: string; idPrefix: string } } = {
   apiKey: { name: 'api-keys', idPrefix: 'key_' },
@@ -19,14 +19,14 @@ export const topics: { [K in Kind]: { name: string; idPrefix: string } } = {
   qa: { name: 'knowledge-qas', idPrefix: '' },
 };
 
-/** The topic that carries a kind, such as `support.tickets`. */
+/** The topic of a kind, such as `support.tickets`. */
 export const topicOf = (kind: Kind, prefix: string): string => prefix + topics[kind].name;
 
-/** The kind that a topic carries; null for a topic that is not one of the eleven under this prefix. */
+/** The kind of a topic; null if it is not one of the eleven topics with this prefix. */
 export const kindOfTopic = (topic: string, prefix: string): Kind | null =>
   kinds.find((kind) => topicOf(kind, prefix) === topic) ?? null;
 
-/** The rule for the ids of a kind, as zod checks it. */
+/** The zod schema of the ids of a kind. */
 export const idOf = (kind: Kind) => {
   const { idPrefix } = topics[kind];
   return idPrefix ? prefixedId(idPrefix) : anyId;

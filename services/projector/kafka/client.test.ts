@@ -8,12 +8,12 @@ const entry = (namespace: string, error: string): LogEntry => ({
   log: { timestamp: '', message: 'Response Heartbeat(key: 12, version: 3)', error },
 });
 
-describe('a line of the Kafka client', () => {
+describe('a log line of kafkajs', () => {
   test.each([
-    ['a rebalance that every heartbeat is told of', 'Connection', 'rejoin', 'debug'],
-    ['any other answer of a broker', 'Connection', 'Group authorization failed', 'error'],
-    ['a consumer that ends by the same', 'Consumer', 'rejoin', 'error'],
-  ])('about %s has the level that it deserves', (_, namespace, error, level) => {
+    ['a rebalance, which every heartbeat reports', 'Connection', 'rejoin', 'debug'],
+    ['any other error response of a broker', 'Connection', 'Group authorization failed', 'error'],
+    ['a consumer that stops because of a rebalance', 'Consumer', 'rejoin', 'error'],
+  ])('about %s has the expected level', (_, namespace, error, level) => {
     const text = error === 'rejoin' ? 'The group is rebalancing, so a rejoin is needed' : error;
     expect(levelOf(entry(namespace, text))).toBe(level);
   });

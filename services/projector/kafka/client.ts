@@ -7,11 +7,11 @@ import { patchKafkajs } from './kafkajs-patch.ts';
 
 export type KafkaSettings = z.output<z.ZodObject<typeof kafkaSettings>>;
 
-/** A Kafka client, patched and with every codec registered, logging through `logger`. Nothing is connected yet. */
+/** Creates a patched Kafka client with every codec registered, which logs to `logger`. It is not connected yet. */
 export function createKafka(settings: KafkaSettings, logger: Logger): Kafka {
   patchKafkajs();
   registerCodecs();
-  // A notice about a change of kafkajs 2.0, printed for every producer.
+  // kafkajs would print a notice about a change in version 2.0 for every producer.
   process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
   const sasl = saslOptions(settings);
   const config: KafkaConfig = {
@@ -32,17 +32,17 @@ export function createKafka(settings: KafkaSettings, logger: Logger): Kafka {
 }
 
 /**
- * What brokers answer while a group finds its members, at each start, stop or loss of a projector: to every
- * heartbeat and commit of a partition's, a line each. The client's own lines say that it joins again.
+ * Error responses during a rebalance, whenever a projector starts, stops or is lost: one for every heartbeat and commit.
+ * They are logged as debug, since the client also logs that it joins again.
  */
-const groupAnswers = [
+const rebalanceErrors = [
   'The group is rebalancing, so a rejoin is needed',
   'The group coordinator is not available',
   "The coordinator is loading and hence can't process requests for this group",
 ];
 
 export function levelOf({ namespace, level, log }: LogEntry): 'error' | 'warn' | 'debug' {
-  if (namespace === 'Connection' && groupAnswers.includes(String(log.error))) return 'debug';
+  if (namespace === 'Connection' && rebalanceErrors.includes(String(log.error))) return 'debug';
   return level === logLevel.ERROR ? 'error' : level === logLevel.WARN ? 'warn' : 'debug';
 }
 

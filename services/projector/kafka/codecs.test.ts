@@ -8,14 +8,14 @@ const names = Object.keys(codecs) as (keyof typeof codecs)[];
 const codecOf = (name: keyof typeof codecs): Codec => codecs[name];
 const long = Buffer.from(Array.from({ length: 40_000 }, (_, index) => `record ${index * 7919}`).join('\n'));
 
-test.each(names)('what %s compresses, it gives back', async (name) => {
+test.each(names)('%s decompresses what it has compressed', async (name) => {
   for (const content of [Buffer.alloc(0), Buffer.from('a'), long]) {
     const compressed = await codecOf(name).compress(content);
     expect((await codecOf(name).decompress(compressed, batchBytesMax)).equals(content)).toBe(true);
   }
 });
 
-test.each(names)('%s refuses bytes that are none of its own, or are cut short', async (name) => {
+test.each(names)('%s rejects bytes of another format and truncated bytes', async (name) => {
   const whole = await codecOf(name).compress(long);
   for (const content of [
     Buffer.from('no such thing'),
@@ -26,13 +26,13 @@ test.each(names)('%s refuses bytes that are none of its own, or are cut short', 
   }
 });
 
-test.each(names)('%s refuses a batch that would grow beyond the bound', async (name) => {
+test.each(names)('%s rejects a batch that would grow beyond the limit', async (name) => {
   const compressed = await codecOf(name).compress(Buffer.alloc(100_000));
   await expect(codecOf(name).decompress(compressed, 99_999)).rejects.toThrow();
   expect(await codecOf(name).decompress(compressed, 100_000)).toHaveLength(100_000);
 });
 
-// Written by the Java client's own codecs and by the lz4, zstd and snappy programs, not by what is tested here.
+// Written by the codecs of the Java client and by the lz4, zstd and snappy programs, not by the code under test.
 test.each([
   ['gzip', 'Java', '1f8b08000000000000ffcb48cdc9c957c8209604006a762cb92f000000'],
   ['snappy', 'Java', '82534e415050590000000001000000010000000b2f1468656c6c6f20a20600'],
@@ -45,12 +45,12 @@ test.each([
   ],
   ['zstd', 'Java', '28b52ffd00586400003068656c6c6f200100029522010000'],
   ['zstd', 'C, with checksum', '28b52ffd04586500003068656c6c6f2001000295225ab1761b'],
-] as const)('a %s batch written in %s is read', async (name, _, hex) => {
+] as const)('a %s batch written in %s is decompressed', async (name, _, hex) => {
   const content = await codecOf(name).decompress(Buffer.from(hex, 'hex'), batchBytesMax);
   expect(content.toString()).toBe('hello hello hello hello hello hello hello hello');
 });
 
-test('streams written in several goes are read whole', async () => {
+test('streams of several frames are read whole', async () => {
   const [first, second] = [Buffer.from('first '.repeat(20_000)), Buffer.from('second')];
   const both = Buffer.concat([first, second]).toString();
   const snappyParts = [await codecs.snappy.compress(first), await codecs.snappy.compress(second)];
@@ -68,7 +68,7 @@ test('streams written in several goes are read whole', async () => {
   }
 });
 
-test('a bare snappy block is read, and one that claims four gigabytes is refused before any is reserved', async () => {
+test('a bare snappy block is read, and a block that claims four gigabytes is rejected before memory is reserved', async () => {
   expect((await codecs.snappy.decompress(await snappy.compress(long), batchBytesMax)).equals(long)).toBe(
     true,
   );
@@ -76,7 +76,7 @@ test('a bare snappy block is read, and one that claims four gigabytes is refused
   await expect(codecs.snappy.decompress(claim, batchBytesMax)).rejects.toThrow('larger than');
 });
 
-test('kafkajs has every codec once they are registered, and an error of theirs says which batch', async () => {
+test('kafkajs uses every registered codec, and an error of a codec describes the batch', async () => {
   registerCodecs();
   for (const type of [1, 2, 3, 4] as const) {
     const codec = (kafkajs.CompressionCodecs[type] as () => KafkaCodec)();

@@ -5,18 +5,18 @@ import { lz4Compress, lz4Decompress } from './lz4.ts';
 import { snappyCompress, snappyDecompress } from './snappy.ts';
 
 /**
- * The most that one batch may grow to, in bytes: far beyond what a broker takes by default (1 MiB
- * compressed), and an error that says so before a hostile batch takes the memory.
+ * The largest decompressed size of one batch, in bytes. It is far above the default limit of brokers (1 MiB compressed),
+ * and stops a hostile batch before it takes the memory.
  */
 export const batchBytesMax = 256 * 1024 * 1024;
 
 export type Codec = {
   compress: (content: Buffer) => Promise<Buffer>;
-  /** Rejects on bytes that are not of this codec or are cut short, and beyond `bytesMax`. */
+  /** Rejects bytes of another codec, truncated bytes, and output beyond `bytesMax`. */
   decompress: (content: Buffer, bytesMax: number) => Promise<Buffer>;
 };
 
-/** Every codec that Kafka has, by its name there. */
+/** All codecs of Kafka, by Kafka's names. */
 export const codecs = {
   gzip: {
     compress: (content) => promisify<Buffer, Buffer>(gzip)(content),
@@ -28,8 +28,8 @@ export const codecs = {
 } satisfies Record<string, Codec>;
 
 /**
- * Gives kafkajs the codecs that it lacks (snappy, lz4, zstd), and its own gzip the same bound. To be called
- * once, before the first client: a batch of a codec that kafkajs does not know ends its consumer.
+ * Registers the codecs that kafkajs lacks (snappy, lz4, zstd), and applies the same limit to its gzip. Call it before
+ * creating the first client: a batch with an unknown codec stops the consumer of kafkajs.
  */
 export function registerCodecs(): void {
   const { CompressionCodecs, CompressionTypes } = kafkajs;
@@ -52,21 +52,21 @@ const codecOf = (name: keyof typeof codecs) => () => ({
   },
 });
 
-/** Node stops behind the first frame of a zstd stream; a producer may have written several. */
+/** Node stops after the first frame of a zstd stream, but a producer may have written several. */
 async function zstdFrames(content: Buffer, bytesMax: number): Promise<Buffer> {
   const outputs: Buffer[] = [];
-  let rest = content;
-  let left = bytesMax;
+  let remaining = content;
+  let bytesLeft = bytesMax;
   do {
-    const frame = await zstdFrame(rest, left);
+    const frame = await zstdFrame(remaining, bytesLeft);
     outputs.push(frame.buffer);
-    left -= frame.buffer.length;
-    rest = rest.subarray(frame.engine.bytesWritten);
-  } while (rest.length > 0);
+    bytesLeft -= frame.buffer.length;
+    remaining = remaining.subarray(frame.engine.bytesWritten);
+  } while (remaining.length > 0);
   return outputs.length === 1 && outputs[0] ? outputs[0] : Buffer.concat(outputs);
 }
 
-/** `info` asks Node for the engine too, which knows how much of the input it has taken. */
+/** `info` makes Node return the engine too, which knows how much of the input it has consumed. */
 const zstdFrame = promisify(
   (content: Buffer, bytesMax: number, done: (error: Error | null, frame: ZstdFrame) => void) =>
     zstdDecompress(content, { maxOutputLength: bytesMax, info: true }, (error, frame) =>

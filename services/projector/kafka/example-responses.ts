@@ -1,9 +1,9 @@
-/** A record batch as a broker keeps it in its log. */
+/** A record batch as a broker stores it in its log. */
 export type ExampleBatch = {
   baseOffset: number;
-  /** The last offset that the batch was written with, which compaction leaves as it is. */
+  /** The last offset of the batch as written; compaction does not change it. */
   lastOffset: number;
-  /** Offsets and keys of the records that are left. */
+  /** The offsets and keys of the remaining records. */
   records: { offset: number; key?: string }[];
   producerId?: number;
   isTransactional?: boolean;
@@ -20,10 +20,10 @@ export type ExamplePartition = {
   bytes: Buffer;
 };
 
-/** The bytes of record batches, one behind the other, by the format's description (magic 2). */
+/** The bytes of consecutive record batches, in record format v2. */
 export const batchBytes = (...batches: ExampleBatch[]): Buffer => Buffer.concat(batches.map(oneBatch));
 
-/** The bytes of a fetch response of one topic, `t`, in one of the versions 4 to 11. */
+/** The bytes of a Fetch response with one topic, `t`, in one of the versions 4 to 11. */
 export function responseBytes(version: number, ...partitions: ExamplePartition[]): Buffer {
   const session = version >= 7 ? [int16(0), int32(0)] : [];
   return Buffer.concat([
@@ -37,7 +37,7 @@ export function responseBytes(version: number, ...partitions: ExamplePartition[]
   ]);
 }
 
-/** One message of the format from before record batches (magic 1), uncompressed. */
+/** One uncompressed message in message format v1, which precedes record batches. */
 export function oldMessageBytes(offset: number, key: string): Buffer {
   const content = [int8(1), int8(0), int64(0), int32(key.length), Buffer.from(key), int32(-1)];
   const message = Buffer.concat([int32(0), ...content]);
@@ -55,7 +55,7 @@ function onePartition(version: number, example: ExamplePartition): Buffer {
     int64(highWatermark),
     int64(highWatermark),
     ...logStart,
-    // Null where there are none.
+    // Null if there are none.
     int32(aborted ? aborted.length : -1),
     ...list,
     ...replica,
@@ -118,7 +118,7 @@ function written(bytes: number, write: (buffer: Buffer) => void): Buffer {
 /** Zigzag, then seven bits a byte. */
 function varint(value: number): Buffer {
   const bytes: number[] = [];
-  let rest = value >= 0 ? value * 2 : -value * 2 - 1;
-  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80);
-  return Buffer.from([...bytes, rest]);
+  let remaining = value >= 0 ? value * 2 : -value * 2 - 1;
+  for (; remaining >= 0x80; remaining = Math.floor(remaining / 0x80)) bytes.push((remaining % 0x80) | 0x80);
+  return Buffer.from([...bytes, remaining]);
 }

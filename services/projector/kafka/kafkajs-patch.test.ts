@@ -14,7 +14,7 @@ const parts = installedKafkajs();
 
 beforeAll(() => patchKafkajs());
 
-/** The batches that kafkajs makes of a response's bytes, each asked from `from`, by its own code. */
+/** The batches that kafkajs creates from a response's bytes, each fetched from `from`. */
 async function fetched(from: number, version: number, ...partitions: ExamplePartition[]): Promise<Batch[]> {
   const { response } = parts.fetch.protocol({ version })({ topics: [] });
   const { responses } = await response.parse(await response.decode(responseBytes(version, ...partitions)));
@@ -23,7 +23,7 @@ async function fetched(from: number, version: number, ...partitions: ExamplePart
   );
 }
 
-/** What reaches a handler, and the offset up to which kafkajs takes the log for read. */
+/** The offsets that reach a handler, and the offset up to which kafkajs considers the log read. */
 async function delivered(from: number, partition: ExamplePartition, version = 11) {
   const [batch] = await fetched(from, version, partition);
   if (!batch) return null;
@@ -60,21 +60,21 @@ describe('aborted transactions', () => {
     data(21, 1),
     marker(22, 1, 'commit'),
   );
-  // As brokers list them: in the order in which they ended.
+  // In the order in which they ended, as brokers list them.
   const aborted = [
     { producerId: 2, firstOffset: 6 },
     { producerId: 1, firstOffset: 5 },
   ];
 
   test.each([4, 5, 6, 7, 8, 9, 10, 11])(
-    'that overlap are not delivered, and what was committed is (version %i of Fetch)',
+    'that overlap are not delivered, but committed records are (version %i of Fetch)',
     async (version) => {
       const found = await delivered(5, { bytes: overlapping, aborted }, version);
       expect(found).toEqual({ offsets: [7, 21], lastOffset: 22 });
     },
   );
 
-  test('are not delivered to a fetch that starts inside two of them', async () => {
+  test('are not delivered to a fetch that starts within two of them', async () => {
     const bytes = batchBytes(
       data(8, 1),
       data(14, 2),
@@ -85,7 +85,7 @@ describe('aborted transactions', () => {
     expect(await delivered(8, { bytes, aborted })).toEqual({ offsets: [21], lastOffset: 21 });
   });
 
-  test('do not end at a record whose key looks like the end', async () => {
+  test('do not end at a record whose key equals that of an abort marker', async () => {
     const bytes = batchBytes(data(5, 1, '\0\0\0\0'), data(6, 1), marker(7, 1, 'abort'));
     expect(await delivered(5, { bytes, aborted: [{ producerId: 1, firstOffset: 5 }] })).toEqual({
       offsets: [],
@@ -93,21 +93,21 @@ describe('aborted transactions', () => {
     });
   });
 
-  test('hide nothing that their producer wrote outside of a transaction', async () => {
+  test('do not hide what their producer wrote outside a transaction', async () => {
     const outside = { ...data(6, 1), isTransactional: false };
     const bytes = batchBytes(data(5, 1), outside, marker(7, 1, 'abort'));
     const found = await delivered(5, { bytes, aborted: [{ producerId: 1, firstOffset: 5 }] });
     expect(found?.offsets).toEqual([6]);
   });
 
-  test('a batch of another producer that spans the beginning of one is delivered whole', async () => {
+  test('do not hide a batch of another producer that spans their start', async () => {
     const long = { ...data(5, 2), lastOffset: 9, records: [{ offset: 5 }, { offset: 9 }] };
     const bytes = batchBytes(long, data(10, 1), marker(11, 1, 'abort'), marker(12, 2, 'commit'));
     const found = await delivered(5, { bytes, aborted: [{ producerId: 1, firstOffset: 10 }] });
     expect(found?.offsets).toEqual([5, 9]);
   });
 
-  test('in any interleaving of any producers, from any offset, are what is left out', () => {
+  test('are exactly the omitted records, in any interleaving of producers and from any offset', () => {
     const steps = fc.array(fc.tuple(fc.nat(3), fc.constantFrom('write', 'write', 'commit', 'abort')), {
       maxLength: 40,
     });
@@ -127,7 +127,7 @@ describe('aborted transactions', () => {
   });
 });
 
-/** The log that these steps of producers write, its aborts as a broker lists them, and what they committed. */
+/** The log that these steps of producers write, its aborts as a broker lists them, and the committed offsets. */
 function written(steps: [number, string][]) {
   const log: { header: BatchHeader; key: Buffer | null }[] = [];
   const open = new Map<number, number[]>();
@@ -161,24 +161,24 @@ function written(steps: [number, string][]) {
 describe('a batch', () => {
   test.each([
     ['that compaction has emptied', batchBytes(emptied(5, 9)), 5, [], 9],
-    ['emptied and asked for in its middle', batchBytes(emptied(5, 9)), 7, [], 9],
-    ['emptied, behind records', batchBytes(data(4, 1), emptied(5, 9)), 4, [4], 9],
-    ['emptied, before one that is cut off', cut(batchBytes(emptied(5, 9), data(10, 1))), 5, [], 9],
+    ['emptied, and fetched from its middle', batchBytes(emptied(5, 9)), 7, [], 9],
+    ['emptied, after records', batchBytes(data(4, 1), emptied(5, 9)), 4, [4], 9],
+    ['emptied, before a truncated batch', truncated(batchBytes(emptied(5, 9), data(10, 1))), 5, [], 9],
     ['whose last records compaction has removed', batchBytes({ ...data(5, 1), lastOffset: 9 }), 5, [5], 9],
-    ['asked for behind its last record', batchBytes({ ...data(5, 1), lastOffset: 9 }), 6, [], 9],
-    ['of control records alone', batchBytes(marker(5, 1, 'commit')), 5, [], 5],
-  ])('%s is handed over, and read up to its last offset', async (_, bytes, from, offsets, lastOffset) => {
+    ['fetched from after its last record', batchBytes({ ...data(5, 1), lastOffset: 9 }), 6, [], 9],
+    ['of control records only', batchBytes(marker(5, 1, 'commit')), 5, [], 5],
+  ])('%s is delivered, and read up to its last offset', async (_, bytes, from, offsets, lastOffset) => {
     expect(await delivered(from, { bytes })).toEqual({ offsets, lastOffset });
     const [batch] = await fetched(from, 11, { bytes });
     expect(batch?.isEmpty()).toBe(false);
   });
 
-  test('that is cut off is left for a later fetch', async () => {
-    expect(await delivered(5, { bytes: cut(batchBytes(data(5, 1), data(6, 1))) })).toEqual({
+  test('that is truncated is left to a later fetch', async () => {
+    expect(await delivered(5, { bytes: truncated(batchBytes(data(5, 1), data(6, 1))) })).toEqual({
       offsets: [5],
       lastOffset: 5,
     });
-    expect(await delivered(5, { bytes: cut(batchBytes(data(5, 1))) })).toBeNull();
+    expect(await delivered(5, { bytes: truncated(batchBytes(data(5, 1))) })).toBeNull();
     expect(await delivered(5, { bytes: Buffer.alloc(9) })).toBeNull();
   });
 
@@ -188,19 +188,19 @@ describe('a batch', () => {
     expect(found?.offsets).toHaveLength(200_000);
   });
 
-  test('behind messages of the old format is read', async () => {
+  test('after messages of the old format is read', async () => {
     const bytes = Buffer.concat([oldMessageBytes(3, 'a'), oldMessageBytes(4, 'b'), batchBytes(data(5, 1))]);
     expect(await delivered(3, { bytes })).toEqual({ offsets: [3, 4, 5], lastOffset: 5 });
   });
 });
 
-/** The bytes without their end, as a fetch that reaches its limit gives them. */
-function cut(bytes: Buffer): Buffer {
+/** The bytes without their end, like a response that reaches its size limit. */
+function truncated(bytes: Buffer): Buffer {
   return bytes.subarray(0, bytes.length - 1);
 }
 
 describe('a fetch response', () => {
-  test('gives no batch of a partition without news, unless a replica is to be read from', async () => {
+  test('creates no batch for a partition without records, unless it names a replica to read from', async () => {
     const none = Buffer.alloc(0);
     const partitions = [
       { partition: 0, bytes: none },
@@ -212,7 +212,7 @@ describe('a fetch response', () => {
     expect(batches[1]?.isEmpty()).toBe(true);
   });
 
-  test('that refuses an offset is an error as before', async () => {
+  test('that rejects an offset is an error, as in kafkajs', async () => {
     const refused = fetched(5, 11, { errorCode: 1, bytes: Buffer.alloc(0) });
     await expect(refused).rejects.toMatchObject({
       name: 'KafkaJSOffsetOutOfRange',
@@ -221,7 +221,7 @@ describe('a fetch response', () => {
     });
   });
 
-  test('carries how long the broker asks to wait, where the client is to do that', async () => {
+  test('contains the throttle time if the client has to wait', async () => {
     const throttle = async (version: number) => {
       const { response } = parts.fetch.protocol({ version })({ topics: [] });
       return (await response.decode(responseBytes(version))).clientSideThrottleTime;
@@ -245,11 +245,11 @@ describe('a kafkajs that the patch was not written for', () => {
       { requestQueue: { prototype: {} } },
       /scheduleCheckPendingRequests is missing/,
     ],
-  ])('is refused: %s', (_, change, message) => {
+  ])('is rejected: %s', (_, change, message) => {
     expect(() => patchKafkajs({ ...copy(), ...change } as ReturnType<typeof copy>)).toThrow(message);
   });
 
-  test('is patched once, however many clients are created', () => {
+  test('is patched once, whatever the number of clients', () => {
     const { protocol } = parts.fetch;
     patchKafkajs();
     expect(parts.fetch.protocol).toBe(protocol);

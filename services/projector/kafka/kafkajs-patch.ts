@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
 import type { Batch, KafkaMessage } from 'kafkajs';
 
-/** The version that this file patches. Before another one is taken, compare its sources with this file. */
+/** The version that this file patches. Before an upgrade, compare the new sources with this file. */
 const patchedVersion = '2.2.4';
 
-/** A part of kafkajs that has no public types, as far as the patch needs it. */
+/** The internal parts of kafkajs that the patch needs; they have no public types. */
 export type KafkajsParts = {
   version: string;
   fetch: FetchApi;
@@ -16,7 +16,7 @@ export type KafkajsParts = {
   decodeMessageSet: (decoder: Decoder, bytes: number) => Promise<Message[]>;
 };
 
-/** What kafkajs knows of the Fetch API: the versions that it speaks, and how to. */
+/** The Fetch API of kafkajs: the supported versions, and their protocols. */
 type FetchApi = {
   versions: string[];
   protocol: (options: { version: number }) => (request: object) => Fetch;
@@ -70,20 +70,20 @@ type FetchedBatch = Batch & { rawMessages: unknown[]; fetchedOffset: string };
 const patched = new WeakSet<object>();
 
 /**
- * Patches kafkajs in this process, once. Throws where the installed version is not the one that this file was
- * written for. From then on a consumer needs `eachBatch`: `eachMessage` would not get past a batch without messages.
+ * Patches kafkajs in this process, once. Throws if the installed version is not `patchedVersion`. A consumer then needs
+ * `eachBatch`: `eachMessage` would not get past a batch without messages.
  */
 export function patchKafkajs(parts: KafkajsParts = installedKafkajs()): void {
   if (patched.has(parts.fetch)) return;
   requireShapes(parts);
   patchFetch(parts);
-  handOverEveryBatch(parts);
+  deliverEveryBatch(parts);
   waitLessWhilePaused(parts);
   stopIdleTimers(parts);
   patched.add(parts.fetch);
 }
 
-/** The parts of the kafkajs that this process runs. */
+/** The parts of the installed kafkajs. */
 export function installedKafkajs(): KafkajsParts {
   const require = createRequire(import.meta.url);
   return {
@@ -99,7 +99,7 @@ export function installedKafkajs(): KafkajsParts {
   };
 }
 
-/** The offset that the batch was asked from: on it, but not in kafkajs's types. */
+/** The offset that the batch was fetched from. The types of kafkajs do not include it. */
 export const fetchedOffsetOf = (batch: Batch): number => Number((batch as FetchedBatch).fetchedOffset);
 
 function requireShapes(parts: KafkajsParts): void {
@@ -123,21 +123,21 @@ function requireShapes(parts: KafkajsParts): void {
   }
 }
 
-const shapeError = (what: string) =>
+const shapeError = (difference: string) =>
   new Error(
-    `kafkajs-patch.ts does not fit the installed kafkajs: ${what}. Compare the patch with its sources`,
+    `kafkajs-patch.ts does not fit the installed kafkajs: ${difference}. Compare the patch with its sources`,
   );
 
 /**
- * Replaces the decoder of fetch responses. The one of kafkajs delivers aborted transactions that overlap, fetches
- * a batch that compaction has emptied again for ever, and throws above some 120,000 records a batch.
+ * Replaces the decoder of Fetch responses. The decoder of kafkajs delivers records of overlapping aborted transactions,
+ * fetches a batch that compaction has emptied again forever, and throws above some 120,000 records in a batch.
  */
 function patchFetch(parts: KafkajsParts): void {
   const { fetch } = parts;
   const protocol = fetch.protocol.bind(fetch);
   fetch.protocol = ({ version }) => {
     const createFetch = protocol({ version });
-    // Brokers from before transactions and record batches (0.11).
+    // Brokers older than transactions and record batches (0.11).
     if (version < 4) return createFetch;
     return (request) => {
       const original = createFetch(request);
@@ -150,17 +150,17 @@ function patchFetch(parts: KafkajsParts): void {
   };
 }
 
-/** Fetch response, versions 4 to 11: see the protocol's description in kafkajs's own decoders. */
+/** Decodes a Fetch response, versions 4 to 11. The decoders of kafkajs describe the format. */
 async function decodeResponse(parts: KafkajsParts, version: number, bytes: Buffer): Promise<FetchData> {
   const decoder = new parts.Decoder(bytes);
   const throttleMs = decoder.readInt32();
-  // Error code and id of a fetch session, which kafkajs does not use.
+  // The error code and id of a fetch session, which kafkajs does not use.
   if (version >= 7) decoder.readBytes(6);
   const responses = await decoder.readArrayAsync(async () => ({
     topicName: decoder.readString(),
     partitions: await decoder.readArrayAsync(() => decodePartition(parts, version, decoder)),
   }));
-  // Before version 8 the broker has waited itself.
+  // Before version 8 the broker throttles by itself.
   return { clientSideThrottleTime: version >= 8 ? throttleMs : 0, responses };
 }
 
@@ -171,7 +171,7 @@ async function decodePartition(
 ): Promise<PartitionData> {
   const [partition, errorCode] = [decoder.readInt32(), decoder.readInt16()];
   const highWatermark = decoder.readInt64().toString();
-  // Last stable offset, then the log's start.
+  // The last stable offset, then the log start offset.
   decoder.readBytes(version >= 5 ? 16 : 8);
   const aborted = decoder.readArray(() => ({
     producerId: decoder.readInt64(),
@@ -180,14 +180,13 @@ async function decodePartition(
   const preferredReadReplica = version >= 11 ? decoder.readInt32() : -1;
   const records = decoder.readBytes(Math.max(0, decoder.readInt32()));
   const messages = await decodeRecords(parts, records, aborted);
-  // Filtered here already, so that kafkajs has nothing left to filter.
+  // The messages are already filtered, so kafkajs must not filter them again.
   return { partition, errorCode, highWatermark, abortedTransactions: [], preferredReadReplica, messages };
 }
 
 /**
- * Decodes record batches, and message sets of old, without the records of aborted transactions. Where the last
- * batch reaches further than the last record, a control record at its last offset ends the list, since kafkajs
- * reads on behind the last record.
+ * Decodes record batches and old message sets, without the records of aborted transactions. If the last batch ends after
+ * the last record, a control record with its last offset is appended, since kafkajs continues after the last record.
  */
 async function decodeRecords(
   parts: KafkajsParts,
@@ -200,7 +199,7 @@ async function decodeRecords(
   let lastOffset = -1n;
   for (let start = 0; bytes.length - start > 16;) {
     const end = start + 12 + bytes.readInt32BE(start + 8);
-    // A fetch is cut at its limit; the batch comes whole with a later one.
+    // A response is truncated at its size limit. A later fetch returns the whole batch.
     if (end > bytes.length) break;
     const entry = bytes.subarray(start, end);
     start = end;
@@ -212,14 +211,14 @@ async function decodeRecords(
     lastOffset = header.lastOffset;
     const { records } = await decodeRecordBatch(new Decoder(entry));
     if (isAborted(header, records[0]?.key)) continue;
-    // Not by `push(...records)`, whose arguments are limited in number.
+    // Not `push(...records)`: the number of arguments is limited.
     for (const record of records) messages.push(record);
   }
   if (lastOffset > BigInt(messages.at(-1)?.offset ?? -1)) messages.push(endMarker(lastOffset));
   return messages;
 }
 
-/** What is known of a record batch by its header. */
+/** The fields of a record batch's header that the filter needs. */
 export type BatchHeader = ReturnType<typeof batchHeader>;
 
 const batchHeader = (bytes: Buffer) => ({
@@ -229,31 +228,31 @@ const batchHeader = (bytes: Buffer) => ({
   isControl: (bytes.readInt16BE(21) & 0x20) !== 0,
 });
 
-/** kafkajs reads its offset and drops it. */
+/** A control record: kafkajs uses its offset and drops the record. */
 const endMarker = (offset: bigint) =>
   ({ offset: String(offset), isControlRecord: true, key: null, value: null }) as Message;
 
 export type AbortedTransaction = { producerId: bigint; firstOffset: bigint };
 
 /**
- * Tells of each batch in turn, by its header and the key of its first record, whether its transaction was aborted,
- * as the Java consumer does. Brokers list aborted transactions in the order in which they ended.
+ * Returns a function that decides for each batch in order whether its transaction was aborted, by its header and the key
+ * of its first record, as the Java consumer does. Brokers list aborted transactions in the order in which they ended.
  */
 export function createAbortFilter(aborted: AbortedTransaction[]) {
-  const ahead = aborted.toSorted((a, b) => Number(a.firstOffset - b.firstOffset));
+  const upcoming = aborted.toSorted((a, b) => Number(a.firstOffset - b.firstOffset));
   const abortedProducers = new Set<bigint>();
   return (batch: BatchHeader, firstKey: Buffer | null | undefined): boolean => {
-    while (ahead[0] && ahead[0].firstOffset <= batch.lastOffset) {
-      abortedProducers.add(ahead[0].producerId);
-      ahead.shift();
+    while (upcoming[0] && upcoming[0].firstOffset <= batch.lastOffset) {
+      abortedProducers.add(upcoming[0].producerId);
+      upcoming.shift();
     }
-    // The key of a control record is its version and its type, of two bytes each; 0 is an abort.
+    // The key of a control record has two bytes of version and two bytes of type; type 0 is an abort.
     if (batch.isControl && firstKey?.readInt16BE(2) === 0) abortedProducers.delete(batch.producerId);
     return batch.isTransactional && abortedProducers.has(batch.producerId);
   };
 }
 
-/** Leaves out what kafkajs would make a batch and a heartbeat of, several times a second for each idle partition. */
+/** Omits empty partitions. kafkajs would turn each into a batch and a heartbeat, several times a second. */
 const withoutEmpty = (data: FetchData): FetchData => ({
   ...data,
   responses: data.responses.map(({ topicName, partitions }) => ({
@@ -265,24 +264,24 @@ const withoutEmpty = (data: FetchData): FetchData => ({
 });
 
 /**
- * kafkajs moves on by itself past a batch of which nothing is left but control records, aborted ones or those
- * that compaction has emptied, from wherever it was fetched. From here on such a batch reaches `eachBatch` as
- * any other, with no messages in it, so that one place decides what was read.
+ * kafkajs skips a batch that is left with control records only, with aborted records only, or empty after compaction,
+ * whatever offset it was fetched from. The patch delivers such a batch to `eachBatch` without messages, so that
+ * `handleBatch` alone decides what was read.
  */
-function handOverEveryBatch({ batch: { prototype } }: KafkajsParts): void {
+function deliverEveryBatch({ batch: { prototype } }: KafkajsParts): void {
   prototype.isEmptyDueToFiltering = () => false;
   prototype.isEmpty = function (this: FetchedBatch) {
     return this.rawMessages.length === 0;
   };
 }
 
-/** How long a partition that is resumed may wait for the fetch under way to end, in milliseconds. */
+/** How long a resumed partition may wait for the fetch in progress, in milliseconds. */
 const pausedWaitMs = 20;
 
 /**
- * A partition that is resumed is not fetched before the brokers have answered the fetch under way, which they
- * hold back while the other partitions have no news. While one is paused they are asked to answer sooner, so
- * that a consumer at rest may ask for long waits.
+ * A resumed partition is fetched only after the brokers have responded to the fetch in progress, which they delay while
+ * the other partitions have no new records. While a partition is paused, the consumer therefore asks for short waits. An
+ * idle consumer can ask for long waits.
  */
 function waitLessWhilePaused({ consumerGroup: { prototype } }: KafkajsParts): void {
   const configured = new WeakMap<ConsumerGroup, number>();
@@ -295,12 +294,12 @@ function waitLessWhilePaused({ consumerGroup: { prototype } }: KafkajsParts): vo
   };
 }
 
-/** How late a request may be found to have timed out, in milliseconds; kafkajs looks ten times as often. */
+/** The interval of the check for timed out requests, in milliseconds; kafkajs checks ten times as often. */
 const timeoutCheckMs = 1_000;
 
 /**
- * After the first answer on a connection, kafkajs looks for requests that wait to be sent every millisecond, for
- * ever: 900 times a second for each connection that has been used. It needs to while some wait.
+ * After the first response on a connection, kafkajs checks for unsent requests every millisecond, forever: 900 times a
+ * second for each used connection. The patch keeps the check only while requests are unsent.
  */
 function stopIdleTimers({ requestQueue: { prototype } }: KafkajsParts): void {
   const schedule = prototype.scheduleCheckPendingRequests;

@@ -38,7 +38,7 @@ describe('the requests on a connection to a broker', () => {
     return { log, queue, send, answer };
   }
 
-  test('wake nobody while there are none', () => {
+  test('start no timer while there are none', () => {
     const { log, send, answer } = given();
     send(1);
     answer(1);
@@ -46,7 +46,7 @@ describe('the requests on a connection to a broker', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  test('are held back as long as the broker asks for it', () => {
+  test('are delayed as long as the broker asks', () => {
     const { log, queue, send, answer } = given();
     send(1);
     queue.maybeThrottle(500);
@@ -59,7 +59,7 @@ describe('the requests on a connection to a broker', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  test('time out within a second of their time, found by one look a second', () => {
+  test('time out within a second, by one check a second', () => {
     const { log, queue, send } = given();
     queue.scheduleRequestTimeoutCheck();
     send(1);
@@ -74,8 +74,8 @@ describe('the requests on a connection to a broker', () => {
 });
 
 describe('a fetch', () => {
-  test('asks the brokers for short waits while a partition is paused, then for the configured ones again', async () => {
-    // given a consumer that is told apart from that of kafkajs by what it does with a fetch
+  test('asks the brokers for short waits while a partition is paused, then for the configured wait again', async () => {
+    // given a consumer group that records the wait of each fetch
     const paused: unknown[] = [];
     const waitsMs: number[] = [];
     const prototype = {
@@ -89,7 +89,7 @@ describe('a fetch', () => {
     const installed = installedKafkajs();
     patchKafkajs({ ...installed, fetch: { ...installed.fetch }, consumerGroup: { prototype } });
     const group = Object.create(prototype) as typeof prototype & { fetch: (nodeId: number) => Promise<[]> };
-    // when two brokers are asked before, while and after a partition is paused
+    // when two brokers are fetched from before, while and after a partition is paused
     const ask = () => Promise.all([group.fetch(1), group.fetch(2)]);
     await ask();
     paused.push('topic');

@@ -1,25 +1,23 @@
 import type { Kafka } from 'kafkajs';
 import { readTopicIds, type MetadataBroker } from './topic-ids.ts';
+import { partitionKey } from './topic-partition.ts';
 
 /** Offsets by `<topic>/<partition>`. */
 export type Offsets = Map<string, number>;
 
-/** What the brokers say of the logs, each for all topics in one request a broker. */
+/** Reads offsets and topic ids of many topics at once, with one request to each broker. */
 export type LogClient = {
   connect: () => Promise<void>;
   disconnect: () => Promise<void>;
-  /**
-   * The ends of what a reader of committed records is given: records of an open transaction count from its
-   * commit on.
-   */
+  /** The last stable offsets: the records of an open transaction count once it is committed. */
   readEnds: (topics: string[]) => Promise<Offsets>;
-  /** The first offsets that are still there. */
+  /** The first offsets that are still in the logs. */
   readStarts: (topics: string[]) => Promise<Offsets>;
-  /** By topic, the id that it was created with; brokers before Kafka 2.8 have none, and the map is empty. */
+  /** The topic ids by topic. Brokers before Kafka 2.8 have no topic ids; the map is empty then. */
   readTopicIds: (topics: string[]) => Promise<Map<string, string>>;
 };
 
-/** The parts of kafkajs 2.2.4's cluster that are used here; its types leave the class out. */
+/** The methods of the kafkajs 2.2.4 cluster that are used here; its types do not include the class. */
 type Cluster = {
   connect: () => Promise<void>;
   disconnect: () => Promise<void>;
@@ -32,12 +30,12 @@ type Cluster = {
   brokerPool: { withBroker: <T>(use: (found: { broker: MetadataBroker }) => Promise<T>) => Promise<T> };
 };
 
-/** A partition that is added, or a leader that has moved, is noticed within this time. */
+/** An added partition or a new leader is noticed within this time. */
 const metadataMaxAgeMs = 10_000;
 
 /**
- * A client for the logs of many topics. kafkajs's admin asks for the offsets of one topic at a time, in two
- * requests, and never reads its metadata again; its cluster does neither, and is what the admin itself uses.
+ * Creates a client for the logs of many topics. The kafkajs admin reads the offsets of one topic at a time, in two
+ * requests, and never refreshes its metadata. The cluster, which the admin itself uses, has neither limit.
  */
 export function createLogClient(kafka: Kafka): LogClient {
   const cluster = createCluster(kafka);
@@ -53,7 +51,9 @@ export function createLogClient(kafka: Kafka): LogClient {
     const found = await cluster.fetchTopicsOffset(wanted);
     return new Map(
       found.flatMap(({ topic, partitions }) =>
-        partitions.map(({ partition, offset }) => [`${topic}/${partition}`, Number(offset)] as const),
+        partitions.map(
+          ({ partition, offset }) => [partitionKey({ topic, partition }), Number(offset)] as const,
+        ),
       ),
     );
   };
@@ -69,7 +69,7 @@ export function createLogClient(kafka: Kafka): LogClient {
   };
 }
 
-/** A cluster as `kafka.admin()` makes it, whose method kafkajs keeps under a symbol. */
+/** Creates a cluster as `kafka.admin()` does. kafkajs keeps that method under a symbol. */
 function createCluster(kafka: Kafka): Cluster {
   for (let object: object | null = kafka; object; object = Object.getPrototypeOf(object) as object | null) {
     const symbol = Object.getOwnPropertySymbols(object).find(
@@ -79,5 +79,5 @@ function createCluster(kafka: Kafka): Cluster {
     const create = (kafka as unknown as Record<symbol, (options: object) => Cluster>)[symbol];
     if (create) return create({ allowAutoTopicCreation: false, metadataMaxAge: metadataMaxAgeMs });
   }
-  throw new Error('this version of kafkajs has no cluster where 2.2.4 has it');
+  throw new Error('this version of kafkajs has no createCluster where 2.2.4 has it');
 }

@@ -8,12 +8,12 @@ const int = (bytes: number, value = 0) => {
 const text = (value: string) => Buffer.concat([Buffer.from([value.length + 1]), Buffer.from(value)]);
 const list = (...items: Buffer[]) => Buffer.concat([Buffer.from([items.length + 1]), ...items]);
 const noTags = Buffer.from([0]);
-/** One field that a later broker may add: its number, its length, its bytes. */
+/** A tagged field that a later broker may add: its number, its length, its bytes. */
 const oneTag = Buffer.from([1, 7, 3, 1, 2, 3]);
 const nodes = list(int(4, 1), int(4, 2));
 
-/** An answer about metadata, version 11, as Kafka's protocol guide has it. */
-function answer(tags: Buffer, topics: { name: string; id: string; error?: number }[]): Buffer {
+/** A Metadata response, version 11, by Kafka's protocol guide. */
+function response(tags: Buffer, topics: { name: string; id: string; error?: number }[]): Buffer {
   const broker = Buffer.concat([int(4, 1), text('host'), int(4), Buffer.from([0]), tags]);
   const partition = Buffer.concat([int(2), int(4), int(4), int(4), nodes, nodes, list(), tags]);
   const described = topics.map(({ name, id, error = 0 }) => {
@@ -37,8 +37,8 @@ describe('the ids of topics', () => {
   it.each([
     ['without', noTags],
     ['with', oneTag],
-  ])('are read from an answer %s fields that this version does not know', (_, tags) => {
-    const payload = answer(tags, [
+  ])('are read from a response %s unknown tagged fields', (_, tags) => {
+    const payload = response(tags, [
       { name: 'a', id: first },
       { name: 'b', id: second },
     ]);
@@ -48,16 +48,16 @@ describe('the ids of topics', () => {
     ]);
   });
 
-  it('are absent where a topic has none, or does not exist', () => {
-    const payload = answer(noTags, [
+  it('are omitted for a topic that has none or does not exist', () => {
+    const payload = response(noTags, [
       { name: 'old', id: '0'.repeat(32) },
       { name: 'unknown', id: first, error: 3 },
     ]);
     expect(decodeResponse(payload).size).toBe(0);
   });
 
-  it('are refused where the answer ends too early', () => {
-    const payload = answer(noTags, [{ name: 'a', id: first }]);
+  it('are rejected if the response ends too early', () => {
+    const payload = response(noTags, [{ name: 'a', id: first }]);
     expect(() => decodeResponse(payload.subarray(0, payload.length - 8))).toThrow('ends too early');
   });
 });

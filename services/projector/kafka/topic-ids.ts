@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 
 type Encoder = { writeBuffer: (bytes: Buffer) => Encoder };
 
-/** A connected broker of kafkajs 2.2.4; its types leave out what is used here. */
+/** A connected broker of kafkajs 2.2.4; its types do not include these fields. */
 export type MetadataBroker = {
   versions: Record<number, { maxVersion: number }> | null;
   connectionPool: {
@@ -15,16 +15,16 @@ export type MetadataBroker = {
 
 const KafkajsEncoder = createRequire(import.meta.url)('kafkajs/src/protocol/encoder') as new () => Encoder;
 
-/** The request for metadata, in a version whose answer names topic ids: Kafka 2.8 and later have it. */
+/** The Metadata request in the first usable version whose response has topic ids (Kafka 2.8 and later). */
 const apiKey = 3;
 const apiVersion = 11;
 
-/** What a topic has for an id that was created before brokers gave one. */
+/** The id of a topic that was created before brokers assigned topic ids. */
 const noId = '0'.repeat(32);
 
 /**
- * The ids that the topics were created with, by name, as 32 hex digits; kafkajs knows the request up to version 6
- * only. Empty where the broker is too old; topics that have no id, or do not exist, are left out.
+ * Reads the ids of the topics, by name, as 32 hex digits; kafkajs itself supports the request only up to version 6.
+ * Returns an empty map if the broker is too old. Topics that do not exist or have no id are omitted.
  */
 export async function readTopicIds(broker: MetadataBroker, topics: string[]): Promise<Map<string, string>> {
   if ((broker.versions?.[apiKey]?.maxVersion ?? 0) < apiVersion) return new Map();
@@ -35,7 +35,7 @@ export async function readTopicIds(broker: MetadataBroker, topics: string[]): Pr
   });
 }
 
-/** The body of the request, behind the tagged fields of the header, which kafkajs leaves out. */
+/** The tagged fields of the request header, which kafkajs omits, and the body. */
 function encodeRequest(topics: string[]): Buffer {
   const noTags = Buffer.from([0]);
   const named = topics.map((topic) => {
@@ -49,12 +49,12 @@ function encodeRequest(topics: string[]): Buffer {
 
 function varInt(value: number): Buffer {
   const bytes: number[] = [];
-  let rest = value;
-  for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
-  return Buffer.from([...bytes, rest]);
+  let remaining = value;
+  for (; remaining > 0x7f; remaining >>>= 7) bytes.push((remaining & 0x7f) | 0x80);
+  return Buffer.from([...bytes, remaining]);
 }
 
-/** Topic ids by name, of an answer with the tagged fields of its header in front. */
+/** Decodes the topic ids by name from a response that starts with the tagged fields of its header. */
 export function decodeResponse(payload: Buffer): Map<string, string> {
   const cursor = createCursor(payload);
   const ids = new Map<string, string>();
@@ -93,11 +93,11 @@ export function decodeResponse(payload: Buffer): Map<string, string> {
   return ids;
 }
 
-/** Reads Kafka's flexible encoding: lengths are variable, one more than they say, and 0 for null. */
+/** Reads Kafka's flexible encoding: lengths are varints, stored plus one, and 0 means null. */
 function createCursor(payload: Buffer) {
   let offset = 0;
   const skip = (bytes: number): Buffer => {
-    if (offset + bytes > payload.length) throw new Error('the answer about topic ids ends too early');
+    if (offset + bytes > payload.length) throw new Error('the response with the topic ids ends too early');
     offset += bytes;
     return payload.subarray(offset - bytes, offset);
   };

@@ -40,7 +40,7 @@ export function startSweeper(deps: SweeperDeps, intervalMs = 300_000): Pick<Repe
     // A letter's time was taken before it was written; clocks and steps may differ by as much.
     deadLettersSince = new Date(startedAt.getTime() - deadLettersOverlapMs);
     const swept = await sweepApplied({ ...deps, signal });
-    deps.metrics.lapsed.inc(swept.conversations);
+    deps.metrics.expired.inc(swept.conversations);
     if (swept.conversations + swept.messages > 0) deps.logger.info(swept, 'freed data past its retention');
   };
   const sweeping = repeat(turn, {

@@ -2,7 +2,7 @@ import type { Db } from 'mongodb';
 import { progressOf } from '../../../shared/store/generations.ts';
 import { ensureDeadLetterIndexes } from '../dead-letters/collection.ts';
 
-/** Creates the indexes of the control database that are absent. */
+/** Creates the missing indexes of the control database. */
 export async function ensureControlIndexes(control: Db): Promise<void> {
   await progressOf(control).createIndexes([{ name: 'completeTo', key: { generation: 1, completeTo: 1 } }]);
   await ensureDeadLetterIndexes(control);

@@ -1,34 +1,34 @@
 /** One assigned partition, as seen at one moment. */
-export type Watched = {
+export type ObservedPartition = {
   key: string;
   position: number;
-  /** Of what can be read: records of an open transaction lie beyond it. */
+  /** The last stable offset: records of an open transaction lie after it. */
   end: number;
-  /** Counts what a step does between its start and its end: chunks of a fan-out, waits for what is away. */
+  /** Counts the progress within a batch: chunks of a fan-out, and waits for servers that are unavailable. */
   progressCount: number;
 };
 
 export type Liveness = {
-  /** The store and the brokers answered, and this is how it stands. */
-  observe: (nowMs: number, partitions: Watched[]) => void;
-  /** The store or the brokers are away: nothing can be done, and a restart would not help. */
-  observeAway: (nowMs: number) => void;
-  /** Null while it lives; else why a restart is due, in one line. */
-  verdict: (nowMs: number) => string | null;
+  /** MongoDB and the brokers responded; these are the assigned partitions. */
+  observe: (nowMs: number, partitions: ObservedPartition[]) => void;
+  /** MongoDB or the brokers are unavailable. No progress is possible, and a restart would not help. */
+  observeUnavailable: (nowMs: number) => void;
+  /** Null while the process is alive; otherwise the reason for a restart, in one line. */
+  failure: (nowMs: number) => string | null;
 };
 
-/** Work that has not moved for so long is stuck, in milliseconds. */
+/** A partition with records that has not moved for this long, in milliseconds, is stuck. */
 const stuckAfterMs = 300_000;
 
 /**
- * So long without an observation of either sort, and the loop that makes them hangs, or fails by a fault of its
- * own, in milliseconds. Longer than all time-outs and repetitions of the driver and of kafkajs together.
+ * After this long without an observation of either kind, in milliseconds, the commit loop hangs or fails because of a
+ * bug. It is longer than all timeouts and retries of the MongoDB driver and of kafkajs together.
  */
 const silentAfterMs = 900_000;
 
 /**
- * Tells a process that is stuck from one that is busy, waits, or has nothing to do. A partition is stuck when
- * there are records for it and neither its position moves nor a step of it.
+ * Distinguishes a stuck process from one that is busy, waiting or idle. A partition is stuck if it has records to
+ * apply and neither its position nor its progress count changes.
  */
 export function createLiveness(startMs: number): Liveness {
   let lastObservedMs = startMs;
@@ -45,11 +45,11 @@ export function createLiveness(startMs: number): Liveness {
         if (moved.get(key)?.mark !== mark) moved.set(key, { mark, atMs: nowMs });
       }
     },
-    observeAway: (nowMs) => {
+    observeUnavailable: (nowMs) => {
       lastObservedMs = nowMs;
       moved.clear();
     },
-    verdict: (nowMs) => {
+    failure: (nowMs) => {
       const seconds = (sinceMs: number) => Math.round((nowMs - sinceMs) / 1_000);
       if (nowMs - lastObservedMs > silentAfterMs)
         return `progress has been neither recorded nor refused for ${seconds(lastObservedMs)} s`;

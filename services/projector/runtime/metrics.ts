@@ -1,39 +1,39 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 
-/** The projector's metrics, as `/metrics` shows them. */
+/** The projector's Prometheus metrics, served at `/metrics`. */
 export function createMetrics() {
   const registry = new Registry();
-  // Measured every 10 ms unless told otherwise, which is most of what a projector at rest would do.
+  // The default of 10 ms would be most of the work of an idle projector.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
   const registers = [registry];
   return {
     registry,
     events: new Counter({
       name: 'projector_events_total',
-      help: 'Events applied, duplicates and stale ones included',
+      help: 'Events applied, including duplicates and stale events',
       labelNames: ['topic'],
       registers,
     }),
     deadLetters: new Counter({
       name: 'projector_dead_letters_total',
-      help: 'Records set aside',
+      help: 'Records stored as dead letters',
       labelNames: ['topic'],
       registers,
     }),
     late: new Counter({
       name: 'projector_late_events_total',
-      help: 'Events older on arrival than what Data-As-Of had promised to be complete',
+      help: 'Events that were older than the watermark when they arrived',
       labelNames: ['topic'],
       registers,
     }),
-    lapsed: new Counter({
+    expired: new Counter({
       name: 'projector_lapsed_conversations_total',
-      help: 'Conversations freed because their retention had passed',
+      help: 'Conversations deleted because they had expired',
       registers,
     }),
     notRefreshed: new Counter({
       name: 'projector_not_refreshed_total',
-      help: 'Documents that the store refused to have refreshed, since what they show makes them too large',
+      help: 'Documents that could not be refreshed because their references make them too large',
       labelNames: ['kind'],
       registers,
     }),

@@ -6,35 +6,35 @@ import {
   KafkaJSSASLAuthenticationError,
 } from 'kafkajs';
 import { MongoNetworkError } from 'mongodb';
-import { isKafkaRefusal, isTransient } from './transient-errors.ts';
+import { isKafkaAuthorizationError, isTransient } from './transient-errors.ts';
 
 const answered = (type: string) =>
   new KafkaJSProtocolError(Object.assign(new Error('refused'), { type, code: 1, retriable: false }));
 
-describe('a failure of the brokers or the store', () => {
+describe('an error of the brokers or of MongoDB', () => {
   it.each([
-    ['a broker that does not answer', new KafkaJSConnectionError('refused')],
+    ['a broker that does not respond', new KafkaJSConnectionError('refused')],
     ['a leader that has moved', answered('NOT_LEADER_FOR_PARTITION')],
-    ['a store that is away', new MongoNetworkError('reset')],
-    ['either of them, as the cause', new Error('indexes', { cause: new MongoNetworkError('reset') })],
-  ])('is an absence: %s', (_, error) => {
-    expect([isTransient(error), isKafkaRefusal(error)]).toEqual([true, false]);
+    ['an unavailable MongoDB', new MongoNetworkError('reset')],
+    ['a transient error as the cause', new Error('indexes', { cause: new MongoNetworkError('reset') })],
+  ])('is transient: %s', (_, error) => {
+    expect([isTransient(error), isKafkaAuthorizationError(error)]).toEqual([true, false]);
   });
 
   it.each([
     ['a wrong password', Reflect.construct(KafkaJSSASLAuthenticationError, ['refused']) as Error],
     ['an unknown mechanism', answered('UNSUPPORTED_SASL_MECHANISM')],
-    ['no right to a topic', answered('TOPIC_AUTHORIZATION_FAILED')],
-    ['no right to the group', answered('GROUP_AUTHORIZATION_FAILED')],
-  ])('is a refusal, as it is thrown and as kafkajs gives up on it: %s', (_, error) => {
+    ['no permission for a topic', answered('TOPIC_AUTHORIZATION_FAILED')],
+    ['no permission for the group', answered('GROUP_AUTHORIZATION_FAILED')],
+  ])('is an authorization error, both when thrown and when kafkajs gives up its retries: %s', (_, error) => {
     const givenUp = new KafkaJSNumberOfRetriesExceeded(error, { retryCount: 8, retryTime: 1 });
     const bailed = Object.assign(new KafkaJSNonRetriableError(error.message), { cause: error });
-    for (const one of [error, givenUp, bailed]) {
-      expect([isTransient(one), isKafkaRefusal(one)]).toEqual([false, true]);
+    for (const thrown of [error, givenUp, bailed]) {
+      expect([isTransient(thrown), isKafkaAuthorizationError(thrown)]).toEqual([false, true]);
     }
   });
 
-  it('is neither where the fault is of the code', () => {
+  it('is not transient if it is a bug', () => {
     expect(isTransient(new TypeError('undefined'))).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 import { isTransientStoreError } from '../../../shared/store/transient-errors.ts';
 
-/** What a broker answers to a client that it does not know, or that lacks a right. */
-const refusals = [
+/** The errors of a broker for a client that cannot authenticate or lacks a permission. */
+const authorizationErrors = [
   'UNSUPPORTED_SASL_MECHANISM',
   'ILLEGAL_SASL_STATE',
   'SASL_AUTHENTICATION_FAILED',
@@ -13,19 +13,19 @@ const refusals = [
   'DELEGATION_TOKEN_AUTHORIZATION_FAILED',
 ];
 
-/** The error and what caused it, outermost first: kafkajs wraps what it gives up on. */
+/** The error and its causes, outermost first. kafkajs wraps an error when it gives up its retries. */
 export const errorChain = (error: unknown): Error[] =>
   error instanceof Error ? [error, ...errorChain(error.cause)] : [];
 
-/** Whether the brokers refuse this client: its credentials, its SASL mechanism, or its rights. */
-export const isKafkaRefusal = (error: unknown): boolean =>
+/** Whether the brokers reject this client: its credentials, its SASL mechanism or its permissions. */
+export const isKafkaAuthorizationError = (error: unknown): boolean =>
   errorChain(error).some(
-    (one) =>
-      one.name === 'KafkaJSSASLAuthenticationError' ||
-      refusals.includes(String((one as { type?: unknown }).type)),
+    (cause) =>
+      cause.name === 'KafkaJSSASLAuthenticationError' ||
+      authorizationErrors.includes(String((cause as { type?: unknown }).type)),
   );
 
-/** Whether a failure is the absence of the store or the brokers, which a restart would not end. */
+/** Whether MongoDB or the brokers are temporarily unavailable, which a restart would not change. */
 export const isTransient = (error: unknown): boolean =>
-  errorChain(error).some((one) => isTransientStoreError(one) || one.name.startsWith('KafkaJS')) &&
-  !isKafkaRefusal(error);
+  errorChain(error).some((cause) => isTransientStoreError(cause) || cause.name.startsWith('KafkaJS')) &&
+  !isKafkaAuthorizationError(error);

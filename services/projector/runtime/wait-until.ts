@@ -1,41 +1,42 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { errorChain, isTransient } from './transient-errors.ts';
 
-/** What the projector needs is not there yet, and may come while it waits. */
-export class NotThereYet extends Error {
-  override name = 'NotThereYet';
+/** A requirement of the projector is not met yet, but may be while it waits. */
+export class NotReady extends Error {
+  override name = 'NotReady';
 }
 
-/** A refusal at start that no waiting changes; the message says what is wrong, and what to do. */
+/** The projector cannot start, and waiting does not help. The message says what is wrong and what to do. */
 export class StartRefused extends Error {
   override name = 'StartRefused';
 }
 
-/** Projectors that start at once may collide on what both create; a refusal that comes so often is one. */
-const refusalsMax = 3;
+/** Projectors that start together may collide while they create indexes, so only repeated errors are permanent. */
+const permanentErrorsMax = 3;
 
-/** Pause before another attempt, in milliseconds. */
+/** The pause between attempts, in milliseconds. */
 const pauseMs = 2_000;
 
 /**
- * Tries until it succeeds, and logs each time what is waited for. Rejects with `StartRefused` where the failure
- * does not pass by itself, such as wrong credentials or an index conflict.
+ * Retries `attempt` until it succeeds, and logs at each failure what it is waiting for. Rejects with `StartRefused`
+ * if the error is permanent, such as wrong credentials or an index conflict.
  */
 export async function waitUntil<T>(
   logger: Logger,
   waitingFor: string,
   attempt: () => Promise<T>,
 ): Promise<T> {
-  for (let refusals = 0; ;) {
+  for (let permanentErrors = 0; ;) {
     try {
       return await attempt();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      const passes = isTransient(error) || error instanceof NotThereYet;
-      if (!passes && (refusals += 1) >= refusalsMax)
+      const reason = errorMessage(error);
+      const isTemporary = isTransient(error) || error instanceof NotReady;
+      if (!isTemporary && (permanentErrors += 1) >= permanentErrorsMax)
         throw new StartRefused(`${reason}. ${remedy(error)}`, { cause: error });
-      logger.warn({ reason }, `waiting: ${passes ? waitingFor : 'refused; trying again'}`);
+      logger.warn({ reason }, `waiting: ${isTemporary ? waitingFor : 'refused; trying again'}`);
       await sleep(pauseMs);
     }
   }
@@ -49,9 +50,9 @@ const remedies: { codes: (string | number)[]; remedy: string }[] = [
   {
     codes: [85, 86],
     remedy:
-      'An index there is not the one that this version declares. If the database was filled by another version, ' +
+      'An existing index differs from the one that this version declares. If another version filled the database, ' +
       'rebuild the read model into an empty database (DATABASE_NAME) with a new CONSUMER_GROUP; otherwise drop ' +
-      'the index, and it is created anew at the next start',
+      'the index, and the next start creates it again',
   },
   { codes: [18], remedy: 'Check the user and the password in MONGODB_URL' },
   {
@@ -85,12 +86,12 @@ const remedies: { codes: (string | number)[]; remedy: string }[] = [
 ];
 
 function remedy(error: unknown): string {
-  const codes = errorChain(error).flatMap((one) => {
-    const { name, code, type } = one as { name: string; code?: unknown; type?: unknown };
+  const codes = errorChain(error).flatMap((cause) => {
+    const { name, code, type } = cause as { name: string; code?: unknown; type?: unknown };
     return [name, code, type];
   });
   return (
-    remedies.find((one) => one.codes.some((code) => codes.includes(code)))?.remedy ??
-    'This does not pass by itself: see the error and its cause'
+    remedies.find((item) => item.codes.some((code) => codes.includes(code)))?.remedy ??
+    'Waiting does not help: see the error and its cause'
   );
 }

@@ -1,0 +1,68 @@
+import { pino } from 'pino';
+import { createGapDetector, gapSightings } from './gap-detector.ts';
+import { createPartitionWorker } from './partition-worker.ts';
+
+/** A worker that fetches from offset 5 next, and a gap detector for its log. */
+function given() {
+  const worker = createPartitionWorker({
+    topic: 't',
+    partition: 0,
+    apply: async () => ({ events: 0, rejected: 0, times: [], appliedToMs: null }),
+    waitForPrerequisites: async () => undefined,
+    onApplied: () => undefined,
+    logger: pino({ level: 'silent' }),
+    retryDelayMs: 1,
+  });
+  worker.start(5);
+  const detectGap = createGapDetector();
+  return {
+    worker,
+    detect: (low: number, end: number, topicId?: string) => {
+      const topicIds = new Map(topicId === undefined ? [] : [['t', topicId]]);
+      return detectGap([worker], { ends: new Map([['t/0', { low, end }]]), topicIds });
+    },
+  };
+}
+
+/** The result of the last of several calls. */
+const last = (detect: () => Error | null, times: number) =>
+  Array.from({ length: times }, detect).at(-1)?.message ?? null;
+
+describe('the gap detector', () => {
+  it.each([
+    ['the log starts after the next offset', 6, 9, /the records from offset 5 to 5 are gone/],
+    ['the log ends before the next offset', 0, 4, /applied the log up to 5, but it ends at 4/],
+  ])('reports that %s once it has seen that five times', (_, low, end, message) => {
+    const { detect } = given();
+    expect(last(() => detect(low, end), gapSightings - 1)).toBeNull();
+    expect(last(() => detect(low, end), 1)).toMatch(message);
+  });
+
+  it('reports no gap if the next record is the first of the log, or not published yet', () => {
+    const { detect } = given();
+    expect(last(() => detect(5, 5), gapSightings * 2)).toBeNull();
+  });
+
+  it('reports a topic with another id at once, although its log is long enough', () => {
+    const { worker, detect } = given();
+    worker.topicId = 'first';
+    expect(detect(0, 9, 'first')).toBeNull();
+    expect(detect(0, 9, 'second')?.message).toMatch(/applied the log up to 5, but of another topic/);
+  });
+
+  it('reports no gap if the brokers report no topic id, or reported none at the start', () => {
+    const { worker, detect } = given();
+    expect(detect(0, 9, 'first')).toBeNull();
+    worker.topicId = 'first';
+    expect(detect(0, 9)).toBeNull();
+  });
+
+  it('forgets a gap that was seen only briefly, or before more records were fetched', () => {
+    const { worker, detect } = given();
+    expect(last(() => detect(0, 4), gapSightings - 1)).toBeNull();
+    expect(detect(0, 5)).toBeNull();
+    expect(last(() => detect(0, 4), gapSightings - 1)).toBeNull();
+    worker.nextFetchOffset = 6;
+    expect(detect(0, 4)).toBeNull();
+  });
+});

@@ -1,0 +1,39 @@
+import type { Admin, Kafka, Producer } from 'kafkajs';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import { createLogClient, type LogClient } from '../kafka/log-client.ts';
+import { NotReady, waitUntil } from './wait-until.ts';
+
+export type BrokerClients = { admin: Admin; log: LogClient; producer: Producer };
+
+/** Waits for the brokers, then connects the clients that the projector needs besides its consumer. */
+export async function connectBrokers(kafka: Kafka, logger: Logger): Promise<BrokerClients> {
+  const admin = kafka.admin();
+  const log = createLogClient(kafka);
+  const producer = kafka.producer({ allowAutoTopicCreation: false });
+  await waitUntil(logger, 'the brokers are unavailable', async () => {
+    await admin.connect();
+    await log.connect();
+    await producer.connect();
+  });
+  return { admin, log, producer };
+}
+
+/** Waits until the topics exist. */
+export const waitForTopics = (admin: Admin, topics: string[], logger: Logger): Promise<void> =>
+  waitUntil(logger, 'topics are missing; create them with: npm run cli -- topics create', async () => {
+    const existing = new Set(await admin.listTopics());
+    const missing = topics.filter((topic) => !existing.has(topic));
+    if (missing.length > 0) throw new NotReady(`missing topics: ${missing.join(', ')}`);
+  });
+
+/** Waits until the group can be joined. A broker that has just started loads its groups first, and joining fails. */
+export async function waitForGroup(
+  admin: Admin,
+  groupId: string,
+  topics: string[],
+  logger: Logger,
+): Promise<void> {
+  await waitUntil(logger, 'the brokers cannot be asked for the group yet', () =>
+    admin.fetchOffsets({ groupId, topics }),
+  );
+}

@@ -1,0 +1,14 @@
+import { z } from 'zod';
+import { tombstoneIndex, type Resource } from './document.ts';
+import { name, optional, prefixedId, shortText } from './fields.ts';
+
+/** The state of a user: a member of the support team. It is embedded in other documents and not served itself. */
+export const userState = z.object({ id: prefixedId('user_'), name: optional(name), email: shortText });
+
+export type User = z.output<typeof userState>;
+
+export const userResource: Resource<User> = {
+  collection: 'users',
+  indexes: [tombstoneIndex],
+  sortKeys: () => ({}),
+};
