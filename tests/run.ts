@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { startStack, type Stack } from '../infra/dev-servers/stack.ts';
 import { temporaryFolder } from '../infra/dev-servers/temporary-folder.ts';
 import { dieWithParent } from '../infra/dev-servers/die-with-parent.ts';
+import { errorMessage } from '../shared/runtime/error-message.ts';
 
 /**
  * `npm test`: types, lint and format; the unit tests; then the tests that need servers, on a Kafka and a store of this
@@ -91,6 +92,6 @@ function main(): Promise<number> {
 try {
   process.exitCode = await main();
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${errorMessage(error)}\n`);
   process.exitCode = 1;
 }

@@ -1,3 +1,5 @@
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+
 /** Everything that was started and must be stopped, in reverse order. */
 export type Closers = {
   add: (name: string, close: () => Promise<unknown>) => void;
@@ -14,9 +16,7 @@ export function createClosers(): Closers {
         try {
           await last.close();
         } catch (error) {
-          report(
-            `${last.name} could not be stopped: ${error instanceof Error ? error.message : String(error)}`,
-          );
+          report(`${last.name} could not be stopped: ${errorMessage(error)}`);
         }
       }
     },

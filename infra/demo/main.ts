@@ -3,6 +3,7 @@ import { createClosers } from './closers.ts';
 import { runDemo } from './demo.ts';
 import { createOutput } from './output.ts';
 import { createRunFolder, removeRunFolder } from './run-folder.ts';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
 
 /** npm repeats a Ctrl-C that the terminal has already sent. Signals within this time count as one. */
 const sameSignalMs = 1_000;
@@ -44,7 +45,7 @@ try {
   await Promise.race([running, stopRequested]);
 } catch (error) {
   failed = true;
-  printError(error instanceof Error ? error.message : String(error));
+  printError(errorMessage(error));
 }
 // Ignores failures while everything stops.
 running.catch(() => undefined);

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { servingNames, type ServingName } from './serving/contender-names.ts';
 import { contenderNames, type ContenderName } from './projecting/contender-names.ts';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
 
 export const usage = `Usage: npm run bench -- [projecting|serving|traces] [options]
 
@@ -73,7 +74,7 @@ export function parseArguments(given: string[]): BenchArguments {
   try {
     parsed = parseArgs({ args: given, allowPositionals: true, options });
   } catch (error) {
-    return { usageError: error instanceof Error ? error.message : String(error) };
+    return { usageError: errorMessage(error) };
   }
   const { values, positionals } = parsed;
   if (values.help) return { help: true };

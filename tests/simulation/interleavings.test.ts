@@ -7,9 +7,9 @@ import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
 import { emptyData, memoryStore } from './memory-store.ts';
 
-const died = new Error('died');
+const crashed = new Error('the worker crashed');
 
-/** A store in memory, and workers on it, each of which applies a run of events of one kind. */
+/** A store in memory, and workers that each apply a batch of events of one kind. */
 function given() {
   const data = emptyData();
   const apply = async (
@@ -25,40 +25,38 @@ function given() {
       events.map((event) => changeOf(event)),
     );
   };
-  /** A worker that stands still before the step `label`; woken up, it goes on, or does that and dies. */
-  const applyLate = async (events: Event[], label: string, fate: 'dies' | 'goes on') => {
-    let wake = () => {};
-    const awake = new Promise<void>((resolve) => (wake = resolve));
-    let stands = () => {};
-    const standing = new Promise<void>((resolve) => (stands = resolve));
-    let isDone = false;
+  /** A worker that halts before the step `label`. When resumed, it goes on, or does that step and crashes. */
+  const applyLate = async (events: Event[], label: string, fate: 'crashes' | 'goes on') => {
+    const resumed = Promise.withResolvers<void>();
+    const halted = Promise.withResolvers<void>();
+    let hasHalted = false;
     const pause = async (step: string) => {
-      if (isDone && fate === 'dies') throw died;
+      if (hasHalted && fate === 'crashes') throw crashed;
       if (step !== label) return;
-      isDone = true;
-      stands();
-      await awake;
+      hasHalted = true;
+      halted.resolve();
+      await resumed.promise;
     };
     const end = apply(events, { pause }).then(
       () => 'goes on',
       (error: unknown) => error,
     );
-    await standing;
+    await halted.promise;
     return async () => {
-      wake();
-      expect(await end).toBe(fate === 'dies' ? died : 'goes on');
+      resumed.resolve();
+      expect(await end).toBe(fate === 'crashes' ? crashed : 'goes on');
     };
   };
   const stored = (kind: Kind, id: string) => data.get(kind)?.get(id);
-  /** What the sweep leaves of a document whose retention has passed. */
+  /** Frees a document as the retention sweep does. */
   const free = (kind: Kind, id: string) => {
-    const { orgId = null, version = 0, revision = 0, position: at = null } = stored(kind, id) ?? {};
+    const { orgId = null, version = 0, revision = 0, position = null } = stored(kind, id) ?? {};
     const freed: StoredDocument = {
       _id: id,
       orgId,
       version,
       revision: revision + 1,
-      position: at,
+      position,
       expiresAt: new Date(9),
     };
     data.get(kind)?.set(id, freed);
@@ -70,36 +68,36 @@ function given() {
 const conversation = (version: number, changes: Record<string, unknown> = {}) =>
   created('conversation', 'conv_1', changes, version);
 
-/** So rare that the simulation does not meet them: played step by step. */
-describe('a worker that dies with a write in progress', () => {
+/** These interleavings are too rare for the simulation, so each is played step by step. */
+describe('a worker that crashes with a write in progress', () => {
   it('leaves no conversation in a ticket from which it was moved', async () => {
-    // given a worker that has found a new conversation of a ticket, and stands still before it writes that
+    // given a worker that has read a new conversation of a ticket, and halts before it writes the ticket
     const { apply, applyLate, stored } = given();
     const before = conversation(1, { ticketId: 'ti_1' });
     const after = conversation(2, { ticketId: 'ti_2' });
     await apply([created('channel', 'chan_1')]);
     await apply([created('ticket', 'ti_1'), created('ticket', 'ti_2')]);
-    const wake = await applyLate([before], 'write ticket ti_1', 'dies');
-    // when its partition is another's, who applies a move along with that record, and then it writes and dies
+    const resume = await applyLate([before], 'write ticket ti_1', 'crashes');
+    // when another worker takes its partition and applies that record with a move, and the first then writes and crashes
     await apply([before, after]);
-    await wake();
-    // then the conversation is where it was moved to, alone
+    await resume();
+    // then only the other ticket embeds the conversation
     expect(stored('ticket', 'ti_1')?.joined).toMatchObject({ conversations: [] });
     expect(stored('ticket', 'ti_2')?.joined).toMatchObject({ conversations: [{ id: 'conv_1' }] });
   });
 });
 
-describe('a worker that remembers what it referred to', () => {
-  it('keeps no message whose conversation another worker has deleted meanwhile', async () => {
-    // given a worker that has seen a conversation live
+describe('a worker with a cache', () => {
+  it('deletes a message whose conversation another worker has deleted meanwhile', async () => {
+    // given a worker that has cached a living conversation
     const { apply, stored } = given();
     const { cache } = engineDeps(memoryStore(emptyData()));
     await apply([conversation(1)]);
     await apply([created('message', 'msg_1')], { cache });
-    // when another one deletes it, and a message comes to the first
+    // when another worker deletes it, and the first receives a message
     await apply([deletionOf(conversation(1), 2)]);
     await apply([created('message', 'msg_2')], { cache });
-    // then neither is kept
+    // then both messages are deleted
     for (const id of ['msg_1', 'msg_2']) {
       expect(stored('message', id)).toHaveProperty('deletedAt');
       expect(stored('message', id)).not.toHaveProperty('state');
@@ -108,35 +106,35 @@ describe('a worker that remembers what it referred to', () => {
 });
 
 describe('a document whose state was freed', () => {
-  it('is written back by no worker that had read it before', async () => {
-    // given a worker that is about to show a rename in a message
+  it('is not restored by a worker that had read it before', async () => {
+    // given a worker that is about to write a renamed contact into a message
     const { apply, applyLate, stored, free } = given();
     await apply([created('contact', 'con_1')]);
     await apply([created('message', 'msg_1')]);
     const renamed = created('contact', 'con_1', { name: 'Countess' }, 2);
-    const wake = await applyLate([renamed], 'write message msg_1', 'goes on');
-    // when the sweep frees the message before that
+    const resume = await applyLate([renamed], 'write message msg_1', 'goes on');
+    // when the sweep frees the message before the write
     const freed = free('message', 'msg_1');
-    await wake();
-    // then nothing of it is stored again
+    await resume();
+    // then the message stays freed
     expect(stored('message', 'msg_1')).toEqual(freed);
   });
 
   it.each([
     ['an older version', conversation(1)],
     ['an older tombstone', { ...deletionOf(conversation(1), 1), op: 'tombstone' as const }],
-  ])('is not deleted by %s that is read again, and comes back with a later one', async (_, older) => {
+  ])('is not deleted by %s that is read again, and is restored by a later version', async (_, older) => {
     const { apply, stored, free } = given();
     await apply([created('channel', 'chan_1')]);
     await apply([created('ticket', 'ti_1')]);
     await apply([conversation(1), conversation(2)]);
     const freed = free('conversation', 'conv_1');
-    // when the log is read again from its beginning, of which no position counts as applied
+    // when the log is read again from its beginning, and no position counts as applied
     await apply([older]);
-    // then it is as it was, but for that write
-    const { tombstonePosition: _cut, ...after } = stored('conversation', 'conv_1') ?? {};
+    // then only its revision has changed
+    const { tombstonePosition: _tombstonePosition, ...after } = stored('conversation', 'conv_1') ?? {};
     expect(after).toEqual({ ...freed, revision: expect.any(Number) as number });
-    // and the rest of the log brings it back, and what is shown of it
+    // and the rest of the log restores it, also in its ticket
     await apply([conversation(2)]);
     expect(stored('conversation', 'conv_1')).toMatchObject({ version: 2, state: { id: 'conv_1' } });
     free('conversation', 'conv_1');
@@ -147,7 +145,7 @@ describe('a document whose state was freed', () => {
     expect(stored('ticket', 'ti_1')?.joined).toMatchObject({ conversations: [{ id: 'conv_1' }] });
   });
 
-  it('takes no messages along: they count as without a conversation until it comes back', async () => {
+  it('leaves its messages: they are orphans until it is restored', async () => {
     const { apply, stored, free } = given();
     await apply([conversation(1)]);
     await apply([created('message', 'msg_1')]);

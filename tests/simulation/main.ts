@@ -7,8 +7,8 @@ import { simulate } from './simulate.ts';
 
 /**
  * `node tests/simulation/main.ts [--schedules N] [--seed N]`: runs the engine under N random schedules, from the seed
- * upwards. Exits with 1 at the first schedule that does not converge, with its seed and the shortest failing history
- * found.
+ * upwards. At the first that does not converge it prints the seed and the shortest failing history found, and exits 1.
+ * See docs/internals/simulation.md.
  */
 const { values } = parseArgs({
   options: { schedules: { type: 'string', default: '10000' }, seed: { type: 'string', default: '1' } },
@@ -16,10 +16,10 @@ const { values } = parseArgs({
 const schedules = Number(values.schedules);
 const firstSeed = Number(values.seed);
 
-/** The number of schedules that share a history. */
+/** Schedules that share a history. */
 const perHistory = 4;
-/** Few entities of each kind, so that most records concern each other. */
-const narrow: Population = {
+/** So few entities that most records concern each other. */
+const population: Population = {
   apiKey: 1,
   contact: 2,
   user: 1,
@@ -33,14 +33,14 @@ const narrow: Population = {
   qa: 1,
 };
 
-/** Limits of embedded conversations, in turn, history by history. Some histories exceed the lower ones. */
+/** How many conversations a ticket embeds, in turn by history. Some histories have more. */
 const embeddedMax = [200, 2, 1];
 
 let history = randomHistory(1, 0);
 for (let seed = firstSeed; seed < firstSeed + schedules; seed += 1) {
   const historySeed = Math.floor(seed / perHistory);
   if (seed === firstSeed || seed % perHistory === 0) {
-    history = randomHistory(historySeed, 12 + (historySeed % 24), { population: narrow });
+    history = randomHistory(historySeed, 12 + (historySeed % 24), { population });
     embedAtMost(embeddedMax[historySeed % embeddedMax.length] ?? 1);
   }
   const failure = await simulate(history, seed);

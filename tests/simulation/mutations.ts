@@ -1,9 +1,9 @@
-/** A fault planted in the code: texts, each of which stands once in its file, and what replaces them. */
+/** A fault to plant in the code: texts, each of which occurs once in its file, and their replacements. */
 export type Mutation = {
   name: string;
   file: string;
   edits: [find: string, replace: string][];
-  /** How many schedules are tried, where few of them meet the fault. */
+  /** How many schedules to try, if few of them meet the fault. */
   schedules?: number;
 };
 
@@ -11,15 +11,15 @@ const engine = 'services/projector/materialize';
 const reconcile = `${engine}/reconcile.ts`;
 const join = `${engine}/join.ts`;
 const writes = `${engine}/writes.ts`;
-const updateDependents = `${engine}/fan-out.ts`;
+const fanOut = `${engine}/fan-out.ts`;
 const memoryStore = 'tests/simulation/memory-store.ts';
 
-/** What each part of the engine is for: without it, some schedule must not converge. */
+/** Each disables one part of the engine; some schedule must then not converge. See docs/internals/simulation.md. */
 export const mutations: Mutation[] = [
   {
     name: 'references are not rechecked after the write',
     file: reconcile,
-    edits: [['...conflicted, ...builtOnOld]', '...conflicted]']],
+    edits: [['...conflicted, ...joinedFromOld]', '...conflicted]']],
   },
   {
     name: 'references are rechecked before the write',
@@ -30,17 +30,17 @@ export const mutations: Mutation[] = [
         `const early = await recheck(deps, kind, targets, references);
   const { conflicted, refused } = await store.write(kind, writes);`,
       ],
-      ['...conflicted, ...builtOnOld]', '...conflicted, ...(isFirst ? early : [])]'],
+      ['...conflicted, ...joinedFromOld]', '...conflicted, ...(isFirst ? early : [])]'],
     ],
   },
   {
-    name: 'what was built from remembered entities is not rechecked',
+    name: 'documents joined from cached entities are not rechecked',
     schedules: 8_000,
     file: reconcile,
     edits: [['(isCached || !isSame(', '(!isSame(']],
   },
   {
-    name: 'a refresh is built from remembered entities',
+    name: 'a refresh reads the cache',
     file: reconcile,
     edits: [['const readReferenced = isCached ?', 'const readReferenced = isFirst ?']],
   },
@@ -50,7 +50,7 @@ export const mutations: Mutation[] = [
     edits: [
       [
         'const revision = (current?.revision ?? 0) + 1;',
-        'const revision = (current?.revision ?? 0) + (current && !item.isNewState && target ? 0 : 1);',
+        'const revision = (current?.revision ?? 0) + (current && !upsert && target ? 0 : 1);',
       ],
     ],
   },
@@ -62,31 +62,33 @@ export const mutations: Mutation[] = [
   {
     name: 'a conflicted write is not tried again',
     file: reconcile,
-    edits: [['ids: [...remaining, ...conflicted, ...builtOnOld]', 'ids: [...remaining, ...builtOnOld]']],
+    edits: [
+      ['ids: [...remaining, ...conflicted, ...joinedFromOld]', 'ids: [...remaining, ...joinedFromOld]'],
+    ],
   },
   {
     name: 'a deleted entity leaves no tombstone',
     file: memoryStore,
     edits: [
       [
-        'else keep(kind, written(',
-        "else if (write.op === 'put' && write.document.deletedAt) of(kind).delete(write.document._id);\n        else keep(kind, written(",
+        'else save(kind, written(',
+        "else if (write.op === 'put' && write.document.deletedAt) documents(kind).delete(write.document._id);\n        else save(kind, written(",
       ],
     ],
   },
   {
     name: 'an equal version is not checked again',
     file: reconcile,
-    edits: [['current !== undefined && isSettled(deps, kind, current);', 'current !== undefined;']],
+    edits: [['current !== undefined && isPropagated(deps, kind, current);', 'current !== undefined;']],
   },
   {
-    name: 'what was built on old references is left so once another worker has applied it',
+    name: 'an outdated document is not joined again once another worker has applied its change',
     schedules: 8_000,
     file: reconcile,
-    edits: [['!stale.has(id) && ', '']],
+    edits: [['!outdated.has(id) && ', '']],
   },
   {
-    name: 'a state counts as shown to its dependents once it is stored',
+    name: 'a state counts as propagated once it is stored',
     file: reconcile,
     edits: [['before: isKnown ? current : null,', 'before: current ?? null,']],
   },
@@ -95,9 +97,9 @@ export const mutations: Mutation[] = [
     file: 'tests/simulation/simulate.ts',
     edits: [
       [
-        'await applyChanges(deps, partition.kind, run);',
-        `partition.applied = Math.max(partition.applied, position + run.length);
-        await applyChanges(deps, partition.kind, run);`,
+        'await applyChanges(deps, partition.kind, batch);',
+        `partition.applied = Math.max(partition.applied, position + batch.length);
+        await applyChanges(deps, partition.kind, batch);`,
       ],
     ],
   },
@@ -108,48 +110,51 @@ export const mutations: Mutation[] = [
       [
         'const { entities, rejections } = await reconcile(deps, kind, chunk, byId);',
         `const early = chunk.map((id) => {
-      const orgId = byId.get(id)?.find((one) => one.op !== 'tombstone')?.orgId ?? null;
-      const state = byId.get(id)?.findLast((one) => one.op === 'upsert')?.state;
+      const orgId = byId.get(id)?.find((change) => change.op !== 'tombstone')?.orgId ?? null;
+      const state = byId.get(id)?.findLast((change) => change.op === 'upsert')?.state;
       return { id, orgId, version: 0, state, before: null, resumeAt: undefined };
     });
     await updateDependents(deps, kind, early as never, []);
     const { entities, rejections } = await reconcile(deps, kind, chunk, byId);`,
       ],
-      ['await updateDependents(deps, kind, [...entities.values()], passed);', 'void [entities, passed];'],
+      [
+        'await updateDependents(deps, kind, [...entities.values()], superseded);',
+        'void [entities, superseded];',
+      ],
     ],
   },
   {
     name: 'the parent that a child has left is not refreshed',
-    file: updateDependents,
+    file: fanOut,
     edits: [
       [
-        'one.from === from ? [refOf(one.name, entity.id)] : []',
-        "one.from === from && one.edge.type !== 'children' ? [refOf(one.name, entity.id)] : []",
+        'incoming.from === from ? [refOf(incoming.edge.name, entity.id)] : []',
+        "incoming.from === from && incoming.edge.type !== 'children' ? [refOf(incoming.edge.name, entity.id)] : []",
       ],
     ],
   },
   {
     name: 'the parent that a child names is not refreshed',
-    file: updateDependents,
+    file: fanOut,
     edits: [['await refreshAll(deps, from, parents);', '']],
   },
   {
-    name: 'what a deleted entity covers along is not refreshed',
-    file: updateDependents,
+    name: 'documents of a deleted owner are not refreshed',
+    file: fanOut,
     edits: [
       [
-        'one.from === from ? [refOf(one.name, entity.id)] : []',
-        "one.from === from && one.edge.type !== 'owner' ? [refOf(one.name, entity.id)] : []",
+        'incoming.from === from ? [refOf(incoming.edge.name, entity.id)] : []',
+        "incoming.from === from && incoming.edge.type !== 'owner' ? [refOf(incoming.edge.name, entity.id)] : []",
       ],
     ],
   },
   {
-    name: 'a new document is kept though its owner is deleted',
+    name: 'a new document stays although its owner is deleted',
     file: join,
-    edits: [['result.ownerDeleted ||= mine.some(({ deletedAt }) => deletedAt !== undefined);', '']],
+    edits: [['result.ownerDeleted ||= found.some(({ deletedAt }) => deletedAt !== undefined);', '']],
   },
   {
-    name: 'children are read in no order, and one that is met twice counts twice',
+    name: 'children are read in no order, and a child that is returned twice counts twice',
     file: `${engine}/mongo-first-children.ts`,
     edits: [
       ['const inOrder = { [field]: 1, orgId: 1, byCreated: 1 } as const;', 'const inOrder = null;'],
@@ -157,20 +162,20 @@ export const mutations: Mutation[] = [
     ],
   },
   {
-    name: 'how far a fan-out has come is recorded before it has',
+    name: 'the fan-out cursor is saved before its page is refreshed',
     schedules: 8_000,
-    file: updateDependents,
+    file: fanOut,
     edits: [
       [
-        `refOf(name, entity.id), after);`,
-        `refOf(name, entity.id), after);
+        `ref, after);`,
+        `ref, after);
     if (page.next !== null)
-      await deps.store.saveFanOutCursor(kind, stateOf(entity), { from, edge: name, after: page.next });`,
+      await deps.store.saveFanOutCursor(kind, stateOf(entity), { from, edge: edge.name, after: page.next });`,
       ],
     ],
   },
   {
-    name: 'how far a fan-out has come outlives the state that it was of',
+    name: 'the fan-out cursor outlives its state',
     schedules: 20_000,
     file: reconcile,
     edits: [

@@ -6,7 +6,7 @@ import type { Mutation } from './mutations.ts';
 
 export type Run = { code: number | null; output: string };
 
-/** Runs the simulation of the sources in `folder` as a process. */
+/** Runs the simulation on the sources in `folder`, in a process of its own. */
 export async function runSimulation(folder: string, schedules: number, seed: number): Promise<Run> {
   const args = ['tests/simulation/main.ts', '--schedules', String(schedules), '--seed', String(seed)];
   const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -15,11 +15,11 @@ export async function runSimulation(folder: string, schedules: number, seed: num
     stream.setEncoding('utf8');
     stream.on('data', (text: string) => (output += text));
   }
-  const code = await new Promise<number | null>((done) => child.once('close', done));
+  const code = await new Promise<number | null>((end) => child.once('close', end));
   return { code, output };
 }
 
-/** Runs the simulation of a copy of the sources with the planted fault. */
+/** Runs it on a copy of the sources with a planted fault. */
 export async function runMutated(mutation: Mutation, schedules: number, seed: number): Promise<Run> {
   const folder = await mkdtemp(join(tmpdir(), 'support-simulation-'));
   try {

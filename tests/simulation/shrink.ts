@@ -3,10 +3,10 @@ import { simulate, type Failure } from './simulate.ts';
 
 export type Shrunk = { history: Event[]; seed: number; failure: Failure };
 
-/** The number of schedules that a shorter history must pass. */
+/** Schedules tried on a shorter history before it counts as passing. */
 const schedulesTried = 60;
 
-/** Removes record by record while some schedule of the remaining history still fails. */
+/** Leaves out one record after another while some schedule of the others still fails. */
 export async function shrink(start: Shrunk): Promise<Shrunk> {
   let smallest = start;
   for (let index = smallest.history.length - 1; index >= 0; index -= 1) {

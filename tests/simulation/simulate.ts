@@ -7,12 +7,15 @@ import { changeAt, engineDeps } from '../support/engine.ts';
 import type { Event } from '../support/events.ts';
 import { emptyData, memoryStore, type Data } from './memory-store.ts';
 import { comparable } from '../convergence/read-documents.ts';
-import { createLane, createSchedule, NoReply, type Lane, type Schedule } from './schedule.ts';
+import { createWorker, createSchedule, NoReply, type Worker, type Schedule } from './schedule.ts';
 
-/** The differences from the fold, by id, and the steps that led to them. */
+/** The documents that differ from the fold, by id, and the steps that led there. */
 export type Failure = { differing: Record<string, { expected: unknown; actual: unknown }>; trace: string[] };
 
-/** A partition of the log: its changes, its applied and committed positions, and the number of its assignments. */
+/**
+ * A partition of the log: its changes, the offset up to which any worker has applied it completely, the committed
+ * offset, and how often it was assigned.
+ */
 type Partition = {
   kind: Kind;
   name: string;
@@ -22,7 +25,7 @@ type Partition = {
   epoch: number;
 };
 
-type Scenario = {
+type Simulation = {
   schedule: Schedule;
   data: Data;
   partitions: Map<string, Partition>;
@@ -30,100 +33,100 @@ type Scenario = {
 };
 
 const partitionsPerTopic = 2;
-/** The maximum number of records in one step of a worker. */
-const runMax = 4;
+/** Records that a worker applies at a time, at most. */
+const batchMax = 4;
 
 /**
- * Runs the engine over a history under one seeded schedule, with a worker for each partition. The schedule orders,
- * fails or crashes each step, and assigns partitions to other workers while the first still works. Returns null where
+ * Runs the engine over a history under one seeded schedule, with a worker for each partition. The schedule orders their
+ * steps, lets some fail, crashes workers, and reassigns partitions while the old worker still works. Returns null where
  * the documents equal the fold.
  */
 export async function simulate(history: Event[], seed: number): Promise<Failure | null> {
   const schedule = createSchedule(seed);
   const partitions = partition(history);
-  const scenario: Scenario = { schedule, data: emptyData(), partitions, running: new Set() };
-  const lanes = new Map<Lane, Partition>();
+  const simulation: Simulation = { schedule, data: emptyData(), partitions, running: new Set() };
+  const workers = new Map<Worker, Partition>();
   const assign = (to: Partition) => {
     to.epoch += 1;
-    const lane = createLane(
+    const worker = createWorker(
       `${to.name}#${to.epoch}`,
-      positionsOf(scenario, () => schedule.random.chance(0.3)),
+      positionsOf(simulation, () => schedule.random.chance(0.3)),
     );
-    lanes.set(lane, to);
-    void work(scenario, lane, to);
+    workers.set(worker, to);
+    void work(simulation, worker, to);
   };
-  for (const one of partitions.values()) assign(one);
-  await schedule.drive((lane) => disturb(schedule, lane, lanes, assign));
-  await Promise.all(scenario.running);
-  const differing = differences(fold(history), scenario.data);
+  for (const each of partitions.values()) assign(each);
+  await schedule.drive((worker) => disturb(schedule, worker, workers, assign));
+  await Promise.all(simulation.running);
+  const differing = differences(fold(history), simulation.data);
   return Object.keys(differing).length > 0 ? { differing, trace: schedule.trace } : null;
 }
 
-/** The worker crashes, or loses its partition and may notice it. The committed offset may move backwards too. */
+/** The worker crashes, or loses its partition with or without notice. The committed offset may be set back too. */
 function disturb(
   { random, trace, crash }: Schedule,
-  lane: Lane,
-  lanes: Map<Lane, Partition>,
+  worker: Worker,
+  workers: Map<Worker, Partition>,
   assign: (to: Partition) => void,
 ): void {
-  const partition = lanes.get(lane);
-  if (!partition) throw new Error(`${lane.name} has no partition`);
+  const partition = workers.get(worker);
+  if (!partition) throw new Error(`${worker.name} has no partition`);
   const how = random.pick([
     'crashes',
-    'loses its partition',
-    'loses its partition and learns of it',
+    'loses its partition without notice',
+    'loses its partition with notice',
   ] as const);
-  const goesBack = random.chance(0.2) ? random.int(3) : 0;
-  partition.committed = Math.max(0, partition.committed - goesBack);
-  trace.push(`${lane.name} ${how}; ${partition.name} starts again at ${partition.committed}`);
-  if (how === 'loses its partition and learns of it') lane.ending.abort();
-  if (how === 'crashes') crash(lane);
+  const setBackBy = random.chance(0.2) ? random.int(3) : 0;
+  partition.committed = Math.max(0, partition.committed - setBackBy);
+  trace.push(`${worker.name} ${how}; ${partition.name} starts again at ${partition.committed}`);
+  if (how === 'loses its partition with notice') worker.ending.abort();
+  if (how === 'crashes') crash(worker);
   assign(partition);
 }
 
-/** The positions that a process knows: it reads them from time to time, and never forgets them. */
-function positionsOf({ partitions }: Scenario, reads: () => boolean): (name: string) => number {
+/** The positions that a process knows. It reads them now and then, and they never move back. */
+function positionsOf({ partitions }: Simulation, isRead: () => boolean): (name: string) => number {
   const known = new Map<string, number>();
   return (name) => {
-    if (reads()) for (const one of partitions.values()) known.set(one.name, one.applied);
+    if (isRead()) for (const partition of partitions.values()) known.set(partition.name, partition.applied);
     return known.get(name) ?? 0;
   };
 }
 
-/** Applies the partition's records from the committed offset, and commits after each run of them. */
-function work(scenario: Scenario, lane: Lane, partition: Partition): Promise<void> {
-  const { schedule } = scenario;
-  const store = memoryStore(scenario.data, (label) => schedule.pause(lane, label));
+/** Applies the partition's records from the committed offset, and commits after each batch. */
+function work(simulation: Simulation, worker: Worker, partition: Partition): Promise<void> {
+  const { schedule } = simulation;
+  const store = memoryStore(simulation.data, (label) => schedule.pause(worker, label));
   const deps = engineDeps(store, {
-    cache: lane.cache,
-    isApplied: (kind, { partition: number, offset }) => offset < lane.positions(`${kind}/${number}`),
-    signal: lane.ending.signal,
+    cache: worker.cache,
+    isApplied: (kind, { partition: number, offset }) => offset < worker.positions(`${kind}/${number}`),
+    signal: worker.ending.signal,
   });
   const { epoch } = partition;
-  const go = async () => {
+  const consume = async () => {
     let position = partition.committed;
     while (position < partition.changes.length) {
-      const run = partition.changes.slice(position, position + 1 + schedule.random.int(runMax));
+      const batch = partition.changes.slice(position, position + 1 + schedule.random.int(batchMax));
       try {
-        await schedule.pause(lane, `fetch ${position} to ${position + run.length - 1}`);
-        await applyChanges(deps, partition.kind, run);
+        await schedule.pause(worker, `fetch ${position} to ${position + batch.length - 1}`);
+        await applyChanges(deps, partition.kind, batch);
       } catch (error) {
         if (error instanceof NoReply) continue;
         throw error;
       }
-      position += run.length;
+      position += batch.length;
       partition.applied = Math.max(partition.applied, position);
       // The group refuses the commit of a worker that is no longer a member.
-      await schedule.pause(lane, `commit ${position}`);
+      await schedule.pause(worker, `commit ${position}`);
       if (partition.epoch === epoch) partition.committed = position;
       else if (schedule.random.chance(0.5)) return;
     }
   };
-  const done = go().catch((error: Error) => {
-    if (!lane.isDead && !lane.ending.signal.aborted) throw error;
+  const ended = consume().catch((error: Error) => {
+    if (!worker.isDead && !worker.ending.signal.aborted) throw error;
   });
-  scenario.running.add(done);
-  return done;
+  simulation.running.add(ended);
+  return ended;
 }
 
 /** Distributes a history over partitions by key, in order, as a producer does. */
@@ -146,15 +149,15 @@ function partition(history: Event[]): Map<string, Partition> {
 
 const parsed = new WeakMap<Event, Map<string, Change>>();
 
-/** Parses an event once for all schedules; no code alters a change. */
+/** Each event is parsed once for all schedules; the engine never alters a change. */
 function toChange(event: Event, position: Change['position']): Change {
-  const key = `${position.partition}/${position.offset}/${position.timestampMs}`;
+  const positionKey = `${position.partition}/${position.offset}/${position.timestampMs}`;
   const known = parsed.get(event) ?? new Map<string, Change>();
   parsed.set(event, known);
-  const before = known.get(key);
+  const before = known.get(positionKey);
   if (before) return before;
   const change = changeAt(event, position);
-  known.set(key, change);
+  known.set(positionKey, change);
   return change;
 }
 

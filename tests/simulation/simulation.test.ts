@@ -2,14 +2,14 @@ import { availableParallelism } from 'node:os';
 import { mutations } from './mutations.ts';
 import { runMutated, runSimulation } from './run.ts';
 
-/** Each process takes its share of them. */
+/** In total; each process runs its share. */
 const schedules = Number(process.env.SCHEDULES ?? 10_000);
 const firstSeed = Number(process.env.SEED ?? 1);
-/** Enough for most mutations to be caught, with a margin; the others say how many they take. */
+/** Enough to catch most mutations, with a margin; the others set their own number. */
 const schedulesPerMutation = 1_500;
 
 describe('the engine under random schedules of workers, crashes, lost replies and reassignments', () => {
-  it(`converges on the fold in ${schedules} of them`, async () => {
+  it(`converges to the fold in ${schedules} schedules`, async () => {
     const processes = availableParallelism();
     const share = Math.ceil(schedules / processes);
     const runs = await Promise.all(
@@ -21,7 +21,7 @@ describe('the engine under random schedules of workers, crashes, lost replies an
   }, 900_000);
 
   it.each(mutations)(
-    'does not where $name',
+    'does not converge if $name',
     async (mutation) => {
       const { code, output } = await runMutated(
         mutation,

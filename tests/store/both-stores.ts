@@ -10,7 +10,7 @@ type Opened = {
   close: () => Promise<void>;
 };
 
-/** The real store and the simulation's store: one test suite holds both to the same behaviour. */
+/** The real store and the simulation's store. One suite holds both to the same behaviour. */
 export const bothStores: { name: string; isReal: boolean; open: () => Promise<Opened> }[] = [
   {
     ...{ name: 'the real store', isReal: true },
@@ -50,13 +50,14 @@ export const conversation = (
 });
 
 /** The tombstone of a document. */
-export const deletedOne = ({ _id, orgId, version, revision, position }: StoredDocument): StoredDocument => ({
-  ...{ _id, orgId, version, revision, position, deletedAt: new Date(0) },
-});
+export const tombstoneOf = (document: StoredDocument): StoredDocument => {
+  const { _id, orgId, version, revision, position } = document;
+  return { _id, orgId, version, revision, position, deletedAt: new Date(0) };
+};
 
 export const insert = (document: StoredDocument): Write => ({ op: 'put', document, guard: null });
 
-/** The documents of several reads, each limited by bounded memory. */
+/** The documents of as many reads as bounded memory needs. */
 export async function readAll(store: Store, kind: 'conversation' | 'message', ids: string[]) {
   const documents = [];
   for (let remaining = ids; remaining.length > 0;) {

@@ -6,24 +6,29 @@ import type { Event } from '../support/events.ts';
 import { openEngineStore, type EngineStore } from './engine-store.ts';
 
 const records = 250;
-/** A run of conversations takes most: 21, as it refreshes their tickets. */
+/** A batch of conversations takes the most: 21, because it refreshes their tickets. */
 const commandsMax = 30;
-/** Commands that a page of a cursor or a round more may take. */
+/** Commands of one more page of a cursor, or one more round. */
 const slack = 3;
 
-type Of = 'ticket' | 'conversation' | 'message';
+type ReferringKind = 'ticket' | 'conversation' | 'message';
 
-/** What each kind refers to, one for each record, so that nothing is shared between organizations. */
-const references: Record<Of, (of: string) => Record<string, unknown>> = {
-  ticket: (of) => ({ requesterId: `con_${of}`, tagIds: [`tag_${of}`], topicIds: [`topic_${of}`] }),
-  conversation: (of) => ({
-    ...{ ticketId: `ti_${of}`, channelId: `chan_${of}`, contactId: `con_${of}`, tagIds: [`tag_${of}`] },
+/** The references of each record: entities of its own, so that organizations share none. */
+const references: Record<ReferringKind, (suffix: string) => Record<string, unknown>> = {
+  ticket: (suffix) => ({
+    ...{ requesterId: `con_${suffix}`, tagIds: [`tag_${suffix}`], topicIds: [`topic_${suffix}`] },
   }),
-  message: (of) => ({ conversationId: `conv_${of}`, author: { type: 'contact', id: `con_${of}` } }),
+  conversation: (suffix) => ({
+    ...{ ticketId: `ti_${suffix}`, channelId: `chan_${suffix}` },
+    ...{ contactId: `con_${suffix}`, tagIds: [`tag_${suffix}`] },
+  }),
+  message: (suffix) => ({
+    ...{ conversationId: `conv_${suffix}`, author: { type: 'contact', id: `con_${suffix}` } },
+  }),
 };
 const prefixes = { ticket: 'ti_', conversation: 'conv_', message: 'msg_' };
 
-describe(`a run of ${records} records`, () => {
+describe(`a batch of ${records} records`, () => {
   let opened: EngineStore;
 
   beforeAll(async () => {
@@ -31,33 +36,33 @@ describe(`a run of ${records} records`, () => {
   }, 120_000);
   afterAll(() => opened.close(), 60_000);
 
-  const runOf = (kind: Of, organizations: number, version: number): Event[] =>
+  const eventsOf = (kind: ReferringKind, organizations: number, version: number): Event[] =>
     Array.from({ length: records }, (_, index) => {
-      const of = `${organizations}_${index}`;
-      const event = created(kind, `${prefixes[kind]}${of}`, references[kind](of), version);
+      const suffix = `${organizations}_${index}`;
+      const event = created(kind, `${prefixes[kind]}${suffix}`, references[kind](suffix), version);
       return { ...event, orgId: `org_${index % organizations}` };
     });
-  /** The commands that a projector sends, which has met nothing of the kind before. */
+  /** The number of commands that a newly started projector sends. */
   const commands = async (events: Event[]) => {
     const store = mongoStore(opened.database);
-    const asked = opened.watch();
+    const watched = opened.watch();
     const deps = engineDeps(store, { isApplied: () => true });
     await applyChanges(
       deps,
       events[0]?.kind ?? 'tag',
       events.map((event) => changeOf(event)),
     );
-    return asked.commands();
+    return watched.commands();
   };
 
-  it.each<Of>(['conversation', 'ticket', 'message'])(
-    'of %ss asks the store as often for one organization as for one each',
+  it.each<ReferringKind>(['conversation', 'ticket', 'message'])(
+    'of %ss takes as many commands for one organization as for one organization each',
     async (kind) => {
       const one: number[] = [];
       const each: number[] = [];
       for (const version of [1, 2]) {
-        one.push(await commands(runOf(kind, 1, version)));
-        each.push(await commands(runOf(kind, records, version)));
+        one.push(await commands(eventsOf(kind, 1, version)));
+        each.push(await commands(eventsOf(kind, records, version)));
       }
       for (const [index, count] of one.entries())
         expect(Math.abs(count - (each[index] ?? 0))).toBeLessThanOrEqual(slack);

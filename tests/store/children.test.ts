@@ -1,7 +1,7 @@
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
-import { bothStores, conversation, deletedOne, insert, keyOf } from './both-stores.ts';
+import { bothStores, conversation, tombstoneOf, insert, keyOf } from './both-stores.ts';
 
-/** The children of many parents, in one read after another. */
+/** Reads the children of many parents, in as many reads as it takes. */
 describe.each(bothStores)('the first children, from $name', ({ isReal, open }) => {
   let store: Store;
   let close = async () => {};
@@ -20,37 +20,38 @@ describe.each(bothStores)('the first children, from $name', ({ isReal, open }) =
       const id = `${ticketId}_${String(index).padStart(5, '0')}`;
       return conversation(id, ticketId, size - index, { orgId });
     });
-  /** The ids of the first of a family, which was created last to first. */
+  /** The ids of the first children of a family, whose last document was created first. */
   const firstIds = (documents: StoredDocument[], max: number) =>
     documents
       .map(({ _id }) => _id)
       .reverse()
       .slice(0, max);
-  /** The ids of the children of each parent, of `org_1` unless it says another; and how many reads that took. */
+  /** The ids of each parent's first children (the parent's organization is `org_1` by default), and the number of reads. */
   const firstChildren = async (max: number, parents: string[], orgIds: Record<string, string> = {}) => {
     const found: Record<string, string[]> = {};
     let reads = 0;
-    for (let open = new Map(parents.map((id) => [id, orgIds[id] ?? 'org_1'])); open.size > 0;) {
+    for (let pending = new Map(parents.map((id) => [id, orgIds[id] ?? 'org_1'])); pending.size > 0;) {
       const { children, remaining } = await store.readFirstChildren(
         'conversation',
         { parent: 'ticketId', max },
-        open,
+        pending,
       );
-      for (const [id, some] of children) if (!remaining.includes(id)) found[id] = some.map(({ _id }) => _id);
-      open = new Map([...open].filter(([id]) => remaining.includes(id)));
+      for (const [id, family] of children)
+        if (!remaining.includes(id)) found[id] = family.map(({ _id }) => _id);
+      pending = new Map([...pending].filter(([id]) => remaining.includes(id)));
       reads += 1;
     }
     return { found, reads };
   };
 
-  it('are in the order of their creation, no more of each parent than asked for', async () => {
+  it('come in the order of their creation, and at most `max` for each parent', async () => {
     const [small, large] = [family('ti_a1', 2), family('ti_a2', 7)];
     await given([...small, ...large]);
     const { found } = await firstChildren(3, ['ti_a2', 'ti_a1', 'ti_a0']);
     expect(found).toEqual({ ti_a1: firstIds(small, 3), ti_a2: firstIds(large, 3) });
   });
 
-  it('carry what a ticket shows of them, and the key that they are ordered by', async () => {
+  it('have the fields that a ticket embeds, and their sort key', async () => {
     await given([conversation('b1', 'ti_b', 5)]);
     const by = { parent: 'ticketId', max: 3 };
     const { children, remaining } = await store.readFirstChildren(
@@ -63,66 +64,67 @@ describe.each(bothStores)('the first children, from $name', ({ isReal, open }) =
     expect({ children, remaining }).toEqual({ children: new Map([['ti_b', [child]]]), remaining: [] });
   });
 
-  it('are living ones of the organization of their parent', async () => {
-    const strangers = family('ti_c', 4, 'org_2');
+  it('are living documents of the organization of their parent', async () => {
+    const foreign = family('ti_c', 4, 'org_2');
     const [dead, ...mine] = [9, 8, 7].map((second) => conversation(`c${second}`, 'ti_c', second));
     const {
-      state: _own,
+      state: _state,
       joined: _joined,
       refs: _refs,
       byCreated: _byCreated,
       ...freed
     } = conversation('c6', 'ti_c');
-    await given([...strangers, ...mine, freed, ...(dead ? [deletedOne(dead)] : [])]);
+    await given([...foreign, ...mine, freed, ...(dead ? [tombstoneOf(dead)] : [])]);
     expect((await firstChildren(3, ['ti_c'])).found).toEqual({ ti_c: ['c7', 'c8'] });
-    // and the read does not mix them up where it asks for both
+    // and a read for parents of both organizations does not mix them up
     await given(family('ti_c2', 2, 'org_2'));
     const { found } = await firstChildren(3, ['ti_c', 'ti_c2'], { ti_c2: 'org_2' });
     expect(found).toEqual({ ti_c: ['c7', 'c8'], ti_c2: ['ti_c2_00001', 'ti_c2_00000'] });
   });
 
-  it('are found of many small families with a large one among them', async () => {
+  it('are found for many small families with a large one among them', async () => {
     const large = family('ti_d050', isReal ? 5_000 : 300);
     const small = Array.from({ length: 100 }, (_, index) => `ti_d${String(index).padStart(3, '0')}`)
       .filter((id) => id !== 'ti_d050')
       .map((id) => family(id, 3));
     await given([...large, ...small.flat()]);
-    const ids = ['ti_d050', ...small.map(([one]) => (one?.state as { ticketId: string }).ticketId)];
+    const ids = ['ti_d050', ...small.map(([child]) => String(child?.state?.ticketId))];
     const { found } = await firstChildren(200, ids);
     expect(found.ti_d050).toEqual(firstIds(large, 200));
-    for (const some of small) expect(found[ids[small.indexOf(some) + 1] ?? '']).toEqual(firstIds(some, 200));
+    for (const [index, children] of small.entries())
+      expect(found[ids[index + 1] ?? '']).toEqual(firstIds(children, 200));
   }, 120_000);
 
-  it('each come once, in order, while they are written', async () => {
+  it('come once each, in order, while other workers write them', async () => {
     // given families that take several reads
     const families = ['ti_e1', 'ti_e2', 'ti_e3'].map((id) => family(id, isReal ? 900 : 30));
     await given(families.flat());
     const ids = ['ti_e1', 'ti_e2', 'ti_e3'];
     const expected = Object.fromEntries(ids.map((id, index) => [id, firstIds(families[index] ?? [], 200)]));
     let reading = true;
-    const written = async () => {
+    const writeUntilRead = async () => {
       let revision = 1;
       for (; reading; revision += 1) {
         const guard = { revision, orgId: 'org_1' };
         const writes = families
           .flat()
-          .map((one) => ({ op: 'put' as const, document: { ...one, revision: revision + 1 }, guard }));
+          .map((child) => ({ op: 'put' as const, document: { ...child, revision: revision + 1 }, guard }));
         for (let start = 0; start < writes.length; start += 100)
           await store.write('conversation', writes.slice(start, start + 100));
       }
       return revision;
     };
-    const writing = written();
-    // when they are read over and over
+    const writing = writeUntilRead();
+    // when they are read again and again
     for (let round = 0; round < (isReal ? 15 : 3); round += 1)
       expect((await firstChildren(200, ids)).found).toEqual(expected);
     reading = false;
     expect(await writing).toBeGreaterThan(1);
   }, 120_000);
 
-  // What the simulation's store reads is the same, by the same code, and its families are small.
+  // The simulation's store runs the same code on small families.
   if (isReal)
-    it('that do not fit into memory together are left for further reads', async () => {
+    it('that do not fit into memory together take further reads', async () => {
       const [first, second, third] = [family('ti_f1', 5_000), family('ti_f2', 5_000), family('ti_f3', 10)];
       await given([...first, ...second, ...third]);
       const { found, reads } = await firstChildren(6_000, ['ti_f1', 'ti_f2', 'ti_f3']);

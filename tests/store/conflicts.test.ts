@@ -9,7 +9,7 @@ const tag = (id: string, revision: number, by: string): StoredDocument => ({
   ...{ state: { id, name: by }, joined: {}, refs: [] },
 });
 
-describe('writers of the same documents at once', () => {
+describe('concurrent writers of the same documents', () => {
   let store: Store;
   let close = async () => {};
 
@@ -22,11 +22,11 @@ describe('writers of the same documents at once', () => {
   }, 120_000);
   afterAll(() => close(), 60_000);
 
-  it('are each told which they lost, in whatever order they come', async () => {
+  it('each learn which writes lost, in any order of the writes', async () => {
     const writers = ['a', 'b', 'c', 'd'];
     for (let round = 0; round < rounds; round += 1) {
-      // given four that write all of them, in two orders, in which PostgreSQL would break them up
-      const lost = await Promise.all(
+      // given four writers of all documents, in two orders, between which PostgreSQL would have to break a deadlock
+      const results = await Promise.all(
         writers.map((by, index) => {
           const writes = ids.map((id) => ({
             op: 'put' as const,
@@ -36,15 +36,15 @@ describe('writers of the same documents at once', () => {
           return store.write('tag', index % 2 === 0 ? writes : writes.reverse());
         }),
       );
-      // then each document is one writer's at most, and nobody else thinks that it is theirs
+      // then each document was written by one writer at most, and every other writer knows that it lost
       const { documents: found } = await store.readCurrent('tag', ids);
       expect(found).toHaveLength(ids.length);
       for (const { _id, state, revision } of found) {
-        const winners = writers.filter((_, index) => !lost[index]?.conflicted.has(_id));
+        const winners = writers.filter((_, index) => !results[index]?.conflicted.has(_id));
         expect(winners.length).toBeLessThanOrEqual(1);
         if (winners.length === 1) expect([revision, state]).toMatchObject([round + 1, { name: winners[0] }]);
       }
-      // and what none has got is written by the next who comes
+      // and the next writer can write the documents that nobody has written
       await store.write(
         'tag',
         found

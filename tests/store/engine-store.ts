@@ -6,22 +6,22 @@ import { mongoStore } from '../../services/projector/materialize/mongo-store.ts'
 import type { Store } from '../../services/projector/materialize/store.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 
-/** The load on the store, as its driver counts it. */
-export type StoreLoad = {
+/** The driver's traffic with the store. */
+export type Traffic = {
   /** The number of commands. */
   commands: () => number;
   /** The number of documents of a kind that the store returned. */
   returned: (kind: Kind) => number;
 };
 
-/** The engine's store on a database of one test, with its indexes, on the server of the test run. */
+/** The engine's store on a new database with its indexes, on the server of the test run. */
 export type EngineStore = {
   store: Store;
   database: Db;
-  /** The empty control database. */
+  /** The control database beside it, empty. */
   control: Db;
-  /** Counts from now on. */
-  watch: () => StoreLoad;
+  /** Starts to count. */
+  watch: () => Traffic;
   close: () => Promise<void>;
 };
 
@@ -46,7 +46,7 @@ export async function openEngineStore(): Promise<EngineStore> {
 
 type Reply = { cursor?: { ns: string; firstBatch?: unknown[]; nextBatch?: unknown[] } };
 
-function watcher(mongo: MongoClient): () => StoreLoad {
+function watcher(mongo: MongoClient): () => Traffic {
   let commands = 0;
   const returned = new Map<string, number>();
   const returnedOf = (kind: Kind) => returned.get(resources[kind].collection) ?? 0;

@@ -18,8 +18,11 @@ const message = (id: string): StoredDocument => ({
 const renamed = (name: string, version: number) => created('contact', 'con_1', { name }, version);
 
 describe('a fan-out', () => {
-  const left = 1_200;
-  const ids = Array.from({ length: pageSize + left }, (_, index) => `msg_${String(index).padStart(6, '0')}`);
+  const onSecondPage = 1_200;
+  const ids = Array.from(
+    { length: pageSize + onSecondPage },
+    (_, index) => `msg_${String(index).padStart(6, '0')}`,
+  );
   let opened: EngineStore;
 
   beforeAll(async () => {
@@ -28,74 +31,74 @@ describe('a fan-out', () => {
   }, 120_000);
   afterAll(() => opened.close(), 60_000);
 
-  const given = (some: string[]) =>
+  const given = (messageIds: string[]) =>
     opened.store.write(
       'message',
-      some.map((id) => ({ op: 'put', document: message(id), guard: null })),
+      messageIds.map((id) => ({ op: 'put', document: message(id), guard: null })),
     );
-  /** Applies the event until `chunks` chunks have begun; gives the ids of the messages that were refreshed. */
+  /** Applies the event, and aborts when `chunks` chunks have started. Returns the ids of the refreshed messages. */
   const apply = async (event: Event, { chunks = Infinity, applied = 0 } = {}) => {
-    const looked: string[] = [];
+    const refreshed: string[] = [];
     const ending = new AbortController();
     const watched: Store = {
       ...opened.store,
-      readCurrent: (kind, some) => {
-        if (kind === 'message') looked.push(...some);
-        if (looked.length >= chunks * chunkSize) ending.abort(new Error('broken off'));
-        return opened.store.readCurrent(kind, some);
+      readCurrent: (kind, messageIds) => {
+        if (kind === 'message') refreshed.push(...messageIds);
+        if (refreshed.length >= chunks * chunkSize) ending.abort(new Error('aborted'));
+        return opened.store.readCurrent(kind, messageIds);
       },
     };
     const deps = engineDeps(watched, { signal: ending.signal, isApplied: appliedUpTo(applied) });
     await applyChanges(deps, event.kind, [changeOf(event)]).catch((error: Error) => {
-      if (error.message !== 'broken off') throw error;
+      if (error.message !== 'aborted') throw error;
     });
-    return looked;
+    return refreshed;
   };
-  const named = (name: string) =>
+  const countNamed = (name: string) =>
     collectionOf(opened.database, 'message').countDocuments({ orgId: 'org_1', 'joined.author.name': name });
   const cursor = async () =>
     (await opened.store.readCurrent('contact', ['con_1'])).documents[0]?.fanOutCursor ?? null;
 
-  it('goes on where it was broken off, and leaves what came behind that place to its own event', async () => {
-    // given a rename that was broken off behind its first page
+  it('resumes after its cursor, and leaves new documents before the cursor to their own event', async () => {
+    // given a rename that was aborted after its first page
     const first = await apply(renamed('Ada', 1), { chunks: pageSize / chunkSize + 1 });
     expect(first).toEqual(ids.slice(0, pageSize + chunkSize));
     expect(await cursor()).toEqual({ from: 'message', edge: 'contact', after: ids[pageSize - 1] });
-    // and a document that came before that place since
+    // and a new document before the cursor
     await given(['msg_000000a']);
-    // when it is applied again, then it refreshes what is left, and no more
+    // when it is applied again, then it refreshes the remaining documents alone
     expect(await apply(renamed('Ada', 1))).toEqual(ids.slice(pageSize));
-    expect(await named('Ada')).toBe(ids.length);
+    expect(await countNamed('Ada')).toBe(ids.length);
     expect(await cursor()).toBeNull();
   }, 60_000);
 
-  it('is complete where the position of its record is applied, and where it is not it is done again', async () => {
-    // given a rename of which nothing is left to be done, when it comes again
+  it('is complete if the position of its record is applied, and is otherwise repeated', async () => {
+    // given a rename that is complete, when it is delivered again
     expect(await apply(renamed('Ada', 1), { applied: 2 })).toEqual([]);
-    // but where its position is not known to be applied, a worker may have died behind its write
+    // but if its position is not known to be applied, a worker may have crashed after its write
     expect(await apply(renamed('Ada', 1), { applied: 1 })).toHaveLength(ids.length + 1);
   }, 60_000);
 
-  it('that is marked as begun goes on, whatever positions count as applied', async () => {
+  it('that has a cursor resumes, whatever positions count as applied', async () => {
     await apply(renamed('Grace', 2), { chunks: pageSize / chunkSize + 1, applied: 2 });
     expect(await apply(renamed('Grace', 2), { applied: 3 })).toEqual(
       ['msg_000000a', ...ids].sort().slice(pageSize),
     );
-    expect(await named('Grace')).toBe(ids.length + 1);
+    expect(await countNamed('Grace')).toBe(ids.length + 1);
   }, 60_000);
 
-  it('begins anew for another state', async () => {
-    // given one rename broken off behind its first page, when another comes
+  it('starts from the first page for another state', async () => {
+    // given a rename that was aborted after its first page, when another rename comes
     await apply(renamed('Countess', 3), { chunks: pageSize / chunkSize + 1 });
     const all = await apply(renamed('Augusta', 4));
-    // then every document is refreshed, and the place is forgotten
+    // then every document is refreshed, and the cursor is removed
     expect(all).toHaveLength(ids.length + 1);
-    expect(await named('Augusta')).toBe(ids.length + 1);
+    expect(await countNamed('Augusta')).toBe(ids.length + 1);
     expect(await cursor()).toBeNull();
   }, 60_000);
 
-  it('reaches nobody for a change that nobody shows', async () => {
-    // given a state that has reached all, when what comes differs in nothing that is shown
+  it('refreshes nothing for a change of fields that no document embeds', async () => {
+    // given a propagated state, when a version with the same embedded fields comes
     expect(await apply(renamed('Augusta', 5), { applied: 5 })).toEqual([]);
     expect(await apply(renamed('Ada', 6), { applied: 6 })).toHaveLength(ids.length + 1);
   }, 60_000);

@@ -8,7 +8,7 @@ import type { Event } from '../support/events.ts';
 import { openEngineStore, type EngineStore } from './engine-store.ts';
 
 const children = 20_000;
-/** What one event may have read of the conversations, as often as it refreshes the ticket: two pages. */
+/** Conversations that one event may read, over all its refreshes of the ticket: two pages. */
 const readMax = 4_500;
 
 const idOf = (index: number) => `conv_${String(index).padStart(5, '0')}`;
@@ -24,21 +24,12 @@ describe(`a ticket with ${children} conversations`, () => {
     opened = await openEngineStore();
     await apply(created('channel', 'chan_1'));
     const documents = Array.from({ length: children }, (_, index): StoredDocument => {
-      const { state, orgId, version, position } = changeOf(event(index, 1)) as never as StoredDocument & {
-        position: NonNullable<StoredDocument['position']>;
-      };
-      const joined = { channel: null };
-      const refs = ['channel:chan_1'];
+      const change = changeOf(event(index, 1));
+      if (change.op !== 'upsert') throw new Error('the event carries no state');
+      const { id, state, orgId, version, position } = change;
       return {
-        _id: idOf(index),
-        orgId,
-        version,
-        revision: 1,
-        position,
-        state,
-        joined,
-        refs,
-        byCreated: keyOf(index),
+        ...{ _id: id, orgId, version, revision: 1, position, state },
+        ...{ joined: { channel: null }, refs: ['channel:chan_1'], byCreated: keyOf(index) },
       };
     });
     const conversations = collectionOf<StoredDocument>(opened.database, 'conversation');
@@ -50,51 +41,51 @@ describe(`a ticket with ${children} conversations`, () => {
 
   const apply = (one: Event) =>
     applyChanges(engineDeps(opened.store, { isApplied: () => true }), one.kind, [changeOf(one)]);
-  const shown = async () => {
+  const stored = async () => {
     const found = await collectionOf<StoredDocument>(opened.database, 'ticket').findOne({ _id: 'ti_1' });
     const { conversations, moreAfter } = found?.joined as TicketJoined;
-    const embeds = (found?.refs ?? []).filter((ref) => ref.startsWith('conversations:')).length;
-    return { ids: conversations.map(({ id }) => id), moreAfter, embeds };
+    const refs = (found?.refs ?? []).filter((ref) => ref.startsWith('conversations:')).length;
+    return { ids: conversations.map(({ id }) => id), moreAfter, refs };
   };
   const ids = (from: number) =>
     Array.from({ length: embeddedConversationsMax }, (_, index) => idOf(from + index));
 
-  it('embeds the first of them, and says behind which there may be more', async () => {
-    expect(await shown()).toEqual({
+  it('embeds the first conversations, and says after which one there may be more', async () => {
+    expect(await stored()).toEqual({
       ids: ids(0),
       moreAfter: keyOf(embeddedConversationsMax - 1),
-      embeds: embeddedConversationsMax,
+      refs: embeddedConversationsMax,
     });
   });
 
   it.each([
-    ['one that it embeds', event(7, 2, { status: 'resolved' })],
-    ['one behind those', event(children - 1, 2, { status: 'resolved' })],
+    ['an embedded conversation', event(7, 2, { status: 'resolved' })],
+    ['a conversation that is not embedded', event(children - 1, 2, { status: 'resolved' })],
     ['the ticket itself', created('ticket', 'ti_1', { title: 'Still broken' }, 2)],
   ])(
-    'has a bounded number of them read for an event of %s',
+    'causes a bounded number of reads for an event of %s',
     async (_, one) => {
-      const asked = opened.watch();
+      const watched = opened.watch();
       await apply(one);
-      expect(asked.returned('conversation')).toBeLessThan(readMax);
-      expect((await shown()).ids).toEqual(ids(0));
+      expect(watched.returned('conversation')).toBeLessThan(readMax);
+      expect((await stored()).ids).toEqual(ids(0));
     },
     60_000,
   );
 
-  it('embeds the next one where one of the first goes, and one that comes before them', async () => {
+  it('embeds the next conversation after a deletion, and a conversation that moves to the front', async () => {
     await apply(deletionOf(event(3, 1), 2));
     const without = [...ids(0), idOf(embeddedConversationsMax)].filter((id) => id !== idOf(3));
-    expect(await shown()).toMatchObject({ ids: without, moreAfter: keyOf(embeddedConversationsMax) });
-    // when one from behind was created first after all
+    expect(await stored()).toMatchObject({ ids: without, moreAfter: keyOf(embeddedConversationsMax) });
+    // when a later conversation gets an earlier creation time
     const last = children - 2;
     await apply(event(last, 2, { createdAt: '1960-01-01T00:00:00.000Z' }));
-    expect(await shown()).toMatchObject({
+    expect(await stored()).toMatchObject({
       ids: [idOf(last), ...without.slice(0, -1)],
       moreAfter: keyOf(embeddedConversationsMax - 1),
     });
-    // and is moved away
+    // and moves to another ticket
     await apply(event(last, 3, { ticketId: 'ti_2' }));
-    expect((await shown()).ids).toEqual(without);
+    expect((await stored()).ids).toEqual(without);
   }, 60_000);
 });

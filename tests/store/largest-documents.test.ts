@@ -11,8 +11,8 @@ import { largestConversation, largestMessage, largestTicket } from '../support/l
  * state.
  */
 const documentBytesMax = 16 * 1024 * 1024;
-/** For what the engine notes on a document for itself: hashes and a place. */
-const notesBytes = 64 * 1024;
+/** For the engine's own fields: cursor, positions and marks. */
+const engineBytes = 64 * 1024;
 
 type Stored = Document<unknown, unknown>;
 
@@ -22,7 +22,7 @@ const largest: [Kind, Stored][] = [
   ['message', largestMessage()],
 ];
 
-describe('the largest documents that the bounds of lists and texts allow', () => {
+describe('the largest documents that the limits of lists and texts allow', () => {
   let mongo: MongoClient;
   let database: Db;
 
@@ -37,14 +37,14 @@ describe('the largest documents that the bounds of lists and texts allow', () =>
     await mongo.close();
   }, 60_000);
 
-  test.each(largest)('a %s stays below what a document of the store may take', (_, document) => {
+  test.each(largest)('a %s stays below the size limit of the store', (_, document) => {
     const bytes = BSON.calculateObjectSize(document);
     expect(bytes).toBeGreaterThan(documentBytesMax / 2);
-    expect(bytes + notesBytes).toBeLessThan(documentBytesMax);
+    expect(bytes + engineBytes).toBeLessThan(documentBytesMax);
   });
 
   test.each(largest)(
-    'a %s is taken by the store, its indexes included, and again when it is replaced',
+    'a %s can be inserted and replaced, with its index entries',
     async (kind, document) => {
       const collection = collectionOf<Stored>(database, kind);
       await collection.insertOne(document);
@@ -55,7 +55,7 @@ describe('the largest documents that the bounds of lists and texts allow', () =>
         { replaceOne: { filter, replacement, upsert: true } },
       ]);
       expect(modifiedCount).toBe(1);
-      // then the index of references finds it by the last of them
+      // then the index of references finds it by the last reference
       const last = document.refs.at(-1) ?? '';
       const found = await collection
         .find({ refs: { $in: [last] }, orgId: document.orgId }, { projection: { _id: 1 } })

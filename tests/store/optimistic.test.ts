@@ -10,7 +10,7 @@ const idOf = (prefix: string, index: number) => `con_${prefix}_${String(index).p
 const contacts = (prefix: string, count: number, name = 'Ada', version = 1) =>
   Array.from({ length: count }, (_, index) => created('contact', idOf(prefix, index), { name }, version));
 
-describe('a run over ids that are new', () => {
+describe('a batch of new ids', () => {
   let opened: EngineStore;
 
   beforeAll(async () => {
@@ -18,7 +18,7 @@ describe('a run over ids that are new', () => {
   }, 120_000);
   afterAll(() => opened.close(), 60_000);
 
-  /** A projector's process, as it starts. `apply` gives how many versions it read, and how many it tried to insert, by round. */
+  /** A newly started projector. `apply` returns how many documents each round read, and how many it tried to insert. */
   const start = () => {
     const reads: number[] = [];
     const inserts: number[] = [];
@@ -44,40 +44,40 @@ describe('a run over ids that are new', () => {
     };
     return { apply };
   };
-  const named = (name: string) =>
+  const countNamed = (name: string) =>
     opened.database.collection('contacts').countDocuments({ 'state.name': name });
 
-  it('reads no versions once the first of them have turned out to be new', async () => {
+  it('is inserted without a read once the batch before it was new', async () => {
     const { apply } = start();
     expect((await apply(contacts('a', 3 * chunkSize))).reads).toEqual([chunkSize]);
     expect((await apply(contacts('b', 10))).reads).toEqual([]);
-    expect(await named('Ada')).toBe(3 * chunkSize + 10);
+    expect(await countNamed('Ada')).toBe(3 * chunkSize + 10);
   }, 60_000);
 
-  it('reads those alone that turn out to be taken, and changes them by the same rules', async () => {
+  it('reads only the ids that are taken, and changes them by the same rules', async () => {
     const { apply } = start();
     await apply(contacts('c', chunkSize));
-    // when a few of many are known: a newer version, a stale one, one of another organization, a deletion
-    const [newer, stale, foreign, gone] = contacts('c', 4, 'Known', 2);
-    if (!newer || !stale || !foreign || !gone) throw new Error('there are four');
+    // when a few of many are known: a newer version, a stale version, another organization, a deletion
+    const [newer, stale, foreign, toDelete] = contacts('c', 4, 'Known', 2);
+    if (!newer || !stale || !foreign || !toDelete) throw new Error('there are four');
     const events = [
       ...contacts('d', chunkSize - 5, 'New'),
       newer,
       { ...stale, version: 1 },
       { ...foreign, orgId: 'org_2' },
-      deletionOf(gone, 2),
+      deletionOf(toDelete, 2),
     ];
     const { reads, rejections } = await apply(events);
     expect(reads).toEqual([4]);
     expect(rejections.map(({ change, rejection }) => [change.id, rejection.reason])).toEqual([
       [foreign.id, 'wrong_organization'],
     ]);
-    expect([await named('New'), await named('Known')]).toEqual([chunkSize - 5, 1]);
+    expect([await countNamed('New'), await countNamed('Known')]).toEqual([chunkSize - 5, 1]);
     const { documents } = await opened.store.readCurrent('contact', [
       newer.id,
       stale.id,
       foreign.id,
-      gone.id,
+      toDelete.id,
     ]);
     expect(documents.map(({ version, state }) => [version, state !== undefined])).toEqual([
       [2, true],
@@ -87,13 +87,15 @@ describe('a run over ids that are new', () => {
     ]);
   }, 60_000);
 
-  it('reads versions first again once most of them are known', async () => {
+  it('is read first again once most ids of a batch are known', async () => {
     const { apply } = start();
     await apply(contacts('e', chunkSize));
-    // when records of a later version come, the first of them run into what is there, and no others
-    const { reads, inserts } = await apply(['e', 'a'].flatMap((of) => contacts(of, chunkSize, 'Known', 2)));
+    // when later versions come, then only the first batch tries to insert
+    const { reads, inserts } = await apply(
+      ['e', 'a'].flatMap((prefix) => contacts(prefix, chunkSize, 'Known', 2)),
+    );
     expect(reads).toEqual([chunkSize, chunkSize]);
     expect(inserts).toEqual([chunkSize, 0, 0]);
-    expect(await named('Known')).toBe(1 + 2 * chunkSize);
+    expect(await countNamed('Known')).toBe(1 + 2 * chunkSize);
   }, 60_000);
 });

@@ -13,8 +13,8 @@ const tagId = (prefix: string, index: number) => `tag_${prefix}_${index}`;
 const tagIds = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, index) => tagId(prefix, index));
 
-/** No parser would take them: they stand for whatever else the store may refuse. */
-describe('a document that the store refuses for what it is', () => {
+/** No parser accepts such large states; they stand for any other document that the store refuses. */
+describe('a document that the store refuses', () => {
   let opened: EngineStore;
   let offset = 0;
 
@@ -32,7 +32,7 @@ describe('a document that the store refuses for what it is', () => {
     for (const document of tags) await opened.store.write('tag', [{ op: 'put', document, guard: null }]);
   };
   const ticket = (id: string, ids: string[], version = 1) => created('ticket', id, { tagIds: ids }, version);
-  /** Applies events of one kind in one run; gives what was set aside, and what could not be refreshed. */
+  /** Applies events of one kind in one batch. Returns the dead-lettered events, and the documents not refreshed. */
   const apply = async (events: Event[]) => {
     const notRefreshed: string[] = [];
     const deps = engineDeps(opened.store, {
@@ -48,12 +48,12 @@ describe('a document that the store refuses for what it is', () => {
     ]);
     return { deadLettered, notRefreshed };
   };
-  /** Renames a tag to what no parser lets pass. */
+  /** Renames a tag to a name that no parser accepts. */
   const rename = async (id: string, nameLength: number, version: number) => {
     const notRefreshed: string[] = [];
     const deps = engineDeps(opened.store, {
       now: () => new Date(7),
-      onNotRefreshed: (kind: Kind, of: string) => notRefreshed.push(`${kind} ${of}`),
+      onNotRefreshed: (kind: Kind, refusedId: string) => notRefreshed.push(`${kind} ${refusedId}`),
     });
     const change = changeOf(created('tag', id, {}, version), (offset += 1));
     const state = { id, name: 'y'.repeat(nameLength) };
@@ -64,18 +64,18 @@ describe('a document that the store refuses for what it is', () => {
   const nameLengths = async (id: string) =>
     ((await stored(id))?.joined as { tags: { name: string }[] }).tags.map(({ name }) => name.length);
 
-  it('is set aside with its own record, and its neighbours in the run are written', async () => {
-    // given tags that are too large together for one document
+  it('is dead-lettered alone, and the others of its batch are written', async () => {
+    // given tags that are too large together for one ticket
     await given(tagIds('a', 22).map((id) => tag(id, 900_000)));
     const few = tagIds('a', 2);
-    // when one ticket of several names them all
+    // when one ticket of several refers to all of them
     const { deadLettered, notRefreshed } = await apply([
       ticket('ti_a1', few),
       ticket('ti_a2', tagIds('a', 22)),
       ticket('ti_a3', []),
       ticket('ti_a4', few),
     ]);
-    // then that alone is set aside
+    // then that ticket alone is dead-lettered
     expect({ deadLettered, notRefreshed }).toEqual({
       deadLettered: [['ti_a2', 1, 'refused_by_store']],
       notRefreshed: [],
@@ -85,7 +85,7 @@ describe('a document that the store refuses for what it is', () => {
     expect(await nameLengths('ti_a3')).toEqual([]);
   }, 120_000);
 
-  it('leaves the version before it, whether that came in the same run or not', async () => {
+  it('leaves the version before it, in the same batch or an earlier one', async () => {
     await given(tagIds('b', 22).map((id) => tag(id, 900_000)));
     await apply([ticket('ti_b1', [])]);
     const { deadLettered } = await apply([
@@ -99,13 +99,13 @@ describe('a document that the store refuses for what it is', () => {
     ]);
     for (const id of ['ti_b1', 'ti_b2'])
       expect(await stored(id)).toMatchObject({ version: 1, state: { tagIds: [] } });
-    // and a later version that fits takes its place
+    // and a later version that fits is stored
     expect((await apply([ticket('ti_b1', tagIds('b', 1), 3)])).deadLettered).toEqual([]);
     expect(await nameLengths('ti_b1')).toEqual([900_000]);
   }, 120_000);
 
-  it('in a refresh keeps what it showed before, marked, until one fits, and holds up no other', async () => {
-    // given one ticket with tags that just fit, among others with one of them
+  it('keeps its older references in a refresh, marked until a refresh fits, and delays no other document', async () => {
+    // given one ticket with tags that just fit, among others with one of these tags
     await given(tagIds('c', 22).map((id, index) => tag(id, index === 0 ? 10 : 700_000)));
     const others = Array.from({ length: 40 }, (_, index) => `ti_c_${String(index).padStart(2, '0')}`);
     await apply([
@@ -113,20 +113,20 @@ describe('a document that the store refuses for what it is', () => {
       ticket('ti_c_15_large', tagIds('c', 22)),
     ]);
     const before = await stored('ti_c_15_large');
-    // when that one's name grows beyond what the ticket can show
+    // when the name of that tag grows too large for the ticket
     expect(await rename(tagId('c', 0), 2_500_000, 2)).toEqual(['ticket ti_c_15_large']);
-    // then the ticket is as it was, with a mark, and all others show it
+    // then the ticket keeps the old name and has a mark, and all others have the new name
     expect(await stored('ti_c_15_large')).toEqual({ ...before, notRefreshedAt: new Date(7) });
     for (const id of others) expect(await nameLengths(id)).toEqual([2_500_000]);
-    // and the mark goes when the name fits again
+    // and the mark is removed when the name fits again
     expect(await rename(tagId('c', 0), 20, 3)).toEqual([]);
     expect((await nameLengths('ti_c_15_large'))[0]).toBe(20);
     expect(await stored('ti_c_15_large')).not.toHaveProperty('notRefreshedAt');
     for (const id of others) expect(await nameLengths(id)).toEqual([20]);
   }, 120_000);
 
-  it('by the rules is set aside once, however often its entity is tried', async () => {
-    // given a run with a record of another organization, whose worker loses its first write to another worker
+  it('by the rules is dead-lettered once, however many rounds its entity takes', async () => {
+    // given a batch with a record of another organization, whose worker loses its first write to another worker
     const contact = (name: string, version: number) => created('contact', 'con_d', { name }, version);
     await apply([contact('Ada', 1)]);
     let isFirst = true;

@@ -1,24 +1,24 @@
 import { pageSize } from '../../services/projector/materialize/mongo-store.ts';
 import type { JoinedFields, Store, StoredDocument } from '../../services/projector/materialize/store.ts';
-import { bothStores, conversation, deletedOne, insert, position, readAll } from './both-stores.ts';
+import { bothStores, conversation, tombstoneOf, insert, position, readAll } from './both-stores.ts';
 
 const applied = { conflicted: new Set(), refused: new Map() };
 const conflict = (...ids: string[]) => ({ conflicted: new Set(ids), refused: new Map() });
 
 type Page = { ids: string[]; next: string | null };
 
-/** Every page of ids behind a place. */
+/** The ids of all pages after an id. */
 async function allPages(read: (after: string) => Promise<Page>, after = ''): Promise<string[]> {
   const found: string[] = [];
-  for (let place: string | null = after; place !== null;) {
-    const page: Page = await read(place);
+  for (let next: string | null = after; next !== null;) {
+    const page: Page = await read(next);
     found.push(...page.ids);
-    place = page.next;
+    next = page.next;
   }
   return found;
 }
 
-/** What the engine relies on, of the real store and of the one that the simulation runs on. */
+/** The behaviour that the engine relies on, of the real store and of the simulation's store. */
 describe.each(bothStores)('$name', ({ isReal, open }) => {
   let store: Store;
   let find: (id: string) => Promise<StoredDocument | null>;
@@ -38,28 +38,28 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       tombstonePosition: position(9),
       pending: true,
     });
-    const tombstone = { ...deletedOne(conversation('a2', 'ti_a')), expiresAt: new Date(5) };
-    const { title: _title, ...shown } = document.state as Record<string, unknown>;
+    const tombstone = { ...tombstoneOf(conversation('a2', 'ti_a')), expiresAt: new Date(5) };
+    const { title: _title, ...embedded } = document.state ?? {};
 
     beforeAll(() => given([document, tombstone]));
 
-    it('what is stored of a document, of its own state what edges need; not what is not there', async () => {
+    it('return stored documents with the state fields that edges need, without missing documents', async () => {
       const { joined: _joined, byCreated: _byCreated, pending: _pending, ...current } = document;
       expect(await readAll(store, 'conversation', ['a1', 'a0', 'a2'])).toEqual([
-        { ...current, state: shown },
+        { ...current, state: embedded },
         tombstone,
       ]);
     });
 
-    it('what is referred to: whose it is, whether it is deleted, and what is shown of it', async () => {
+    it('return referenced entities with organization, deletion and embedded fields', async () => {
       const found = await store.readReferenced('conversation', ['a2', 'a1', 'a1', 'a0']);
       expect(found.toSorted((a, b) => (a._id < b._id ? -1 : 1))).toEqual([
-        { _id: 'a1', orgId: 'org_1', revision: 1, state: shown },
+        { _id: 'a1', orgId: 'org_1', revision: 1, state: embedded },
         { _id: 'a2', orgId: 'org_1', revision: 1, deletedAt: new Date(0) },
       ]);
     });
 
-    it('revisions, of tombstones too', async () => {
+    it('return revisions, also of tombstones', async () => {
       const found = await store.readRevisions('conversation', ['a2', 'a1', 'a1', 'a0']);
       expect(found).toEqual(
         new Map([
@@ -69,9 +69,9 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       );
     });
 
-    it('envelopes, of the state no more than that there is one', async () => {
+    it('return envelopes, of the state the id alone', async () => {
       const found = await store.readEnvelopes('conversation', ['a1', 'a2', 'a0']);
-      const { state: _own, joined: _joined, refs: _refs, ...remaining } = document;
+      const { state: _state, joined: _joined, refs: _refs, ...remaining } = document;
       const {
         byCreated: _byCreated,
         pending: _pending,
@@ -84,7 +84,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       ]);
     });
 
-    it('in parts what is large together, each document once', async () => {
+    it('return documents that are large together in parts, each document once', async () => {
       const ids = Array.from({ length: 30 }, (_, index) => `l${index}`);
       const status = 'x'.repeat(900_000);
       for (const id of ids)
@@ -92,10 +92,10 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       const found: string[] = [];
       const sizes: number[] = [];
       for (let remaining = [...ids, 'l30']; remaining.length > 0;) {
-        const part = await store.readCurrent('conversation', remaining);
-        sizes.push(part.documents.length);
-        found.push(...part.documents.map(({ _id }) => _id));
-        remaining = part.remaining;
+        const read = await store.readCurrent('conversation', remaining);
+        sizes.push(read.documents.length);
+        found.push(...read.documents.map(({ _id }) => _id));
+        remaining = read.remaining;
       }
       expect(Math.max(...sizes) * status.length).toBeLessThan(17 * 1024 * 1024);
       expect(found.sort()).toEqual(ids.sort());
@@ -108,7 +108,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     const marks = { pending: true as const, orphanedAt: new Date(1), notRefreshedAt: new Date(2) };
     const fanOutCursor = { from: 'ticket' as const, edge: 'conversations', after: 'ti_5' };
 
-    it('of new documents inserts them, but where the id is taken', async () => {
+    it('of new documents inserts them, unless the id is taken', async () => {
       const [taken, free] = [conversation('b1', 'ti_b'), conversation('b2', 'ti_b')];
       expect(await given([taken])).toEqual(applied);
       expect(await given([{ ...taken, version: 9 }, free])).toEqual(conflict('b1'));
@@ -116,7 +116,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       expect(await given([])).toEqual(applied);
     });
 
-    it('applies to the revision that it was built on alone, and replaces the whole document', async () => {
+    it('applies only to the revision that it was built on, and replaces the whole document', async () => {
       await given([
         conversation('c1', 'ti_c', 0, { ...marks, fanOutCursor, tombstonePosition: position(4) }),
       ]);
@@ -128,7 +128,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       expect(await find('c1')).toEqual(document);
     });
 
-    it('applies to the organization that it was built on alone, also to none', async () => {
+    it('applies only to the organization that it was built on, also to none', async () => {
       await given([
         { _id: 'd1', orgId: null, version: 0, revision: 1, position: null, tombstonePosition: position(4) },
       ]);
@@ -140,14 +140,14 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       expect(await find('d1')).toEqual(document);
     });
 
-    it('applies where the store has dropped the tombstone that it was built on', async () => {
+    it('applies if the store has dropped the tombstone that it was built on', async () => {
       const document = conversation('e1', 'ti_e', 0, { version: 5, revision: 8 });
       const write = { op: 'put' as const, document, guard: { revision: 7, orgId: 'org_1' } };
       expect(await store.write('conversation', [write])).toEqual(applied);
       expect(await find('e1')).toEqual(document);
     });
 
-    it('of what is joined leaves the rest as it is, and takes away what does not hold any more', async () => {
+    it('of joined fields leaves the others as they are, and removes marks that no longer hold', async () => {
       const before = conversation('f1', 'ti_f', 3, {
         version: 4,
         fanOutCursor,
@@ -161,7 +161,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       expect(await join(document)).toEqual(conflict('f1'));
     });
 
-    it('of what is joined sets what holds now', async () => {
+    it('of joined fields sets the marks that hold', async () => {
       const before = conversation('g1', 'ti_g');
       await given([before]);
       const document = {
@@ -179,7 +179,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
   });
 
   describe('dependents', () => {
-    /** One more than the stores hand out at a time. */
+    /** More than one page of the stores. */
     const more = isReal ? pageSize + 3 : 40;
     const many = Array.from({ length: more }, (_, index) =>
       conversation(`h${String(index).padStart(5, '0')}`, 'ti_h', index % 60, { refs: ['contact:con_h'] }),
@@ -195,7 +195,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       ]);
     }, 60_000);
 
-    it('are found at once by any of several references, each once, within the organizations', async () => {
+    it('are found in one read by any of several references, each once, within the organizations', async () => {
       const find = (orgIds: string[], refs: string[]) => store.findDependents('conversation', orgIds, refs);
       expect(await find(['org_1', 'org_3'], ['contact:con_few', 'tags:tag_few', 'x:y'])).toEqual(['hb']);
       expect(await find(['org_2'], ['contact:con_h'])).toEqual(['ha']);
@@ -203,7 +203,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       expect(await find(['org_1'], ['contact:con_h', 'contact:con_few'])).toBeNull();
     });
 
-    it('come in pages in the order of their ids, from a place on, what came there meanwhile too', async () => {
+    it('come in pages in the order of their ids after a cursor, with documents written meanwhile', async () => {
       const page = (after: string) => store.pageOfDependents('conversation', 'org_1', 'contact:con_h', after);
       expect(await allPages(page)).toEqual(ids);
       const last = ids.at(-2) ?? '';
@@ -212,28 +212,28 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     }, 60_000);
   });
 
-  describe('a note', () => {
-    it('of how far a fan-out has come stands on the state that it is of alone', async () => {
+  describe('of the fields of the engine', () => {
+    it('a fan-out cursor is saved only on the state that it belongs to', async () => {
       const [living, dead] = [conversation('i1', 'ti_i', 1, { version: 3 }), conversation('i2', 'ti_i')];
-      await given([living, deletedOne(dead)]);
+      await given([living, tombstoneOf(dead)]);
       const cursor = { from: 'ticket' as const, edge: 'conversations', after: 'ti_7' };
       const save = (id: string, version: number, isDeleted: boolean, to: typeof cursor | null) =>
         store.saveFanOutCursor('conversation', { id, version, isDeleted }, to);
       await save('i1', 3, false, cursor);
       await save('i2', 1, true, cursor);
-      // while neither another state, nor a deletion that is none, nor what is not there takes it
+      // and not on another version, a wrong deletion flag, or a missing document
       await save('i1', 2, false, null);
       await save('i1', 3, true, null);
       await save('i2', 1, false, null);
       await save('i3', 1, false, cursor);
       expect(await find('i1')).toEqual({ ...living, fanOutCursor: cursor });
-      expect(await find('i2')).toEqual({ ...deletedOne(dead), fanOutCursor: cursor });
+      expect(await find('i2')).toEqual({ ...tombstoneOf(dead), fanOutCursor: cursor });
       expect(await find('i3')).toBeNull();
       await save('i1', 3, false, null);
       expect(await find('i1')).toEqual(living);
     });
 
-    it('that a document could not be refreshed stands on that revision alone', async () => {
+    it('the mark of a refused refresh is saved only on its revision', async () => {
       const document = conversation('j1', 'ti_j');
       await given([document]);
       const mark = (id: string, revision: number, when: Date) =>

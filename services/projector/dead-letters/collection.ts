@@ -2,8 +2,8 @@ import type { Binary, Collection, Db } from 'mongodb';
 import type { KafkaRecord, Rejection } from '../events/change.ts';
 
 /**
- * A record that could not be applied, as kept for an operator. Key, headers and value are as the bus gave
- * them, or their heads: redact them wherever they are shown.
+ * A record that could not be applied, stored for an operator. Key, headers and value are as Kafka delivered them, or
+ * their heads: redact them before they are displayed.
  */
 export type DeadLetter = {
   /** `<topic>/<partition>/<offset>` */
@@ -13,29 +13,29 @@ export type DeadLetter = {
   offset: number;
   key: Binary | null;
   value: Binary | null;
-  /** In the order of the record; a name that it repeats stands here as often. */
+  /** In the order of the record, with its repeated names. */
   headers: DeadLetterHeader[];
-  /** What the record had where only its head is kept, since it is too large for a document; else null. */
+  /** Set where only the head is stored, because the record is too large for a document; else null. */
   truncated: Truncated | null;
-  /** Of the record's key, headers and value together. */
+  /** Size of the record's key, headers and value together. */
   bytes: number;
   /** The record's own timestamp, in milliseconds. */
   timestampMs: number;
-  /** The organization that the record names, where that can be read. */
+  /** The organization that the record names; null where it cannot be read. */
   orgId: string | null;
-  /** The version that the record gives to an entity, where both can be read. */
+  /** The entity and the version that the record names; null where they cannot be read. */
   versioned: { id: string; version: number } | null;
-  /** Entities that it is about, so that it goes when they do. */
+  /** Ids of the entities that the record is about. Their deletion erases the dead letter. */
   subjects: string[];
   reason: Rejection['reason'];
   /** Names fields and rules, never values. */
   detail: string;
-  /** When it was first set aside, and when last. */
+  /** When the record was first dead-lettered, and when last. */
   firstAt: Date;
   lastAt: Date;
-  /** How often it was set aside: a delivery or a re-drive that fails again adds one. */
+  /** How often the record was dead-lettered: a delivery or a redrive that fails again adds one. */
   count: number;
-  /** The generation that it was last set aside by. */
+  /** The generation that dead-lettered the record last. */
   generation: number;
 };
 
@@ -43,13 +43,13 @@ export type DeadLetterHeader = { name: string; value: Binary | null };
 
 export type Rejected = { record: KafkaRecord; rejection: Rejection };
 
-/** The lengths of what is kept in part or not at all, in bytes, and the whole value's hash in hex. */
+/** Sizes in bytes of the whole record, and the hash of its whole value in hex. */
 export type Truncated = { keyBytes: number; headersBytes: number; valueBytes: number; sha256: string };
 
 export const deadLettersOf = (control: Db): Collection<DeadLetter> => control.collection('dead_letters');
 export const deadLetterTopic = (prefix: string) => `${prefix}dead-letters`;
 
-/** Creates the indexes of the dead letters that are absent. */
+/** Creates the indexes of the dead letters that do not exist yet. */
 export async function ensureDeadLetterIndexes(control: Db): Promise<void> {
   await deadLettersOf(control).createIndexes([
     { name: 'lastAt', key: { lastAt: -1, _id: -1 } },
@@ -58,7 +58,7 @@ export async function ensureDeadLetterIndexes(control: Db): Promise<void> {
   ]);
 }
 
-/** Removes letters by id; gives how many were there. */
+/** Removes dead letters by id. Returns how many existed. */
 export async function removeDeadLetters(control: Db, ids: string[]): Promise<number> {
   const { deletedCount } = await deadLettersOf(control).deleteMany({ _id: { $in: ids } });
   return deletedCount;

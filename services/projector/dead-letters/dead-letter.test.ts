@@ -18,7 +18,7 @@ const flat = ({ headers }: KafkaRecord) =>
       .map((value) => [name, value === null ? null : Buffer.from(value as string).toString('hex')]),
   );
 
-test('a letter says where its record stood, whose it is and when it was set aside', () => {
+test('a dead letter has the position of its record, its organization and the time of the rejection', () => {
   expect(deadLetter(structured({ orgid: 'org_7' }))).toMatchObject({
     _id: 'support.tags/2/7',
     orgId: 'org_7',
@@ -40,7 +40,7 @@ test.each<[string, KafkaRecord]>([
     'whose organization and subject are longer than any',
     structured({ orgid: long('org_'), subject: long('') }),
   ],
-])('a letter of a record %s names none', (_, given) => {
+])('a dead letter of a record %s names no organization and no version', (_, given) => {
   expect(deadLetter(given)).toMatchObject({ orgId: null, versioned: null });
 });
 
@@ -63,7 +63,7 @@ test.each<[string, KafkaRecord]>([
   ],
   ['no key and no value', { ...record(null), key: null }],
   ['bytes that are no text', { ...record(Buffer.from([0, 255, 0])), key: Buffer.from([255, 0]) }],
-])('a record with %s comes out of its letter as it went in', (_, given) => {
+])('a record with %s is restored from its dead letter byte by byte', (_, given) => {
   const again = recordOf(deadLetter(given));
   const { headers, ...rest } = again;
   expect(rest).toEqual({ key: given.key, value: given.value, position: given.position });
@@ -74,7 +74,7 @@ test.each<[string, KafkaRecord]>([
 const megabyte = 1024 * 1024;
 const text = (bytes: Binary | null) => buffer(bytes)?.toString();
 
-test('a record of 8 MB is kept whole, and of a larger one the head, the lengths and the hash', () => {
+test('a record of 8 MB is stored whole, a larger one as its head, sizes and hash', () => {
   const key = 'k'.repeat(2_000);
   const headers = { ce_id: Buffer.from('evt_1') };
   const value = Buffer.alloc(8 * megabyte - 4_000, 'v');
@@ -82,7 +82,7 @@ test('a record of 8 MB is kept whole, and of a larger one the head, the lengths 
     truncated: null,
     bytes: value.length + 2_010,
   });
-  // given some bytes more
+  // given a few more bytes
   const larger = Buffer.concat([value, Buffer.alloc(4_000, 'w')]);
   const head = deadLetter(record(larger, headers, key));
   expect(text(head.key)).toBe('k'.repeat(1_024));
@@ -100,16 +100,16 @@ test('a record of 8 MB is kept whole, and of a larger one the head, the lengths 
 test.each<[string, KafkaRecord['headers']]>([
   ['large', { 'x-large': Buffer.alloc(9 * megabyte) }],
   ['many', { x: Array.from({ length: 200_000 }, () => Buffer.alloc(0)) }],
-])('headers that are too %s for a document are left out, and their bytes counted', (_, headers) => {
+])('headers that are too %s for a document are left out, and their bytes are counted', (_, headers) => {
   const head = deadLetter(binary(tagBytes(), {}, headers));
   expect(head).toMatchObject({ headers: [], orgId: 'org_1', subjects: ['tag_1'] });
   expect(head.truncated?.headersBytes).toBeGreaterThanOrEqual(200_000);
-  // and what is short enough is there in full
+  // and key and value, which are short enough, are stored whole
   expect(text(head.key)).toBe('tag_1');
   expect(text(head.value)).toBe(tagBytes().toString());
 });
 
-test('a letter is about what its whole record names, however far behind the head that is kept', () => {
+test('the subjects of a dead letter come from its whole record, also from after the stored head', () => {
   const data = { id: 'msg_1', content: 'x'.repeat(9 * megabyte), conversationId: 'conv_1' };
   const given = structured({ subject: 'msg_1', type: 'support.message.updated.v1', data });
   const head = deadLetterOf(deps, 'support.messages', { record: { ...given, key: null }, rejection });

@@ -8,14 +8,14 @@ import { contentOf } from './truncate.ts';
 import { subjectsOf } from './subjects.ts';
 import type { DeadLetter, DeadLetterHeader, Rejected } from './collection.ts';
 
-/** The letter of a record that is set aside for the first time. */
+/** The dead letter of a record that is rejected for the first time. */
 export function deadLetterOf(
   { generation, now, prefix }: { generation: number; now: () => Date; prefix: string },
   topic: string,
   { record, rejection }: Rejected,
 ): DeadLetter {
   const { partition, offset, timestampMs } = record.position;
-  const at = now();
+  const storedAt = now();
   return {
     _id: deadLetterId(topic, record),
     topic,
@@ -23,25 +23,25 @@ export function deadLetterOf(
     offset,
     ...contentOf(record, headersOf(record)),
     timestampMs,
-    ...named(record),
+    ...identityOf(record),
     subjects: subjectsOf(kindOfTopic(topic, prefix), record),
     ...rejection,
-    firstAt: at,
-    lastAt: at,
+    firstAt: storedAt,
+    lastAt: storedAt,
     count: 1,
     generation,
   };
 }
 
-/** The record of a letter that is not truncated, as `parse` was given it. */
+/** The record of a dead letter that is not truncated, as `parse` received it. */
 export function recordOf({ key, value, headers, partition, offset, timestampMs }: DeadLetter): KafkaRecord {
   const byName = Map.groupBy(headers, ({ name }) => name);
-  // The bus may give a header no value at all; `parse` is there to pass over it.
-  const given = [...byName].map(([name, some]) => [name, some.map((header) => buffer(header.value))]);
+  // A header may have no value at all; `parse` ignores it.
+  const values = [...byName].map(([name, ofName]) => [name, ofName.map(({ value: bytes }) => buffer(bytes))]);
   return {
     key: buffer(key),
     value: buffer(value),
-    headers: Object.fromEntries(given) as KafkaRecord['headers'],
+    headers: Object.fromEntries(values) as KafkaRecord['headers'],
     position: { partition, offset, timestampMs },
   };
 }
@@ -51,7 +51,7 @@ export const deadLetterId = (topic: string, { position }: KafkaRecord): string =
 
 export const buffer = (bytes: Binary | null): Buffer | null => bytes && Buffer.from(bytes.value());
 
-/** kafkajs mixes members of `Object.prototype` into headers of their names: what holds no bytes is left out. */
+/** kafkajs mixes members of `Object.prototype` into headers with their names. Values without bytes are left out. */
 function headersOf({ headers }: KafkaRecord): DeadLetterHeader[] {
   return Object.entries(headers).flatMap(([name, content]) =>
     ([content].flat() as unknown[]).flatMap((value): DeadLetterHeader[] => {
@@ -64,8 +64,8 @@ function headersOf({ headers }: KafkaRecord): DeadLetterHeader[] {
 
 const orgIdRule = prefixedId('org_');
 
-/** Whose the record is and which version of what, as far as its attributes tell. */
-function named(record: KafkaRecord): Pick<DeadLetter, 'orgId' | 'versioned'> {
+/** The organization, entity and version that the record's attributes name, if they can be read. */
+function identityOf(record: KafkaRecord): Pick<DeadLetter, 'orgId' | 'versioned'> {
   const content = readContent(record);
   if (content === 'tombstone' || 'rejected' in content) return { orgId: null, versioned: null };
   const { orgid, subject, entityversion } = content.attributes;

@@ -8,25 +8,25 @@ import { projections } from '../projections/projections.ts';
 import { deadLettersOf, removeDeadLetters, type DeadLetter, type Rejected } from './collection.ts';
 import { subjectsOf } from './subjects.ts';
 
-/** What of a letter tells whether it goes. */
-type Weighed = Pick<
+/** The part of a dead letter that decides whether it is erased. */
+type Erasable = Pick<
   DeadLetter,
   '_id' | 'topic' | 'subjects' | 'versioned' | 'partition' | 'offset' | 'timestampMs'
 >;
 
-/** An entity that is gone, and which of the letters about it go with it. */
-export type Erasure = { kind: Kind; id: string; covers: (deadLetter: Weighed) => boolean };
+/** A deleted entity, and which of the dead letters about it are erased with it. */
+export type Erasure = { kind: Kind; id: string; covers: (deadLetter: Erasable) => boolean };
 
 type EnvelopeStore = Pick<Store, 'readEnvelopes'>;
 
-/** Letters looked at, and entities asked for, at a time. */
-const deadLettersAtOnce = 500;
-const idsAtOnce = 1_000;
+/** Dead letters and entities read at a time. */
+const deadLettersPerPage = 500;
+const idsPerRead = 1_000;
 
 /**
- * Removes the letters that entities which are gone take along: a re-drive could not bring anything of them
- * back, and they may hold personal data. Called after the deletion is durable and after letters are kept, so
- * that whichever comes second meets the other.
+ * Removes the dead letters of deleted entities: a redrive could restore nothing of them, and they may hold personal data.
+ * Callers call it after the deletion and their own dead letters are durable: Invariant 14 in
+ * docs/internals/consistency.md.
  */
 export async function eraseDeadLetters(
   { control, prefix }: { control: Db; prefix: string },
@@ -34,21 +34,21 @@ export async function eraseDeadLetters(
 ): Promise<number> {
   if (erasures.length === 0) return 0;
   const byId = Map.groupBy(erasures, ({ id }) => id);
-  await using about = deadLettersOf(control)
+  await using candidates = deadLettersOf(control)
     .find({ subjects: { $in: [...byId.keys()] } })
-    .project<Weighed>({
+    .project<Erasable>({
       ...{ topic: 1, subjects: 1, versioned: 1 },
       ...{ partition: 1, offset: 1, timestampMs: 1 },
     });
-  // An id that is free in form may be another entity's on another topic.
-  const isAbout = (deadLetter: Weighed, { kind }: Erasure) =>
+  // An id without a prefix may belong to another entity on another topic.
+  const isAbout = (deadLetter: Erasable, { kind }: Erasure) =>
     topics[kind].idPrefix !== '' || deadLetter.topic === topicOf(kind, prefix);
-  const isErased = (deadLetter: Weighed) =>
+  const isErased = (deadLetter: Erasable) =>
     deadLetter.subjects.some((id) =>
-      byId.get(id)?.some((one) => isAbout(deadLetter, one) && one.covers(deadLetter)),
+      byId.get(id)?.some((erasure) => isAbout(deadLetter, erasure) && erasure.covers(deadLetter)),
     );
   let removed = 0;
-  for await (const deadLetters of pages(about)) {
+  for await (const deadLetters of pages(candidates)) {
     const due = deadLetters.filter(isErased).map(({ _id }) => _id);
     if (due.length > 0) removed += await removeDeadLetters(control, due);
   }
@@ -56,8 +56,8 @@ export async function eraseDeadLetters(
 }
 
 /**
- * Of the entities that changes delete or rejected records are about, those that are stored as gone: a deletion
- * that came too late has no effect, here either.
+ * The erasures for the entities that changes delete or rejected records are about. Only entities that are stored as
+ * deleted count: a deletion that came too late erases nothing.
  */
 export async function erasuresAmong(
   store: EnvelopeStore,
@@ -73,9 +73,8 @@ export async function erasuresAmong(
 }
 
 /**
- * Erases again for the letters that were set aside since an instant, a chunk at a time. A worker that has lost
- * its partition may keep a letter when the deletion of what it is about has already been applied by another,
- * and die before it looks.
+ * Looks again at the dead letters stored since an instant, page by page, and erases those of deleted entities. A worker
+ * that lost its partition may have stored one and crashed before it looked.
  */
 export async function eraseSince(
   { store, control, prefix, signal }: EraseSinceOptions,
@@ -86,10 +85,10 @@ export async function eraseSince(
     .project<Pick<DeadLetter, '_id' | 'topic' | 'subjects'>>({ topic: 1, subjects: 1 });
   for await (const deadLetters of pages(recent)) {
     signal.throwIfAborted();
-    for (const [topic, some] of Map.groupBy(deadLetters, (deadLetter) => deadLetter.topic)) {
+    for (const [topic, ofTopic] of Map.groupBy(deadLetters, (deadLetter) => deadLetter.topic)) {
       const kind = kindOfTopic(topic, prefix);
       if (!kind) continue;
-      const ids = some.flatMap(({ subjects }) => subjects);
+      const ids = ofTopic.flatMap(({ subjects }) => subjects);
       await eraseDeadLetters({ control, prefix }, await erasuresOf(store, kind, ids, new Map()));
     }
   }
@@ -103,8 +102,8 @@ export type EraseSinceOptions = {
 };
 
 async function* pages<T>(cursor: FindCursor<T>): AsyncGenerator<T[]> {
-  cursor.batchSize(deadLettersAtOnce);
-  while (await cursor.hasNext()) yield cursor.readBufferedDocuments(deadLettersAtOnce);
+  cursor.batchSize(deadLettersPerPage);
+  while (await cursor.hasNext()) yield cursor.readBufferedDocuments(deadLettersPerPage);
 }
 
 async function erasuresOf(
@@ -114,26 +113,25 @@ async function erasuresOf(
   deletions: Map<string, Exclude<Change, Upsert>[]>,
 ): Promise<Erasure[]> {
   const erasures: Erasure[] = [];
-  for (const [of, some] of Map.groupBy(new Set(ids), (id) => kindOf(kind, id))) {
-    for (let start = 0; start < some.length; start += idsAtOnce) {
-      const found = await store.readEnvelopes(of, some.slice(start, start + idsAtOnce));
+  for (const [idKind, idsOfKind] of Map.groupBy(new Set(ids), (id) => kindOf(kind, id))) {
+    for (let start = 0; start < idsOfKind.length; start += idsPerRead) {
+      const found = await store.readEnvelopes(idKind, idsOfKind.slice(start, start + idsPerRead));
       const deleted = found.filter(({ deletedAt }) => deletedAt);
-      erasures.push(...deleted.map((one) => erasureOf(of, one, deletions.get(one._id) ?? [])));
+      erasures.push(...deleted.map((stored) => erasureOf(idKind, stored, deletions.get(stored._id) ?? [])));
     }
   }
   return erasures;
 }
 
 /**
- * A letter goes where its record has no effect any more: of what never comes back, each; of an entity that may
- * come back, what names a version that is past, or stands before its tombstone. Where no version can be read,
- * time has to tell, and a deletion that comes again counts up to then, since what it repeats may have come
- * again before it.
+ * A dead letter is erased if its record can have no effect any more. After a final deletion that is every dead letter. Of
+ * an entity that may come back, it is a record of the deleted version or an older one, or before its tombstone. If no
+ * version can be read, the time decides, up to the latest delivery of the deletion.
  */
 function erasureOf(kind: Kind, stored: Envelope, deletions: Exclude<Change, Upsert>[]): Erasure {
   const { _id: id, version, position, tombstonePosition, orgId } = stored;
   if (projections[kind].deletionIsFinal) return { kind, id, covers: () => true };
-  const accepted = deletions.filter((one) => one.op === 'tombstone' || one.orgId === orgId);
+  const accepted = deletions.filter((deletion) => deletion.op === 'tombstone' || deletion.orgId === orgId);
   const positions = [position, tombstonePosition, ...accepted.map(({ position }) => position)];
   const untilMs = Math.max(...positions.map((position) => position?.timestampMs ?? 0));
   return {
@@ -151,4 +149,4 @@ function erasureOf(kind: Kind, stored: Envelope, deletions: Exclude<Change, Upse
 }
 
 const kindOf = (kind: Kind, id: string): Kind =>
-  kinds.find((one) => topics[one].idPrefix !== '' && id.startsWith(topics[one].idPrefix)) ?? kind;
+  kinds.find((other) => topics[other].idPrefix !== '' && id.startsWith(topics[other].idPrefix)) ?? kind;

@@ -10,7 +10,7 @@ test.each([
   ['ce_orgid', 'org_1'],
   ['ce_entityversion', '17'],
   ['ce_time', '2026-05-04T03:02:01Z'],
-])('the header %s is shown where it reads as it should', (name, value) => {
+])('the header %s is shown if its value has the expected form', (name, value) => {
   expect(valueOf(name, value)).toBe(value);
 });
 
@@ -22,17 +22,17 @@ test.each([
   ['ce_name', 'Jane'],
   ['authorization', 'svc_live_1'],
   ['ce_type', Buffer.from([0xff, 0xfe])],
-])('the header %s is measured only where it holds %p', (name, value) => {
+])('of the header %s only the size is shown if its value is %p', (name, value) => {
   expect(valueOf(name, value)).toBe(`<${value.length} bytes>`);
 });
 
-test('a name that is not like one of a header is measured only', () => {
+test('of an unusual header name only the size is shown', () => {
   expect(redactHeaders([{ name: 'jane@example.com', value: null }])).toEqual([
     { name: '<16 bytes>', value: 'null' },
   ]);
 });
 
-test('a key is shown where it is an id of the kind, without what a name or an address has', () => {
+test('a key is shown if it is an id of the kind, and has no characters of a name or an address', () => {
   expect(redactKey('contact', Buffer.from('con_1'))).toBe('con_1');
   expect(redactKey('contact', Buffer.from('tag_1'))).toBe('<5 bytes>');
   expect(redactKey('tag', Buffer.from('jane@example.com'))).toBe('<16 bytes>');

@@ -1,38 +1,38 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import { decodeText } from '../events/bytes.ts';
 import { redactText } from './redact.ts';
-import { shownAs } from './shown-fields.ts';
+import { displayOf } from './field-display.ts';
 import { idOf } from '../events/topics.ts';
 
-export type ShownHeader = { name: string; value: string };
+export type RedactedHeader = { name: string; value: string };
 
-const measured = (bytes: Uint8Array) => `<${bytes.length} bytes>`;
+const sizeOf = (bytes: Uint8Array) => `<${bytes.length} bytes>`;
 
-/** A dead letter's key for an operator's eyes: the id that it should be, or else its length. */
+/** A dead letter's key for display to an operator: the id that it should be, or else its size. */
 export function redactKey(kind: Kind | null, key: Buffer | null): string {
   if (key === null) return 'null';
   const text = decodeText(key);
   const isId = text !== null && kind !== null && idOf(kind).safeParse(text).success;
-  return isId && redactText(text, 'id') === text ? text : measured(key);
+  return isId && redactText(text, 'id') === text ? text : sizeOf(key);
 }
 
 /**
- * A dead letter's headers for an operator's eyes: the media type and the attributes of CloudEvents as the
- * fields of those names, every other value by its length, and so a name that is not like one of a header.
+ * A dead letter's headers for display to an operator. The media type and the CloudEvents attributes follow the rules of
+ * the fields of those names. Of every other value, and of an unusual name, only the size is shown.
  */
-export const redactHeaders = (headers: { name: string; value: Buffer | null }[]): ShownHeader[] =>
+export const redactHeaders = (headers: { name: string; value: Buffer | null }[]): RedactedHeader[] =>
   headers.map(({ name, value }) => ({
-    name: /^[A-Za-z0-9_-]{1,40}$/.test(name) ? name : measured(Buffer.from(name)),
+    name: /^[A-Za-z0-9_-]{1,40}$/.test(name) ? name : sizeOf(Buffer.from(name)),
     value: value ? redactHeader(name.toLowerCase(), value) : 'null',
   }));
 
 function redactHeader(name: string, value: Buffer): string {
   const text = decodeText(value);
-  if (text === null) return measured(value);
-  if (name === 'content-type') return mediaType.test(text) ? text : measured(value);
-  if (name === 'ce_entityversion') return /^\d{1,16}$/.test(text) ? text : measured(value);
-  const shown = name.startsWith('ce_') ? shownAs(name.slice('ce_'.length)) : null;
-  return shown && shown !== 'secret' && redactText(text, shown) === text ? text : measured(value);
+  if (text === null) return sizeOf(value);
+  if (name === 'content-type') return mediaType.test(text) ? text : sizeOf(value);
+  if (name === 'ce_entityversion') return /^\d{1,16}$/.test(text) ? text : sizeOf(value);
+  const display = name.startsWith('ce_') ? displayOf(name.slice('ce_'.length)) : null;
+  return display && display !== 'secret' && redactText(text, display) === text ? text : sizeOf(value);
 }
 
 const mediaType = /^\s*[a-z]{1,20}\/[a-z0-9.+-]{1,60}\s*(?:;\s*charset="?[a-z0-9-]{1,20}"?\s*)?$/i;

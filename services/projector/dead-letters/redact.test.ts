@@ -1,6 +1,6 @@
 import { redactRecord } from './redact.ts';
 
-const shown = (value: unknown) => redactRecord(Buffer.from(JSON.stringify(value)));
+const redacted = (value: unknown) => redactRecord(Buffer.from(JSON.stringify(value)));
 
 const channel = {
   specversion: '1.0',
@@ -29,8 +29,8 @@ const channel = {
   },
 };
 
-test('a redacted record shows what places it', () => {
-  const text = shown(channel);
+test('a redacted record shows its attributes, ids, enumerated words and timestamps', () => {
+  const text = redacted(channel);
   for (const kept of [
     'support.channel.updated.v1',
     'chan_1',
@@ -43,8 +43,8 @@ test('a redacted record shows what places it', () => {
   expect(text).toContain('2026-05-04T03:02:01.123456789+02:00');
 });
 
-test('a redacted record shows no secret and nothing that a person wrote or is named by', () => {
-  const text = shown(channel);
+test('a redacted record shows no secret, no text by a person and no name', () => {
+  const text = redacted(channel);
   for (const hidden of ['hunter2', '424242', '5550100', 'jane', 'Jane']) expect(text).not.toContain(hidden);
   expect(JSON.parse(text)).toMatchObject({
     data: {
@@ -61,19 +61,21 @@ test.each([
   ['the hash of a token', { data: { tokenSha256: 'svc_live_4711' } }],
   ['a bare text', 'svc_live_4711'],
   ['a bare list', ['svc_live_4711']],
-  ['a name out of the prototype', { constructor: 'svc_live_4711', toString: 'svc_live_4711' }],
+  ['a name that the prototype has', { constructor: 'svc_live_4711', toString: 'svc_live_4711' }],
 ])('%s is not shown', (_, value) => {
-  expect(shown(value)).not.toContain('svc_live');
+  expect(redacted(value)).not.toContain('svc_live');
 });
 
-test('values that are not JSON are only measured', () => {
+test('of a value that is not JSON only the size is shown', () => {
   expect(redactRecord(Buffer.from('jane@example.com'))).toBe('<16 bytes, not JSON>');
   expect(redactRecord(Buffer.from([0xff, 0xfe]))).toBe('<2 bytes, not JSON>');
   expect(redactRecord(null)).toBe('null');
 });
 
-test('a display stays short, however deep or long the record', () => {
+test('a redacted record stays short, however deep or long the record is', () => {
   const deep = Buffer.from(`${'{"data":'.repeat(100_000)}1${'}'.repeat(100_000)}`);
   expect(redactRecord(deep)).toContain('[too deep]');
-  expect(shown({ data: { tagIds: Array.from({ length: 10_000 }, () => 'tag') } })).toContain('[9950 more]');
+  expect(redacted({ data: { tagIds: Array.from({ length: 10_000 }, () => 'tag') } })).toContain(
+    '[9950 more]',
+  );
 });

@@ -14,9 +14,9 @@ export type StoreDeadLettersDeps = {
 };
 
 /**
- * Keeps rejected records of one topic: first on the dead-letter topic, then in the control database, which
- * remembers that both are done. Kept before the offset is committed, so that none is ever lost; one that comes
- * again is kept once and counted. Throws while either is away; repeating it is right.
+ * Stores rejected records of one topic, first on the dead-letter topic, then in the control database, whose document
+ * tells that both are done. A record that is delivered again is counted, not stored twice. Throws while Kafka or the
+ * store does not answer, and may then be repeated. Invariant 13 in docs/internals/consistency.md.
  */
 export async function storeDeadLetters(
   deps: StoreDeadLettersDeps,
@@ -28,21 +28,23 @@ export async function storeDeadLetters(
   const ids = rejected.map(({ record }) => deadLetterId(topic, record));
   const found = await collection.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray();
   const known = new Set(found.map(({ _id }) => _id));
-  const [again, fresh] = [true, false].map((isKnown) =>
-    rejected.filter(({ record }) => known.has(deadLetterId(topic, record)) === isKnown),
-  ) as [Rejected[], Rejected[]];
-  const deadLetters = fresh.map((item) => deadLetterOf(deps, topic, item));
+  const isKnown = ({ record }: Rejected) => known.has(deadLetterId(topic, record));
+  const repeated = rejected.filter(isKnown);
+  const deadLetters = rejected
+    .filter((item) => !isKnown(item))
+    .map((item) => deadLetterOf(deps, topic, item));
   await sendCopies(deps, deadLetters);
   const operations: AnyBulkWriteOperation<DeadLetter>[] = [
     ...deadLetters.map((document) => ({ insertOne: { document } })),
-    ...again.map(({ record, rejection }) => storeAgain(deps, deadLetterId(topic, record), rejection)),
+    ...repeated.map(({ record, rejection }) => storeAgain(deps, deadLetterId(topic, record), rejection)),
   ];
   const { matchedCount } = await collection.bulkWrite(operations, { ordered: false });
-  // An operator may have re-driven or purged a letter since it was found; it is then kept as a new one.
-  if (matchedCount < again.length) throw new Error('dead letters were removed meanwhile; keeping them anew');
+  // An operator may have redriven or purged a dead letter since it was found. The next attempt stores it as a new one.
+  if (matchedCount < repeated.length)
+    throw new Error('dead letters were removed while they were counted; storing them again');
 }
 
-/** What becomes of a letter whose record was refused once more. */
+/** The update of a dead letter whose record was rejected again. */
 export const storeAgain = (
   { now, generation }: { now: () => Date; generation: number },
   id: string,

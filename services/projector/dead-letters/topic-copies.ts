@@ -3,27 +3,27 @@ import { deadLetterTopic, type DeadLetter } from './collection.ts';
 import { buffer } from './dead-letter.ts';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 
-/** A topic's limit holds for what is sent to a partition at a time, 1 MB unless configured. */
+/** A topic limits the batch that is sent to a partition, to 1 MB by default. */
 const bytesPerSendMax = 512 * 1024;
 
 /**
- * Sends a copy of each letter to the dead-letter topic, for whoever watches it. One that the topic refuses as
- * too large, or that is truncated, is announced there without key, headers and value: the store has what is kept.
+ * Sends a copy of each dead letter to the dead-letter topic, for its consumers. Of a dead letter that is truncated, or
+ * that the topic refuses as too large, it sends a notice without key and value: the store has the rest.
  */
 export async function sendCopies(
   deps: { producer: Producer; prefix: string },
   deadLetters: DeadLetter[],
 ): Promise<void> {
-  for (const some of splitBySize(deadLetters, ({ bytes }) => bytes, bytesPerSendMax)) {
+  for (const batch of splitBySize(deadLetters, ({ bytes }) => bytes, bytesPerSendMax)) {
     try {
       await send(
         deps,
-        some.map((deadLetter) => (deadLetter.truncated ? notice(deadLetter) : copy(deadLetter))),
+        batch.map((deadLetter) => (deadLetter.truncated ? notice(deadLetter) : copy(deadLetter))),
       );
     } catch (error) {
       if (!isTooLarge(error)) throw error;
-      if (some.length > 1) for (const deadLetter of some) await sendCopies(deps, [deadLetter]);
-      else await send(deps, some.map(notice));
+      if (batch.length > 1) for (const deadLetter of batch) await sendCopies(deps, [deadLetter]);
+      else await send(deps, batch.map(notice));
     }
   }
 }
@@ -34,7 +34,7 @@ const send = ({ producer, prefix }: { producer: Producer; prefix: string }, mess
 const isTooLarge = (error: unknown): boolean =>
   ['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'].includes(String((error as { type?: unknown } | null)?.type));
 
-const place = ({ topic, partition, offset, reason, detail, firstAt }: DeadLetter) => ({
+const originHeaders = ({ topic, partition, offset, reason, detail, firstAt }: DeadLetter) => ({
   'dead-letter-topic': topic,
   'dead-letter-partition': String(partition),
   'dead-letter-offset': String(offset),
@@ -46,21 +46,21 @@ const place = ({ topic, partition, offset, reason, detail, firstAt }: DeadLetter
 const notice = (deadLetter: DeadLetter): Message => ({
   value: null,
   headers: {
-    ...place(deadLetter),
+    ...originHeaders(deadLetter),
     'dead-letter-left-out': `${deadLetter.bytes} bytes, too large for a copy`,
   },
 });
 
-/** A record's own header of a name used here gives way; kafkajs cannot send one without a value, so it is empty. */
+/** A header of the record that has one of these names is replaced. kafkajs sends no null header, so that is empty. */
 function copy(deadLetter: DeadLetter): Message {
   const byName = Map.groupBy(deadLetter.headers, ({ name }) => name);
-  const headers = [...byName].map(([name, some]) => [
+  const headers = [...byName].map(([name, ofName]) => [
     name,
-    some.map(({ value }) => buffer(value) ?? Buffer.alloc(0)),
+    ofName.map(({ value }) => buffer(value) ?? Buffer.alloc(0)),
   ]);
   return {
     key: buffer(deadLetter.key),
     value: buffer(deadLetter.value),
-    headers: { ...(Object.fromEntries(headers) as Record<string, Buffer[]>), ...place(deadLetter) },
+    headers: { ...(Object.fromEntries(headers) as Record<string, Buffer[]>), ...originHeaders(deadLetter) },
   };
 }

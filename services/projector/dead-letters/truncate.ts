@@ -3,16 +3,16 @@ import { Binary } from 'mongodb';
 import type { KafkaRecord } from '../events/change.ts';
 import type { DeadLetter, DeadLetterHeader } from './collection.ts';
 
-/** A document of the store holds 16 MB; of a larger record than this, only the head is kept. */
+/** A document in the store holds 16 MB. Of a record larger than this limit, only the head is stored. */
 const wholeBytesMax = 8 * 1024 * 1024;
 const headBytes = { key: 1024, headers: 64 * 1024, value: 64 * 1024 };
 
-/** What a header takes in a document besides its name and value, at most: many small ones take most of one. */
+/** Overhead of a header in a document besides its name and value, at most. It matters for many small headers. */
 const headerOverheadBytes = 64;
 
 /**
- * The key, headers and value that a letter keeps of a record: all, or the head of key and value and no headers
- * but few. Lengths and hash then tell whether a record that is published again is the same.
+ * The key, headers and value that a dead letter stores: all of them or, of a large record, the head of key and value, and
+ * the headers only if they are small. Sizes and hash then tell whether a record that is published again is the same.
  */
 export function contentOf(
   { key, value }: KafkaRecord,

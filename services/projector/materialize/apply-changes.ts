@@ -1,33 +1,34 @@
 import type { Kind } from '../../../shared/documents/document.ts';
-import type { Change, Rejection } from '../events/change.ts';
+import type { Change } from '../events/change.ts';
 import { reconcile, type Outcome } from './reconcile.ts';
 import { chunkSize, updateDependents, type UpdateDeps } from './fan-out.ts';
+import type { StoredState } from './store.ts';
 
 /**
- * Applies changes of one kind, in the order of their log, and brings every document that they concern up to
- * date. When it returns, the effect of all of them is durable; when it throws, any part may be, and applying
- * them again is right. Returns the changes that were refused, by the rules or by the store.
+ * Applies changes of one kind, in log order, and refreshes every document that depends on them. When it returns,
+ * their effect is durable. When it throws, any part may be, and the caller applies them again. Returns the changes
+ * that the rules or the store refused.
  */
-export async function applyChanges(
+export async function applyChanges<K extends Kind>(
   deps: UpdateDeps,
-  kind: Kind,
-  changes: Change[],
-): Promise<{ change: Change; rejection: Rejection }[]> {
+  kind: K,
+  changes: Change<K>[],
+): Promise<Outcome<K>['rejections']> {
   const byId = Map.groupBy(changes, ({ id }) => id);
   const ids = [...byId.keys()];
-  const refused: Outcome['rejections'] = [];
+  const refused: Outcome<K>['rejections'] = [];
   for (let start = 0; start < ids.length; start += chunkSize) {
     deps.signal.throwIfAborted();
     const chunk = ids.slice(start, start + chunkSize);
     const { entities, rejections } = await reconcile(deps, kind, chunk, byId);
     refused.push(...rejections);
     deps.onProgress();
-    const passed = [...entities.keys()].flatMap((id) => passedStates(byId.get(id) ?? []));
-    await updateDependents(deps, kind, [...entities.values()], passed);
+    const superseded = [...entities.keys()].flatMap((id) => supersededStates(byId.get(id) ?? []));
+    await updateDependents(deps, kind, [...entities.values()], superseded);
   }
   return refused;
 }
 
-/** The states among the changes of an entity that a later one of them superseded. */
-const passedStates = (changes: Change[]): object[] =>
+/** The states of an entity that has several changes. Invariant 6 in docs/internals/consistency.md says what for. */
+const supersededStates = <K extends Kind>(changes: Change<K>[]): StoredState[] =>
   changes.length < 2 ? [] : changes.flatMap((change) => (change.op === 'upsert' ? [change.state] : []));

@@ -1,5 +1,5 @@
 import type { Position } from '../../../shared/documents/document.ts';
-import type { Change } from '../events/change.ts';
+import type { Change, Upsert } from '../events/change.ts';
 import { evolve, type Entity } from './evolve.ts';
 
 const now = new Date('2026-01-10T00:00:00Z');
@@ -10,12 +10,12 @@ const at = (offset: number, partition = 0, timestampMs = offset * 1_000): Positi
   timestampMs,
 });
 const time = new Date(0);
-const upsert = (version: number, position: Position, orgId = 'org_1'): Change => ({
+const upsert = (version: number, position: Position, orgId = 'org_1'): Upsert<'tag'> => ({
   op: 'upsert',
   id: 'x',
   orgId,
   version,
-  state: { id: 'x', name: `v${version}` } as never,
+  state: { id: 'x', name: `v${version}` },
   time,
   position,
 });
@@ -31,7 +31,7 @@ const tombstone = (position: Position): Change => ({ op: 'tombstone', id: 'x', t
 
 const fold = (changes: Change[], given = rules) =>
   changes.reduce<Entity | null>((entity, change) => evolve(entity, change, given).entity, null);
-const nameOf = (entity: Entity | null) => (entity?.state as { name: string } | undefined)?.name ?? null;
+const nameOf = (entity: Entity | null) => entity?.state?.name ?? null;
 
 /** Every order of a few items. */
 const orders = <T>(items: T[]): T[][] =>
@@ -42,7 +42,7 @@ const orders = <T>(items: T[]): T[][] =>
       );
 
 describe('evolve', () => {
-  test('the highest version wins, in whatever order and however often records come', () => {
+  test('the highest version wins in any order of records and any number of repetitions', () => {
     const records = [upsert(1, at(1)), upsert(2, at(2)), upsert(4, at(3)), upsert(4, at(3))];
     for (const order of orders(records)) expect(nameOf(fold(order))).toBe('v4');
   });
@@ -53,7 +53,7 @@ describe('evolve', () => {
     expect(evolve(entity, upsert(2, at(10)), rules)).toEqual({ entity, changed: false });
   });
 
-  test('a deleted entity keeps no state, and expires', () => {
+  test('a deleted entity keeps no state, and its tombstone expires', () => {
     const entity = fold([upsert(1, at(1)), deletion(2, at(2))]);
     expect(entity).toEqual({
       orgId: 'org_1',
@@ -64,7 +64,7 @@ describe('evolve', () => {
     });
   });
 
-  test('a higher version after a deletion creates the entity again, unless the deletion is final', () => {
+  test('a higher version after a deletion re-creates the entity, unless the deletion is final', () => {
     const records = [upsert(1, at(1)), deletion(2, at(2)), upsert(3, at(3))];
     expect(nameOf(fold(records))).toBe('v3');
     const final = fold(records, { ...rules, deletionIsFinal: true });
@@ -72,34 +72,34 @@ describe('evolve', () => {
     expect(final?.expiresAt).toBeUndefined();
   });
 
-  test('a final deletion is final in whatever order the records come', () => {
+  test('a final deletion is final in any order of records', () => {
     const records = [upsert(1, at(1)), deletion(2, at(2)), upsert(3, at(1, 1, 9_000))];
     for (const order of orders(records))
       expect(fold(order, { ...rules, deletionIsFinal: true })).toMatchObject({ version: 3, deletedAt: now });
   });
 
-  test('a tombstone deletes what came before it', () => {
+  test('a tombstone deletes the versions before it', () => {
     expect(nameOf(fold([upsert(1, at(1)), tombstone(at(2))]))).toBeNull();
   });
 
-  test('a redelivered tombstone does not delete what was created again after it', () => {
+  test('a redelivered tombstone does not delete an entity that was re-created after it', () => {
     const records = [upsert(1, at(1)), tombstone(at(2)), upsert(2, at(3)), tombstone(at(2))];
     expect(nameOf(fold(records))).toBe('v2');
   });
 
-  test('across partitions a tombstone is ordered by time, whichever comes first', () => {
+  test('a tombstone in another partition is ordered by time, in any order of delivery', () => {
     const before = upsert(1, at(70, 0, 1_000));
-    const cut = tombstone(at(5, 1, 2_000));
+    const removal = tombstone(at(5, 1, 2_000));
     const after = upsert(2, at(6, 1, 3_000));
-    for (const order of orders([before, cut])) expect(nameOf(fold(order))).toBeNull();
-    for (const order of orders([before, cut, after])) expect(nameOf(fold(order))).toBe('v2');
+    for (const order of orders([before, removal])) expect(nameOf(fold(order))).toBeNull();
+    for (const order of orders([before, removal, after])) expect(nameOf(fold(order))).toBe('v2');
   });
 
-  test('a record that repeats a deleted version later does not bring it back', () => {
+  test('a later record of a deleted version does not restore it', () => {
     const first = upsert(2, at(1, 0, 1_000));
-    const cut = tombstone(at(1, 1, 2_000));
+    const removal = tombstone(at(1, 1, 2_000));
     const repeated = upsert(2, at(9, 1, 3_000));
-    for (const order of orders([first, cut, repeated])) expect(nameOf(fold(order))).toBeNull();
+    for (const order of orders([first, removal, repeated])) expect(nameOf(fold(order))).toBeNull();
   });
 
   test('a record under another organization is refused', () => {
@@ -109,7 +109,7 @@ describe('evolve', () => {
     expect(result.entity).toBe(entity);
   });
 
-  describe('of an entity whose state was freed', () => {
+  describe('an entity whose state was freed by retention', () => {
     const freed: Entity = {
       ...{ orgId: 'org_1', version: 3, position: at(3), expiresAt: new Date('2026-02-01T00:00:00Z') },
     };
@@ -119,22 +119,22 @@ describe('evolve', () => {
       ['the same version', upsert(3, at(3)), { version: 3, position: at(3) }],
       ['the same version again, later in the log', upsert(3, at(9)), { version: 3, position: at(9) }],
       ['a later version', upsert(4, at(9)), { version: 4, position: at(9) }],
-    ])('%s brings it back, to stay', (_, change, expected) => {
+    ])('%s restores it, and it no longer expires', (_, change, expected) => {
       for (const given of [rules, final]) {
         const { entity, changed } = evolve(freed, change, given);
         expect(changed).toBe(true);
-        expect(entity).toEqual({ orgId: 'org_1', ...expected, state: (change as { state?: unknown }).state });
+        expect(entity).toEqual({ orgId: 'org_1', ...expected, state: change.state });
       }
     });
 
-    test('an older version does not bring it back, and a later deletion deletes it', () => {
+    test('an older version does not restore it, and a later deletion deletes it', () => {
       expect(evolve(freed, upsert(2, at(2)), final)).toEqual({ entity: freed, changed: false });
       expect(evolve(freed, deletion(4, at(9)), final).entity).toEqual({
         ...{ orgId: 'org_1', version: 4, position: at(9), deletedAt: now },
       });
     });
 
-    test('a tombstone behind its record deletes it, one before it does not', () => {
+    test('a tombstone after its record deletes it, a tombstone before it does not', () => {
       expect(evolve(freed, tombstone(at(9)), rules).entity).toMatchObject({
         tombstonePosition: at(9),
         deletedAt: now,
@@ -143,20 +143,20 @@ describe('evolve', () => {
     });
   });
 
-  describe('of what is deleted for good', () => {
+  describe('an entity whose deletion is final', () => {
     const final = { ...rules, deletionIsFinal: true };
 
-    test('a deletion counts though a higher version was read before it', () => {
-      // given a deletion in a partition that was read after the one which the versions behind it went to
+    test('a deletion counts even after a higher version was read', () => {
+      // given a higher version, and a deletion whose partition is read later
       const entity = fold([upsert(5, at(1, 1, 9_000))], final);
       const { entity: after, changed } = evolve(entity, deletion(2, at(2)), final);
       expect(changed).toBe(true);
       expect(after).toEqual({ orgId: 'org_1', version: 5, position: at(2), deletedAt: now });
-      // while elsewhere a lower version changes nothing
+      // while without final deletions a lower version changes nothing
       expect(evolve(entity, deletion(2, at(2)), rules)).toEqual({ entity, changed: false });
     });
 
-    test('neither the same version nor a later one brings it back, and its deletion keeps its time', () => {
+    test('no version restores it, and the deletion keeps its time', () => {
       const deleted = fold([upsert(1, at(1)), deletion(2, at(2))], final);
       const late = { ...final, now: new Date('2026-05-01T00:00:00Z') };
       for (const change of [upsert(2, at(3)), upsert(3, at(3)), deletion(4, at(4)), tombstone(at(5))]) {

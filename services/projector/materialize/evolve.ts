@@ -1,13 +1,14 @@
 import type { Envelope, Position } from '../../../shared/documents/document.ts';
 import { dayMs } from '../../../shared/documents/retention.ts';
 import type { Change, Rejection, Tombstone } from '../events/change.ts';
+import type { StoredState } from './store.ts';
 
-/** An entity as stored, or as it is about to be: its envelope, and its own state while it lives. */
-export type Entity = Omit<Envelope, '_id' | 'revision'> & { state?: unknown };
+/** An entity as stored, or as it is about to be: its envelope, and its state while it lives. */
+export type Entity = Omit<Envelope, '_id' | 'revision'> & { state?: StoredState };
 
 export type Evolved = { entity: Entity | null; changed: boolean; rejected?: Rejection };
 
-/** What decides, besides the records, what becomes of an entity: its kind's rule and the clock. */
+/** The kind's rule, the clock, and how long a tombstone stays. */
 export type EvolveRules = { deletionIsFinal: boolean; now: Date; tombstoneDays: number };
 
 /** Whether `a` comes after `b`: by offset within one partition, else by time. */
@@ -15,9 +16,9 @@ export const isAfter = (a: Position, b: Position): boolean =>
   a.partition === b.partition ? a.offset > b.offset : a.timestampMs > b.timestampMs;
 
 /**
- * What one change makes of an entity. The outcome depends on the set of changes, not on their order or
- * repetition: the highest version wins with its earliest record, and the latest tombstone removes what came
- * before it.
+ * Applies one change to an entity. The outcome depends on the set of changes, not on their order or repetition:
+ * the highest version wins with its earliest record, and the latest tombstone deletes everything before it. See
+ * Invariant 1 in docs/internals/consistency.md.
  */
 export function evolve(current: Entity | null, change: Change, rules: EvolveRules): Evolved {
   if (change.op === 'tombstone') return evolveTombstone(current, change.position, rules);
@@ -32,34 +33,34 @@ export function evolve(current: Entity | null, change: Change, rules: EvolveRule
     ? { tombstonePosition: current.tombstonePosition }
     : {};
   const next: Entity = { orgId, version, position, ...tombstonePosition };
-  const dead =
+  const isDeleted =
     change.op === 'delete' ||
     (rules.deletionIsFinal && current?.deletedAt !== undefined && current.version > 0) ||
     (current?.tombstonePosition !== undefined && isAfter(current.tombstonePosition, position));
-  if (dead) return { entity: toTombstone({ ...next, ...life(current) }, rules), changed: true };
+  if (isDeleted) return { entity: toTombstone({ ...next, ...deletionTimes(current) }, rules), changed: true };
   return { entity: { ...next, state: change.state }, changed: true };
 }
 
-const life = (entity: Entity | null) =>
+const deletionTimes = (entity: Entity | null) =>
   entity?.deletedAt
     ? { deletedAt: entity.deletedAt, ...(entity.expiresAt ? { expiresAt: entity.expiresAt } : {}) }
     : {};
 
 /**
- * A deleted entity: the envelope alone, without personal data. It leaves after `tombstoneDays`, unless the
- * deletion is final: then it must be remembered for ever. An earlier deletion keeps its times.
+ * A deleted entity: the envelope alone, without personal data. The store drops it after `tombstoneDays`. A final
+ * deletion is kept for ever. An earlier deletion keeps its times.
  */
 export function toTombstone(entity: Entity, rules: EvolveRules): Entity {
   const { orgId, version, position, tombstonePosition } = entity;
   const expiresAt = new Date(rules.now.getTime() + rules.tombstoneDays * dayMs);
-  const fresh = { deletedAt: rules.now, ...(rules.deletionIsFinal ? {} : { expiresAt }) };
+  const times = { deletedAt: rules.now, ...(rules.deletionIsFinal ? {} : { expiresAt }) };
   return {
     orgId,
     version,
     position,
     ...(tombstonePosition ? { tombstonePosition } : {}),
-    ...fresh,
-    ...life(entity),
+    ...times,
+    ...deletionTimes(entity),
   };
 }
 
@@ -74,18 +75,18 @@ function evolveTombstone(current: Entity | null, position: Position, rules: Evol
 }
 
 /**
- * A final deletion counts whatever its version. Where partitions were added, it may stand in another one than
- * the versions after it, and be read after them.
+ * A final deletion counts whatever its version. After partitions were added, it may be in another partition than
+ * later versions, and be read after them.
  */
 function evolveStale(current: Entity, change: Change, rules: EvolveRules): Evolved {
-  const isNews = rules.deletionIsFinal && change.op === 'delete' && !current.deletedAt;
-  if (!isNews) return { entity: current, changed: false };
+  const isNewDeletion = rules.deletionIsFinal && change.op === 'delete' && !current.deletedAt;
+  if (!isNewDeletion) return { entity: current, changed: false };
   return { entity: toTombstone({ ...current, position: change.position }, rules), changed: true };
 }
 
 /**
- * A duplicate counts for two things: an earlier record of the version may stand before a tombstone, and the state
- * comes back that the retention sweep has freed, to be served or freed by its retention as that now is.
+ * A duplicate matters in two cases. An earlier record of the version may be before a tombstone. And a state that the
+ * retention sweep has freed comes back, to be served or freed again under the current retention.
  */
 function evolveDuplicate(current: Entity, change: Exclude<Change, Tombstone>, rules: EvolveRules): Evolved {
   const { position } = change;
@@ -97,9 +98,9 @@ function evolveDuplicate(current: Entity, change: Exclude<Change, Tombstone>, ru
   if (isFinal || !current.position || !isAfter(current.position, position))
     return { entity: current, changed: false };
   const next = { ...current, position };
-  const dead =
+  const isDeleted =
     !current.deletedAt &&
     current.tombstonePosition !== undefined &&
     isAfter(current.tombstonePosition, position);
-  return { entity: dead ? toTombstone(next, rules) : next, changed: true };
+  return { entity: isDeleted ? toTombstone(next, rules) : next, changed: true };
 }

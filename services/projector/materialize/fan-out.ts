@@ -1,118 +1,125 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import { changedEdges, dependentKinds, idIn, incomingEdges, refOf, type Incoming } from './edges.ts';
 import { reconcile, type Reconciled, type ReconcileDeps } from './reconcile.ts';
+import type { StoredState } from './store.ts';
 
 export type UpdateDeps = ReconcileDeps & {
-  /** Aborted when the work is no longer ours, or the process stops. */
+  /** Aborted when the worker loses its partition, or the process stops. */
   signal: AbortSignal;
-  /** Counts work that is done and durable: a chunk of documents. */
+  /** Called after each chunk of documents whose write is durable. */
   onProgress: () => void;
 };
 
-/** Documents reconciled at a time; bounds what a batch or a fan-out holds in memory. */
+/** Documents reconciled at a time. Limits the memory of a batch and of a fan-out. */
 export const chunkSize = 500;
 
-type Stale = { entity: Reconciled; edges: Incoming[] };
+/** An entity, and the edges over which dependents still embed an older state of it. */
+type StaleEdges = { entity: Reconciled; edges: Incoming[] };
 
 /**
- * Refreshes every document that shows one of these entities, or should: those that refer to it (also a parent that
- * it has left), and the parent that its own state names, or one of the states that changes in between had
- * (`passed`). An entity was written before its dependents are looked for. Whatever comes to refer to it later is new
- * or names something new, and finds the entity as it is by its own recheck.
+ * Refreshes every document that embeds one of these entities, or should: the documents that refer to it, a parent
+ * that it has left among them, and the parents that its state and its superseded states name. The invariants are in
+ * docs/internals/consistency.md: the entities are already written (Invariant 5), and both sides are looked for
+ * (Invariant 6).
  */
 export async function updateDependents(
   deps: UpdateDeps,
   kind: Kind,
   entities: Reconciled[],
-  passed: object[],
+  superseded: StoredState[],
 ): Promise<void> {
   const stale = entities
     .map((entity) => ({ entity, edges: changedEdges(kind, entity.before, entity.state) }))
     .filter(({ edges }) => edges.length > 0);
   for (const from of dependentKinds(kind)) {
-    const parents = parentsIn(kind, from, [...stale.flatMap(({ entity }) => entity.state ?? []), ...passed]);
-    const done = new Set(parents);
+    const states = stale.map(({ entity }) => entity.state).filter((state) => state !== undefined);
+    const parents = parentsIn(kind, from, [...states, ...superseded]);
     await refreshAll(deps, from, parents);
-    await refreshReferring(deps, kind, from, stale, done);
+    await refreshReferring(deps, kind, from, stale, new Set(parents));
   }
   for (const entity of entities)
     if (entity.resumeAt || (deps.outOfOrder && incomingEdges(kind).length > 0))
       await deps.store.saveFanOutCursor(kind, stateOf(entity), null);
 }
 
-/**
- * The parents that states name. A state that has passed counts too: a worker that lost its partition may have seen
- * it while it stood, and have a write on the parent in progress, and nothing in the store leads there any more.
- */
-const parentsIn = (kind: Kind, from: Kind, states: unknown[]): string[] => {
-  const fields = incomingEdges(kind).flatMap(({ from: of, edge }) =>
-    of === from && edge.type === 'children' ? [edge.parent] : [],
+/** The parents of one kind that states name. */
+const parentsIn = (kind: Kind, from: Kind, states: StoredState[]): string[] => {
+  const fields = incomingEdges(kind).flatMap((incoming) =>
+    incoming.from === from && incoming.edge.type === 'children' ? [incoming.edge.parent] : [],
   );
-  return [...new Set(states.flatMap((state) => fields.map((name) => idIn(state, name))))];
+  return [...new Set(states.flatMap((state) => fields.map((field) => idIn(state, field))))];
 };
 
-/** Refreshes the documents of one kind that refer to the entities over the edges that changed. */
+/** Refreshes the documents of one kind that refer to the entities over stale edges, but those already refreshed. */
 async function refreshReferring(
   deps: UpdateDeps,
   kind: Kind,
   from: Kind,
-  stale: Stale[],
-  done: Set<string>,
+  stale: StaleEdges[],
+  refreshed: Set<string>,
 ): Promise<void> {
-  const refsOf = ({ entity, edges }: Stale) =>
-    edges.flatMap((one) => (one.from === from ? [refOf(one.name, entity.id)] : []));
+  const refsOf = ({ entity, edges }: StaleEdges) =>
+    edges.flatMap((incoming) => (incoming.from === from ? [refOf(incoming.edge.name, entity.id)] : []));
   const refs = stale.flatMap(refsOf);
   const orgIds = [...new Set(stale.flatMap(({ entity }) => entity.orgId ?? []))];
   if (refs.length === 0 || orgIds.length === 0) return;
-  const resumed = stale.some(({ entity }) => entity.resumeAt);
-  const ids = resumed ? null : await deps.store.findDependents(from, orgIds, refs);
-  if (ids)
-    return refreshAll(
-      deps,
-      from,
-      ids.filter((id) => !done.has(id)),
-    );
+  const resumes = stale.some(({ entity }) => entity.resumeAt);
+  const ids = resumes ? null : await deps.store.findDependents(from, orgIds, refs);
+  if (ids) {
+    const others = ids.filter((id) => !refreshed.has(id));
+    return refreshAll(deps, from, others);
+  }
   for (const { entity, edges } of stale)
-    for (const one of edges) if (one.from === from) await refreshPages(deps, kind, entity, one, done);
+    for (const incoming of edges)
+      if (incoming.from === from) await refreshPages(deps, kind, entity, incoming, refreshed);
 }
 
 /**
- * Goes through the documents that refer to one entity over one edge, a page at a time, and records after each page
- * how far it has come, so that it goes on there after a crash.
+ * Refreshes the documents that refer to one entity over one edge, page by page. Saves the cursor after each page, so
+ * that the fan-out resumes there after a crash: Invariant 8.
  */
 async function refreshPages(
   deps: UpdateDeps,
   kind: Kind,
   entity: Reconciled,
-  { from, name }: Incoming,
-  done: Set<string>,
+  incoming: Incoming,
+  refreshed: Set<string>,
 ): Promise<void> {
-  let after = startOf(kind, entity, { from, name });
+  const { from, edge } = incoming;
+  const ref = refOf(edge.name, entity.id);
+  let after = startOnEdge(kind, entity, incoming);
   while (after !== null) {
-    const page = await deps.store.pageOfDependents(from, entity.orgId ?? '', refOf(name, entity.id), after);
-    await refreshAll(
-      deps,
-      from,
-      page.ids.filter((id) => !done.has(id)),
-    );
+    const page = await deps.store.pageOfDependents(from, entity.orgId ?? '', ref, after);
+    const others = page.ids.filter((id) => !refreshed.has(id));
+    await refreshAll(deps, from, others);
     after = page.next;
     if (after === null) return;
-    entity.resumeAt = { from, edge: name, after };
-    await deps.store.saveFanOutCursor(kind, stateOf(entity), entity.resumeAt);
+    await saveProgress(deps, kind, entity, incoming, after);
   }
+}
+
+async function saveProgress(
+  { store }: UpdateDeps,
+  kind: Kind,
+  entity: Reconciled,
+  { from, edge }: Incoming,
+  after: string,
+): Promise<void> {
+  entity.resumeAt = { from, edge: edge.name, after };
+  await store.saveFanOutCursor(kind, stateOf(entity), entity.resumeAt);
 }
 
 const stateOf = ({ id, version, state }: Reconciled) => ({ id, version, isDeleted: state === undefined });
 
-/** Where to begin on an edge: behind the cursor on its own edge, nowhere on one before it. */
-function startOf(kind: Kind, { resumeAt }: Reconciled, { from, name }: Pick<Incoming, 'from' | 'name'>) {
+/** The id to start after: the cursor on its own edge, the first id on later edges, null on completed edges. */
+function startOnEdge(kind: Kind, { resumeAt }: Reconciled, { from, edge }: Incoming): string | null {
   if (!resumeAt) return '';
-  const order = incomingEdges(kind).map((one) => refOf(one.from, one.name));
-  const [state, reached] = [
-    order.indexOf(refOf(from, name)),
-    order.indexOf(refOf(resumeAt.from, resumeAt.edge)),
-  ];
-  return state === reached ? resumeAt.after : state < reached ? null : '';
+  const indexOf = (fromKind: Kind, name: string) =>
+    incomingEdges(kind).findIndex((incoming) => incoming.from === fromKind && incoming.edge.name === name);
+  const index = indexOf(from, edge.name);
+  const cursorIndex = indexOf(resumeAt.from, resumeAt.edge);
+  if (index === cursorIndex) return resumeAt.after;
+  return index < cursorIndex ? null : '';
 }
 
 async function refreshAll(deps: UpdateDeps, kind: Kind, ids: string[]): Promise<void> {

@@ -9,22 +9,22 @@ import {
 import type { StoredDocument, Write, Written } from './store.ts';
 
 /**
- * One unordered bulk write. Each operation on a stored document is an upsert filtered by the revision it was built
- * on: where the revision has moved on, the upsert runs into the unique `_id`, which names the loser. A document that
- * the store refuses for what it is, is told apart from the others by halving the bulk.
+ * One unordered bulk write, guarded as Invariant 2 in docs/internals/consistency.md says. Each operation on a stored
+ * document is an upsert filtered by the revision it was built on. If the revision has moved on, the upsert violates
+ * the unique `_id`, and the error names the document. Halving the bulk isolates a document that the store refuses.
  */
 export async function writeGuarded(
   collection: Collection<StoredDocument>,
   writes: Write[],
 ): Promise<Written> {
   const written: Written = { conflicted: new Set(), refused: new Map() };
-  // Two bulks over the same documents in one order wait for each other; in two orders they may deadlock.
+  // Two bulks over the same documents wait for each other in one order, and may deadlock in different orders.
   const ordered = writes.toSorted((a, b) => (a.document._id < b.document._id ? -1 : 1));
-  await writeSome(collection, ordered, written);
+  await writeBulk(collection, ordered, written);
   return written;
 }
 
-async function writeSome(
+async function writeBulk(
   collection: Collection<StoredDocument>,
   writes: Write[],
   written: Written,
@@ -43,24 +43,24 @@ async function writeSome(
       }
       return;
     }
-    const reason = refusal(error);
+    const reason = refusalReason(error);
     if (reason === null) throw error;
     const [first, ...others] = writes;
     if (first && others.length === 0) {
       written.refused.set(first.document._id, reason);
       return;
     }
-    // Whatever the first half had written before is met again as a conflict, and found right by a later round.
+    // Documents of this bulk that were written conflict now, and a later round finds them right.
     const half = Math.ceil(writes.length / 2);
-    await writeSome(collection, writes.slice(0, half), written);
-    await writeSome(collection, writes.slice(half), written);
+    await writeBulk(collection, writes.slice(0, half), written);
+    await writeBulk(collection, writes.slice(half), written);
   }
 }
 
 /**
- * A write that lost: an id that is taken (E11000), a conflict with another write (WriteConflict), or, where
- * PostgreSQL is behind the store, a transaction that was rolled back for another (SQLSTATE class 40). Whether it
- * applied is seen when its document is read again.
+ * A write that lost: an id that is taken (E11000), a conflict with another write (WriteConflict), or, in a store on
+ * PostgreSQL, a transaction that was rolled back for another (SQLSTATE class 40). The next read of the document shows
+ * whether the write applied.
  */
 const conflictCodes = [11_000, 112];
 
@@ -69,18 +69,18 @@ const refusalCodes = [2, 9, 14, 10_334, 17_280, 17_419, 17_420];
 
 const causeOf = (code: number): 'conflict' | 'refusal' | null => {
   if (conflictCodes.includes(code) || sqlClass(code) === '40') return 'conflict';
-  // Data exceptions, and what exceeds a limit of PostgreSQL.
+  // Data exceptions (22), and exceeded limits of PostgreSQL (54).
   if (refusalCodes.includes(code) || ['22', '54'].includes(sqlClass(code))) return 'refusal';
   return null;
 };
 
-/** The class of a PostgreSQL error: the first two of five characters that are packed into a code, six bits each. */
+/** The class of a PostgreSQL error: the first two of the five characters packed into the code, six bits each. */
 const sqlClass = (code: number): string =>
   code < 1 << 12 ? '' : String.fromCharCode(48 + (code & 63), 48 + ((code >> 6) & 63));
 
-/** Why the store, or its driver before anything is sent, refuses a document for what it is; null for another cause. */
-function refusal(error: unknown): string | null {
-  // By its name: Node's own code throws it, whose classes are others in a context of a test.
+/** Why the store, or the driver before it sends anything, refuses the document; null for any other error. */
+function refusalReason(error: unknown): string | null {
+  // Compared by name: under jest, Node's own code throws another RangeError class.
   const isTooLong = isNativeError(error) && error.name === 'RangeError';
   if (isTooLong || error instanceof MongoInvalidArgumentError) return error.message;
   if (error instanceof MongoServerError && causeOf(Number(error.code)) === 'refusal')

@@ -1,136 +1,154 @@
 import type { Kind } from '../../../shared/documents/document.ts';
-import type { Change, Rejection } from '../events/change.ts';
+import type { Change, Rejection, Upsert } from '../events/change.ts';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import { projections } from '../projections/projections.ts';
 import { edgesOf } from './edges.ts';
 import { evolve, type Entity, type EvolveRules } from './evolve.ts';
 import {
-  namedByRefs,
-  namedByState,
+  idsInRefs,
+  idsInState,
   readReferences,
   recheckReferences,
   type References,
   type Target,
 } from './join.ts';
 import type { ReferenceCache } from './reference-cache.ts';
-import type { Current, Store, Write } from './store.ts';
-import { writeOf, type PendingWrite, type TargetedWrite, type WriteDeps } from './writes.ts';
+import type { Current, Store, StoredState, Write } from './store.ts';
+import { writeOf, type PendingWrite, type WriteDeps } from './writes.ts';
 
 export type ReconcileDeps = WriteDeps & {
   store: Store;
   cache: ReferenceCache;
   /**
-   * Whether the record at a position of the kind's topic has been applied in full by anyone, its fan-out included:
-   * the partition's position lies behind it.
+   * Whether any worker has applied the record at a position of the kind's topic completely, its fan-out included.
+   * The partition's position is then after the record.
    */
   isApplied: (kind: Kind, position: NonNullable<Current['position']>) => boolean;
-  /** Told of each document that the store refuses to have refreshed. */
+  /** Called for each document that the store refuses to have refreshed. */
   onNotRefreshed: (kind: Kind, id: string, reason: string) => void;
 };
 
-/** An entity that changes have been applied to, as it now stands, and as it was before. */
+/** An entity after its changes, and before them. */
 export type Reconciled = {
   id: string;
   orgId: string | null;
   version: number;
-  /** Its own state; absent where it is deleted. */
-  state?: unknown;
-  /** What its dependents have been shown in full; null where that is not known. */
-  before: { state?: unknown } | null;
+  /** Absent where the entity is deleted. */
+  state?: StoredState;
+  /** The state that has reached every dependent; null where that is not known. */
+  before: { state?: StoredState } | null;
   resumeAt: Current['fanOutCursor'];
 };
 
-export type Outcome = {
+export type Outcome<K extends Kind = Kind> = {
   entities: Map<string, Reconciled>;
-  rejections: { change: Change; rejection: Rejection }[];
+  rejections: { change: Change<K>; rejection: Rejection }[];
 };
 
-/** What a round works on besides its documents. */
-type Round = {
-  changes: Map<string, Change[]> | null;
-  outcome: Outcome;
+type Round<K extends Kind> = {
+  changes: Map<string, Change<K>[]> | null;
+  outcome: Outcome<K>;
   isFirst: boolean;
-  /** What this call has written from references that had changed: to be joined again, whatever others applied. */
-  stale: Set<string>;
+  /** Documents that this call wrote from references that have changed since. It joins them again: Invariant 3. */
+  outdated: Set<string>;
 };
 
-/** References of the documents of one round; bounds its memory, each being a few kilobytes at most. */
+/** Documents to be tried in another round, and how many of them lost their write to another worker. */
+type Unfinished = { ids: string[]; conflicted: number };
+
+/** Limits the memory of a round: a reference takes a few kilobytes at most. */
 const referencesPerRoundMax = 10_000;
 
-/** Kinds of which documents were lately not there yet: tried as new ones first, without a read. */
+/** Kinds whose last batch was mostly new. Their next batch is inserted without a read. */
 const expectsNew = new WeakMap<Store, Map<Kind, boolean>>();
 
 /**
- * Brings documents of one kind up to date with their changes, or, without changes, with what they refer to (a
- * refresh). Reads, joins, writes guarded by the revision, and rechecks the references of what it wrote: a document
- * whose references changed meanwhile, or whose write lost its race, goes round again.
+ * Brings documents of one kind up to date with their changes or, without changes, with their references (a refresh).
+ * Reads, joins, writes under the revision guard, then rechecks the references. A document whose references changed
+ * meanwhile, or whose write lost, goes into another round. The invariants are in docs/internals/consistency.md.
  */
-export async function reconcile(
+export async function reconcile<K extends Kind>(
   deps: ReconcileDeps,
-  kind: Kind,
+  kind: K,
   ids: string[],
-  changes: Map<string, Change[]> | null,
-): Promise<Outcome> {
-  const outcome: Outcome = { entities: new Map(), rejections: [] };
-  const stale = new Set<string>();
+  changes: Map<string, Change<K>[]> | null,
+): Promise<Outcome<K>> {
+  const outcome: Outcome<K> = { entities: new Map(), rejections: [] };
+  const outdated = new Set<string>();
   const expected = expectsNew.get(deps.store) ?? new Map<Kind, boolean>();
   expectsNew.set(deps.store, expected);
   const isOptimistic = changes !== null && expected.get(kind) === true;
   let pending = ids;
-  for (let round = 0; pending.length > 0; round += 1) {
-    const read = round === 0 && isOptimistic ? nothingStored : await deps.store.readCurrent(kind, pending);
-    const current: Round = { changes, outcome, isFirst: round === 0, stale };
-    const pendingWrites = pendingWritesOf(deps, kind, pending, read, current);
-    const again = await reconcileRound(deps, kind, pendingWrites, current);
-    if (round === 0 && changes !== null) {
-      const known = isOptimistic ? again.conflicted : read.documents.length;
+  for (let number = 0; pending.length > 0; number += 1) {
+    const read = number === 0 && isOptimistic ? nothingStored : await deps.store.readCurrent(kind, pending);
+    const round: Round<K> = { changes, outcome, isFirst: number === 0, outdated };
+    const unfinished = await writeAll(deps, kind, planWrites(deps, kind, pending, read, round), round);
+    if (number === 0 && changes !== null) {
+      const known = isOptimistic ? unfinished.conflicted : read.documents.length;
       expected.set(kind, known * 10 < pending.length);
     }
-    pending = [...read.remaining, ...again.ids];
+    pending = [...read.remaining, ...unfinished.ids];
   }
   return outcome;
 }
 
 const nothingStored = { documents: [] as Current[], remaining: [] as string[] };
 
-/** What the changes make of each document that was read, or what a refresh has to look at. */
-function pendingWritesOf(
+/** Applies the changes to each document that was read. A refresh takes the living documents as they are. */
+function planWrites<K extends Kind>(
   deps: ReconcileDeps,
-  kind: Kind,
+  kind: K,
   ids: string[],
   { documents, remaining }: { documents: Current[]; remaining: string[] },
-  { changes, outcome, stale }: Round,
-): PendingWrite[] {
+  { changes, outcome, outdated }: Round<K>,
+): PendingWrite<K>[] {
   const { deletionIsFinal } = projections[kind];
   const rules: EvolveRules = { deletionIsFinal, now: deps.now(), tombstoneDays: deps.tombstoneDays };
   const stored = new Map(documents.map((document) => [document._id, document]));
-  const later = new Set(remaining);
-  const seen = new Set(ids);
+  const notRead = new Set(remaining);
+  const planned = new Set(ids);
+  // Another round judges the changes anew. A record that the store refused is no longer among them.
   outcome.rejections = outcome.rejections.filter(
-    ({ change, rejection }) => !seen.has(change.id) || rejection.reason === 'refused_by_store',
+    ({ change, rejection }) => !planned.has(change.id) || rejection.reason === 'refused_by_store',
   );
-  return ids.flatMap((id): PendingWrite[] => {
-    if (later.has(id)) return [];
+  return ids.flatMap((id): PendingWrite<K>[] => {
+    if (notRead.has(id)) return [];
     const current = stored.get(id);
-    if (!changes) return current?.state ? [{ id, current, entity: current, isNewState: false }] : [];
+    if (!changes) return current?.state ? [pendingWrite(kind, id, current, current, [])] : [];
+    const changesOfId = changes.get(id) ?? [];
     let entity: Entity | null = current ?? null;
     let changed = false;
-    for (const change of changes.get(id) ?? []) {
+    for (const change of changesOfId) {
       const next = evolve(entity, change, rules);
       entity = next.entity;
       changed ||= next.changed;
       if (next.rejected) outcome.rejections.push({ change, rejection: next.rejected });
     }
-    const isDone = !changed && !stale.has(id) && current !== undefined && isSettled(deps, kind, current);
-    if (!entity || isDone) return [];
-    return [
-      { id, current, entity, isNewState: entity.state !== undefined && entity.state !== current?.state },
-    ];
+    const isDone =
+      !changed && !outdated.has(id) && current !== undefined && isPropagated(deps, kind, current);
+    return !entity || isDone ? [] : [pendingWrite(kind, id, current, entity, changesOfId)];
   });
 }
 
-/** Whether a stored state has reached every dependent: its records have been applied in full. */
-const isSettled = (
+function pendingWrite<K extends Kind>(
+  kind: K,
+  id: string,
+  current: Current | undefined,
+  entity: Entity,
+  changes: Change<K>[],
+): PendingWrite<K> {
+  const upsert = changes.find(
+    (change): change is Upsert<K> => change.op === 'upsert' && change.state === entity.state,
+  );
+  const { orgId, state, deletedAt } = entity;
+  if (state === undefined || orgId === null || deletedAt)
+    return { id, current, entity, upsert, target: null };
+  const ids = upsert ? idsInState(kind, upsert.state) : idsInRefs(current?.refs);
+  return { id, current, entity, upsert, target: { id, orgId, ids } };
+}
+
+/** Whether a stored state has reached every dependent: Invariant 7. */
+const isPropagated = (
   { isApplied }: ReconcileDeps,
   kind: Kind,
   { position, tombstonePosition, fanOutCursor }: Current,
@@ -139,51 +157,41 @@ const isSettled = (
   (position === null || isApplied(kind, position)) &&
   (tombstonePosition === undefined || isApplied(kind, tombstonePosition));
 
-/** One round over documents that were read; gives the ids that have to go round again, and how many lost. */
-async function reconcileRound(
+async function writeAll<K extends Kind>(
   deps: ReconcileDeps,
-  kind: Kind,
-  pendingWrites: PendingWrite[],
-  round: Round,
-): Promise<{ ids: string[]; conflicted: number }> {
-  const again: string[] = [];
-  let conflicted = 0;
-  const targeted = pendingWrites.map((item): TargetedWrite => ({ ...item, target: targetOf(kind, item) }));
-  for (const some of splitBySize(targeted, referencesOf, referencesPerRoundMax)) {
-    const portion = await reconcileBatch(deps, kind, some, round);
-    again.push(...portion.ids);
-    conflicted += portion.conflicted;
+  kind: K,
+  pendingWrites: PendingWrite<K>[],
+  round: Round<K>,
+): Promise<Unfinished> {
+  const unfinished: Unfinished = { ids: [], conflicted: 0 };
+  for (const batch of splitBySize(pendingWrites, referencesOf, referencesPerRoundMax)) {
+    const { ids, conflicted } = await writeBatch(deps, kind, batch, round);
+    unfinished.ids.push(...ids);
+    unfinished.conflicted += conflicted;
   }
-  return { ids: again, conflicted };
+  return unfinished;
 }
 
-/** The references that a draft has to be joined with, and itself. */
-const referencesOf = ({ target }: TargetedWrite): number =>
-  target ? [...target.named.values()].reduce((sum, ids) => sum + ids.length, 1) : 1;
+/** How many references a document is joined with, and one for itself. */
+const referencesOf = ({ target }: { target: Target | null }): number =>
+  target ? [...target.ids.values()].reduce((sum, ids) => sum + ids.length, 1) : 1;
 
-/** What a living document has to be joined with; null for one that is deleted. */
-function targetOf(kind: Kind, { id, current, entity, isNewState }: PendingWrite): Target | null {
-  if (entity.state === undefined || entity.orgId === null || entity.deletedAt) return null;
-  const named = isNewState ? namedByState(kind, entity.state) : namedByRefs(current?.refs);
-  return { id, orgId: entity.orgId, named };
-}
-
-async function reconcileBatch(
+async function writeBatch<K extends Kind>(
   deps: ReconcileDeps,
-  kind: Kind,
-  pendingWrites: TargetedWrite[],
-  { changes, outcome, isFirst, stale }: Round,
-): Promise<{ ids: string[]; conflicted: number }> {
+  kind: K,
+  pendingWrites: PendingWrite<K>[],
+  { changes, outcome, isFirst, outdated }: Round<K>,
+): Promise<Unfinished> {
   const { store, cache } = deps;
   const targets = pendingWrites.flatMap(({ target }) => target ?? []);
-  // A refresh, or another round, follows a change that the cache may not know of.
+  // Invariant 9: a refresh and a later round follow a change that the cache may not have.
   const isCached = isFirst && changes !== null;
   const readReferenced = isCached ? cache.read(store) : store.readReferenced;
   const { references, remaining } = await readReferences(store, kind, targets, readReferenced);
   const ready = pendingWrites.filter(({ id }) => !remaining.has(id));
   const writes = ready.map((item) => writeOf(deps, kind, item, references));
   const { conflicted, refused } = await store.write(kind, writes);
-  const written: { item: TargetedWrite; write: Write }[] = [];
+  const written: { item: PendingWrite<K>; write: Write }[] = [];
   for (const [index, write] of writes.entries()) {
     const item = ready[index];
     const id = write.document._id;
@@ -200,19 +208,15 @@ async function reconcileBatch(
   const toRecheck = written.flatMap(({ item: { target, current }, write: { document } }) =>
     target && document.refs && (isCached || !isSame(current?.refs, document.refs)) ? [target] : [],
   );
-  const builtOnOld = await recheck(deps, kind, toRecheck, references);
-  for (const id of builtOnOld) stale.add(id);
-  return { ids: [...remaining, ...conflicted, ...builtOnOld], conflicted: conflicted.size };
+  const joinedFromOld = await recheck(deps, kind, toRecheck, references);
+  for (const id of joinedFromOld) outdated.add(id);
+  return { ids: [...remaining, ...conflicted, ...joinedFromOld], conflicted: conflicted.size };
 }
 
 const isSame = (before: string[] | undefined, after: string[]): boolean =>
   before?.length === after.length && after.every((ref, index) => ref === before[index]);
 
-/**
- * Reads the references of what was just written once more. A document that is new, refers to something new, or was
- * built from remembered entities may have been missed by the fan-out of a change that came before the write. One
- * whose references were there before, and were read for it, cannot: that fan-out finds it, and writes it.
- */
+/** Returns the ids of documents that were joined from references that have changed since: Invariant 3. */
 async function recheck(
   { store, cache }: ReconcileDeps,
   kind: Kind,
@@ -220,47 +224,45 @@ async function recheck(
   references: References,
 ): Promise<string[]> {
   if (targets.length === 0 || edgesOf(kind).length === 0) return [];
-  const { stale, changed } = await recheckReferences(store, kind, targets, references);
-  for (const [of, id] of changed) cache.forget(of, id);
-  return stale;
+  const { outdated, changed } = await recheckReferences(store, kind, targets, references);
+  for (const [changedKind, id] of changed) cache.forget(changedKind, id);
+  return outdated;
 }
 
-function reconciledOf(
+function reconciledOf<K extends Kind>(
   deps: ReconcileDeps,
   kind: Kind,
-  { id, current, entity }: PendingWrite,
+  { id, current, entity }: PendingWrite<K>,
   { op, document }: Write,
 ): Reconciled {
   const state = op === 'put' ? document.state : current?.state;
-  const isKnown = current !== undefined && isSettled(deps, kind, current) && !deps.outOfOrder;
+  const isKnown = current !== undefined && isPropagated(deps, kind, current) && !deps.outOfOrder;
   return {
     ...{ id, orgId: document.orgId, version: entity.version },
     ...(state !== undefined && { state }),
     before: isKnown ? current : null,
+    // Invariant 8: a new state starts its fan-out from the beginning.
     resumeAt: op === 'join' ? current?.fanOutCursor : undefined,
   };
 }
 
 /**
- * The store refuses the document. A record that gave it a new state is set aside, and true is returned: the others that
- * came with it count without it. Else what was stored before stays, marked as not refreshed.
+ * Handles a document that the store refuses. If a record of this batch gave it a new state, that record is
+ * dead-lettered, and true is returned: the other records of the entity are tried without it. Otherwise the stored
+ * document stays, marked as not refreshed.
  */
-async function refuse(
+async function refuse<K extends Kind>(
   { store, now, onNotRefreshed }: ReconcileDeps,
   kind: Kind,
-  { id, current, entity, isNewState }: PendingWrite,
+  { id, current, upsert }: PendingWrite<K>,
   reason: string,
-  changes: Map<string, Change[]> | null,
-  outcome: Outcome,
+  changes: Map<string, Change<K>[]> | null,
+  outcome: Outcome<K>,
 ): Promise<boolean> {
-  const all = changes?.get(id) ?? [];
-  const change = all.find((one) => isNewState && one.op === 'upsert' && one.state === entity.state);
-  if (change) {
-    outcome.rejections.push({ change, rejection: { reason: 'refused_by_store', detail: reason } });
-    changes?.set(
-      id,
-      all.filter((one) => one !== change),
-    );
+  if (upsert) {
+    outcome.rejections.push({ change: upsert, rejection: { reason: 'refused_by_store', detail: reason } });
+    const others = changes?.get(id)?.filter((change) => change !== upsert);
+    changes?.set(id, others ?? []);
     return true;
   }
   if (current) await store.markNotRefreshed(kind, { id, revision: current.revision }, now());

@@ -1,6 +1,6 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
-import { projections } from '../projections/projections.ts';
+import type { Upsert } from '../events/change.ts';
 import { incomingEdges } from './edges.ts';
 import { toTombstone, type Entity } from './evolve.ts';
 import { join, type Joined, type References, type Target } from './join.ts';
@@ -9,42 +9,47 @@ import type { Current, JoinedFields, StoredDocument, Write } from './store.ts';
 export type WriteDeps = {
   now: () => Date;
   tombstoneDays: number;
-  /** Set where changes do not come in the order of the log: positions then tell nothing of their fan-out. */
+  /** Set if changes do not come in log order. Positions then tell nothing about their fan-out: Invariant 8. */
   outOfOrder?: boolean;
 };
 
-/** What changes have made of an entity, and the document that this is built on. */
-export type PendingWrite = { id: string; current: Current | undefined; entity: Entity; isNewState: boolean };
+/** An entity after its changes, and the stored document that this is built on. */
+export type PendingWrite<K extends Kind> = {
+  id: string;
+  current: Current | undefined;
+  entity: Entity;
+  /** The change that gave the entity a new state; absent where the stored state stays. */
+  upsert: Upsert<K> | undefined;
+  /** How to join a living document; null for a deleted one. */
+  target: Target | null;
+};
 
-/** `target` is what a living document has to be joined with; null for one that is deleted. */
-export type TargetedWrite = PendingWrite & { target: Target | null };
-
-/**
- * A refresh bumps the revision even where nothing changed. Otherwise a stale worker that read the old references
- * could still pass its revision guard, overwrite this document, and crash before its own recheck.
- */
-export function writeOf(deps: WriteDeps, kind: Kind, item: TargetedWrite, references: References): Write {
-  const { current, target } = item;
+/** A refresh bumps the revision even when nothing changed: Invariant 4 in docs/internals/consistency.md. */
+export function writeOf<K extends Kind>(
+  deps: WriteDeps,
+  kind: K,
+  item: PendingWrite<K>,
+  references: References,
+): Write {
+  const { current, target, entity, upsert } = item;
   const revision = (current?.revision ?? 0) + 1;
   const guard = current ? { revision: current.revision, orgId: current.orgId } : null;
   const joined = target && join(kind, target, references);
   if (!joined || joined.ownerDeleted)
     return { op: 'put', document: tombstoneOf(deps, kind, item, revision), guard };
-  const fields = { ...joinedFields(deps, kind, item, joined), revision };
-  if (!item.isNewState && guard) return { op: 'join', document: fields, guard };
-  const { version, state } = item.entity;
-  const sortKeys = resources[kind].sortKeys(state as never);
-  return { op: 'put', document: { ...fields, version, state, ...sortKeys, ...begun(deps, kind) }, guard };
+  const fields = { ...joinedFields(deps, item, joined), revision };
+  if (!upsert && guard) return { op: 'join', document: fields, guard };
+  const ofState = upsert && { state: upsert.state, ...resources[kind].sortKeys(upsert.state) };
+  const document = { ...fields, version: entity.version, ...ofState, ...fanOutStarted(deps, kind) };
+  return { op: 'put', document, guard };
 }
 
-function joinedFields(
+function joinedFields<K extends Kind>(
   { now }: WriteDeps,
-  kind: Kind,
-  { id, entity }: PendingWrite,
-  { joined, refs, ownerMissing }: Joined,
+  { id, entity }: PendingWrite<K>,
+  { joined, isPending, refs, ownerMissing }: Joined,
 ): Omit<JoinedFields, 'revision'> {
   const { orgId, position, tombstonePosition } = entity;
-  const isPending = projections[kind].isPending(joined as never);
   return {
     ...{ _id: id, orgId, position, joined, refs },
     ...(tombstonePosition && { tombstonePosition }),
@@ -53,15 +58,15 @@ function joinedFields(
   };
 }
 
-/** What stays of a deleted entity, or of one whose state was freed: no state of its own. */
-function tombstoneOf(
+/** The document of a deleted entity, or of one whose state was freed. It has no state. */
+function tombstoneOf<K extends Kind>(
   deps: WriteDeps,
-  kind: Kind,
-  { id, entity }: PendingWrite,
+  kind: K,
+  { id, entity }: PendingWrite<K>,
   revision: number,
 ): StoredDocument {
   const rules = { deletionIsFinal: false, now: deps.now(), tombstoneDays: deps.tombstoneDays };
-  // Its owner's deletion takes it along. Without a state it is a tombstone already, or was freed: that deletes nothing.
+  // An entity whose owner is deleted still has a state, and is deleted here. A freed entity has none, and stays freed.
   const { orgId, version, position, tombstonePosition, deletedAt, expiresAt } =
     entity.state === undefined ? entity : toTombstone(entity, rules);
   return {
@@ -69,10 +74,10 @@ function tombstoneOf(
     ...(tombstonePosition && { tombstonePosition }),
     ...(deletedAt && { deletedAt }),
     ...(expiresAt && { expiresAt }),
-    ...(deletedAt && begun(deps, kind)),
+    ...(deletedAt && fanOutStarted(deps, kind)),
   };
 }
 
-/** A fan-out that is marked as begun counts as unfinished until it has ended, whatever the positions say. */
-const begun = ({ outOfOrder }: WriteDeps, kind: Kind): Pick<StoredDocument, 'fanOutCursor'> =>
+/** A cursor before the first dependent, so that the fan-out counts as incomplete until its end: Invariant 8. */
+const fanOutStarted = ({ outOfOrder }: WriteDeps, kind: Kind): Pick<StoredDocument, 'fanOutCursor'> =>
   outOfOrder && incomingEdges(kind).length > 0 ? { fanOutCursor: { from: kind, edge: '', after: '' } } : {};

@@ -11,20 +11,20 @@ import type { UpdateDeps } from '../materialize/fan-out.ts';
 
 export type ApplyParsedDeps = ReconcileDeps;
 
-/** What a run of records is applied under: until when it is ours, and who is told of what is done. */
+/** The signal that ends the work on a batch of records, and the counter of its progress. */
 export type Work = Pick<UpdateDeps, 'signal' | 'onProgress'>;
 export type ApplyDeps = ApplyParsedDeps & StoreDeadLettersDeps;
 
 /**
- * What came of a run of records of one partition. `times` are the events' own, in milliseconds; `appliedToMs` is
- * the latest of them, each no later than its record was published: a wrong time must not promise what comes
- * after it. Null where no record was an event.
+ * The outcome of a batch of records of one partition. `times` are the events' own, in milliseconds. `appliedToMs` is
+ * the latest of them, each limited to its record's timestamp, so that an event time in the future does not move the
+ * watermark past records still to come. Null where no record was an event.
  */
 export type Applied = { events: number; rejected: number; times: number[]; appliedToMs: number | null };
 
 /**
- * Applies a run of records of one topic. When it returns, each of them has had its effect or is kept as a
- * dead letter, durably.
+ * Applies a batch of records of one topic. When it returns, the effect of each is durable, or the record is stored as a
+ * dead letter: Invariants 13 and 14 in docs/internals/consistency.md.
  */
 export async function applyRecords(
   deps: ApplyDeps,
@@ -41,11 +41,11 @@ export async function applyRecords(
     times: changes.map(({ time }) => time.getTime()),
     appliedToMs: changes
       .map(({ time, position }) => Math.min(time.getTime(), position.timestampMs))
-      .reduce<number | null>((latest, one) => Math.max(latest ?? one, one), null),
+      .reduce<number | null>((latest, ms) => Math.max(latest ?? ms, ms), null),
   };
 }
 
-/** Parses the records and applies what they mean; gives those that the parser or the rules refused. */
+/** Parses the records and applies their changes. Returns the changes, and the records that were rejected. */
 export async function applyParsed(
   deps: ApplyParsedDeps,
   kind: Kind,

@@ -20,20 +20,20 @@ export type RedriveDeps = Pick<ApplyParsedDeps, 'store' | 'now' | 'tombstoneDays
 };
 
 /**
- * What a re-drive makes of a letter: `applied` it has changed its entity, `superseded` a later version or the
- * same one is there, `refused` it is kept.
+ * The outcome of a dead letter: `applied` it changed its entity, `superseded` its version or a later one is already
+ * stored, `refused` it stays.
  */
 export type Redriven = { id: string } & (
   { outcome: 'applied' | 'superseded' } | { outcome: 'refused'; reason: string; detail: string }
 );
 
-type Opened = { deadLetter: DeadLetter; record: KafkaRecord };
+type Readable = { deadLetter: DeadLetter; record: KafkaRecord };
 
 /**
- * Gives letters to the parser and the guards that the bus's records go through, on the active generation. It
- * touches no offset and may run beside any number of projectors: every write is a compare-and-set, and a
- * letter keeps its record's place in the log, so that none rewinds its entity. Letters whose effect is durable
- * are removed; the others stay, counted once more. A dry run changes nothing and tells what is likely.
+ * Applies dead letters with the parser and the guards of the pipeline, on the active generation. It commits no offset
+ * and may run beside any number of projectors: Invariant 13 in docs/internals/consistency.md. Dead letters whose effect
+ * is durable are removed; the others stay, with a higher count. A dry run changes nothing and returns the likely
+ * outcomes.
  */
 export async function redrive(
   deps: RedriveDeps,
@@ -41,19 +41,19 @@ export async function redrive(
   { dryRun }: { dryRun: boolean },
 ): Promise<Redriven[]> {
   const results: Redriven[] = [];
-  for (const [topic, some] of Map.groupBy(deadLetters, (deadLetter) => deadLetter.topic)) {
+  for (const [topic, ofTopic] of Map.groupBy(deadLetters, (deadLetter) => deadLetter.topic)) {
     const kind = kindOfTopic(topic, deps.prefix);
-    if (kind) results.push(...(await redriveKind(deps, kind, some, dryRun)));
-    else results.push(...some.map((deadLetter) => foreign(deadLetter, deps.prefix)));
+    if (kind) results.push(...(await redriveKind(deps, kind, ofTopic, dryRun)));
+    else results.push(...ofTopic.map((deadLetter) => unknownTopic(deadLetter, deps.prefix)));
   }
   return results;
 }
 
-const foreign = ({ _id, topic }: DeadLetter, prefix: string): Redriven => ({
+const unknownTopic = ({ _id, topic }: DeadLetter, prefix: string): Redriven => ({
   id: _id,
   outcome: 'refused',
   reason: 'unknown_topic',
-  detail: `${topic} is not a topic of the bus under the prefix ${prefix}`,
+  detail: `${topic} is not one of the topics with the prefix ${prefix}`,
 });
 
 async function redriveKind(
@@ -62,92 +62,88 @@ async function redriveKind(
   deadLetters: DeadLetter[],
   dryRun: boolean,
 ): Promise<Redriven[]> {
-  const ordered = deadLetters.toSorted((a, b) => a.partition - b.partition || a.offset - b.offset);
-  const opened = ordered
+  const inLogOrder = deadLetters.toSorted((a, b) => a.partition - b.partition || a.offset - b.offset);
+  const readable = inLogOrder
     .filter(({ truncated }) => !truncated)
     .map((deadLetter) => ({ deadLetter, record: recordOf(deadLetter) }));
-  const expected = await previewRedrive(deps, kind, opened);
-  if (!dryRun) await apply(deps, kind, opened, expected);
-  return [...ordered.filter(({ truncated }) => truncated).map(headOnly), ...expected.values()];
+  const outcomes = await previewRedrive(deps, kind, readable);
+  if (!dryRun) await apply(deps, kind, readable, outcomes);
+  const truncated = inLogOrder.filter((deadLetter) => deadLetter.truncated);
+  return [...truncated.map(refuseTruncated), ...outcomes.values()];
 }
 
-const headOnly = ({ _id, topic, partition, offset, reason }: DeadLetter): Redriven => ({
+const refuseTruncated = ({ _id, topic, partition, offset, reason }: DeadLetter): Redriven => ({
   id: _id,
   outcome: 'refused',
   reason,
   detail:
-    `the record is above 8 MB, and only its head is kept; it stood at offset ${offset} of partition ${partition} ` +
+    `the record is larger than 8 MB, and only its head is stored; it was at offset ${offset} of partition ${partition} ` +
     `of ${topic}: publish it again from there or from its source, then purge this dead letter`,
 });
 
-/** Applies the letters, and corrects what was expected by what came of it. */
+/** Applies the dead letters, and corrects the expected outcomes. */
 async function apply(
   deps: RedriveDeps,
   kind: Kind,
-  opened: Opened[],
-  expected: Map<KafkaRecord, Redriven>,
+  readable: Readable[],
+  outcomes: Map<KafkaRecord, Redriven>,
 ): Promise<void> {
-  const records = opened.map(({ record }) => record);
   const { changes, rejected } = await applyParsed(
     {
       ...deps,
       cache: createReferenceCache(),
-      // The positions of dead letters lie behind what is applied, whatever became of them.
+      // The positions of dead letters count as applied, although their records never were.
       isApplied: () => false,
       outOfOrder: true,
       onNotRefreshed: () => undefined,
     },
     kind,
-    records,
+    readable.map(({ record }) => record),
     { signal: new AbortController().signal, onProgress: () => undefined },
   );
-  const rejections = new Map(rejected.map(({ record, rejection }) => [record, rejection]));
   if ((await activeGeneration(deps.control)) !== deps.generation) {
-    throw new Error('another generation has become the active one meanwhile; run it again for that one');
+    throw new Error('the active generation has changed; run the redrive again');
   }
-  const operations = rejected.map(({ record, rejection }) =>
-    storeAgain(deps, idOf(opened, record), rejection),
-  );
-  if (operations.length > 0) await deadLettersOf(deps.control).bulkWrite(operations, { ordered: false });
+  const rejections = new Map(rejected.map(({ record, rejection }) => [record, rejection]));
+  const updates = readable.flatMap(({ deadLetter, record }) => {
+    const rejection = rejections.get(record);
+    return rejection ? [storeAgain(deps, deadLetter._id, rejection)] : [];
+  });
+  if (updates.length > 0) await deadLettersOf(deps.control).bulkWrite(updates, { ordered: false });
   await removeDeadLetters(
     deps.control,
-    opened.filter(({ record }) => !rejections.has(record)).map(({ deadLetter }) => deadLetter._id),
+    readable.filter(({ record }) => !rejections.has(record)).map(({ deadLetter }) => deadLetter._id),
   );
   await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected }));
-  for (const { deadLetter, record } of opened) {
+  for (const { deadLetter, record } of readable) {
     const rejection = rejections.get(record);
-    if (rejection) expected.set(record, { id: deadLetter._id, outcome: 'refused', ...rejection });
-    else if (expected.get(record)?.outcome === 'refused')
-      expected.set(record, { id: deadLetter._id, outcome: 'applied' });
+    if (rejection) outcomes.set(record, { id: deadLetter._id, outcome: 'refused', ...rejection });
+    else if (outcomes.get(record)?.outcome === 'refused')
+      outcomes.set(record, { id: deadLetter._id, outcome: 'applied' });
   }
 }
 
-const idOf = (opened: Opened[], record: KafkaRecord) =>
-  opened.find((item) => item.record === record)?.deadLetter._id ?? '';
-
-/** What each letter would do to its entity as that is stored now; the same rules, without a write. */
+/** The likely outcome of each dead letter, by the same rules on the stored entities, without a write. */
 async function previewRedrive(
   { store, now, tombstoneDays }: RedriveDeps,
   kind: Kind,
-  opened: Opened[],
+  readable: Readable[],
 ): Promise<Map<KafkaRecord, Redriven>> {
-  const parsed = opened.map((item) => ({ ...item, result: parse(kind, item.record) }));
+  const parsed = readable.map((item) => ({ ...item, result: parse(kind, item.record) }));
   const ids = new Set(parsed.flatMap(({ result }) => ('change' in result ? [result.change.id] : [])));
   const stored = ids.size > 0 ? await store.readEnvelopes(kind, [...ids]) : [];
   const entities = new Map<string, Entity | null>(stored.map((document) => [document._id, document]));
   const rules = { deletionIsFinal: projections[kind].deletionIsFinal, now: now(), tombstoneDays };
-  const step = (change: Change): { outcome: 'applied' | 'superseded' } | Rejection => {
+  const evolveNext = (change: Change): { outcome: 'applied' | 'superseded' } | Rejection => {
     const next = evolve(entities.get(change.id) ?? null, change, rules);
     entities.set(change.id, next.entity);
     return next.rejected ?? { outcome: next.changed ? 'applied' : 'superseded' };
   };
   return new Map(
     parsed.map(({ deadLetter, record, result }): [KafkaRecord, Redriven] => {
-      const come = 'change' in result ? step(result.change) : result.rejected;
-      return [
-        record,
-        { id: deadLetter._id, ...('outcome' in come ? come : { outcome: 'refused', ...come }) },
-      ];
+      const expected = 'change' in result ? evolveNext(result.change) : result.rejected;
+      const outcome = 'outcome' in expected ? expected : { outcome: 'refused' as const, ...expected };
+      return [record, { id: deadLetter._id, ...outcome }];
     }),
   );
 }

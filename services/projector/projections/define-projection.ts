@@ -2,94 +2,117 @@ import type { Kind } from '../../../shared/documents/document.ts';
 import type { EntityState } from '../../../shared/documents/resources.ts';
 
 /**
- * A reference of a document to other entities. `fields` names the fields of the *own state* of what is referred to
- * that the document shows: they alone are read, and a change of others reaches no dependent. A document never sees
- * what an entity joined itself, so one fan-out step reaches everything.
+ * A reference of a document to other entities. `fields` are the fields of the referenced state that the document
+ * embeds. The engine reads no others, and a change of others refreshes no dependent. A document never sees what an
+ * entity joined itself, so one fan-out step reaches every dependent.
  */
-export type Edge =
-  /** Entities that the document's own state names. */
-  | { type: 'refer'; to: Kind; single: boolean; ids: (state: never) => string[]; fields: readonly string[] }
-  /** The first `max` entities, by `byCreated`, whose own state names the document under `parent`. */
-  | { type: 'children'; to: Kind; parent: string; max: number; fields: readonly string[] }
-  /** Entities that the children found over the edge `via` name in their field `field`. */
-  | { type: 'through'; to: Kind; via: string; field: string; fields: readonly string[] }
-  /** The entity whose deletion takes the document along. */
-  | { type: 'owner'; to: Kind; parent: string };
+export type Edge<K extends Kind = never> = { name: string } & Declared<K>;
 
-/** An edge, and the type in which `document` receives what it resolved to. */
-export type Typed<T> = Edge & { readonly resolved?: T };
+type Declared<K extends Kind> = ReferenceEdge<K> | ChildrenEdge | ThroughEdge | OwnerEdge;
 
-/** What a children edge resolves to. `moreAfter` is null, or the last one's sort key where there are `max` of them. */
+/** Entities that the document's state names. */
+type ReferenceEdge<K extends Kind> = Fields & {
+  type: 'reference';
+  single: boolean;
+  ids: (state: EntityState[K]) => string[];
+};
+
+/** The first `max` entities, by `byCreated`, whose state names the document in the field `parent`. */
+export type ChildrenEdge = Fields & { type: 'children'; parent: string; max: number };
+
+/** Entities that the children of the edge `via` name in the field `field`. */
+type ThroughEdge = Fields & { type: 'through'; via: ChildrenEdge; field: string };
+
+/** The entity that the document's state names in the field `parent`; its deletion deletes the document. */
+type OwnerEdge = Fields & { type: 'owner'; parent: string };
+
+type Fields = { to: Kind; fields: readonly string[] };
+
+/** The children of a document. `moreAfter` is null, or the sort key of the last of `max` children. */
 export type Children<T> = { items: T[]; moreAfter: string | null };
+
+/** `E` with the type in which `document` receives what the edge resolves to. */
+type Resolving<T, E> = E & { readonly resolved?: T };
 
 type Field<K extends Kind> = keyof EntityState[K] & string;
 
+/** Fields that hold an id. */
+type IdField<S> = S extends unknown
+  ? { [F in keyof S & string]: S[F] extends string | null ? F : never }[keyof S & string]
+  : never;
+
 /** The edges that a document of kind `K` can declare. */
-export type Edges<K extends Kind> = {
-  /** At most one entity; null when none is named or it is missing. */
+export type EdgeBuilders<K extends Kind> = {
+  /** At most one entity; null when the state names none or the entity is missing. */
   one: <T extends Kind, F extends Field<T>>(
     to: T,
     id: (state: EntityState[K]) => string | null,
     ...fields: F[]
-  ) => Typed<Pick<EntityState[T], F> | null>;
-  /** Several entities in the order in which the document names them; the missing are left out. */
+  ) => Resolving<Pick<EntityState[T], F> | null, ReferenceEdge<K>>;
+  /** Several entities in the order in which the state names them, without missing ones. */
   many: <T extends Kind, F extends Field<T>>(
     to: T,
     ids: (state: EntityState[K]) => string[],
     ...fields: F[]
-  ) => Typed<Pick<EntityState[T], F>[]>;
-  /** The first `max` living entities of a kind that name the document under `parent`, by creation. */
+  ) => Resolving<Pick<EntityState[T], F>[], ReferenceEdge<K>>;
+  /** The first `max` living entities of a kind that name the document in `parent`, in order of creation. */
   childrenOf: <T extends Kind, F extends Field<T>>(
     to: T,
-    parent: Field<T>,
+    parent: IdField<EntityState[T]>,
     max: number,
     ...fields: F[]
-  ) => Typed<Children<Pick<EntityState[T], F>>>;
-  /** What the children found over the edge `via` name in `field`, in no order. */
-  through: <T extends Kind, F extends Field<T>>(
+  ) => Resolving<Children<Pick<EntityState[T], F>>, ChildrenEdge>;
+  /** The entities that children name in `field`, one of their fields, in no order. */
+  through: <C, T extends Kind, F extends Field<T>>(
+    via: Resolving<Children<C>, ChildrenEdge>,
+    field: IdField<C>,
     to: T,
-    via: string,
-    field: string,
     ...fields: F[]
-  ) => Typed<Pick<EntityState[T], F>[]>;
-  /** The entity named under `parent`: once it is deleted, so is this. */
-  belongsTo: (to: Kind, parent: Field<K>) => Typed<undefined>;
+  ) => Resolving<Pick<EntityState[T], F>[], ThroughEdge>;
+  /** The entity that the state names in `parent`. After its deletion the document is deleted too. */
+  belongsTo: (to: Kind, parent: IdField<EntityState[K]>) => Resolving<undefined, OwnerEdge>;
 };
 
-/** What the engine needs to keep the documents of one kind. */
-export type Projection = {
-  kind: Kind;
-  edges: Record<string, Edge>;
-  /** The joined part of the document, from what its edges resolved to. Pure. */
-  document: (resolved: never) => object;
-  /** Whether the document cannot be shown yet. */
-  isPending: (joined: never) => boolean;
-  /** Deleted once, an entity never comes back. */
+/** How the engine joins the documents of a kind. */
+export type Projection<K extends Kind> = {
+  /** In the order in which a document lists its references. */
+  edges: Edge<K>[];
+  /** The joined part of the document, from what its edges resolved to, by name. Pure. */
+  join: (resolved: Record<string, unknown>) => { joined: object; isPending: boolean };
+  /** Whether a deleted entity never comes back. */
   deletionIsFinal: boolean;
 };
 
-type Resolved<E extends Record<string, Typed<unknown>>> = {
-  [Name in keyof E]: E[Name] extends Typed<infer T> ? T : never;
-};
+type Resolved<E> = { [Name in keyof E]: E[Name] extends { readonly resolved?: infer T } ? T : never };
 
-const edges: Edges<Kind> = {
+const edgeBuilders = <K extends Kind>(): EdgeBuilders<K> => ({
   one: (to, id, ...fields) => ({
-    ...{ type: 'refer', to, single: true, fields },
-    ids: (state: EntityState[Kind]) => [id(state)].filter((value) => value !== null),
+    ...{ type: 'reference', to, single: true, fields },
+    ids: (state) => [id(state)].filter((value) => value !== null),
   }),
-  many: (to, ids, ...fields) => ({ type: 'refer', to, single: false, fields, ids }),
+  many: (to, ids, ...fields) => ({ type: 'reference', to, single: false, fields, ids }),
   childrenOf: (to, parent, max, ...fields) => ({ type: 'children', to, parent, max, fields }),
-  through: (to, via, field, ...fields) => ({ type: 'through', to, via, field, fields }),
-  belongsTo: (to, parent) => ({ type: 'owner', to, parent }),
-};
+  through: (via, field, to, ...fields) => ({ type: 'through', to, via, field, fields }),
+  belongsTo: (to, parent) => ({ type: 'owner', to, parent, fields: [] }),
+});
 
 /** Declares how the documents of a kind are joined; see the files beside this one. */
-export function defineProjection<K extends Kind, E extends Record<string, Typed<unknown>>, J extends object>(
-  kind: K,
-  refers: (edges: Edges<K>) => E,
+export function defineProjection<K extends Kind, E extends Record<string, Declared<K>>, J extends object>(
+  _kind: K,
+  declare: (edges: EdgeBuilders<K>) => E,
   document: (resolved: Resolved<E>) => J,
-  rules: { isPending?: (joined: J) => boolean; deletionIsFinal?: boolean } = {},
-): Projection {
-  const { isPending = () => false, deletionIsFinal = false } = rules;
-  return { kind, edges: refers(edges as unknown as Edges<K>), document, isPending, deletionIsFinal };
+  {
+    isPending = () => false,
+    deletionIsFinal = false,
+  }: { isPending?: (joined: J) => boolean; deletionIsFinal?: boolean } = {},
+): Projection<K> {
+  return {
+    // The objects stay the declared ones: a `through` edge points to the children edge itself.
+    edges: Object.entries(declare(edgeBuilders<K>())).map(([name, edge]) => Object.assign(edge, { name })),
+    join: (resolved) => {
+      const joined = document(resolved as Resolved<E>);
+      return { joined, isPending: isPending(joined) };
+    },
+    deletionIsFinal,
+  };
 }

@@ -5,16 +5,16 @@ import { defineProjection, type Projection } from './define-projection.ts';
 import { message } from './message.ts';
 import { ticket } from './ticket.ts';
 
-/** An entity that refers to nothing: its document is its own state. */
-const plain = (kind: Kind): Projection =>
+/** An entity without references: its document is its state alone. */
+const plain = <K extends Kind>(kind: K): Projection<K> =>
   defineProjection(
     kind,
     () => ({}),
     () => ({}),
   );
 
-/** How each kind is joined. An entity not declared in a file of its own is kept as it is. */
-export const projections: Record<Kind, Projection> = {
+/** How each kind is joined. */
+export const projections: { [K in Kind]: Projection<K> } = {
   apiKey: plain('apiKey'),
   contact: plain('contact'),
   user: plain('user'),

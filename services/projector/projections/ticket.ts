@@ -4,11 +4,8 @@ import { defineProjection } from './define-projection.ts';
 
 export const ticket = defineProjection(
   'ticket',
-  ({ one, many, childrenOf, through }) => ({
-    requester: one('contact', (state) => state.requesterId, 'name', 'email'),
-    tags: many('tag', (state) => state.tagIds, 'id', 'name'),
-    topics: many('topic', (state) => state.topicIds, 'id', 'name'),
-    conversations: childrenOf(
+  ({ one, many, childrenOf, through }) => {
+    const conversations = childrenOf(
       'conversation',
       'ticketId',
       embeddedConversationsMax,
@@ -18,19 +15,25 @@ export const ticket = defineProjection(
       'channelId',
       'createdAt',
       'updatedAt',
-    ),
-    // A conversation is visible once its channel is known, so the ticket looks that far too.
-    channels: through('channel', 'conversations', 'channelId', 'id', 'dataRetentionDays'),
-  }),
+    );
+    return {
+      requester: one('contact', (state) => state.requesterId, 'name', 'email'),
+      tags: many('tag', (state) => state.tagIds, 'id', 'name'),
+      topics: many('topic', (state) => state.topicIds, 'id', 'name'),
+      conversations,
+      // A conversation is visible once its channel is known, and as long as that channel retains it.
+      channels: through(conversations, 'channelId', 'channel', 'id', 'dataRetentionDays'),
+    };
+  },
   ({ requester, tags, topics, conversations, channels }): TicketJoined => {
-    const byId = new Map(channels.map((channel) => [channel.id, channel]));
+    const channelById = new Map(channels.map((channel) => [channel.id, channel]));
     return {
       ...{ requester, tags, topics, moreAfter: conversations.moreAfter },
-      conversations: conversations.items.flatMap(({ id, role, status, channelId, createdAt, updatedAt }) => {
-        const channel = byId.get(channelId);
+      conversations: conversations.items.flatMap(({ channelId, ...conversation }) => {
+        const channel = channelById.get(channelId);
         if (!channel) return [];
-        const until = retainUntil(updatedAt, channel.dataRetentionDays);
-        return [{ id, role, status, createdAt, updatedAt, retainUntil: until }];
+        const until = retainUntil(conversation.updatedAt, channel.dataRetentionDays);
+        return [{ ...conversation, retainUntil: until }];
       }),
     };
   },

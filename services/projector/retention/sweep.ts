@@ -9,37 +9,35 @@ import { eraseDeadLetters } from '../dead-letters/erase.ts';
 import { refOf } from '../materialize/edges.ts';
 import type { StoredDocument } from '../materialize/store.ts';
 
-/** Documents freed at a time; bounds what a sweep holds in memory, and how long the store works on one command. */
+/** Documents freed at a time. Limits the memory of a sweep, and the duration of one command in the store. */
 const pageSize = 500;
 
 export type SweepDeps = {
   database: Db;
   control: Db;
   prefix: string;
-  /** Up to this instant all that was published has been applied. */
+  /** The watermark: every change up to this instant has been applied. */
   asOf: Date;
   now: () => Date;
   tombstoneDays: number;
   signal: AbortSignal;
 };
 
-/** How many documents were freed. */
+/** Numbers of freed documents. */
 export type Swept = { conversations: number; messages: number };
 
 type ChannelRow = { _id: string; orgId: string; state: Pick<Channel, 'dataRetentionDays'> };
 type Row = { _id: string; state: Pick<Conversation, 'updatedAt'> };
 
 /**
- * Frees what no reader can see any more: messages and conversations whose retention has passed, and messages whose
- * conversation has not come within `tombstoneDays`. Readers are served by the clock, whether or not it has been
- * freed. Of a freed document its version stays for `tombstoneDays`, so that an older one does not come back; a later
- * version, and the same one, bring it back, to be judged by its retention again. A conversation is freed after its
- * messages, since its channel tells their retention.
+ * Frees messages and conversations whose retention has passed, and messages whose conversation has not come within
+ * `tombstoneDays`. No reader sees them: the API hides them by the clock. A freed document keeps its version for
+ * `tombstoneDays`: Invariant 12 in docs/internals/consistency.md.
  */
 export async function sweep(deps: SweepDeps): Promise<Swept> {
   const swept: Swept = { conversations: 0, messages: 0 };
   const channels = collectionOf<StoredDocument>(deps.database, 'channel')
-    .find({ 'state.dataRetentionDays': { $gt: 0 } } as Filter<StoredDocument>)
+    .find({ 'state.dataRetentionDays': { $gt: 0 } })
     .project<ChannelRow>({ orgId: 1, 'state.dataRetentionDays': 1 });
   for await (const channel of channels) await sweepChannel(deps, channel, swept);
   swept.messages += await sweepOrphans(deps);
@@ -75,9 +73,9 @@ async function sweepChannel(
 
 async function sweepMessages(deps: SweepDeps, orgId: string, ids: string[], upTo: Date): Promise<number> {
   const messages = collectionOf<StoredDocument>(deps.database, 'message');
-  // The first sort key behind those that have expired.
+  // The first sort key after the expired messages.
   const byCreated = { $lt: sortKey(new Date(upTo.getTime() + 1), '') };
-  const filter = { 'state.conversationId': { $in: ids }, orgId, byCreated } as Filter<StoredDocument>;
+  const filter = { 'state.conversationId': { $in: ids }, orgId, byCreated };
   let freed = 0;
   for (;;) {
     deps.signal.throwIfAborted();
@@ -92,8 +90,8 @@ async function sweepMessages(deps: SweepDeps, orgId: string, ids: string[], upTo
 }
 
 /**
- * Erases the dead letters about expired conversations that are as old as their retention, and frees those without
- * messages. Where a younger letter stays, so does its conversation: nothing else tells when that has expired.
+ * Erases the expired dead letters of expired conversations, and frees the conversations that have no messages and no
+ * dead letters left. Without its conversation, nothing tells when a younger dead letter expires.
  */
 async function sweepConversations(
   deps: SweepDeps,
@@ -135,11 +133,11 @@ async function sweepConversations(
     'state.updatedAt': { $lte: upTo },
   };
   const freed = await free(deps, conversations, filter);
-  // A message that came since they were looked at waits for its conversation from now on.
-  const late = { 'state.conversationId': { $in: unused }, orgId, orphanedAt: { $exists: false } };
+  // A message that arrived since the check is an orphan from now on.
+  const lateMessages = { 'state.conversationId': { $in: unused }, orgId, orphanedAt: { $exists: false } };
   if (unused.length > 0)
     await collectionOf<StoredDocument>(deps.database, 'message').updateMany(
-      late,
+      lateMessages,
       { $set: { orphanedAt: deps.now() } },
       { hint: 'thread' },
     );
@@ -147,8 +145,8 @@ async function sweepConversations(
 }
 
 /**
- * Frees messages that have waited for their conversation for so long. A compacted log may hold them long after the
- * last record of their conversation is gone.
+ * Frees messages that have waited `tombstoneDays` for their conversation. A compacted log may hold them long after the
+ * last record of their conversation was removed.
  */
 async function sweepOrphans(deps: SweepDeps): Promise<number> {
   const messages = collectionOf<StoredDocument>(deps.database, 'message');
@@ -166,7 +164,7 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
   }
 }
 
-/** Takes the state of documents away, as far as the filter still holds for each of them. */
+/** Removes the state of each document that the filter still matches. */
 async function free(
   { now, tombstoneDays }: SweepDeps,
   collection: Collection<StoredDocument>,

@@ -14,44 +14,44 @@ export type SweeperDeps = Omit<SweepDeps, 'asOf' | 'signal'> & {
   logger: Logger;
 };
 
-/** Frees what was past its retention at the watermark; nothing before there is one. */
+/** Frees data whose retention had passed at the watermark; none before there is a watermark. */
 export async function sweepApplied(deps: Omit<SweepDeps, 'asOf'> & { generation: number }): Promise<Swept> {
   const asOf = await watermark(deps.control, deps.generation);
   return asOf ? sweep({ ...deps, asOf }) : { conversations: 0, messages: 0 };
 }
 
-/** A letter is written within this time of being dated, in milliseconds, or is looked at by the next projector. */
+/** A dead letter is stored within this time of its `lastAt`, in milliseconds. The next projector finds later ones. */
 const deadLettersOverlapMs = 600_000;
 
 /**
- * Sweeps every few minutes, one projector of a generation at a time. What is past its retention is not served from
- * that instant on, and is freed within minutes of it; while the projector catches up, not before the log is applied
- * up to it. Dead letters that outlived what they are about are erased, too.
+ * Sweeps every few minutes, in one projector of a generation at a time. The API stops serving expired data at once; the
+ * sweep frees it within minutes, or after the log is applied up to that instant. It also erases the dead letters of
+ * deleted entities: Invariant 14 in docs/internals/consistency.md.
  */
 export function startSweeper(deps: SweeperDeps, intervalMs = 300_000): Pick<Repeating, 'stop'> {
   const stopping = new AbortController();
   const { signal } = stopping;
   const lease = `sweep of generation ${deps.generation}`;
   let deadLettersSince = new Date(0);
-  const turn = async () => {
+  const sweepOnce = async () => {
     const startedAt = deps.now();
     if (!(await takeLease(deps.control, { id: lease, now: startedAt, durationMs: 2 * intervalMs }))) return;
     await eraseSince({ ...deps, signal }, deadLettersSince);
-    // A letter's time was taken before it was written; clocks and steps may differ by as much.
+    // `lastAt` is taken before the write, by another process's clock.
     deadLettersSince = new Date(startedAt.getTime() - deadLettersOverlapMs);
     const swept = await sweepApplied({ ...deps, signal });
     deps.metrics.expired.inc(swept.conversations);
     if (swept.conversations + swept.messages > 0) deps.logger.info(swept, 'freed data past its retention');
   };
-  const sweeping = repeat(turn, {
+  const sweeping = repeat(sweepOnce, {
     intervalMs,
     onError: (error) => {
-      if (!signal.aborted) deps.logger.warn({ error }, 'the sweep failed; it runs again in some minutes');
+      if (!signal.aborted) deps.logger.warn({ error }, 'the sweep failed; it runs again in a few minutes');
     },
   });
   return {
     stop: async () => {
-      stopping.abort(new Error('the projector stops'));
+      stopping.abort(new Error('the projector is stopping'));
       await sweeping.stop();
       await releaseLease(deps.control, lease).catch(() => undefined);
     },

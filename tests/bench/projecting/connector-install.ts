@@ -5,6 +5,7 @@ import { kafkaVersion } from '../../../infra/dev-servers/native/kafka-pom.ts';
 import { javaVersion } from '../../../infra/dev-servers/native/prerequisites.ts';
 import { step } from '../../../infra/dev-servers/native/progress.ts';
 import { mustRun, run } from '../../../infra/dev-servers/native/run.ts';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
 
 export const connectorVersion = '2.0.1';
 
@@ -49,7 +50,7 @@ export async function installConnector(
       }),
     );
   } catch (error) {
-    return { unavailable: `could not be fetched: ${error instanceof Error ? error.message : String(error)}` };
+    return { unavailable: `could not be fetched: ${errorMessage(error)}` };
   }
   return { libs: join(folder(), 'libs') };
 }

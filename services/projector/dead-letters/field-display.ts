@@ -1,7 +1,7 @@
-/** How the content of a field may be shown: see `redact.ts`. Objects and arrays are looked into, save secrets. */
-export type Shown = 'plain' | 'id' | 'word' | 'attribute' | 'color' | 'text' | 'secret';
+/** How a field may be displayed: see `redact.ts`. The fields of objects and arrays count one by one, except in secrets. */
+export type Display = 'plain' | 'id' | 'word' | 'attribute' | 'color' | 'text' | 'secret';
 
-const names: { [S in Shown]: string } = {
+const names: { [D in Display]: string } = {
   /** Timestamps, numbers, booleans, and the objects that hold other fields. */
   plain: `time createdAt updatedAt archivedAt pausedAt resumedAt liveAt lastSyncedAt connectedAt waitingSince
     firstHumanReplyAt resolvedAt sentAt entityversion data verified disabled inline estimatedScore urgencyScore
@@ -15,18 +15,18 @@ const names: { [S in Shown]: string } = {
     primary fallback privacyOptIn default`,
   attribute: 'specversion source datacontenttype dataschema',
   color: 'color',
-  /** What people wrote, and what names them. */
+  /** Texts that people wrote, and their names. */
   text: `name title content email question questionVariations answer filename inbox displayName replyTo
     description domain sendingDomain human ai autoReply aiDisplayName label allowedDomains redirectUrl campaign
     medium author data_base64`,
   secret: 'tokenSha256 credentials syncState identitySecret',
 };
 
-const shownByName = new Map<string, Shown>(
-  (Object.keys(names) as Shown[]).flatMap((shown) =>
-    names[shown].split(/\s+/).map((name) => [name, shown] as const),
+const displayByName = new Map<string, Display>(
+  (Object.keys(names) as Display[]).flatMap((display) =>
+    names[display].split(/\s+/).map((name) => [name, display] as const),
   ),
 );
 
-/** How a field of that name may be shown; null for a name that the contract does not have. */
-export const shownAs = (name: string): Shown | null => shownByName.get(name) ?? null;
+/** How a field of that name may be displayed; null for a name that the contract does not have. */
+export const displayOf = (name: string): Display | null => displayByName.get(name) ?? null;

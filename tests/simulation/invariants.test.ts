@@ -1,0 +1,17 @@
+import { globSync, readFileSync } from 'node:fs';
+import { mutations } from './mutations.ts';
+
+const invariants = readFileSync('docs/internals/consistency.md', 'utf8').replace(/\s+/g, ' ');
+
+it.each(mutations)('docs/internals/consistency.md names the planted fault "$name" as a guard', ({ name }) => {
+  expect(invariants).toContain(`\`${name}\``);
+});
+
+it('the invariants that the code refers to exist', () => {
+  const sources = globSync('services/projector/**/*.ts').map((file) => readFileSync(file, 'utf8'));
+  const numbers = sources.flatMap((text) =>
+    [...text.matchAll(/\bInvariants? (\d+)/g)].map(([, number]) => number),
+  );
+  expect(numbers.length).toBeGreaterThan(0);
+  for (const number of numbers) expect(invariants).toContain(`### Invariant ${number}:`);
+});
