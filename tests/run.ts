@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startStack, type Stack } from '../infra/dev-servers/stack.ts';
+import type { Stack } from '../infra/dev-servers/provider.ts';
+import { startStack } from '../infra/dev-servers/stack.ts';
 import { temporaryFolder } from '../infra/dev-servers/temporary-folder.ts';
 import { dieWithParent } from '../infra/dev-servers/die-with-parent.ts';
 import { errorMessage } from '../shared/runtime/error-message.ts';

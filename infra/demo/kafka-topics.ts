@@ -9,7 +9,7 @@ import { projectorConfig } from '../../services/projector/config.ts';
 import { deadLetterTopic } from '../../services/projector/dead-letters/collection.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
-import type { Stack } from '../dev-servers/stack.ts';
+import type { Stack } from '../dev-servers/provider.ts';
 
 const partitions = 3;
 

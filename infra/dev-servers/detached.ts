@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { containersRunning, removeContainers } from './docker/engine.ts';
 import { cacheDir, withLock } from './native/cache.ts';
 import { isRunning, stopProcess } from './native/processes.ts';
-import { startStack, type Stack } from './stack.ts';
+import type { Stack } from './provider.ts';
+import { startStack } from './stack.ts';
 
 /** A stack that outlives the process that started it, as `npm run stack` records it on disk. */
 export type DetachedStack = Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'how' | 'handles'> & {

@@ -1,4 +1,4 @@
-import type { Attempt } from './stack.ts';
+import type { Attempt } from './provider.ts';
 
 /** The servers that KAFKA_BROKERS and MONGODB_URL name. They belong to the user, so `stop` does not stop them. */
 export function fromEnvironment(environment: Record<string, string | undefined>): Attempt {

@@ -2,43 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { startInDocker } from './docker/docker.ts';
 import { fromEnvironment } from './environment.ts';
 import { startNative } from './native/native.ts';
-import type { NativeControl } from './native/native.ts';
-import type { ProcessRecord } from './native/processes.ts';
-
-/** Where Kafka and the store come from, in order of preference. */
-export const providers = ['environment', 'docker', 'native'] as const;
-export type Provider = (typeof providers)[number];
-
-/** Both servers. They are reachable at these addresses until `stop`. */
-export type Stack = {
-  /** `host:port`, or several separated by commas, as `KAFKA_BROKERS`. */
-  kafkaBrokers: string;
-  /** As `MONGODB_URL`, without a database name. */
-  mongodbUrl: string;
-  how: Provider;
-  /** Stops every process and container that was started. Data and logs stay in `dataDir`. */
-  stop(): Promise<void>;
-  /** `npm run stack` records them, so that another process can stop a detached stack. */
-  handles: Handles;
-  /** Fault injection; only the native provider has it. */
-  native?: NativeControl;
-};
-
-export type Handles = { processes: ProcessRecord[]; containers: string[] };
-
-export type StackOptions = {
-  /** Receives one line of progress at a time, without its line end. */
-  report: (line: string) => void;
-  /** Folder for this run's data and logs; created if missing. Two stacks must not share it. */
-  dataDir: string;
-  providers?: readonly Provider[];
-  /** True: the servers outlive this process. Otherwise they are killed when it dies, for any reason. */
-  detached?: boolean;
-  environment?: Record<string, string | undefined>;
-};
-
-/** A started stack, or a clause that says why this provider is not available on this machine. */
-export type Attempt = { stack: Stack } | { unavailable: string };
+import { providers, type Attempt, type Provider, type Stack, type StackOptions } from './provider.ts';
 
 const start: Record<Provider, (options: StackOptions) => Promise<Attempt>> = {
   environment: async (options) => fromEnvironment(options.environment ?? process.env),

@@ -14,7 +14,8 @@ import { partitionKey } from './kafka/topic-partition.ts';
 import { prerequisites } from './materialize/edges.ts';
 import { mongoStore } from './materialize/mongo-store.ts';
 import { createReferenceCache } from './materialize/reference-cache.ts';
-import { applyRecords, type Applied, type ApplyDeps } from './pipeline/apply-records.ts';
+import type { Applied } from './consumer/applied.ts';
+import { applyRecords, type ApplyDeps } from './pipeline/apply-records.ts';
 import { startSweeper } from './retention/sweeper.ts';
 import {
   connectBrokers,

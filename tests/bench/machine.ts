@@ -1,7 +1,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { MongoClient } from 'mongodb';
 import { kafkaVersion } from '../../infra/dev-servers/native/kafka-pom.ts';
-import type { Stack } from '../../infra/dev-servers/stack.ts';
+import type { Stack } from '../../infra/dev-servers/provider.ts';
 
 /** The machine and servers of a benchmark. */
 export type Machine = { cores: number; memoryGigabytes: number; node: string; kafka: string; store: string };

@@ -1,5 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs';
-import type { Stack } from '../../infra/dev-servers/stack.ts';
+import type { Stack } from '../../infra/dev-servers/provider.ts';
 
 /** Linux counts processor time in hundredths of a second. */
 const ticksPerSecond = 100;

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import type { NativeControl } from '../../infra/dev-servers/native/native.ts';
+import type { NativeControl } from '../../infra/dev-servers/provider.ts';
 import { startStack } from '../../infra/dev-servers/stack.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import type { Servers } from '../support/test-environment.ts';

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import type { Applied } from '../../services/projector/pipeline/apply-records.ts';
+import type { Applied } from '../../services/projector/consumer/applied.ts';
 import { startConsumer, type ConsumerDeps } from '../../services/projector/consumer/consumer.ts';
 import { createLogClient } from '../../services/projector/kafka/log-client.ts';
 import type { KafkaRecord } from '../../services/projector/events/change.ts';

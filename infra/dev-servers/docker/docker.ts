@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { StartedTestContainer } from 'testcontainers';
 import { onParentDeath } from '../on-parent-death.ts';
 import { step } from '../native/progress.ts';
-import type { Attempt, Stack, StackOptions } from '../stack.ts';
+import type { Attempt, Stack, StackOptions } from '../provider.ts';
 import { kafkaContainer, mongoContainer, storeUser } from './containers.ts';
 import { containersOfRun, engine, obtain, removeContainers } from './engine.ts';
 import { images } from './images.ts';

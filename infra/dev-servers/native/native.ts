@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Attempt, Stack, StackOptions } from '../stack.ts';
+import type { Attempt, NativeServer, Stack, StackOptions } from '../provider.ts';
 import { ferretdbPart, installFerretdb } from './ferretdb.ts';
 import { installKafka, kafkaDir, kafkaPart } from './kafka.ts';
 import { freePorts } from './ports.ts';
@@ -10,17 +10,6 @@ import { obstacle, provideTools, stackTools } from './prerequisites.ts';
 import { step } from './progress.ts';
 import { startServer } from './server.ts';
 import type { Server } from './server.ts';
-
-export type NativeServer = 'kafka' | 'store';
-
-/** Fault injection for tests. `store` is FerretDB together with PostgreSQL. Data, ports and addresses stay the same. */
-export type NativeControl = {
-  /** Kills the server's remaining processes and starts it again. Resolves when it serves. */
-  restart(which: NativeServer): Promise<void>;
-  /** Sends SIGKILL, SIGSTOP, SIGCONT … to all its processes. After SIGKILL, resolves when they have ended. */
-  kill(which: NativeServer, signal: NodeJS.Signals): Promise<void>;
-  pids(): Record<NativeServer, number[]>;
-};
 
 /**
  * Kafka from Maven Central, FerretDB from the Go module proxy, and PostgreSQL with DocumentDB from Debian, as

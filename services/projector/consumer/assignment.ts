@@ -1,7 +1,7 @@
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { KafkaRecord } from '../events/change.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
-import type { Applied, Work } from '../pipeline/apply-records.ts';
+import type { Applied, ApplyContext } from './applied.ts';
 import type { RecordBatch } from './batches.ts';
 import { createPartitionWorker, type PartitionWorker } from './partition-worker.ts';
 import type { Positions } from './positions.ts';
@@ -29,7 +29,7 @@ export type AssignmentDeps = {
    * it, so that no partition waits for another. One fetch may exceed the share.
    */
   queuedBytesMax: number;
-  apply: (topic: string, records: KafkaRecord[], work: Work) => Promise<Applied>;
+  apply: (topic: string, records: KafkaRecord[], context: ApplyContext) => Promise<Applied>;
   positions: Positions;
   /** The topics whose entities the documents of a topic refer to. */
   prerequisitesOf: (topic: string) => string[];

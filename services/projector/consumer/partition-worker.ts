@@ -1,6 +1,6 @@
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { KafkaRecord } from '../events/change.ts';
-import type { Applied, Work } from '../pipeline/apply-records.ts';
+import type { Applied, ApplyContext } from './applied.ts';
 import { isTransient } from '../runtime/transient-errors.ts';
 import { splitBatch, takeBatch, type RecordBatch } from './batches.ts';
 import type { WaitForPrerequisites } from './wait-for-prerequisites.ts';
@@ -43,7 +43,7 @@ export type PartitionWorker = {
 export type PartitionWorkerDeps = {
   topic: string;
   partition: number;
-  apply: (records: KafkaRecord[], work: Work) => Promise<Applied>;
+  apply: (records: KafkaRecord[], context: ApplyContext) => Promise<Applied>;
   waitForPrerequisites: WaitForPrerequisites;
   onApplied: (worker: PartitionWorker, applied: Applied) => void;
   logger: Logger;

@@ -1,4 +1,5 @@
 import type { Kind } from '../../../shared/documents/document.ts';
+import type { Applied, ApplyContext } from '../consumer/applied.ts';
 import type { Rejected } from '../dead-letters/collection.ts';
 import { eraseDeadLetters, erasuresAmong } from '../dead-letters/erase.ts';
 import { storeDeadLetters, type StoreDeadLettersDeps } from '../dead-letters/store-dead-letters.ts';
@@ -7,20 +8,10 @@ import { parse } from '../events/parse.ts';
 import { topicOf } from '../events/topics.ts';
 import { applyChanges } from '../materialize/apply-changes.ts';
 import type { ReconcileDeps } from '../materialize/reconcile.ts';
-import type { UpdateDeps } from '../materialize/fan-out.ts';
 
 export type ApplyParsedDeps = ReconcileDeps;
 
-/** The signal that ends the work on a batch of records, and the counter of its progress. */
-export type Work = Pick<UpdateDeps, 'signal' | 'onProgress'>;
 export type ApplyDeps = ApplyParsedDeps & StoreDeadLettersDeps;
-
-/**
- * The outcome of a batch of records of one partition. `times` are the events' own, in milliseconds. `appliedToMs` is
- * the latest of them, each limited to its record's timestamp, so that an event time in the future does not move the
- * watermark past records still to come. Null where no record was an event.
- */
-export type Applied = { events: number; rejected: number; times: number[]; appliedToMs: number | null };
 
 /**
  * Applies a batch of records of one topic. When it returns, the effect of each is durable, or the record is stored as a
@@ -30,9 +21,9 @@ export async function applyRecords(
   deps: ApplyDeps,
   kind: Kind,
   records: KafkaRecord[],
-  work: Work,
+  context: ApplyContext,
 ): Promise<Applied> {
-  const { changes, rejected } = await applyParsed(deps, kind, records, work);
+  const { changes, rejected } = await applyParsed(deps, kind, records, context);
   await storeDeadLetters(deps, topicOf(kind, deps.prefix), rejected);
   await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected }));
   return {
@@ -50,7 +41,7 @@ export async function applyParsed(
   deps: ApplyParsedDeps,
   kind: Kind,
   records: KafkaRecord[],
-  work: Work,
+  context: ApplyContext,
 ): Promise<{ changes: Change[]; rejected: Rejected[] }> {
   const changes: Change[] = [];
   const rejected: Rejected[] = [];
@@ -64,7 +55,7 @@ export async function applyParsed(
     changes.push(result.change);
     recordOf.set(result.change, record);
   }
-  const refused = await applyChanges({ ...deps, ...work }, kind, changes);
+  const refused = await applyChanges({ ...deps, ...context }, kind, changes);
   for (const { change, rejection } of refused) {
     const record = recordOf.get(change);
     if (record) rejected.push({ record, rejection });

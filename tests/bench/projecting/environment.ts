@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Kafka, logLevel, type Admin, type Producer } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
-import type { Stack } from '../../../infra/dev-servers/stack.ts';
+import type { Stack } from '../../../infra/dev-servers/provider.ts';
 import { kinds } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../../shared/store/connection.ts';

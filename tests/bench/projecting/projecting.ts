@@ -1,5 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
-import { startStack, type Stack } from '../../../infra/dev-servers/stack.ts';
+import type { Stack } from '../../../infra/dev-servers/provider.ts';
+import { startStack } from '../../../infra/dev-servers/stack.ts';
 import { temporaryFolder } from '../../../infra/dev-servers/temporary-folder.ts';
 import type { ProjectingOptions } from '../arguments.ts';
 import { describeMachine } from '../machine.ts';

@@ -1,0 +1,14 @@
+/** What the function that applies records is given beside them. */
+export type ApplyContext = {
+  /** Aborted when the worker loses its partition, or the process stops. */
+  signal: AbortSignal;
+  /** To be called after each part of the work that is durable: the worker counts as stuck without progress. */
+  onProgress: () => void;
+};
+
+/**
+ * The outcome of a batch of records of one partition. `times` are the events' own, in milliseconds. `appliedToMs` is
+ * the latest of them, each limited to its record's timestamp, so that an event time in the future does not move the
+ * watermark past records still to come. Null where no record was an event.
+ */
+export type Applied = { events: number; rejected: number; times: number[]; appliedToMs: number | null };
