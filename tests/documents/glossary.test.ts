@@ -1,17 +1,14 @@
 import { glob, readFile } from 'node:fs/promises';
 
-/** A word that has given way to the field's own, and where it is looked for: everywhere unless `within` says a folder. */
+/** A word that has given way to the field's own, and where it is looked for: everywhere, or `within` a folder. */
 type Retired = { word: string; say: string; pattern: RegExp; within?: string };
-
-/** Letters of the alphabet, in which `letter` stays. */
-const alphabet =
-  'letters?,? (?:and )?digits|letter and up to|letters? (?:alone|in the wrong case|that every mail)|letter(?:: string|\\.to)';
 
 const retired: Retired[] = [
   {
     word: 'letter, without "dead"',
     say: 'dead letter',
-    pattern: new RegExp(`(?<!dead[\\s*/-]{1,12}|accented )\\b(?!${alphabet})letters?\\b`, 'gi'),
+    pattern: /(?<!dead[\s*/-]{1,12})\bletters?\b(?!,? (?:and )?digits)/gi,
+    within: 'services/projector/',
   },
   { word: 'set aside', say: 'dead-lettered, stored as a dead letter', pattern: /\bsets? aside\b/gi },
   { word: 'the bus', say: 'the Kafka topics', pattern: /\b(?:the|a) bus\b|\bBusRecord\b/gi },
@@ -26,7 +23,12 @@ const retired: Retired[] = [
   { word: 'unless told', say: 'by default', pattern: /\bunless told\b/gi },
   { word: 'own state', say: 'state', pattern: /\bown states?\b/gi },
   { word: 'wrong words', say: 'usage error', pattern: /\bwrong words\b/gi },
-  { word: 'fault', say: 'error, issue', pattern: /(?<![/:])\bfaults?\b(?! tests)/gi },
+  {
+    word: 'fault',
+    say: 'error, issue',
+    pattern: /(?<![/:]|planted )\bfaults?\b(?! (?:tests|injection))/gi,
+    within: 'services/',
+  },
   { word: 'under way', say: 'in progress', pattern: /\bunder way\b/gi },
   { word: 'at the least', say: 'at least', pattern: /\bat the least\b/gi },
   { word: 'so many, so much', say: 'the number', pattern: /\bso (?:many|much)(?=[\s.,;:])/gi },
@@ -36,7 +38,7 @@ const retired: Retired[] = [
     word: 'a retired name',
     say: 'the name that it has now',
     pattern:
-      /\b(?:keptUntil|giveBack|foresee|insured|letterOf|letterId|removeLetters|fanned|cutAt|Step|Views?|Callers|Printed|TicketOwn)\b/g,
+      /\b(?:keptUntil|giveBack|foresee|insured|letterOf|letterId|removeLetters|fanned|cutAt|Step|Views?|Printed|TicketOwn)\b/g,
   },
   {
     word: 'a retired file name',

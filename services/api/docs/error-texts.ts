@@ -93,7 +93,7 @@ export const errorTexts: Record<ErrorCode, ErrorText> = {
   method_not_allowed: {
     meaning: 'The API is read-only. It supports `GET`, `HEAD` and `OPTIONS`.',
     causes: ['The request used `POST`, `PUT`, `PATCH` or `DELETE`.'],
-    remedy: 'Use `GET`. Make changes in the product itself, not through this API.',
+    remedy: 'Use `GET`. Make changes in the support application itself, not through this API.',
   },
   request_timeout: {
     meaning: 'The client opened a connection, but its request was not complete in time.',

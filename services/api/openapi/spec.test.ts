@@ -91,7 +91,7 @@ test('every reference has a target', () => {
 });
 
 test('every example matches its schema', () => {
-  const faults = documentSchemas(document);
+  const errorsAt = documentSchemas(document);
   let checked = 0;
   for (const [pointer, { schema, example, examples }] of nodes as [string, Partial<MediaType>][]) {
     if (schema === undefined) continue;
@@ -100,7 +100,7 @@ test('every example matches its schema', () => {
     if (!pointer.includes('~1openapi.json')) expect([pointer, values.length]).not.toEqual([pointer, 0]);
     for (const value of values) {
       const isNumber = schema.type === 'integer' && typeof value === 'string';
-      const found = faults(`${pointer}/schema`, isNumber ? Number(value) : value);
+      const found = errorsAt(`${pointer}/schema`, isNumber ? Number(value) : value);
       expect([pointer, found]).toEqual([pointer, null]);
       checked += 1;
     }
