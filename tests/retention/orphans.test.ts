@@ -1,8 +1,15 @@
+import type { Db } from 'mongodb';
+import { resources } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import type { StoredDocument } from '../../services/projector/materialize/store.ts';
+import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
+import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
+import { sweep } from '../../services/projector/retention/sweep.ts';
+import { changeOf, engineDeps } from '../support/engine.ts';
+import { created } from '../support/entities.ts';
 import { day, eventsOf, openReadModel, type ReadModel } from './read-model.ts';
 
 const { channel, conversation, message } = eventsOf('a');
+const contact = (name: string, version: number) => created('contact', 'con_1', { name }, version);
 const freed = (messages: number) => ({ conversations: 0, messages });
 
 /** A compacted log may contain messages long after the last record of their conversation was removed. */
@@ -15,6 +22,24 @@ describe('a message whose conversation is missing', () => {
   afterEach(() => model.close(), 60_000);
 
   const stored = () => collectionOf<StoredDocument>(model.database, 'message').findOne({ _id: 'msg_a_000' });
+  /** Sweeps as of day 30; `before` runs between the check for messages of a conversation and its update. */
+  const sweepWith = (before: () => Promise<void>) => {
+    const database = Object.create(model.database, {
+      collection: {
+        value: (name: string) => {
+          const collection = model.database.collection(name);
+          const updateMany = collection.updateMany.bind(collection);
+          if (name === resources.conversation.collection)
+            collection.updateMany = async (...call) => {
+              await before();
+              return updateMany(...call);
+            };
+          return collection;
+        },
+      },
+    }) as Db;
+    return sweep({ ...model.sweepDeps(day(30)), database });
+  };
 
   test('is deleted after 30 days, and not before', async () => {
     await model.apply([message(0)], day(100));
@@ -51,6 +76,53 @@ describe('a message whose conversation is missing', () => {
     await model.apply([message(0)], day(50));
     expect(await model.sweepAsOf(day(80, -1))).toEqual(freed(0));
     expect(await model.sweepAsOf(day(80))).toEqual(freed(1));
+  }, 60_000);
+
+  test('is deleted 30 days after it arrived, however often it is refreshed or replayed meanwhile', async () => {
+    await model.apply([contact('Ada', 1), message(0)], day(100));
+    await model.apply([contact('Countess', 2)], day(110));
+    await model.apply([message(0)], day(115));
+    await model.apply([message(0, 2)], day(120));
+    expect(await stored()).toMatchObject({
+      ...{ version: 2, joined: { author: { name: 'Countess' } }, orphanedAt: day(100) },
+    });
+    expect(await model.sweepAsOf(day(130, -1))).toEqual(freed(0));
+    expect(await model.sweepAsOf(day(130))).toEqual(freed(1));
+  }, 60_000);
+
+  test('is still marked as an orphan when a refresh that read its conversation before the sweep is late', async () => {
+    // given a conversation that has expired
+    await model.apply([channel(), conversation(0), contact('Ada', 1)]);
+    // and a worker on the contact that halts before it writes the message
+    const halted = Promise.withResolvers<void>();
+    const resumed = Promise.withResolvers<void>();
+    const slow: Store = {
+      ...model.store,
+      write: async (kind, writes) => {
+        if (kind === 'message') {
+          halted.resolve();
+          await resumed.promise;
+        }
+        return model.store.write(kind, writes);
+      },
+    };
+    let refreshed: Promise<unknown> = Promise.resolve();
+    // when the sweep has found no message, and then one arrives and is being refreshed
+    const swept = await sweepWith(async () => {
+      await model.apply([message(0)]);
+      const rename = changeOf(contact('Countess', 2));
+      refreshed = applyChanges(engineDeps(slow, { now: () => day(31) }), 'contact', [rename]);
+      await halted.promise;
+    });
+    expect(swept).toEqual({ conversations: 1, messages: 0 });
+    // and the worker writes after the conversation was freed
+    resumed.resolve();
+    await refreshed;
+    // then the message is an orphan since the sweep, and is deleted 30 days later
+    expect(await stored()).toMatchObject({
+      ...{ joined: { author: { name: 'Countess' } }, orphanedAt: day(30) },
+    });
+    expect(await model.sweepAsOf(day(60))).toEqual(freed(1));
   }, 60_000);
 
   test('is deleted whatever the number of such messages, while messages with a conversation are kept', async () => {

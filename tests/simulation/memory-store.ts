@@ -175,6 +175,7 @@ const currentOf = (kind: Kind, document: StoredDocument): Current => ({
   ...envelopeOf(document),
   ...pick(document.state, embeddedFields(kind)),
   ...(document.refs && { refs: document.refs }),
+  ...(document.orphanedAt && { orphanedAt: document.orphanedAt }),
   ...(document.fanOutCursor && { fanOutCursor: document.fanOutCursor }),
 });
 

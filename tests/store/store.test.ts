@@ -37,6 +37,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       fanOutCursor,
       tombstonePosition: position(9),
       pending: true,
+      orphanedAt: new Date(7),
     });
     const tombstone = { ...tombstoneOf(conversation('a2', 'ti_a')), expiresAt: new Date(5) };
     const { title: _title, ...embedded } = document.state ?? {};
@@ -75,6 +76,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       const {
         byCreated: _byCreated,
         pending: _pending,
+        orphanedAt: _orphanedAt,
         fanOutCursor: _fanOutCursor,
         ...envelope
       } = remaining;

@@ -27,7 +27,7 @@ export function mongoStore(database: Db): Store {
   const collection = (kind: Kind) => collectionOf<StoredDocument>(database, kind);
   return {
     readCurrent: async (kind, ids) => {
-      const projection = { ...envelope, refs: 1, fanOutCursor: 1, ...stateOf(kind) };
+      const projection = { ...envelope, refs: 1, orphanedAt: 1, fanOutCursor: 1, ...stateOf(kind) };
       await using cursor = byIds(collection(kind), ids).project<Current>(projection);
       // One reply of the server, 16 MB at most.
       await cursor.hasNext();

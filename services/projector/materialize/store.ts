@@ -18,7 +18,7 @@ export type StoredDocument = Omit<Document<StoredState, object>, 'state' | 'join
 };
 
 /** The part of a document that the engine reads before a write. The state has the fields that edges need. */
-export type Current = Envelope & Pick<StoredDocument, 'state' | 'refs' | 'fanOutCursor'>;
+export type Current = Envelope & Pick<StoredDocument, 'state' | 'refs' | 'orphanedAt' | 'fanOutCursor'>;
 
 /** The part of an entity that its dependents are joined from. The state has the fields that edges need. */
 export type ReferencedEntity = Pick<StoredDocument, '_id' | 'orgId' | 'revision' | 'deletedAt' | 'state'>;

@@ -46,7 +46,7 @@ export function writeOf<K extends Kind>(
 
 function joinedFields<K extends Kind>(
   { now }: WriteDeps,
-  { id, entity }: PendingWrite<K>,
+  { id, current, entity }: PendingWrite<K>,
   { joined, isPending, refs, ownerMissing }: Joined,
 ): Omit<JoinedFields, 'revision'> {
   const { orgId, position, tombstonePosition } = entity;
@@ -54,7 +54,8 @@ function joinedFields<K extends Kind>(
     ...{ _id: id, orgId, position, joined, refs },
     ...(tombstonePosition && { tombstonePosition }),
     ...(isPending && { pending: true as const }),
-    ...(ownerMissing && { orphanedAt: now() }),
+    // An orphan that is written again has waited for its owner since it first missed it.
+    ...(ownerMissing && { orphanedAt: current?.orphanedAt ?? now() }),
   };
 }
 

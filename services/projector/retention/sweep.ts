@@ -133,12 +133,13 @@ async function sweepConversations(
     'state.updatedAt': { $lte: upTo },
   };
   const freed = await free(deps, conversations, filter);
-  // A message that arrived since the check is an orphan from now on.
+  // A message that arrived since the check is an orphan from now on. The mark bumps the revision: a refresh that read
+  // the conversation before it was freed is not rechecked, and must not write the message without the mark.
   const lateMessages = { 'state.conversationId': { $in: unused }, orgId, orphanedAt: { $exists: false } };
   if (unused.length > 0)
     await collectionOf<StoredDocument>(deps.database, 'message').updateMany(
       lateMessages,
-      { $set: { orphanedAt: deps.now() } },
+      { $set: { orphanedAt: deps.now() }, $inc: { revision: 1 } },
       { hint: 'thread' },
     );
   return freed;
