@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startStack } from '../dev-servers/stack.ts';
 import type { DemoOptions } from './arguments.ts';
-import { connectKafkaTopics, type KafkaTopics } from './kafka-topics.ts';
+import { connectDemo, type DemoConnections } from './connections.ts';
 import { createCertificates, type Certificates } from './certificates.ts';
 import type { Closers } from './closers.ts';
 import { generateSampleData, type SampleData } from '../sample-data/sample-data.ts';
@@ -34,17 +34,17 @@ const startGraceMs = 5_000;
 export async function runDemo(demo: Demo): Promise<void> {
   const { options, output, closers } = demo;
   const startedAt = performance.now();
-  const [kafkaTopics, certificates] = await Promise.all([
-    startKafkaTopics(demo),
+  const [connections, certificates] = await Promise.all([
+    startServers(demo),
     createCertificates(demo.folder.path),
   ]);
-  closers.add("the demo's connections", kafkaTopics.close);
-  const projector = service(demo, 'projector', kafkaTopics.environment);
-  const api = service(demo, 'api', { ...kafkaTopics.environment, ...apiSettings(certificates) });
+  closers.add("the demo's connections", connections.close);
+  const projector = service(demo, 'projector', connections.environment);
+  const api = service(demo, 'api', { ...connections.environment, ...apiSettings(certificates) });
   const ended = Promise.race([projector, api].map((started) => failWhenEnded(demo, started)));
   const present = async () => {
     const sampleData = generateSampleData({ seed: options.seed, size: options.size });
-    await fill(kafkaTopics, sampleData, output);
+    await publishAndWait(connections, sampleData, output);
     const access = await untilServed(sampleData, api, certificates);
     output.say(`Ready after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s.\n`);
     output.always(`API key: ${access.token}`);
@@ -52,14 +52,14 @@ export async function runDemo(demo: Demo): Promise<void> {
     output.say('\nPublishing live changes. Ctrl-C stops everything.');
     const watcher = { ...access, token: tokenOf(sampleData, 'Data warehouse') };
     await produceLiveTraffic(
-      { kafkaTopics, access: watcher, output, stopping: demo.stopping },
+      { connections, access: watcher, output, stopping: demo.stopping },
       sampleData.state,
     );
   };
   await Promise.race([present(), ended]);
 }
 
-async function startKafkaTopics({ output, folder, closers, onStarted }: Demo): Promise<KafkaTopics> {
+async function startServers({ output, folder, closers, onStarted }: Demo): Promise<DemoConnections> {
   const starting = startStack({ report: output.say, dataDir: folder.servers });
   closers.add('the servers', async () => {
     const stack = await Promise.race([starting.catch(() => null), delay(startGraceMs, null)]);
@@ -68,7 +68,7 @@ async function startKafkaTopics({ output, folder, closers, onStarted }: Demo): P
   const stack = await starting;
   for (const { pid } of stack.handles.processes) onStarted({ kill: () => void process.kill(pid, 'SIGKILL') });
   output.say(`Kafka ${stack.kafkaBrokers}, store ${stack.mongodbUrl} (${stack.how})`);
-  return connectKafkaTopics(stack);
+  return connectDemo(stack);
 }
 
 function service(demo: Demo, name: 'projector' | 'api', environment: Record<string, string>): Service {
@@ -94,15 +94,19 @@ async function failWhenEnded({ stopping }: Demo, { name, logFile, ended }: Servi
   throw new Error(`The ${name} has exited (${how}). Its log ends with:\n${tailOf(logFile, 15).join('\n')}`);
 }
 
-async function fill(kafkaTopics: KafkaTopics, sampleData: SampleData, output: Output): Promise<void> {
+async function publishAndWait(
+  connections: DemoConnections,
+  sampleData: SampleData,
+  output: Output,
+): Promise<void> {
   const step = 'Publishing sample data';
-  const sent = await publishSampleData(kafkaTopics, sampleData.batches, ({ progress }) =>
+  const sent = await publishSampleData(connections, sampleData.batches, ({ progress }) =>
     output.progress(step, progress),
   );
   output.say(
     `Published ${sent.toLocaleString('en')} events, with each of Kafka's compression codecs in turn`,
   );
-  await untilCaughtUp(kafkaTopics, (done) => output.progress('Projecting events', done));
+  await untilCaughtUp(connections, (done) => output.progress('Projecting events', done));
 }
 
 /** Waits until the API serves documents. Returns access to it for a client that trusts the demo's authority. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompressionTypes } from 'kafkajs';
-import type { KafkaTopics } from './kafka-topics.ts';
+import type { DemoConnections } from './connections.ts';
 import type { SampleState } from '../sample-data/sample-data.ts';
 import { liveChanges } from '../sample-data/live-changes.ts';
 import { publishRecords } from '../sample-data/publish.ts';
@@ -14,11 +14,11 @@ const turnMs = 250;
 /** Publishes live changes and prints a status line each second, until `stopping` is aborted. */
 export async function produceLiveTraffic(
   {
-    kafkaTopics,
+    connections,
     access,
     output,
     stopping,
-  }: { kafkaTopics: KafkaTopics; access: Access; output: Output; stopping: AbortSignal },
+  }: { connections: DemoConnections; access: Access; output: Output; stopping: AbortSignal },
   state: SampleState,
 ): Promise<void> {
   const published = { records: 0 };
@@ -27,7 +27,7 @@ export async function produceLiveTraffic(
     for (let turn = 0; !stopping.aborted; turn++) {
       const records = Array.from({ length: changesPerTurn }, () => changes.next().value).flat();
       const codec = turn % 2 === 0 ? CompressionTypes.ZSTD : CompressionTypes.LZ4;
-      await publishRecords(kafkaTopics, records, codec);
+      await publishRecords(connections, records, codec);
       published.records += records.length;
       await delay(turnMs);
     }
@@ -37,7 +37,7 @@ export async function produceLiveTraffic(
     while (!stopping.aborted) {
       await delay(1_000);
       const [now, seconds] = [published.records, (performance.now() - at) / 1_000];
-      const line = await statusLine(kafkaTopics, access, (now - before) / seconds);
+      const line = await statusLine(connections, access, (now - before) / seconds);
       if (!stopping.aborted) output.status(line);
       [before, at] = [now, at + seconds * 1_000];
     }
@@ -46,13 +46,13 @@ export async function produceLiveTraffic(
 }
 
 async function statusLine(
-  kafkaTopics: KafkaTopics,
+  connections: DemoConnections,
   access: Access,
   eventsPerSecond: number,
 ): Promise<string> {
   const [lag, documents, asOf] = await Promise.all([
-    readLag(kafkaTopics),
-    countDocuments(kafkaTopics),
+    readLag(connections),
+    countDocuments(connections),
     ask(access, '/v1/channels?limit=1').then(
       ({ dataAsOf }) => dataAsOf,
       () => null,

@@ -36,8 +36,8 @@ export type CommitLoop = {
   watermarkMs: () => number;
 };
 
-/** This many records since the last run were a backlog; fewer do not justify an extra run. */
-const backlogMin = 1_000;
+/** Fewer records since the last run do not justify an extra run. */
+const extraRunMin = 1_000;
 
 /**
  * Runs once a second, and at the end of a backlog: reads the end offsets, registers new partitions, saves the progress
@@ -85,7 +85,7 @@ export function startCommitLoop(
   });
   const onApplied = (records: number) => {
     appliedSince += records;
-    if (appliedSince >= backlogMin && consumer.isCaughtUp()) runNow();
+    if (appliedSince >= extraRunMin && consumer.isCaughtUp()) runNow();
   };
   return { flush, onApplied, watermarkMs: () => watermarkMs, stop };
 }

@@ -14,7 +14,7 @@ import type { Stack } from '../dev-servers/provider.ts';
 const partitions = 3;
 
 /** The demo's connections, and the environment variables of its services. */
-export type KafkaTopics = {
+export type DemoConnections = {
   environment: Record<string, string>;
   prefix: string;
   databaseName: string;
@@ -29,7 +29,7 @@ export type KafkaTopics = {
  * Connects to the servers and creates the topics. On servers from the environment, topics and databases get a unique
  * name and are removed at the end.
  */
-export async function connectKafkaTopics({ kafkaBrokers, mongodbUrl, how }: Stack): Promise<KafkaTopics> {
+export async function connectDemo({ kafkaBrokers, mongodbUrl, how }: Stack): Promise<DemoConnections> {
   const shared = how === 'environment';
   const name = shared ? `demo-${randomBytes(4).toString('hex')}` : 'support';
   const prefix = `${name}.`;
