@@ -71,10 +71,10 @@ export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<Req
   app.use(rateLimit(deps));
   app.use(concurrencyLimit({ ...deps, ...metrics }));
   app.use(dispatch(deps));
-  // Only a body that broke off gets here: the client has left, or the store failed midway.
+  // Only a body that was interrupted gets here: the client has left, or the store failed midway.
   app.on('error', (error: Error & { code?: string }) => {
     if (error.code === 'ERR_STREAM_PREMATURE_CLOSE' || error.code === 'ECONNRESET') return;
-    logger.error({ error }, 'a response broke off');
+    logger.error({ error }, 'a response was interrupted');
   });
   return app;
 }

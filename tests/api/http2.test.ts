@@ -158,7 +158,7 @@ describe('a replaced certificate', () => {
     writeFileSync(join(folder, 'broken', 'key.pem'), 'none');
     switchTo('broken');
     await eventually(async () =>
-      child.log.some(({ msg }) => msg?.startsWith('new certificate refused') === true),
+      child.log.some(({ msg }) => msg?.startsWith('new certificate rejected') === true),
     );
     expect(await fingerprint()).toBe(first);
     await certificateIn('second');

@@ -4,7 +4,7 @@ import { methodLabel } from '../http/methods.ts';
 import type { Middleware } from '../http/context.ts';
 
 /**
- * Writes one log line and one metric observation per request, when its response has been sent or broken off. Paths and
+ * Writes one log line and one metric observation per request, when its response has been sent or interrupted. Paths and
  * queries are not logged, because they contain customers' ids and cursors; headers are never logged.
  */
 export const accessLog =

@@ -2,7 +2,7 @@ import { methodLabel } from '../http/methods.ts';
 import type { Middleware } from '../http/context.ts';
 import type { Trace } from '../traces/tracer.ts';
 
-/** Traces each request when its response has been sent or broken off, whatever its outcome. */
+/** Traces each request when its response has been sent or interrupted, whatever its outcome. */
 export const traceRequests =
   ({ trace }: { trace: Trace }): Middleware =>
   (context, next) => {

@@ -28,7 +28,7 @@ export function watchCertificate(
   inUse: Credentials,
 ): { stop: () => void } {
   let latest = inUse;
-  let refusedReason: string | null = null;
+  let rejectedReason: string | null = null;
   const poll = async () => {
     try {
       const [cert, key] = await Promise.all([readFile(files.cert, 'utf8'), readFile(files.key, 'utf8')]);
@@ -36,12 +36,13 @@ export function watchCertificate(
       latest = { cert, key };
       createSecureContext(latest);
       use(latest);
-      refusedReason = null;
+      rejectedReason = null;
       logger.info('new certificate in use');
     } catch (error) {
       const reason = errorMessage(error);
-      if (reason !== refusedReason) logger.error({ reason }, 'new certificate refused: the one in use stays');
-      refusedReason = reason;
+      if (reason !== rejectedReason)
+        logger.error({ reason }, 'new certificate rejected; keeping the current one');
+      rejectedReason = reason;
     }
   };
   const timer = setInterval(() => void poll(), pollIntervalMs);

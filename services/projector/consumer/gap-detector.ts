@@ -24,7 +24,7 @@ export const deletedRecords = (key: string, from: number, low: number) =>
 /** The group has committed records that this read model never applied, because it has filled another database. */
 export const committedButNotApplied = (key: string, from: number, to: number) =>
   new LogGap(
-    `${key}: the group has committed offset ${to}, but this read model has applied the log up to ${from} only. ` +
+    `${key}: the group has committed offset ${to}, but this read model has applied the log only up to ${from}. ` +
       'Either the records between are gone from the log, or the group has filled another database: rebuild the ' +
       'read model into an empty database (DATABASE_NAME) with a new CONSUMER_GROUP',
   );
@@ -36,7 +36,7 @@ export const shorterLog = (key: string, applied: number, end: number) =>
       'and created again. Rebuild the read model into an empty database (DATABASE_NAME) with a new CONSUMER_GROUP',
   );
 
-/** The topic has another id than the one whose records were applied. */
+/** The topic's id differs from that of the topic whose records were applied. */
 export const otherTopic = (key: string, applied: number, topic: string) =>
   new LogGap(
     `${key}: this read model has applied the log up to ${applied}, but of another topic of this name: it was ` +

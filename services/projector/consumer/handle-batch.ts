@@ -25,7 +25,7 @@ export function handleBatch(
     // longer has. With several brokers it may also deliver a batch that was fetched for an earlier assignment.
     logger.warn(
       { topic: batch.topic, partition: batch.partition, fetchedOffset, expected: nextFetchOffset },
-      'fetching again',
+      'batch starts at an unexpected offset; fetching again',
     );
     assignment.committedOffsets.delete(key);
     return seek(consumer, worker, nextFetchOffset);

@@ -157,7 +157,10 @@ async function applyWithRetries(
       if (error instanceof Revoked || stopping.aborted)
         throw new Revoked(`${topic}/${partition} is given up`);
       if (isTransient(error)) self.progressCount += 1;
-      logger.error({ error, topic, partition, attempt }, 'could not apply; nothing is skipped, trying again');
+      logger.error(
+        { error, topic, partition, attempt },
+        'could not apply the batch; retrying (no record is skipped)',
+      );
       await new Promise((resolve) => setTimeout(resolve, Math.min(retryDelayMs * attempt, 10_000)));
     }
   }

@@ -35,6 +35,7 @@ export function writeOf<K extends Kind>(
   const revision = (current?.revision ?? 0) + 1;
   const guard = current ? { revision: current.revision, orgId: current.orgId } : null;
   const joined = target && join(kind, target, references);
+  // Invariant 10: a document whose owner is deleted is deleted too.
   if (!joined || joined.ownerDeleted)
     return { op: 'put', document: tombstoneOf(deps, kind, item, revision), guard };
   const fields = { ...joinedFields(deps, item, joined), revision };
