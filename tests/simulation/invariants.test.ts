@@ -3,7 +3,7 @@ import { mutations } from './mutations.ts';
 
 const invariants = readFileSync('docs/internals/consistency.md', 'utf8').replace(/\s+/g, ' ');
 
-it.each(mutations)('docs/internals/consistency.md names the planted fault "$name" as a guard', ({ name }) => {
+it.each(mutations)('docs/internals/consistency.md names the planted fault "$name"', ({ name }) => {
   expect(invariants).toContain(`\`${name}\``);
 });
 
