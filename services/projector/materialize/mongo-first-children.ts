@@ -7,7 +7,7 @@ const childrenPerRead = 2_000;
 /** Children held in memory, about a kilobyte each. The caller reads further parents later. */
 const childrenMax = 10_000;
 
-/** Reads children in index order, one range a parent; without `order`, in the store's own order. */
+/** Reads children in index order, one range per parent; without `order`, in the store's own order. */
 export type ReadChildren = (
   filter: object,
   order: Record<string, 1> | null,
