@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { MongoClient, type Db } from 'mongodb';
 import { deadLettersOf, ensureDeadLetterIndexes } from '../../services/projector/dead-letters/collection.ts';
-import { eraseDeadLetters } from '../../services/projector/dead-letters/erase.ts';
+import { eraseDeadLetters, erasuresAmong } from '../../services/projector/dead-letters/erase.ts';
 import { deadLetterOf } from '../../services/projector/dead-letters/dead-letter.ts';
+import type { Change } from '../../services/projector/events/change.ts';
 import { encode } from '../support/events.ts';
 import { created } from '../support/entities.ts';
 
@@ -44,4 +45,29 @@ describe('the dead letters about a deleted entity', () => {
     const left = await deadLettersOf(control).find().sort({ offset: 1 }).toArray();
     expect(left.map(({ _id }) => _id)).toEqual(['support.contacts/0/1200', other._id]);
   }, 60_000);
+
+  test.each(['deleted', 'tombstone'] as const)(
+    'are erased by a %s record although the entity came back in the same batch',
+    async (op) => {
+      // given a contact whose second version is a dead letter, that is deleted, comes back, and has another dead letter
+      await deadLettersOf(control).insertMany([deadLetter('con_9', 2), deadLetter('con_9', 5)]);
+      const position = (offset: number) => ({ partition: 0, offset, timestampMs: 1_700_000_000_000 });
+      const change = { id: 'con_9', orgId: 'org_1', time: new Date(), position: position(3) };
+      const deletion: Change =
+        op === 'deleted' ? { ...change, op: 'delete', version: 3 } : { ...change, op: 'tombstone' };
+      const stored = {
+        ...{ _id: 'con_9', orgId: 'org_1', version: 4, revision: 1, position: position(4) },
+        ...(op === 'tombstone' && { tombstonePosition: position(3) }),
+      };
+      const store = { readEnvelopes: async () => [stored] };
+      // when the batch ends
+      const erasures = await erasuresAmong(store, 'contact', { changes: [deletion], rejected: [] });
+      // then what was before the deletion is erased, and what came after it is kept
+      expect(await eraseDeadLetters({ control, prefix: 'support.' }, erasures)).toBe(1);
+      const left = await deadLettersOf(control).find({ subjects: 'con_9' }).toArray();
+      expect(left.map(({ offset }) => offset)).toEqual([5]);
+      await deadLettersOf(control).deleteMany({ subjects: 'con_9' });
+    },
+    60_000,
+  );
 });

@@ -1,5 +1,5 @@
 import type { Db, FindCursor } from 'mongodb';
-import { kinds, type Envelope, type Kind } from '../../../shared/documents/document.ts';
+import { kinds, type Envelope, type Kind, type Position } from '../../../shared/documents/document.ts';
 import type { Change, Upsert } from '../events/change.ts';
 import { kindOfTopic, topicOf, topics } from '../events/topics.ts';
 import { isAfter } from '../materialize/evolve.ts';
@@ -16,6 +16,8 @@ type Erasable = Pick<
 
 /** A deleted entity, and which of the dead letters about it are erased with it. */
 export type Erasure = { kind: Kind; id: string; covers: (deadLetter: Erasable) => boolean };
+
+type Deletion = Exclude<Change, Upsert>;
 
 type EnvelopeStore = Pick<Store, 'readEnvelopes'>;
 
@@ -56,8 +58,8 @@ export async function eraseDeadLetters(
 }
 
 /**
- * The erasures for the entities that changes delete or rejected records are about. Only entities that are stored as
- * deleted count: a deletion that came too late erases nothing.
+ * The erasures for the entities that changes delete or rejected records are about. A deletion that came too
+ * late erases no later dead letter.
  */
 export async function erasuresAmong(
   store: EnvelopeStore,
@@ -110,14 +112,20 @@ async function erasuresOf(
   store: EnvelopeStore,
   kind: Kind,
   ids: string[],
-  deletions: Map<string, Exclude<Change, Upsert>[]>,
+  deletions: Map<string, Deletion[]>,
 ): Promise<Erasure[]> {
   const erasures: Erasure[] = [];
   for (const [idKind, idsOfKind] of Map.groupBy(new Set(ids), (id) => kindOf(kind, id))) {
     for (let start = 0; start < idsOfKind.length; start += idsPerRead) {
       const found = await store.readEnvelopes(idKind, idsOfKind.slice(start, start + idsPerRead));
-      const deleted = found.filter(({ deletedAt }) => deletedAt);
-      erasures.push(...deleted.map((stored) => erasureOf(idKind, stored, deletions.get(stored._id) ?? [])));
+      for (const stored of found) {
+        const accepted = (deletions.get(stored._id) ?? []).filter(
+          (deletion) => deletion.op === 'tombstone' || deletion.orgId === stored.orgId,
+        );
+        if (stored.deletedAt) erasures.push(erasureOf(idKind, stored, accepted));
+        else if (accepted.length > 0 && !projections[idKind].deletionIsFinal)
+          erasures.push(erasureOfEarlier(idKind, stored, accepted));
+      }
     }
   }
   return erasures;
@@ -128,25 +136,45 @@ async function erasuresOf(
  * an entity that may come back, it is a record of the deleted version or an older one, or before its tombstone. If no
  * version can be read, the time decides, up to the latest delivery of the deletion.
  */
-function erasureOf(kind: Kind, stored: Envelope, deletions: Exclude<Change, Upsert>[]): Erasure {
-  const { _id: id, version, position, tombstonePosition, orgId } = stored;
+function erasureOf(kind: Kind, stored: Envelope, deletions: Deletion[]): Erasure {
+  const { _id: id, version, position, tombstonePosition } = stored;
   if (projections[kind].deletionIsFinal) return { kind, id, covers: () => true };
-  const accepted = deletions.filter((deletion) => deletion.op === 'tombstone' || deletion.orgId === orgId);
-  const positions = [position, tombstonePosition, ...accepted.map(({ position }) => position)];
-  const untilMs = Math.max(...positions.map((position) => position?.timestampMs ?? 0));
-  return {
-    kind,
-    id,
-    covers: (deadLetter) => {
-      const { versioned, timestampMs } = deadLetter;
-      if (versioned?.id !== id) return timestampMs <= untilMs;
-      return (
-        versioned.version <= version ||
-        (tombstonePosition !== undefined && isAfter(tombstonePosition, deadLetter))
-      );
-    },
-  };
+  const positions = [position, tombstonePosition, ...deletions.map((deletion) => deletion.position)];
+  return { kind, id, covers: coversUpTo({ id, version, positions, tombstonePosition }) };
 }
+
+/**
+ * The entity came back after the deletions, in the same batch or before a replay of them. They erase the same dead
+ * letters as if each record had been applied alone.
+ */
+function erasureOfEarlier(kind: Kind, stored: Envelope, deletions: Deletion[]): Erasure {
+  const { _id: id, tombstonePosition } = stored;
+  const version = Math.max(...deletions.map((deletion) => (deletion.op === 'delete' ? deletion.version : 0)));
+  const positions = deletions.map((deletion) => deletion.position);
+  return { kind, id, covers: coversUpTo({ id, version, positions, tombstonePosition }) };
+}
+
+const coversUpTo = ({
+  id,
+  version,
+  positions,
+  tombstonePosition,
+}: {
+  id: string;
+  version: number;
+  tombstonePosition: Position | undefined;
+  positions: (Position | null | undefined)[];
+}): Erasure['covers'] => {
+  const untilMs = Math.max(...positions.map((position) => position?.timestampMs ?? 0));
+  return (deadLetter) => {
+    const { versioned, timestampMs } = deadLetter;
+    if (versioned?.id !== id) return timestampMs <= untilMs;
+    return (
+      versioned.version <= version ||
+      (tombstonePosition !== undefined && isAfter(tombstonePosition, deadLetter))
+    );
+  };
+};
 
 const kindOf = (kind: Kind, id: string): Kind =>
   kinds.find((other) => topics[other].idPrefix !== '' && id.startsWith(topics[other].idPrefix)) ?? kind;
