@@ -6,17 +6,11 @@ import { idOf } from './topics.ts';
 /** The effect of an event on its entity. */
 export type Verb = 'created' | 'updated' | 'deleted';
 
-/** The verb of a version 1 event type of this kind; null for any other type. */
-export function verbOf(kind: Kind, type: string): Verb | null {
-  switch (type) {
-    case `support.${kind}.created.v1`:
-      return 'created';
-    case `support.${kind}.updated.v1`:
-      return 'updated';
-    case `support.${kind}.deleted.v1`:
-      return 'deleted';
-  }
-  return null;
+/** The verb and the schema version of an event type of this kind; null for any other type. */
+export function typeOf(kind: Kind, type: string): { verb: Verb; schemaVersion: number } | null {
+  const [, of, verb, version] =
+    /^support\.([A-Za-z]+)\.(created|updated|deleted)\.v([1-9]\d{0,5})$/.exec(type) ?? [];
+  return of === kind ? { verb: verb as Verb, schemaVersion: Number(version) } : null;
 }
 
 /** The zod schema of an entity's version; its output is a number. */

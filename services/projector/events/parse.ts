@@ -3,10 +3,11 @@ import { states } from '../../../shared/documents/resources.ts';
 import { decodeText } from './bytes.ts';
 import type { KafkaRecord, Change, Rejection } from './change.ts';
 import { readContent, type RawEvent } from './content-mode.ts';
-import { attributes, verbOf, type Attributes, type Verb } from './envelope.ts';
+import { attributes, typeOf, type Attributes, type Verb } from './envelope.ts';
 import { describeIssues } from './describe-issues.ts';
 import { describeOversize } from './state-size.ts';
 import { idOf } from './topics.ts';
+import { newestVersion, upcast, upcasts, type Upcasts } from './upcasts.ts';
 
 /** The change that a record makes, or the reason why the record is dead-lettered. */
 export type Parsed = { change: Change } | { rejected: Rejection };
@@ -15,12 +16,12 @@ export type Parsed = { change: Change } | { rejected: Rejection };
  * Parses a record of the topic of `kind`. It never throws, whatever the bytes, since an error in the consumer's handler
  * would stop the consumer. Fields and headers outside the event contract are dropped, secrets included.
  */
-export function parse(kind: Kind, record: KafkaRecord): Parsed {
+export function parse(kind: Kind, record: KafkaRecord, known: Upcasts = upcasts): Parsed {
   const content = readContent(record);
   if (content !== 'tombstone' && 'rejected' in content) return content;
   const key = record.key && decodeText(record.key);
   if (key === null) return rejected('key_mismatch', 'key: must be the id of the entity, in UTF-8');
-  return content === 'tombstone' ? tombstone(kind, key, record) : event(kind, key, record, content);
+  return content === 'tombstone' ? tombstone(kind, key, record) : event(kind, key, record, content, known);
 }
 
 const rejected = (reason: Rejection['reason'], detail: string) => ({ rejected: { reason, detail } });
@@ -32,29 +33,47 @@ function tombstone(kind: Kind, key: string, { position }: KafkaRecord): Parsed {
   return { change: { op: 'tombstone', id: id.data, time, position } };
 }
 
-function event(kind: Kind, key: string, record: KafkaRecord, raw: RawEvent): Parsed {
+function event(kind: Kind, key: string, record: KafkaRecord, raw: RawEvent, known: Upcasts): Parsed {
   const { type } = raw.attributes;
-  const verb = typeof type === 'string' ? verbOf(kind, type) : null;
-  if (!verb) {
+  const newest = newestVersion(known, kind);
+  const found = typeof type === 'string' ? typeOf(kind, type) : null;
+  if (!found || found.schemaVersion > newest) {
     const reason = typeof type === 'string' ? 'unknown_type' : 'bad_envelope';
-    return rejected(reason, `type: must be support.${kind}.(created|updated|deleted).v1`);
+    const versions = newest === 1 ? 'v1' : `v1 to v${newest}`;
+    return rejected(reason, `type: must be support.${kind}.(created|updated|deleted).${versions}`);
   }
   const envelope = attributes[kind].safeParse(raw.attributes);
   if (!envelope.success) return rejected('bad_envelope', describeIssues(envelope.error));
   if (envelope.data.subject !== key) return rejected('key_mismatch', 'subject: must equal the record key');
-  return change(kind, verb, envelope.data, raw, record);
+  const data = () => newestData(kind, found.schemaVersion, raw, known);
+  return change(kind, found.verb, envelope.data, data, record);
+}
+
+type Data = ReturnType<RawEvent['data']>;
+
+/** The data in the form of the newest schema version. An upcast meets data that nobody has validated, so it may throw. */
+function newestData(kind: Kind, schemaVersion: number, raw: RawEvent, known: Upcasts): Data {
+  const data = raw.data();
+  if ('rejected' in data) return data;
+  try {
+    return { value: upcast(known, kind, schemaVersion, data.value) };
+  } catch {
+    // The error's message may quote the data, and a detail never does.
+    const into = `from schema version ${schemaVersion} into ${newestVersion(known, kind)}`;
+    return rejected('bad_data', `data: cannot be turned ${into}`);
+  }
 }
 
 function change(
   kind: Kind,
   verb: Verb,
   { subject: id, orgid: orgId, entityversion: version, time }: Attributes,
-  raw: RawEvent,
+  newest: () => Data,
   { position, value }: KafkaRecord,
 ): Parsed {
   const known = { id, orgId, version, time: time ?? new Date(position.timestampMs), position };
   if (verb === 'deleted') return { change: { op: 'delete', ...known } };
-  const data = raw.data();
+  const data = newest();
   if ('rejected' in data) return data;
   const state = states[kind].safeParse(data.value);
   if (!state.success) return rejected('bad_data', describeIssues(state.error, 'data'));

@@ -1,0 +1,55 @@
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { kinds, type Kind } from '../../../shared/documents/document.ts';
+import { resources, states } from '../../../shared/documents/resources.ts';
+import { projectionVersion } from '../../../shared/store/generations.ts';
+import { examples } from '../events/example-states.ts';
+import { given, living } from '../materialize/example-join.ts';
+
+/** `UPDATE_GOLDEN=1` writes the file of a version that is new. A file that exists never changes. */
+const mayWrite = process.env.UPDATE_GOLDEN === '1';
+const path = join(__dirname, 'golden', `version-${projectionVersion}.json`);
+
+/** Values for the references of the examples, so that every edge finds its entity. */
+const references: { [K in Kind]?: Record<string, unknown> } = {
+  ticket: { requesterId: 'con_1', tagIds: ['tag_1'], topicIds: ['topic_1'] },
+  conversation: {
+    ...{ ticketId: 'ti_1', channelId: 'chan_1', contactId: 'con_1', assignedUserId: 'user_1' },
+    ...{ tagIds: ['tag_1'], topicIds: ['topic_1'] },
+  },
+  channel: { agentId: 'agent_1' },
+  message: { conversationId: 'conv_1', author: { type: 'contact', id: 'con_1' } },
+};
+
+/** The documents of this code: each kind alone, and with everything that it refers to. */
+function documents() {
+  const others = [
+    living('contact', { id: 'con_1', name: 'Ada' }),
+    living('user', { id: 'user_1', name: 'Grace' }),
+    living('agent', { id: 'agent_1' }),
+    living('tag', { id: 'tag_1' }),
+    living('topic', { id: 'topic_1' }),
+    living('channel', { id: 'chan_1', dataRetentionDays: 30 }),
+    living('ticket'),
+    living('conversation', references.conversation),
+  ];
+  return Object.fromEntries(
+    kinds.map((kind) => {
+      const changes = references[kind] ?? {};
+      const state = states[kind].parse({ ...examples[kind], ...changes });
+      const sortKeys = (resources[kind].sortKeys as (of: typeof state) => object)(state);
+      const [alone, joined] = [given(), given(...others)].map((one) => one.whenJoined(kind, changes));
+      return [kind, { state, sortKeys, alone, joined }];
+    }),
+  );
+}
+
+test(`documents are those of projection version ${projectionVersion}`, async () => {
+  const actual: unknown = JSON.parse(JSON.stringify(documents()));
+  if (!existsSync(path) && mayWrite) await writeFile(path, `${JSON.stringify(actual, null, 2)}\n`);
+  const golden: unknown = existsSync(path) ? JSON.parse(await readFile(path, 'utf8')) : null;
+  // If this fails, stored documents change: raise `projectionVersion` in shared/store/generations.ts, then write the new
+  // file with UPDATE_GOLDEN=1. docs/rebuilding.md says how such a change is deployed.
+  expect(actual).toEqual(golden);
+});
