@@ -2,7 +2,8 @@ import type { Db, MongoClient } from 'mongodb';
 import type { Closer } from '../../shared/runtime/lifecycle.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, generationDatabase } from '../../shared/store/connection.ts';
-import { activeGeneration, watermark } from '../../shared/store/generations.ts';
+import { activeGeneration, servedVersions } from '../../shared/store/generations.ts';
+import { watermark } from '../../shared/store/progress.ts';
 import { missingIndexes } from '../../shared/store/indexes.ts';
 import { createApp } from './app.ts';
 import { createApiKeyCache } from './auth/api-key-cache.ts';
@@ -14,8 +15,9 @@ import { createRateLimiter } from './rate-limit/create-rate-limiter.ts';
 import { createRegistry } from './resources/registry.ts';
 import { startServer } from './server/server.ts';
 import type { Credentials } from './server/tls.ts';
+import { announceReplica } from './store/announce-replica.ts';
 import { readOptions, serverTimeoutMs } from './store/deadline.ts';
-import { createReadSnapshots } from './store/read-snapshot.ts';
+import { createReadSnapshots, type ReadSnapshots } from './store/read-snapshot.ts';
 import { createReaders } from './store/reader.ts';
 import { startTracing } from './traces/start.ts';
 
@@ -83,12 +85,25 @@ export async function startApi(deps: ApiDeps) {
       trustedProxies,
     },
   );
+  const announcing = announce(deps, snapshots);
   const closers: Closer[] = [
+    { name: 'announcement', close: announcing.stop },
     { name: 'server', close: stop },
     ...(tracing ? [{ name: 'traces', close: tracing.stop }] : []),
     { name: 'rate limit store', close: async () => rateLimiter.stop() },
   ];
   return { address, spec, snapshots, useCertificate, closers };
+}
+
+function announce(deps: ApiDeps, snapshots: ReadSnapshots) {
+  const { metrics, logger, now } = deps;
+  return announceReplica({
+    ...{ control: controlOf(deps), snapshots, logger, now },
+    onGeneration: (generation, ageSeconds) => {
+      metrics.generation.set(generation ?? 0);
+      metrics.dataAge.set(ageSeconds);
+    },
+  });
 }
 
 const controlOf = ({ authMongo, config }: ApiDeps) => controlDatabase(authMongo, config.DATABASE_NAME);
@@ -98,7 +113,7 @@ function snapshotSources(deps: ApiDeps) {
   const control = controlOf(deps);
   return {
     connect: () => Promise.all([mongo.connect(), authMongo.connect()]),
-    activeGeneration: () => activeGeneration(control, readOptions()),
+    activeGeneration: () => activeGeneration(control, readOptions(), servedVersions),
     watermark: (generation: number) => watermark(control, generation, readOptions()),
     missingIndexes: (database: Db) => missingIndexes(database, { maxTimeMS: serverTimeoutMs }),
     databasesOf: (generation: number) => ({

@@ -37,6 +37,12 @@ export function createMetrics() {
       help: 'Connections closed and HTTP/2 streams refused because `API_CONNECTIONS_MAX` or `API_CONNECTIONS_PER_ADDRESS_MAX` were open',
       registers,
     }),
+    generation: new Gauge({ name: 'api_generation', help: 'The generation that is served', registers }),
+    dataAge: new Gauge({
+      name: 'api_data_age_seconds',
+      help: 'Age of `Data-As-Of`, the watermark of what is served',
+      registers,
+    }),
     tracesWritten: new Counter({
       name: 'api_request_traces_written_total',
       help: 'Request traces stored',

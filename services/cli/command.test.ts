@@ -15,7 +15,7 @@ describe('the arguments of the CLI', () => {
   });
 
   it.each([
-    ['', 'a verb is missing: one of topics, status, trace, dead-letters, completion', ''],
+    ['', 'a verb is missing: one of topics, status, trace, rebuild, verify, dead-letters, completion', ''],
     ['statu', "unknown command 'statu' (Did you mean status?)", ''],
     ['topics', 'topics needs a verb: one of create', 'topics '],
     ['topics creat', "unknown command 'creat' (Did you mean create?)", 'topics '],

@@ -2,6 +2,7 @@ import { Command, CommanderError, InvalidArgumentError } from '@commander-js/ext
 import { requestIdShape } from '../../shared/store/request-traces.ts';
 import { completionScript } from './completion.ts';
 import { addDeadLetters, type DeadLettersCommand } from './dead-letters/command.ts';
+import { addRebuild, type RebuildCommand } from './rebuild/command.ts';
 import { example, jsonOption, wholeNumber } from './options.ts';
 
 /** A verb with its options. */
@@ -10,7 +11,8 @@ export type CliCommand =
   | { verb: 'status'; json: boolean }
   | { verb: 'trace'; requestId: string; json: boolean }
   | { verb: 'completion'; script: string }
-  | DeadLettersCommand;
+  | DeadLettersCommand
+  | RebuildCommand;
 
 /** The result of parsing: a verb to run, help to print, or a usage error. */
 export type ParsedArguments = { command: CliCommand } | { help: string } | { usageError: string };
@@ -59,7 +61,9 @@ function createProgram(
       writeOut: (text) => (output.help += text),
       writeErr: (text) => (output.error += text),
     })
-    .description('Creates the Kafka topics, shows the state of the read model, and works on dead letters.')
+    .description(
+      'Creates the Kafka topics, shows the state of the read model, rebuilds it, and works on dead letters.',
+    )
     .helpCommand(false);
   const topics = program
     .command('topics')
@@ -87,6 +91,7 @@ function createProgram(
     .addOption(jsonOption())
     .addHelpText('after', example('trace req_01HNZX8JGFACFA36RBXDHEQN6E'))
     .action((requestId, { json = false }) => accept({ verb: 'trace', requestId, json }));
+  addRebuild(program, accept);
   addDeadLetters(program, accept);
   program
     .command('completion')
@@ -100,8 +105,8 @@ function createProgram(
   program.addHelpText(
     'after',
     `
-Environment: topics and status need KAFKA_BROKERS and MONGODB_URL; trace and dead-letters need MONGODB_URL.
-Exit codes: 0 success; 1 failed, or done in part; 2 usage error or invalid configuration.
+Environment: topics, status, rebuild and verify need KAFKA_BROKERS and MONGODB_URL; trace and dead-letters need MONGODB_URL.
+Exit codes: 0 success; 1 failed, refused, or done in part; 2 usage error or invalid configuration; 3 a build fails.
 `,
   );
   return program;

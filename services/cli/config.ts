@@ -17,6 +17,7 @@ export const deadLetterSettings = {
 export const cliSettings = {
   ...kafkaSettings,
   ...deadLetterSettings,
+  LATENESS_ALLOWANCE_SECONDS: projectorSettings.LATENESS_ALLOWANCE_SECONDS,
   REBUILD_DAYS_MAX: z.coerce
     .number()
     .min(0)

@@ -1,14 +1,18 @@
+import { hostname, userInfo } from 'node:os';
 import type { Admin } from 'kafkajs';
 import type { MongoClient } from 'mongodb';
 import { configOrExit } from '../../shared/runtime/config.ts';
+import { kinds } from '../../shared/documents/document.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { topicOf } from '../projector/events/topics.ts';
 import { createKafka } from '../projector/kafka/client.ts';
 import { cliConfig, deadLetterConfig, storeConfig } from './config.ts';
 import { parseArguments, type CliCommand } from './command.ts';
 import { runDeadLetters } from './dead-letters/run.ts';
 import { asJson, type CommandOutput } from './output.ts';
+import { runRebuild } from './rebuild/run.ts';
 import { readStatus } from './status/read.ts';
 import { renderStatus } from './status/render.ts';
 import { createTopics } from './topics.ts';
@@ -44,6 +48,27 @@ async function run(command: CliCommand): Promise<string | CommandOutput> {
       const trace = await withStore((mongo, name) => readTrace(controlDatabase(mongo, name), requestId));
       return command.json ? asJson(trace) : renderTrace(trace);
     }
+    case 'rebuild start':
+    case 'rebuild status':
+    case 'rebuild history':
+    case 'rebuild await':
+    case 'rebuild pause':
+    case 'rebuild resume':
+    case 'rebuild release':
+    case 'rebuild hold':
+    case 'rebuild pace':
+    case 'rebuild verify':
+    case 'rebuild promote':
+    case 'rebuild rollback':
+    case 'rebuild drop':
+    case 'verify':
+      return withKafka(({ admin, config }) =>
+        withStore(async (mongo, name) => {
+          const topics = kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX));
+          const deps = { admin, mongo, config, topics, control: controlDatabase(mongo, name) };
+          return runRebuild({ ...deps, now: () => new Date(), by: operator(), report: toStderr }, command);
+        }),
+      );
     case 'completion':
       return command.script;
     case 'dead-letters list':
@@ -55,6 +80,9 @@ async function run(command: CliCommand): Promise<string | CommandOutput> {
     }
   }
 }
+
+const operator = () => `${userInfo().username}@${hostname()}`;
+const toStderr = (line: string) => process.stderr.write(`${line}\n`);
 
 type KafkaTopics = { admin: Admin; config: ReturnType<typeof kafkaConfig> };
 const kafkaConfig = () => configOrExit(cliConfig(process.env));

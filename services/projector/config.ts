@@ -7,6 +7,12 @@ export const projectorSettings = {
   ...kafkaSettings,
   ...storeSettings,
   ...commonSettings,
+  GENERATION: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe('The generation that the projector follows; the active one when it starts, if unset'),
   KAFKA_SESSION_TIMEOUT_MS: z.coerce
     .number()
     .int()

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { Kafka } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import type { z } from 'zod';
@@ -23,8 +24,11 @@ import {
   waitForTopics,
   type BrokerClients,
 } from './runtime/connect-brokers.ts';
+import { groupIdOf } from './runtime/group-id.ts';
 import { createLiveness } from './runtime/liveness.ts';
 import type { Metrics } from './runtime/metrics.ts';
+import { followRegistry } from './generations/follow.ts';
+import { createThrottle, type Throttle } from './generations/throttle.ts';
 import { openStore } from './runtime/open-store.ts';
 
 export type ProjectorDeps = {
@@ -42,10 +46,10 @@ export type ProjectorDeps = {
 
 /** The dependencies, with every connection that the projector opens at its start. */
 type Connected = ProjectorDeps &
-  BrokerClients & { control: Db; generation: number; database: Db; positions: Positions };
+  BrokerClients & { control: Db; generation: number; database: Db; positions: Positions; throttle: Throttle };
 
 /**
- * Starts a projector on the active generation, as one of any number of members of its group. Waits for MongoDB, the
+ * Starts a projector on a generation, as one of any number of members of its group. Waits for MongoDB, the
  * brokers and the topics. Rejects with `StartRefused` if one of them refuses the projector.
  */
 export async function startProjector(deps: ProjectorDeps) {
@@ -60,14 +64,16 @@ export async function startProjector(deps: ProjectorDeps) {
       commitLoop?.onApplied(applied.events + applied.rejected);
     },
   });
+  const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
+  const by = `projector ${hostname()} ${process.pid}`;
+  const following = followRegistry({ ...connected, allowanceMs, by });
   const sweeper = startSweeper({ ...applyDeps, ...connected });
   const liveness = createLiveness(now().getTime());
-  const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
   commitLoop = startCommitLoop({ ...connected, liveness, allowanceMs }, consumer, deps.commitIntervalMs);
   return {
     live: () => liveness.failure(now().getTime()),
     stop: async () => {
-      await Promise.all([commitLoop.stop(), sweeper.stop()]);
+      await Promise.all([commitLoop.stop(), sweeper.stop(), following.stop()]);
       await consumer.stop(() => commitLoop.flush());
       await Promise.all([producer.disconnect(), admin.disconnect(), log.disconnect()]);
     },
@@ -76,16 +82,21 @@ export async function startProjector(deps: ProjectorDeps) {
 
 /** Waits for MongoDB, the brokers, the topics and the group, in this order. */
 async function connect(deps: ProjectorDeps): Promise<Connected> {
-  const { config, kafka, mongo, logger, topics } = deps;
-  const store = await openStore(mongo, config.DATABASE_NAME, logger);
+  const { config, kafka, mongo, logger, metrics, topics } = deps;
+  const store = await openStore(mongo, config, logger);
+  metrics.registry.setDefaultLabels({ generation: store.generation });
   const brokers = await connectBrokers(kafka, logger);
   await waitForTopics(brokers.admin, [...topics, deadLetterTopic(config.TOPIC_PREFIX)], logger);
   await waitForGroup(brokers.admin, groupIdOf(config, store.generation), topics, logger);
-  return { ...deps, ...store, ...brokers, positions: createPositions(() => performance.now()) };
+  const nowMs = () => performance.now();
+  return {
+    ...deps,
+    ...store,
+    ...brokers,
+    positions: createPositions(nowMs),
+    throttle: createThrottle(nowMs),
+  };
 }
-
-const groupIdOf = ({ CONSUMER_GROUP }: ProjectorDeps['config'], generation: number) =>
-  generation === 1 ? CONSUMER_GROUP : `${CONSUMER_GROUP}_g${generation}`;
 
 /** What it takes to apply records: the store, its cache, and the dead letters. */
 function createApplyDeps(connected: Connected): ApplyDeps {
@@ -108,7 +119,7 @@ function createApplyDeps(connected: Connected): ApplyDeps {
 
 /** Translates between the consumer, which knows topics, and the pipeline, which knows kinds. */
 function createConsumerDeps(connected: Connected, applyDeps: ApplyDeps): Omit<ConsumerDeps, 'onApplied'> {
-  const { config, generation } = connected;
+  const { config, generation, throttle } = connected;
   const kindOf = (topic: string) => kindOfTopic(topic, config.TOPIC_PREFIX);
   return {
     ...connected,
@@ -119,10 +130,10 @@ function createConsumerDeps(connected: Connected, applyDeps: ApplyDeps): Omit<Co
       const kind = kindOf(topic);
       return kind ? prerequisites(kind).map((of) => topicOf(of, config.TOPIC_PREFIX)) : [];
     },
-    apply: async (topic, records, work) => {
+    apply: async (topic, records, context) => {
       const kind = kindOf(topic);
       if (!kind) throw new Error(`${topic} is not a topic of this projector`);
-      return applyRecords(applyDeps, kind, records, work);
+      return throttle.run(records, context, () => applyRecords(applyDeps, kind, records, context));
     },
     timeOf: (topic, record) => {
       const kind = kindOf(topic);

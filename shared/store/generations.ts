@@ -1,115 +1,197 @@
 import type { Collection, Db, FindOptions } from 'mongodb';
 
-/** The generation that the API serves; one document in the control database. */
-export type ActiveGeneration = {
-  _id: 'active';
-  generation: number;
+/**
+ * The state of a generation. A build passes through `building` (it loads the log as it was at the start), `catching-up`
+ * and `ready`; `rebuild promote` makes it `active`, and the one that was active a `standby`, which is still followed.
+ */
+export type GenerationState =
+  'building' | 'catching-up' | 'ready' | 'active' | 'standby' | 'dropping' | 'dropped';
+
+/** One build of the read model, with a database, a consumer group and progress of its own. */
+export type Generation = {
+  /** A number is never used twice. */
+  number: number;
+  /** `projectionVersion` of the code that fills it. */
+  projectionVersion: number;
+  state: GenerationState;
+  /** Since when it has this state. */
   since: Date;
-  /** `projectionVersion` of the code that built the generation; absent where that was older than the field. */
-  projectionVersion?: number;
+  registeredAt: Date;
+  /** The end offsets at the start: a build that has applied them all is loaded. */
+  loadTo?: { topic: string; partition: number; end: number }[];
+  /** The operator accepted that the log does not begin at its beginning. */
+  acceptTruncated?: boolean;
+  /** The furthest that it was behind the log since it was registered, in seconds, where that was an hour or more. */
+  longestBehindSeconds?: number;
+  /** Forbids to promote it, until `rebuild release`. */
+  hold?: { by: string; at: Date; reason: string };
+  /** Its projectors wait while it is true. */
+  isPaused?: boolean;
+  /** The maximum number of records a second of each of its projectors. */
+  pace?: number;
+  /** The result of the last `rebuild verify`. */
+  report?: VerifyReport;
+};
+
+/** How the documents of a generation compare with those of the active one. */
+export type VerifyReport = {
+  at: Date;
+  /** The generation it was compared with. */
+  against: number;
+  versions: { generation: number; against: number };
+  /** The first offset of each partition at that time, by `<topic>/<partition>`. */
+  lows: { partition: string; low: number }[];
+  /** Documents compared. */
+  compared: number;
+  /** Differences that were not expected, and those that `--expect` named. */
+  differences: number;
+  expected: number;
+};
+
+/** A change of a generation's state, or of what an operator has set. */
+export type Transition = {
+  generation: number;
+  from: GenerationState | null;
+  to: GenerationState;
+  at: Date;
+  /** User and host, or the process. */
+  by: string;
+  why: string;
 };
 
 /**
- * Version of what a projector stores: it rises whenever stored fields change their names, types or meaning. 1 named
- * the state `own` and positions `at` and `cut`.
+ * All generations: one document in the control database, so that each change of it is one compare-and-set of
+ * `revision`. `generation` is the active one, `since` when it became active.
+ */
+export type GenerationRegistry = {
+  _id: 'active';
+  generation: number;
+  since: Date;
+  revision: number;
+  /** The highest number that was ever used. */
+  lastNumber: number;
+  generations: Generation[];
+  history: Transition[];
+  /** The operator accepted that the active generation is behind the one that was served before. */
+  acceptOlder?: boolean;
+};
+
+/** Releases of projection version 1 stored these fields alone. */
+type StoredRegistry = Pick<GenerationRegistry, '_id' | 'generation' | 'since'> & Partial<GenerationRegistry>;
+
+/**
+ * Version of what a projector stores: it rises whenever stored fields change their names, types or meaning, or a
+ * projection its result. 1 named the state `own` and positions `at` and `cut`. `golden.test.ts` beside the projections
+ * fails if documents change without it.
  */
 export const projectionVersion = 2;
 
-/** The active generation was built by code whose documents this code cannot read. */
+/**
+ * The projection versions that this API can serve. A release that raises `projectionVersion` keeps the one before for as
+ * long as a generation of it may be promoted or rolled back to.
+ */
+export const servedVersions: readonly number[] = [projectionVersion];
+
+/** The generation was built by code whose documents this code cannot read or write. */
 export class OtherProjectionVersion extends Error {
   override name = 'OtherProjectionVersion';
 }
 
-/** How far a generation has applied one partition. */
-export type Progress = {
-  /** `<generation>/<topic>/<partition>` */
-  _id: string;
-  generation: number;
-  topic: string;
-  partition: number;
-  /** Offset of the next record to apply. */
-  position: number;
-  /** The end offset of the log, as last seen. */
-  end: number;
-  /** Every event that the source system published on this partition up to this instant has been applied. */
-  completeTo: Date;
-  updatedAt: Date;
-};
+/** The generation to be followed does not exist, or not any more. */
+export class NoSuchGeneration extends Error {
+  override name = 'NoSuchGeneration';
+}
 
-/**
- * The id of the topic that a generation has applied. Brokers assign it at creation: a topic that is deleted and created
- * again under the same name has another id.
- */
-export type TopicIdentity = {
-  /** `<generation>/<topic>` */
-  _id: string;
-  generation: number;
-  topic: string;
-  topicId: string;
-};
+export const generationsOf = (control: Db): Collection<StoredRegistry> => control.collection('generations');
 
-/** A generation's watermark, by its number. */
-export type Watermark = { _id: number; completeTo: Date };
+/** All generations, or null before a projector has first started. */
+export async function readRegistry(
+  control: Db,
+  options: FindOptions = {},
+): Promise<GenerationRegistry | null> {
+  const stored = await generationsOf(control).findOne({ _id: 'active' }, options);
+  return stored && completed(stored);
+}
 
-export const generationsOf = (control: Db): Collection<ActiveGeneration> => control.collection('generations');
-export const progressOf = (control: Db): Collection<Progress> => control.collection('progress');
-export const topicIdsOf = (control: Db): Collection<TopicIdentity> => control.collection('topic_ids');
-export const watermarksOf = (control: Db): Collection<Watermark> => control.collection('watermarks');
+function completed(stored: StoredRegistry): GenerationRegistry {
+  const { generation: number, since } = stored;
+  const only: Generation = { number, projectionVersion: 1, state: 'active', since, registeredAt: since };
+  return { revision: 0, lastNumber: number, generations: [only], history: [], ...stored };
+}
+
+/** Replaces the registry, if it still is the one that was read. Returns whether it was. */
+export async function replaceRegistry(
+  control: Db,
+  read: GenerationRegistry,
+  next: GenerationRegistry,
+): Promise<boolean> {
+  const isSame = read.revision === 0 ? { revision: { $exists: false } } : { revision: read.revision };
+  const { matchedCount } = await generationsOf(control).replaceOne(
+    { _id: 'active', ...isSame },
+    { ...next, revision: read.revision + 1 },
+  );
+  return matchedCount === 1;
+}
+
+/** The generation of this number; throws `NoSuchGeneration` where there is none, or where it was dropped. */
+export function generationOf({ generations }: GenerationRegistry, number: number): Generation {
+  const found = generations.find((generation) => generation.number === number);
+  if (!found) {
+    const known = generations.map((generation) => generation.number).join(', ');
+    throw new NoSuchGeneration(`there is no generation ${number}; there are ${known}`);
+  }
+  if (found.state === 'dropping' || found.state === 'dropped')
+    throw new NoSuchGeneration(`generation ${number} was dropped`);
+  return found;
+}
 
 /**
  * The active generation, or null before a projector has first started. Throws `OtherProjectionVersion` where its
- * documents are of another version.
+ * documents are of a version that is not among `versions`.
  */
-export async function activeGeneration(control: Db, options: FindOptions = {}): Promise<number | null> {
-  const active = await generationsOf(control).findOne({ _id: 'active' }, options);
-  if (active === null) return null;
-  const { generation, projectionVersion: version = 1 } = active;
-  if (version === projectionVersion) return generation;
-  throw new OtherProjectionVersion(
-    `generation ${generation} holds documents of projection version ${version}, but this release reads and writes ` +
-      `version ${projectionVersion}`,
-  );
-}
-
-/** Makes generation 1 active if none is. Returns the active generation. */
-export async function ensureActiveGeneration(control: Db): Promise<number> {
-  await generationsOf(control).updateOne(
-    { _id: 'active' },
-    { $setOnInsert: { generation: 1, since: new Date(), projectionVersion } },
-    { upsert: true },
-  );
-  return (await activeGeneration(control)) ?? 1;
-}
-
-/**
- * The watermark of a generation: every event that the source system published up to this instant has been applied. Null
- * until it is first raised. It never moves backwards.
- */
-export async function watermark(
+export async function activeGeneration(
   control: Db,
-  generation: number,
   options: FindOptions = {},
-): Promise<Date | null> {
-  return (await watermarksOf(control).findOne({ _id: generation }, options))?.completeTo ?? null;
+  versions: readonly number[] = [projectionVersion],
+): Promise<{ generation: number; acceptOlder: boolean } | null> {
+  const registry = await readRegistry(control, { ...options, projection: { history: 0 } });
+  if (registry === null) return null;
+  requireVersion(generationOf(registry, registry.generation), versions);
+  return { generation: registry.generation, acceptOlder: registry.acceptOlder === true };
 }
 
-/**
- * Raises a generation's watermark to the minimum `completeTo` of its partitions, if that is later. Returns the resulting
- * watermark. It is stored separately, as a newly registered partition may start at an earlier instant: no event on that
- * partition is older than the watermark was before.
- */
-export async function raiseWatermark(control: Db, generation: number): Promise<Date> {
-  const [minimum] = await progressOf(control)
-    .find({ generation })
-    .sort({ completeTo: 1 })
-    .limit(1)
-    .project<{ completeTo: Date }>({ completeTo: 1 })
-    .toArray();
-  const completeTo = minimum?.completeTo ?? new Date(0);
-  const raised = await watermarksOf(control).findOneAndUpdate(
-    { _id: generation },
-    { $max: { completeTo } },
-    { upsert: true, returnDocument: 'after' },
+/** Throws `OtherProjectionVersion` where the documents of a generation are not of one of the versions. */
+export function requireVersion(
+  { number, projectionVersion: version }: Pick<Generation, 'number' | 'projectionVersion'>,
+  versions: readonly number[] = [projectionVersion],
+): void {
+  if (versions.includes(version)) return;
+  throw new OtherProjectionVersion(
+    `generation ${number} holds documents of projection version ${version}, but this release reads and writes ` +
+      `version ${versions.join(' and ')}`,
   );
-  return raised?.completeTo ?? completeTo;
+}
+
+/** Registers generation 1 as active if there is none. Returns the active generation. */
+export async function ensureActiveGeneration(control: Db): Promise<number> {
+  await ensureRegistry(control);
+  return (await activeGeneration(control))?.generation ?? 1;
+}
+
+/** Registers generation 1 as active if there is none. Returns the registry. */
+export async function ensureRegistry(control: Db): Promise<GenerationRegistry> {
+  const now = new Date();
+  const first: Generation = {
+    ...{ number: 1, projectionVersion, state: 'active', since: now, registeredAt: now },
+  };
+  const history: Transition[] = [
+    { generation: 1, from: null, to: 'active', at: now, by: 'projector', why: 'the first generation' },
+  ];
+  const registry: Omit<GenerationRegistry, '_id'> = {
+    ...{ generation: 1, since: now, revision: 1, lastNumber: 1, generations: [first], history },
+  };
+  await generationsOf(control).updateOne({ _id: 'active' }, { $setOnInsert: registry }, { upsert: true });
+  const read = await readRegistry(control);
+  if (!read) throw new Error('the registry of generations was removed while it was read');
+  return read;
 }

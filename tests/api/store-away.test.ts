@@ -1,6 +1,6 @@
 import { ask, codeOf } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
-import { generationsOf, projectionVersion } from '../../shared/store/generations.ts';
+import { generationsOf } from '../../shared/store/generations.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
@@ -84,13 +84,13 @@ describe('a store with outages', () => {
   it('is not served while another release has filled it, and says so', async () => {
     const other = await startStore();
     const active = generationsOf(other.control);
-    await active.updateOne({ _id: 'active' }, { $unset: { projectionVersion: '' } });
+    const registry = await active.findOneAndUpdate({ _id: 'active' }, { $unset: { generations: '' } });
     const child = await children.start({ ...children.tls, DATABASE_NAME: other.name });
     await eventually(async () =>
       child.log.some(({ reason }) => String(reason).includes('documents of projection version 1')),
     );
     expect((await ask(child, '/v1/tickets')).status).toBe(503);
-    await active.updateOne({ _id: 'active' }, { $set: { projectionVersion } });
+    await active.updateOne({ _id: 'active' }, { $set: { generations: registry?.generations ?? [] } });
     await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
     await other.close();
   }, 60_000);

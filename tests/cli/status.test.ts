@@ -2,7 +2,7 @@ import { ConfigResourceTypes } from 'kafkajs';
 import { dayMs } from '../../shared/documents/retention.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import type { Status } from '../../services/cli/status/read.ts';
-import { readTopicSettings } from '../../services/cli/status/topic-settings.ts';
+import { readTopicSettings } from '../../services/projector/kafka/topic-settings.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { startService } from '../support/service.ts';
 

@@ -1,7 +1,7 @@
 import { ConfigResourceTypes } from 'kafkajs';
 import { pino, type Logger } from 'pino';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { progressOf } from '../../shared/store/generations.ts';
+import { progressOf } from '../../shared/store/progress.ts';
 import { deadLettersOf, deadLetterTopic } from '../../services/projector/dead-letters/collection.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { MongoClient, type CommandStartedEvent, type Db } from 'mongodb';
 import { pino } from 'pino';
-import { progressOf, watermark } from '../../shared/store/generations.ts';
+import { progressOf, watermark } from '../../shared/store/progress.ts';
 import type { RunningConsumer } from '../../services/projector/consumer/consumer.ts';
 import { startCommitLoop, type CommitLoop } from '../../services/projector/consumer/commit-loop.ts';
 import type { LogClient } from '../../services/projector/kafka/log-client.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigResourceTypes } from 'kafkajs';
 import { pino } from 'pino';
-import { progressOf } from '../../shared/store/generations.ts';
+import { progressOf } from '../../shared/store/progress.ts';
 import { ensureControlIndexes } from '../../services/projector/runtime/control-indexes.ts';
 import { startConsumer } from '../../services/projector/consumer/consumer.ts';
 import { startCommitLoop } from '../../services/projector/consumer/commit-loop.ts';

@@ -1,6 +1,6 @@
 import { Kafka, logLevel, PartitionAssigners, type PartitionAssigner } from 'kafkajs';
 import { pino } from 'pino';
-import { progressOf } from '../../shared/store/generations.ts';
+import { progressOf } from '../../shared/store/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { eventually } from '../support/eventually.ts';
 import { startConsuming } from '../support/start-consuming.ts';

@@ -1,5 +1,5 @@
 import type { Admin, ConsumerRunConfig, Kafka } from 'kafkajs';
-import { progressOf } from '../../shared/store/generations.ts';
+import { progressOf } from '../../shared/store/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';

@@ -1,7 +1,7 @@
 import { ConfigResourceTypes } from 'kafkajs';
 import { createTopics } from '../../services/cli/topics.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { topicIdsOf } from '../../shared/store/generations.ts';
+import { topicIdsOf } from '../../shared/store/progress.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';

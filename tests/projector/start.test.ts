@@ -1,5 +1,5 @@
 import { resources } from '../../shared/documents/resources.ts';
-import { generationsOf, projectionVersion } from '../../shared/store/generations.ts';
+import { generationsOf } from '../../shared/store/generations.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { startService, type Service } from '../support/service.ts';
 
@@ -37,7 +37,7 @@ describe('a projector at its start', () => {
     expect(await service.exited).toBe(1);
     expect(refusal(service)).toMatch(
       new RegExp(
-        `indexes of ${testEnvironment.name}_g1\\.tickets \\(.*${name}.*: .*rebuild the read model into an empty database`,
+        `indexes of ${testEnvironment.name}_g1\\.tickets \\(.*${name}.*: .*rebuild the read model into a new one`,
       ),
     );
     // and starts after the index is dropped
@@ -47,13 +47,13 @@ describe('a projector at its start', () => {
 
   test('exits on a database that an earlier release has filled, and says what to do', async () => {
     const active = generationsOf(testEnvironment.control);
-    await active.updateOne({ _id: 'active' }, { $unset: { projectionVersion: '' } });
+    const registry = await active.findOneAndUpdate({ _id: 'active' }, { $unset: { generations: '' } });
     const service = start({});
     expect(await service.exited).toBe(1);
     expect(refusal(service)).toMatch(
-      /generation 1 holds documents of projection version 1.*version 2\. Rebuild the read model into an empty database/,
+      /generation 1 holds documents of projection version 1.*version 2\. A rebuild is due: npm run cli -- rebuild start/,
     );
-    await active.updateOne({ _id: 'active' }, { $set: { projectionVersion } });
+    await active.updateOne({ _id: 'active' }, { $set: { generations: registry?.generations ?? [] } });
   }, 60_000);
 
   test('exits if MongoDB rejects its password', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { progressOf } from '../../shared/store/generations.ts';
+import { progressOf } from '../../shared/store/progress.ts';
 import { startConsumer } from '../../services/projector/consumer/consumer.ts';
 import { createLogClient } from '../../services/projector/kafka/log-client.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';

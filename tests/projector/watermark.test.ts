@@ -1,4 +1,4 @@
-import { progressOf, raiseWatermark, watermark } from '../../shared/store/generations.ts';
+import { progressOf, raiseWatermark, watermark } from '../../shared/store/progress.ts';
 import { applyRecords } from '../../services/projector/pipeline/apply-records.ts';
 import {
   createProgressRecorder,

@@ -25,8 +25,8 @@ export async function logEnds(admin: Admin, topics: string[]): Promise<Offsets> 
 }
 
 /** Resolves when the projectors have recorded these offsets as applied; they record about once a second. */
-export const reached = (control: Db, ends: Offsets, fatal: () => Error[]): Promise<void> =>
+export const reached = (control: Db, ends: Offsets, fatal: () => Error[], generation = 1): Promise<void> =>
   eventually(async () => {
-    const positions = await recordedPositions(control, 1);
+    const positions = await recordedPositions(control, generation);
     return [...ends].every(([key, end]) => (positions.get(key) ?? 0) >= end);
   }, fatal);

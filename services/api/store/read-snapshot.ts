@@ -14,6 +14,8 @@ export type ReadSnapshots = {
   current: () => Promise<ReadSnapshot>;
   /** The watermark of the last snapshot; 1970 before the first. */
   lastDataAsOf: () => Date;
+  /** The generation of the last snapshot; null before the first. */
+  lastGeneration: () => number | null;
 };
 
 export type SnapshotSources = {
@@ -22,7 +24,8 @@ export type SnapshotSources = {
    * operation (`Topology is closed`) until `connect` is called again.
    */
   connect: () => Promise<unknown>;
-  activeGeneration: () => Promise<number | null>;
+  /** `acceptOlder`: an operator accepted that it is behind the one that was served before. */
+  activeGeneration: () => Promise<{ generation: number; acceptOlder: boolean } | null>;
   watermark: (generation: number) => Promise<Date | null>;
   missingIndexes: (database: Db) => Promise<string[]>;
   databasesOf: (generation: number) => Databases;
@@ -33,22 +36,15 @@ export type SnapshotSources = {
 
 /** How long a snapshot, or the failure to read one, is cached. */
 const lifetimeMs = 1_000;
-/**
- * A newly promoted generation may be slightly behind the watermark that clients have seen. For this time the old
- * generation is still served, until the new one has caught up, so that `Data-As-Of` does not go back. After that the new
- * generation is served with its own watermark: overstating it would make exports lose changes.
- */
-const switchGraceMs = 5_000;
-
 type Cache = {
   latest: { snapshot: ReadSnapshot; readMs: number } | null;
   failure: { error: unknown; readMs: number } | null;
-  /** When the active generation was first found to be behind the one that is served. */
-  behindSinceMs: number | null;
+  /** The active generation that is not served yet, as it is behind the one that is. */
+  awaited: number | null;
 };
 
 export function createReadSnapshots(sources: SnapshotSources): ReadSnapshots {
-  const cache: Cache = { latest: null, failure: null, behindSinceMs: null };
+  const cache: Cache = { latest: null, failure: null, awaited: null };
   let pending: Promise<ReadSnapshot> | null = null;
 
   const refresh = async (): Promise<ReadSnapshot> => {
@@ -68,6 +64,7 @@ export function createReadSnapshots(sources: SnapshotSources): ReadSnapshots {
 
   return {
     lastDataAsOf: () => cache.latest?.snapshot.dataAsOf ?? new Date(0),
+    lastGeneration: () => cache.latest?.snapshot.generation ?? null,
     current: async () => {
       const { latest, failure } = cache;
       const isFresh = (readMs: number) => sources.nowMs() - readMs < lifetimeMs;
@@ -78,14 +75,19 @@ export function createReadSnapshots(sources: SnapshotSources): ReadSnapshots {
   };
 }
 
+/**
+ * Reads the active generation and its watermark. After a switch the old generation is served until the new one has
+ * reached the watermark that clients have seen, so that `Data-As-Of` never goes back, unless the operator accepted that.
+ */
 async function readSnapshot(sources: SnapshotSources, cache: Cache): Promise<ReadSnapshot> {
   await sources.connect();
-  const generation = await sources.activeGeneration();
-  if (generation === null) throw new StoreUnavailable('no generation is active yet');
+  const active = await sources.activeGeneration();
+  if (active === null) throw new StoreUnavailable('no generation is active yet');
+  const { generation, acceptOlder } = active;
   const previous = cache.latest?.snapshot;
   const dataAsOf = (await sources.watermark(generation)) ?? new Date(0);
   if (previous?.generation === generation) {
-    cache.behindSinceMs = null;
+    cache.awaited = null;
     return { ...previous, dataAsOf: dataAsOf > previous.dataAsOf ? dataAsOf : previous.dataAsOf };
   }
   const databases = sources.databasesOf(generation);
@@ -93,12 +95,16 @@ async function readSnapshot(sources: SnapshotSources, cache: Cache): Promise<Rea
   if (missing.length > 0) {
     throw new StoreUnavailable(`generation ${generation} lacks indexes: ${missing.join(', ')}`);
   }
-  if (previous && dataAsOf < previous.dataAsOf) {
-    cache.behindSinceMs ??= sources.nowMs();
-    if (sources.nowMs() - cache.behindSinceMs < switchGraceMs) return previous;
-    sources.logger.warn({ generation, dataAsOf, before: previous.dataAsOf }, 'Data-As-Of goes back');
+  if (previous && dataAsOf < previous.dataAsOf && !acceptOlder) {
+    if (cache.awaited !== generation)
+      sources.logger.info(
+        { generation, dataAsOf, served: previous.dataAsOf },
+        'the active generation is behind what was served; it is served once it has caught up',
+      );
+    cache.awaited = generation;
+    return previous;
   }
-  cache.behindSinceMs = null;
+  cache.awaited = null;
   sources.logger.info({ generation }, 'serving generation');
   return { ...databases, generation, dataAsOf };
 }

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { repeat } from '../../../shared/runtime/repeat.ts';
 import type { ReadSnapshots } from './read-snapshot.ts';
 
 export type Readiness = {
@@ -21,25 +21,21 @@ export function watchReadiness({
   logger: Logger;
 }): Readiness {
   let reason: string | null = 'the store has not been reached yet';
-  const stopping = new AbortController();
+  let isStopping = false;
   const poll = async () => {
     const current = await snapshots.current().then(() => null, errorMessage);
+    if (isStopping) return;
     if (current !== null && current !== reason) logger.warn({ reason: current }, 'not ready');
     if (current === null && reason !== null) logger.info('ready');
     reason = current;
   };
-  const loop = async () => {
-    while (!stopping.signal.aborted) {
-      await poll();
-      await sleep(pollIntervalMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
-    }
-  };
-  void loop();
+  const polling = repeat(poll, { intervalMs: pollIntervalMs, onError: () => undefined });
   return {
     reason: () => reason,
     stop: () => {
+      isStopping = true;
       reason = 'stopping';
-      stopping.abort();
+      void polling.stop();
     },
   };
 }

@@ -1,12 +1,16 @@
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
-import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
+import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
 import { redrive, type Redriven, type RedriveDeps } from '../../projector/pipeline/redrive.ts';
 import { asJson, type CommandOutput } from '../output.ts';
 import type { DeadLettersCommand } from './command.ts';
 import { countSelected, selected } from './select.ts';
 
 /** `progress` receives the number of dead letters done, and the total. */
-export type RedriveVerbDeps = RedriveDeps & { progress: (done: number, total: number) => void };
+export type RedriveVerbDeps = Omit<RedriveDeps, 'store' | 'generation'> & {
+  /** The generations to re-drive on, with their stores. */
+  targets: Pick<RedriveDeps, 'store' | 'generation'>[];
+  progress: (done: number, total: number) => void;
+};
 
 /** The maximum number of refused dead letters that are named. The rest are counted; `list` shows them. */
 const refusalsListedMax = 100;
@@ -33,7 +37,7 @@ export async function redriveDeadLetters(
     const deadLetters = await deadLettersOf(deps.control)
       .find({ _id: { $in: ids } })
       .toArray();
-    const results = await redrive(deps, deadLetters, { dryRun }).catch((error: unknown) => {
+    const results = await redriveOnEach(deps, deadLetters, dryRun).catch((error: unknown) => {
       const reason = errorMessage(error);
       const chunk = `${ids.length} dead letters starting at ${ids[0] ?? ''}`;
       throw new Error(
@@ -48,6 +52,31 @@ export async function redriveDeadLetters(
   const exitCode = summary.refused > 0 || summary.notFound.length > 0 ? 1 : 0;
   return { text: json ? asJson(summary) : render(summary), exitCode };
 }
+
+/** Re-drives on every generation that lacks the record. The outcome is the worst: what one refuses stays. */
+async function redriveOnEach(
+  { targets, ...deps }: RedriveVerbDeps,
+  deadLetters: DeadLetter[],
+  dryRun: boolean,
+): Promise<Redriven[]> {
+  const worst = new Map<string, Redriven>();
+  const severity = { superseded: 0, applied: 1, refused: 2 };
+  for (const target of targets) {
+    const open = deadLetters.filter(({ generations }) => generations.includes(target.generation));
+    for (const result of await redrive({ ...deps, ...target }, open, { dryRun })) {
+      const before = worst.get(result.id);
+      if (!before || severity[result.outcome] > severity[before.outcome]) worst.set(result.id, result);
+    }
+  }
+  return deadLetters.map((deadLetter) => worst.get(deadLetter._id) ?? openElsewhere(deadLetter));
+}
+
+const openElsewhere = ({ _id: id, generations }: DeadLetter): Redriven => ({
+  id,
+  outcome: 'refused',
+  reason: 'other_version',
+  detail: `it is open for generation ${generations.join(', ')} only, of another release: re-drive it with that release`,
+});
 
 function add(summary: Summary, result: Redriven): void {
   summary.deadLetters += 1;

@@ -1,7 +1,9 @@
 import { createInterface } from 'node:readline/promises';
 import type { MongoClient } from 'mongodb';
 import type { z } from 'zod';
-import { activeGeneration } from '../../../shared/store/generations.ts';
+import { projectionVersion } from '../../../shared/store/generations.ts';
+import { requireRegistry } from '../../projector/generations/registry.ts';
+import { isLiving } from '../../projector/generations/transitions.ts';
 import { controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
 import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import type { deadLetterSettings } from '../config.ts';
@@ -32,14 +34,15 @@ export async function runDeadLetters(
     case 'dead-letters show':
       return showDeadLetter({ ...deadLetters, warn: (line) => process.stderr.write(`${line}\n`) }, command);
     case 'dead-letters redrive': {
-      const generation = await activeGeneration(control);
-      if (generation === null)
-        throw new Error(
-          'there is no read model yet, because no projector has started on this database: check DATABASE_NAME',
-        );
-      const store = mongoStore(generationDatabase(mongo, config.DATABASE_NAME, generation));
+      const { generations } = await requireRegistry(control);
+      const targets = generations
+        .filter((one) => isLiving(one) && one.projectionVersion === projectionVersion)
+        .map(({ number: generation }) => ({
+          generation,
+          store: mongoStore(generationDatabase(mongo, config.DATABASE_NAME, generation)),
+        }));
       const rules = { tombstoneDays: config.TOMBSTONE_DAYS, now };
-      return redriveDeadLetters({ ...deadLetters, ...rules, store, generation, progress }, command);
+      return redriveDeadLetters({ ...deadLetters, ...rules, targets, progress }, command);
     }
     case 'dead-letters purge':
       return purgeDeadLetters({ ...deadLetters, confirm: process.stdin.isTTY ? confirm : null }, command);

@@ -42,7 +42,7 @@ function render(details: Details): string {
     ['reason', details.reason],
     ['detail', details.detail],
     ['stored', `${details.count}×, first ${details.firstAt}, last ${details.lastAt}`],
-    ['generation', String(details.generation)],
+    ['generations', details.generations.join(', ')],
     ...details.headers.map(({ name, value }): [string, string] => ['header', `${name}: ${value}`]),
   ];
   const lines = rows.map(([name, value]) => `${name.padEnd(12)}${value}`);

@@ -19,6 +19,8 @@ export type DeadLetterDetails = {
   lastAt: string;
   count: number;
   generation: number;
+  /** The generations that lack the effect of the record. */
+  generations: number[];
   /** The record's timestamp; null if it is not a valid instant. */
   recordAt: string | null;
   bytes: number;
@@ -41,6 +43,7 @@ export function detailsOf(deadLetter: DeadLetterSummary, prefix: string): DeadLe
     detail,
     count,
     generation,
+    generations,
     bytes,
     truncated,
   } = deadLetter;
@@ -58,6 +61,7 @@ export function detailsOf(deadLetter: DeadLetterSummary, prefix: string): DeadLe
     lastAt: deadLetter.lastAt.toISOString(),
     count,
     generation,
+    generations,
     recordAt: Number.isNaN(recordAt.getTime()) ? null : recordAt.toISOString(),
     bytes,
     truncated,

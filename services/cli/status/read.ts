@@ -3,13 +3,15 @@ import type { Admin } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import { kinds, notRefreshedIndex, type Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
-import { activeGeneration, progressOf, watermark } from '../../../shared/store/generations.ts';
+import { activeGeneration } from '../../../shared/store/generations.ts';
+import { progressOf, watermark } from '../../../shared/store/progress.ts';
 import { collectionOf, controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
 import { endOffsets } from '../../projector/consumer/progress.ts';
 import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
 import { topicOf } from '../../projector/events/topics.ts';
+import { parsePartitionKey, partitionKey } from '../../projector/kafka/topic-partition.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
-import { readTopicSettings, topicWarnings } from './topic-settings.ts';
+import { readTopicSettings, topicWarnings } from '../../projector/kafka/topic-settings.ts';
 
 /** The output of `cli status`. Offsets and counts are whole numbers, instants ISO 8601. */
 export type Status = {
@@ -33,7 +35,7 @@ export async function readStatus(deps: {
 }): Promise<Status> {
   const { admin, mongo, config } = deps;
   const control = controlDatabase(mongo, config.DATABASE_NAME);
-  const generation = await activeGeneration(control);
+  const generation = (await activeGeneration(control))?.generation ?? null;
   const database = generationDatabase(mongo, config.DATABASE_NAME, generation ?? 1);
   const present = new Set(await admin.listTopics());
   const topics = kinds
@@ -75,15 +77,12 @@ async function readWarnings(admin: Admin, topics: string[], rebuildDaysMax: numb
 async function readPartitions(admin: Admin, control: Db, topics: string[], generation: number) {
   const ends = await endOffsets(admin, topics);
   const progress = await progressOf(control).find({ generation }).toArray();
-  const positions = new Map(
-    progress.map(({ topic, partition, position }) => [`${topic}/${partition}`, position]),
-  );
+  const positions = new Map(progress.map((one) => [partitionKey(one), one.position]));
   return [...ends]
     .map(([key, { end }]) => {
-      const slash = key.lastIndexOf('/');
       const position = positions.get(key) ?? 0;
       const lag = Math.max(0, end - position);
-      return { topic: key.slice(0, slash), partition: Number(key.slice(slash + 1)), position, end, lag };
+      return { ...parsePartitionKey(key), position, end, lag };
     })
     .sort((a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition);
 }

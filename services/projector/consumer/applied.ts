@@ -2,6 +2,8 @@
 export type ApplyContext = {
   /** Aborted when the worker loses its partition, or the process stops. */
   signal: AbortSignal;
+  /** Aborted earlier, when no further batch is wanted: what has not begun must not be waited for. */
+  stopping?: AbortSignal;
   /** To be called after each part of the work that is durable: the worker counts as stuck without progress. */
   onProgress: () => void;
 };

@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
-import { raiseWatermark } from '../../../shared/store/generations.ts';
+import { raiseWatermark } from '../../../shared/store/progress.ts';
 import type { LogClient } from '../kafka/log-client.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
 import type { Liveness, ObservedPartition } from '../runtime/liveness.ts';

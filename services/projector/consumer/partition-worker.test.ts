@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import type { KafkaRecord } from '../events/change.ts';
+import type { ApplyContext } from './applied.ts';
 import { createPartitionWorker, type PartitionWorker } from './partition-worker.ts';
 
 const record = (offset: number): KafkaRecord => ({
@@ -111,5 +112,27 @@ describe('the progress count of a worker', () => {
     expect(worker.progressCount).toBe(3);
     attempts[1]?.end();
     await idle();
+  });
+});
+
+describe('a worker that stops', () => {
+  it('tells at once that it stops, and only later that its partition is lost', async () => {
+    let context: ApplyContext | undefined;
+    const worker = createPartitionWorker({
+      ...{ topic: 't', partition: 0, waitForPrerequisites: async () => undefined, retryDelayMs: 0 },
+      apply: (_, given) =>
+        new Promise((_resolve, reject) => {
+          context = given;
+          given.stopping?.addEventListener('abort', () => reject(new Error('paused')));
+        }),
+      onApplied: () => undefined,
+      logger: pino({ level: 'silent' }),
+    });
+    worker.start(5);
+    worker.push({ records: [record(5)], nextOffset: 6, bytes: 1 });
+    await idle();
+    await worker.stop(3_600_000);
+    expect([context?.stopping?.aborted, context?.signal.aborted]).toEqual([true, false]);
+    expect(worker.position).toBe(5);
   });
 });

@@ -152,7 +152,7 @@ async function applyWithRetries(
     };
     try {
       revoked.throwIfAborted();
-      return await deps.apply(records, { signal: revoked, onProgress });
+      return await deps.apply(records, { signal: revoked, stopping, onProgress });
     } catch (error) {
       if (error instanceof Revoked || stopping.aborted)
         throw new Revoked(`${topic}/${partition} is given up`);

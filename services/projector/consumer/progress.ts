@@ -1,6 +1,6 @@
 import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
-import { progressOf, watermark } from '../../../shared/store/generations.ts';
+import { progressOf, watermark } from '../../../shared/store/progress.ts';
 import { parsePartitionKey, partitionKey } from '../kafka/topic-partition.ts';
 import { createPartitionWatermarks } from './partition-watermark.ts';
 import type { Snapshot } from './snapshot.ts';

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { topicIdsOf } from '../../../shared/store/generations.ts';
+import { topicIdsOf } from '../../../shared/store/progress.ts';
 import { parsePartitionKey } from '../kafka/topic-partition.ts';
 
 /**

@@ -37,6 +37,8 @@ export type DeadLetter = {
   count: number;
   /** The generation that dead-lettered the record last. */
   generation: number;
+  /** The generations that lack the effect of the record. */
+  generations: number[];
 };
 
 export type DeadLetterHeader = { name: string; value: Binary | null };
@@ -49,17 +51,30 @@ export type Truncated = { keyBytes: number; headersBytes: number; valueBytes: nu
 export const deadLettersOf = (control: Db): Collection<DeadLetter> => control.collection('dead_letters');
 export const deadLetterTopic = (prefix: string) => `${prefix}dead-letters`;
 
-/** Creates the indexes of the dead letters that do not exist yet. */
+/** Creates the indexes of the dead letters that do not exist yet, and completes dead letters of earlier releases. */
 export async function ensureDeadLetterIndexes(control: Db): Promise<void> {
   await deadLettersOf(control).createIndexes([
     { name: 'lastAt', key: { lastAt: -1, _id: -1 } },
     { name: 'subjects', key: { subjects: 1 } },
     { name: 'topicLastAt', key: { topic: 1, lastAt: -1, _id: -1 } },
   ]);
+  const incomplete = { generations: { $exists: false } };
+  for (const generation of await deadLettersOf(control).distinct('generation', incomplete))
+    await deadLettersOf(control).updateMany(
+      { generation, ...incomplete },
+      { $set: { generations: [generation] } },
+    );
 }
 
 /** Removes dead letters by id. Returns how many existed. */
 export async function removeDeadLetters(control: Db, ids: string[]): Promise<number> {
   const { deletedCount } = await deadLettersOf(control).deleteMany({ _id: { $in: ids } });
   return deletedCount;
+}
+
+/** Closes dead letters for one generation, and removes those that no generation lacks any more. */
+export async function closeDeadLetters(control: Db, ids: string[], generation: number): Promise<void> {
+  const some = { _id: { $in: ids } };
+  await deadLettersOf(control).updateMany(some, { $pull: { generations: generation } });
+  await deadLettersOf(control).deleteMany({ ...some, generations: { $size: 0 } });
 }

@@ -26,6 +26,7 @@ test('a dead letter has the position of its record, its organization and the tim
     ...rejection,
     count: 1,
     generation: 3,
+    generations: [3],
     firstAt: deps.now(),
     lastAt: deps.now(),
     timestampMs: structured().position.timestampMs,

@@ -30,6 +30,7 @@ export function deadLetterOf(
     lastAt: storedAt,
     count: 1,
     generation,
+    generations: [generation],
   };
 }
 

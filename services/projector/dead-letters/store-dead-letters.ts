@@ -52,6 +52,10 @@ export const storeAgain = (
 ) => ({
   updateOne: {
     filter: { _id: id },
-    update: { $set: { ...rejection, lastAt: now(), generation }, $inc: { count: 1 } },
+    update: {
+      $set: { ...rejection, lastAt: now(), generation },
+      $inc: { count: 1 },
+      $addToSet: { generations: generation },
+    },
   },
 });

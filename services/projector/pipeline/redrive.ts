@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import type { Kind } from '../../../shared/documents/document.ts';
-import { activeGeneration } from '../../../shared/store/generations.ts';
+import { generationOf, readRegistry } from '../../../shared/store/generations.ts';
 import { applyParsed, type ApplyParsedDeps } from './apply-records.ts';
 import type { KafkaRecord, Change, Rejection } from '../events/change.ts';
 import { parse } from '../events/parse.ts';
@@ -8,7 +8,7 @@ import { kindOfTopic } from '../events/topics.ts';
 import { evolve, type Entity } from '../materialize/evolve.ts';
 import { createReferenceCache } from '../materialize/reference-cache.ts';
 import { projections } from '../projections/projections.ts';
-import { deadLettersOf, removeDeadLetters, type DeadLetter } from '../dead-letters/collection.ts';
+import { closeDeadLetters, deadLettersOf, type DeadLetter } from '../dead-letters/collection.ts';
 import { eraseDeadLetters, erasuresAmong } from '../dead-letters/erase.ts';
 import { storeAgain } from '../dead-letters/store-dead-letters.ts';
 import { recordOf } from '../dead-letters/dead-letter.ts';
@@ -30,9 +30,9 @@ export type Redriven = { id: string } & (
 type Readable = { deadLetter: DeadLetter; record: KafkaRecord };
 
 /**
- * Applies dead letters with the parser and the guards of the pipeline, on the active generation. It commits no offset
+ * Applies dead letters with the parser and the guards of the pipeline, on one generation. It commits no offset
  * and may run beside any number of projectors: Invariant 13 in docs/internals/consistency.md. Dead letters whose effect
- * is durable are removed; the others stay, with a higher count. A dry run changes nothing and returns the likely
+ * is durable are closed for this generation; the others stay, with a higher count. A dry run changes nothing and returns the likely
  * outcomes.
  */
 export async function redrive(
@@ -101,18 +101,19 @@ async function apply(
     readable.map(({ record }) => record),
     { signal: new AbortController().signal, onProgress: () => undefined },
   );
-  if ((await activeGeneration(deps.control)) !== deps.generation) {
-    throw new Error('the active generation has changed; run the redrive again');
-  }
+  // Throws where the generation was dropped meanwhile.
+  const registry = await readRegistry(deps.control);
+  if (registry) generationOf(registry, deps.generation);
   const rejections = new Map(rejected.map(({ record, rejection }) => [record, rejection]));
   const updates = readable.flatMap(({ deadLetter, record }) => {
     const rejection = rejections.get(record);
     return rejection ? [storeAgain(deps, deadLetter._id, rejection)] : [];
   });
   if (updates.length > 0) await deadLettersOf(deps.control).bulkWrite(updates, { ordered: false });
-  await removeDeadLetters(
+  await closeDeadLetters(
     deps.control,
     readable.filter(({ record }) => !rejections.has(record)).map(({ deadLetter }) => deadLetter._id),
+    deps.generation,
   );
   await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected }));
   for (const { deadLetter, record } of readable) {

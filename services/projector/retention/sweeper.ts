@@ -1,4 +1,4 @@
-import { watermark } from '../../../shared/store/generations.ts';
+import { watermark } from '../../../shared/store/progress.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { eraseSince } from '../dead-letters/erase.ts';
 import type { Store } from '../materialize/store.ts';

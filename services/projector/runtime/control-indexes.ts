@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { progressOf } from '../../../shared/store/generations.ts';
+import { progressOf } from '../../../shared/store/progress.ts';
 import { ensureDeadLetterIndexes } from '../dead-letters/collection.ts';
 
 /** Creates the missing indexes of the control database. */

@@ -1,23 +1,34 @@
 import type { Db, MongoClient } from 'mongodb';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
-import { ensureActiveGeneration } from '../../../shared/store/generations.ts';
+import { ensureRegistry, generationOf, requireVersion } from '../../../shared/store/generations.ts';
 import { ensureIndexes } from '../../../shared/store/indexes.ts';
 import { ensureControlIndexes } from './control-indexes.ts';
 import { waitUntil } from './wait-until.ts';
 
 const waitingFor = 'MongoDB is unavailable';
 
-/** Waits for MongoDB, then opens the control database and the active generation's database, with their indexes. */
+/**
+ * Waits for MongoDB, then opens the control database and the database of the generation to be followed, the active one
+ * if none is given, with their indexes.
+ */
 export async function openStore(
   mongo: MongoClient,
-  databaseName: string,
+  {
+    DATABASE_NAME: databaseName,
+    GENERATION: wanted,
+  }: { DATABASE_NAME: string; GENERATION?: number | undefined },
   logger: Logger,
 ): Promise<{ control: Db; generation: number; database: Db }> {
   const control = controlDatabase(mongo, databaseName);
   // If the first operation connects instead and fails, the driver's topology stays closed.
   await waitUntil(logger, waitingFor, () => mongo.connect());
-  const generation = await waitUntil(logger, waitingFor, () => ensureActiveGeneration(control));
+  const generation = await waitUntil(logger, waitingFor, async () => {
+    const registry = await ensureRegistry(control);
+    const followed = generationOf(registry, wanted ?? registry.generation);
+    requireVersion(followed);
+    return followed.number;
+  });
   const database = generationDatabase(mongo, databaseName, generation);
   await waitUntil(logger, waitingFor, async () => {
     await ensureIndexes(database);

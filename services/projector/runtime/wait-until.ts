@@ -45,13 +45,18 @@ export async function waitUntil<T>(
 const remedies: { codes: (string | number)[]; remedy: string }[] = [
   {
     codes: ['OtherProjectionVersion'],
-    remedy: 'Rebuild the read model into an empty database (DATABASE_NAME) with a new CONSUMER_GROUP',
+    remedy:
+      'A rebuild is due: npm run cli -- rebuild start, then start this release with the GENERATION that it prints',
+  },
+  {
+    codes: ['NoSuchGeneration'],
+    remedy: 'Unset GENERATION to follow the active one; npm run cli -- rebuild status lists them',
   },
   {
     codes: [85, 86],
     remedy:
       'An existing index differs from the one that this version declares. If another version filled the database, ' +
-      'rebuild the read model into an empty database (DATABASE_NAME) with a new CONSUMER_GROUP; otherwise drop ' +
+      'rebuild the read model into a new one (npm run cli -- rebuild start); otherwise drop ' +
       'the index, and the next start creates it again',
   },
   { codes: [18], remedy: 'Check the user and the password in MONGODB_URL' },

@@ -1,0 +1,117 @@
+import type { Transition } from '../../../shared/store/generations.ts';
+import type { Check } from '../../projector/generations/checks.ts';
+import type { Measured, TopicProgress } from '../../projector/generations/measure.ts';
+import type { Switched } from '../../projector/generations/switch.ts';
+import type { Verification } from '../../projector/generations/verify.ts';
+import { table } from '../table.ts';
+
+/** A topic's progress with its rate. `secondsLeft` is null while the lag does not fall. */
+export type RatedTopic = TopicProgress & { recordsPerSecond: number; secondsLeft: number | null };
+export type Rated = Omit<Measured, 'topics'> & { topics: RatedTopic[] };
+
+/** Adds the rates between two measurements. */
+export const withRates = (before: Measured[], present: Measured[], seconds: number): Rated[] =>
+  present.map((one) => {
+    const earlier = before.find(({ number }) => number === one.number)?.topics ?? [];
+    const topics = one.topics.map((topic) => {
+      const then = earlier.find((each) => each.topic === topic.topic) ?? topic;
+      const recordsPerSecond = Math.max(0, (topic.position - then.position) / seconds);
+      const fallsBy = (then.lag - topic.lag) / seconds;
+      const secondsLeft = topic.lag === 0 ? 0 : fallsBy > 0 ? Math.ceil(topic.lag / fallsBy) : null;
+      return { ...topic, recordsPerSecond, secondsLeft };
+    });
+    return { ...one, topics };
+  });
+
+export const renderStarted = ({ number, checks }: { number: number; checks: Check[] }): string =>
+  [
+    ...checks.map(renderCheck),
+    `Generation ${number} is registered. Run its projectors beside those of the active generation:`,
+    `  GENERATION=${number} npm run projector`,
+    'Then wait until it is ready, and prove it:',
+    `  npm run cli -- rebuild await ${number} && npm run cli -- rebuild verify ${number}`,
+    '',
+  ].join('\n');
+
+const renderCheck = ({ name, isMet, detail }: Check): string =>
+  `${isMet ? 'ok    ' : 'FAILED'}  ${name.padEnd(10)}  ${detail}`;
+
+export const renderStatus = (generations: Rated[]): string => generations.map(renderGeneration).join('\n');
+
+function renderGeneration(one: Rated): string {
+  const behind = one.behindSeconds === null ? 'not known yet' : `${Math.round(one.behindSeconds)} s`;
+  const rows = one.topics.map((topic) => [
+    topic.topic,
+    ...[topic.position, topic.end, topic.lag, Math.round(topic.recordsPerSecond)].map(String),
+    topic.behindSeconds === null ? 'unknown' : `${Math.round(topic.behindSeconds)} s`,
+    topic.secondsLeft === null ? 'unknown' : `${topic.secondsLeft} s`,
+  ]);
+  const isSettled = one.lag === 0;
+  return [
+    `generation ${one.number}  ${one.condition}${one.condition === one.state ? '' : ` (${one.state})`}`,
+    `  projection version ${one.projectionVersion}, behind ${behind}, ${one.lag} records to apply`,
+    ...one.topics
+      .filter(({ lag, recordsPerSecond }) => lag > 0 && recordsPerSecond === 0)
+      .map(
+        ({ topic }) =>
+          `  waits  ${topic} does not move: it waits for topics that it refers to, or see the projector's log`,
+      ),
+    ...one.waitsFor.map((reason) => `  waits  ${reason}`),
+    ...one.rejects.map(({ id, reason, detail }) => `  reject ${id}  ${reason}: ${detail}`),
+    ...(isSettled
+      ? []
+      : ['', table(['topic', 'position', 'end', 'lag', 'records/s', 'behind', 'time left'], rows).trimEnd()]),
+    '',
+  ].join('\n');
+}
+
+export const renderHistory = (history: Transition[]): string =>
+  history
+    .map(({ generation, from, to, at, by, why }) => {
+      const change = from === to ? to : `${from ?? 'nothing'} -> ${to}`;
+      return `${at.toISOString()}  generation ${generation}  ${change}  by ${by}: ${why}\n`;
+    })
+    .join('');
+
+export function renderVerification(number: number, verification: Verification): string {
+  const { compared, differences, expected, counts, samples, isCutShort } = verification;
+  const intended = expected > 0 ? `, ${expected} intended differences` : '';
+  if (differences === 0) return `generation ${number}: ${compared} documents are equal${intended}\n`;
+  const classes = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
+  return [
+    `generation ${number}: ${differences}${isCutShort ? ' or more' : ''} differences in ${compared} documents${intended}: ${classes.join(', ')}`,
+    ...samples.map(
+      ({ kind, id, class: name, field }) => `  ${kind} ${id}  ${name}${field === name ? '' : ` ${field}`}`,
+    ),
+    '',
+  ].join('\n');
+}
+
+/** The result in Prometheus' text format, for a node exporter's textfile collector. */
+export const renderMetrics = (number: number, { compared, differences }: Verification, at: Date): string =>
+  [
+    '# HELP support_verify_differences Differences between stored documents and a fresh join',
+    '# TYPE support_verify_differences gauge',
+    `support_verify_differences{generation="${number}"} ${differences}`,
+    '# HELP support_verify_documents Documents compared',
+    '# TYPE support_verify_documents gauge',
+    `support_verify_documents{generation="${number}"} ${compared}`,
+    '# HELP support_verify_timestamp_seconds When the comparison ended',
+    '# TYPE support_verify_timestamp_seconds gauge',
+    `support_verify_timestamp_seconds{generation="${number}"} ${at.getTime() / 1_000}`,
+    '',
+  ].join('\n');
+
+export function renderSwitched({ number, outcome, checks, waiting }: Switched): string {
+  const lines = checks.map(renderCheck);
+  if (outcome === 'refused') lines.push(`generation ${number} is not promoted`);
+  if (outcome === 'dry-run') lines.push('dry run: nothing was changed');
+  if (outcome === 'promoted') lines.push(`generation ${number} is served`);
+  if (outcome === 'was-active') lines.push(`generation ${number} was active already`);
+  for (const { host, pid, generation } of waiting)
+    lines.push(
+      `  the API replica on ${host}, process ${pid}, still serves ${generation === null ? 'nothing' : `generation ${generation}`}: ` +
+        'it follows once the generation has caught up; see its log, and run this again to wait on',
+    );
+  return `${lines.join('\n')}\n`;
+}

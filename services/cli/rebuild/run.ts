@@ -1,0 +1,233 @@
+import { writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { generationDatabase } from '../../../shared/store/connection.ts';
+import { generationOf, NoSuchGeneration, requireVersion } from '../../../shared/store/generations.ts';
+import { betweenGenerations, withFreshJoins } from '../../projector/generations/comparisons.ts';
+import { dropGeneration } from '../../projector/generations/drop.ts';
+import {
+  logOffsets,
+  measureAll,
+  type Measured,
+  type OperatorDeps,
+} from '../../projector/generations/measure.ts';
+import { RebuildRefused } from '../../projector/generations/refused.ts';
+import { changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
+import { startRebuild } from '../../projector/generations/start.ts';
+import { switchTo, type Switched } from '../../projector/generations/switch.ts';
+import { buildOf, configure, standbyOf, type Settings } from '../../projector/generations/transitions.ts';
+import { verify, type Verification } from '../../projector/generations/verify.ts';
+import { asJson, type CommandOutput } from '../output.ts';
+import type { RebuildCommand } from './command.ts';
+import {
+  renderHistory,
+  renderMetrics,
+  renderStarted,
+  renderStatus,
+  renderSwitched,
+  renderVerification,
+  withRates,
+} from './render.ts';
+
+type Of<V extends RebuildCommand['verb']> = Extract<RebuildCommand, { verb: V }>;
+
+/** Runs a `rebuild` verb, or `verify`. What is refused is one message and exit code 1. */
+export async function runRebuild(deps: OperatorDeps, command: RebuildCommand): Promise<CommandOutput> {
+  try {
+    return await dispatch(deps, command);
+  } catch (error) {
+    if (!(error instanceof RebuildRefused) && !(error instanceof NoSuchGeneration)) throw error;
+    const text = command.json
+      ? asJson({ refused: error.message })
+      : `${command.verb} refused: ${error.message}\n`;
+    return { text, exitCode: 1 };
+  }
+}
+
+async function dispatch(deps: OperatorDeps, command: RebuildCommand): Promise<CommandOutput> {
+  switch (command.verb) {
+    case 'rebuild start': {
+      const started = await startRebuild(deps, command);
+      return done(command, started, renderStarted(started));
+    }
+    case 'rebuild status':
+      return status(deps, command);
+    case 'rebuild history': {
+      const { history } = await requireRegistry(deps.control);
+      return done(command, history, renderHistory(history));
+    }
+    case 'rebuild await':
+      return awaitReady(deps, command);
+    case 'rebuild pause':
+      return set(deps, command, { isPaused: true }, 'paused');
+    case 'rebuild resume':
+      return set(deps, command, { isPaused: undefined }, 'resumed');
+    case 'rebuild pace': {
+      const { pace } = command;
+      return set(
+        deps,
+        command,
+        { pace },
+        pace === undefined ? 'at full pace' : `at ${pace} records a second`,
+      );
+    }
+    case 'rebuild hold': {
+      const hold = { by: deps.by, at: deps.now(), reason: command.why };
+      return set(deps, command, { hold }, 'held');
+    }
+    case 'rebuild release':
+      return set(deps, command, { hold: undefined }, 'released');
+    case 'rebuild verify':
+      return verifyBuild(deps, command);
+    case 'rebuild promote':
+    case 'rebuild rollback':
+      return switchGeneration(deps, command);
+    case 'rebuild drop': {
+      const { generation } = command;
+      const outcome = await dropGeneration(deps, generation, { ...command, timeoutSeconds: command.timeout });
+      const text = `generation ${generation} ${outcome === 'dropped' ? 'is dropped' : 'was dropped before'}\n`;
+      return done(command, { generation, outcome }, text);
+    }
+    case 'verify':
+      return verifyOne(deps, command);
+  }
+}
+
+const done = (
+  { json }: RebuildCommand,
+  value: unknown,
+  text: string,
+  exitCode: CommandOutput['exitCode'] = 0,
+): CommandOutput => ({ text: json ? asJson(value) : text, exitCode });
+
+async function set(
+  deps: OperatorDeps,
+  command: Of<'rebuild pause' | 'rebuild resume' | 'rebuild release' | 'rebuild pace' | 'rebuild hold'>,
+  settings: Settings,
+  word: string,
+): Promise<CommandOutput> {
+  const registry = await requireRegistry(deps.control);
+  const number = command.generation ?? buildOf(registry).number;
+  const cause = { by: deps.by, at: deps.now(), why: 'why' in command ? `${word}: ${command.why}` : word };
+  await changeRegistry(deps.control, configure(number, settings, cause));
+  return done(command, { generation: number, outcome: word }, `generation ${number} is ${word}\n`);
+}
+
+const statusPauseMs = 2_000;
+
+/** Two measurements, since a rate needs both. */
+async function status(deps: OperatorDeps, command: Of<'rebuild status'>): Promise<CommandOutput> {
+  let before = await measured(deps);
+  for (;;) {
+    await sleep(statusPauseMs);
+    const present = await measured(deps);
+    const rated = withRates(before.generations, present.generations, statusPauseMs / 1_000);
+    const text = command.json ? asJson({ ...present, generations: rated }) : renderStatus(rated);
+    if (!command.watch) return { text, exitCode: 0 };
+    process.stdout.write(text);
+    before = present;
+  }
+}
+
+async function measured(deps: OperatorDeps): Promise<{ active: number; generations: Measured[] }> {
+  const registry = await requireRegistry(deps.control);
+  const generations = await measureAll(deps, registry, await logOffsets(deps));
+  return { active: registry.generation, generations };
+}
+
+async function awaitReady(deps: OperatorDeps, command: Of<'rebuild await'>): Promise<CommandOutput> {
+  const deadline = performance.now() + command.timeout * 1_000;
+  let said = '';
+  for (;;) {
+    const registry = await requireRegistry(deps.control);
+    const number = command.generation ?? buildOf(registry).number;
+    const { generations } = await measured(deps);
+    const one = generations.find((each) => each.number === number);
+    if (!one) generationOf(registry, number);
+    if (one?.condition === 'failing') {
+      const [first] = one.rejects;
+      const text =
+        `generation ${number} fails: ${one.rejectCount} records are dead letters that the active generation has applied, ` +
+        `the first is ${first?.id} (${first?.reason}: ${first?.detail})\n`;
+      return done(command, { generation: number, outcome: 'failing', rejects: one.rejects }, text, 3);
+    }
+    const isBehind = (one?.behindSeconds ?? Infinity) > command.maxBehind;
+    const isFollowed = one && ['ready', 'standby', 'active'].includes(one.state);
+    if (isFollowed && !isBehind) {
+      const text = `generation ${number} is ready: verify it with: rebuild verify ${number}\n`;
+      return done(command, { generation: number, outcome: 'ready' }, text);
+    }
+    const line = `generation ${number} is ${one?.condition}, ${one?.lag} records behind${one?.waitsFor[0] ? `; ${one.waitsFor.join('; ')}` : ''}`;
+    if (line !== said) deps.report(line);
+    said = line;
+    if (performance.now() > deadline)
+      return done(command, { generation: number, outcome: 'time is up' }, `time is up: ${line}\n`, 1);
+    await sleep(Math.min(2_000, Math.max(0, deadline - performance.now()) + 1));
+  }
+}
+
+const sideOf = ({ mongo, config }: OperatorDeps, number: number) => ({
+  ...{ number, database: generationDatabase(mongo, config.DATABASE_NAME, number) },
+});
+
+async function verifyBuild(deps: OperatorDeps, command: Of<'rebuild verify'>): Promise<CommandOutput> {
+  const { control, now, by } = deps;
+  const registry = await requireRegistry(control);
+  const target = generationOf(registry, command.generation ?? buildOf(registry).number);
+  const active = generationOf(registry, registry.generation);
+  if (target.state === 'building')
+    throw new RebuildRefused(
+      `generation ${target.number} is still loading: wait with: rebuild await ${target.number}`,
+    );
+  if (target.number === active.number)
+    throw new RebuildRefused(
+      `generation ${target.number} is the active one: compare it with its own entities with: verify`,
+    );
+  const comparison = betweenGenerations(deps, sideOf(deps, active.number), sideOf(deps, target.number));
+  const verification = await verify(comparison, { ...deps, ...command });
+  const { compared, differences, expected } = verification;
+  const report = {
+    ...{ at: now(), against: active.number, compared, differences, expected },
+    versions: { generation: target.projectionVersion, against: active.projectionVersion },
+    lows: [...(await logOffsets(deps))].map(([partition, { low }]) => ({ partition, low })),
+  };
+  const cause = { by, at: now(), why: `verified: ${differences} of ${compared} documents differ` };
+  await changeRegistry(control, configure(target.number, { report }, cause));
+  return verified(command, target.number, verification);
+}
+
+/** Compares one generation with what its own entities give. Another release joins differently, so it is refused. */
+async function verifyOne(deps: OperatorDeps, command: Of<'verify'>): Promise<CommandOutput> {
+  const registry = await requireRegistry(deps.control);
+  const target = generationOf(registry, command.generation ?? registry.generation);
+  requireVersion(target);
+  const comparison = withFreshJoins(deps, sideOf(deps, target.number));
+  const verification = await verify(comparison, { ...deps, expectations: [] });
+  if (command.metrics !== undefined)
+    await writeFile(command.metrics, renderMetrics(target.number, verification, deps.now()));
+  return verified(command, target.number, verification);
+}
+
+const verified = (command: RebuildCommand, number: number, verification: Verification) =>
+  done(
+    command,
+    { generation: number, ...verification },
+    renderVerification(number, verification),
+    verification.differences > 0 ? 1 : 0,
+  );
+
+async function switchGeneration(
+  deps: OperatorDeps,
+  command: Of<'rebuild promote' | 'rebuild rollback'>,
+): Promise<CommandOutput> {
+  const registry = await requireRegistry(deps.control);
+  const isPromotion = command.verb === 'rebuild promote';
+  const number = command.generation ?? (isPromotion ? buildOf(registry) : standbyOf(registry)).number;
+  const switched: Switched = await switchTo(deps, number, {
+    ...{ why: command.why, dryRun: command.dryRun, timeoutSeconds: command.timeout },
+    ...{ acceptOlder: command.acceptOlder, needsReport: isPromotion },
+    allowRejects: command.verb === 'rebuild rollback' || command.allowRejects,
+  });
+  const isRefused = switched.checks.some(({ isMet }) => !isMet);
+  const exitCode = isRefused || switched.waiting.length > 0 ? 1 : 0;
+  return done(command, switched, renderSwitched(switched), exitCode);
+}

@@ -1,0 +1,214 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { progressOf, type Progress } from '../../../shared/store/progress.ts';
+import {
+  generationOf,
+  type Generation,
+  type GenerationRegistry,
+  type VerifyReport,
+} from '../../../shared/store/generations.ts';
+import { liveReplicas } from '../../../shared/store/replicas.ts';
+import { dayMs } from '../../../shared/documents/retention.ts';
+import { readTopicSettings } from '../kafka/topic-settings.ts';
+import { partitionKey } from '../kafka/topic-partition.ts';
+import { readyWithinSeconds } from './follow.ts';
+import { logOffsets, measure, type LogOffsets, type OperatorDeps } from './measure.ts';
+import { heldText } from './transitions.ts';
+
+/** One condition of a promotion. `detail` says what was found; where it is not met, also what to do. */
+export type Check = { name: string; isMet: boolean; detail: string };
+
+export type SwitchOptions = {
+  /** Serve it although it is behind what was served. */
+  acceptOlder: boolean;
+  /** Serve it although it rejects records that the active generation has applied. */
+  allowRejects: boolean;
+  /** Whether a verification is required. Going back in an emergency does not wait for one. */
+  needsReport: boolean;
+};
+
+/** How often, and how long apart, a generation is looked at while it catches up, in milliseconds. */
+const catchUpAttempts = 20;
+const catchUpPauseMs = 500;
+/** A report is valid for this long: both sides move, and so does the code of operators. */
+const reportValidMs = dayMs;
+
+/** Everything that must hold before a generation is served. */
+export async function checkSwitch(
+  deps: OperatorDeps,
+  registry: GenerationRegistry,
+  number: number,
+  options: SwitchOptions,
+): Promise<Check[]> {
+  const target = generationOf(registry, number);
+  const offsets = await logOffsets(deps);
+  return [
+    checkState(target),
+    checkHold(target),
+    ...(await checkProgress(deps, registry, target, offsets, options)),
+    await checkTombstones(deps, target),
+    await checkReplicas(deps, target),
+    ...(options.needsReport ? [checkReport(deps, registry, target, offsets)] : []),
+  ];
+}
+
+function checkState({ number, state }: Generation): Check {
+  const isMet = state === 'ready' || state === 'standby' || state === 'active';
+  const detail = isMet ? state : `generation ${number} is ${state}: wait with: rebuild await ${number}`;
+  return { name: 'state', isMet, detail };
+}
+
+const checkHold = (target: Generation): Check => ({
+  name: 'hold',
+  isMet: !target.hold,
+  detail: target.hold ? heldText(target, target.hold) : 'not held',
+});
+
+async function checkProgress(
+  deps: OperatorDeps,
+  registry: GenerationRegistry,
+  target: Generation,
+  offsets: LogOffsets,
+  { acceptOlder, allowRejects }: SwitchOptions,
+): Promise<Check[]> {
+  const { number } = target;
+  const served = await progressOf(deps.control).find({ generation: registry.generation }).toArray();
+  const behind = acceptOlder ? [] : await partitionsBehind(deps, served, number);
+  const [first] = behind;
+  const active = await measure(deps, registry, generationOf(registry, registry.generation), offsets);
+  const measured = await measure(deps, registry, target, offsets);
+  const staleMs = (active.watermark?.getTime() ?? 0) - (measured.watermark?.getTime() ?? 0);
+  const isFresh = staleMs <= readyWithinSeconds * 1_000;
+  const wait = `wait with: rebuild await ${number}`;
+  return [
+    {
+      name: 'offsets',
+      isMet: behind.length === 0,
+      detail: first
+        ? `${first.key} is applied up to ${first.position}, but what is served up to ${first.served} (${behind.length} ` +
+          `partitions are behind): ${wait}, or accept it with --accept-older`
+        : 'every record that is served is applied',
+    },
+    {
+      name: 'freshness',
+      isMet: acceptOlder || isFresh,
+      detail: isFresh
+        ? `watermark ${measured.watermark?.toISOString() ?? 'none'}`
+        : `its watermark ${measured.watermark?.toISOString() ?? 'none'} is ${Math.round(staleMs / 1_000)} s behind what is ` +
+          `served: ${wait}, or accept it with --accept-older`,
+    },
+    {
+      name: 'rejects',
+      isMet: allowRejects || measured.rejectCount === 0,
+      detail:
+        measured.rejectCount === 0
+          ? 'no dead letter that the active generation does not have'
+          : `${measured.rejectCount} records are dead letters here only, the first is ${measured.rejects[0]?.id} ` +
+            `(${measured.rejects[0]?.reason}: ${measured.rejects[0]?.detail}): mend and re-drive them, or accept it ` +
+            'with --allow-rejects',
+    },
+  ];
+}
+
+/**
+ * The partitions in which a generation has not applied what another had at the start. Both follow live and save their
+ * positions once a second, so it is given some seconds to reach them.
+ */
+async function partitionsBehind(
+  { control }: OperatorDeps,
+  served: Progress[],
+  number: number,
+): Promise<{ key: string; position: number; served: number }[]> {
+  for (let attempt = 1; ; attempt += 1) {
+    const applied = await progressOf(control).find({ generation: number }).toArray();
+    const positions = new Map(applied.map((one) => [partitionKey(one), one.position]));
+    const behind = served.flatMap((one) => {
+      const key = partitionKey(one);
+      const position = positions.get(key) ?? 0;
+      return position < one.position ? [{ key, position, served: one.position }] : [];
+    });
+    if (behind.length === 0 || attempt >= catchUpAttempts) return behind;
+    await sleep(catchUpPauseMs);
+  }
+}
+
+/**
+ * Kafka forgets tombstones after `delete.retention.ms`. A generation that was further behind may have missed the
+ * deletion of an entity whose earlier record it had applied.
+ */
+async function checkTombstones(deps: OperatorDeps, target: Generation): Promise<Check> {
+  const settings = await readTopicSettings(deps.admin, deps.topics);
+  const [shortest] = settings
+    .filter(({ deleteRetentionMs }) => deleteRetentionMs !== null)
+    .toSorted((a, b) => (a.deleteRetentionMs ?? 0) - (b.deleteRetentionMs ?? 0));
+  const boundMs = shortest?.deleteRetentionMs ?? Infinity;
+  const behindMs = (target.longestBehindSeconds ?? 0) * 1_000;
+  const isMet = behindMs < boundMs;
+  const hours = (ms: number) => `${Number((ms / 3_600_000).toFixed(2))} hours`;
+  return {
+    name: 'tombstones',
+    isMet,
+    detail: isMet
+      ? 'never further behind than Kafka keeps tombstones'
+      : `generation ${target.number} was ${hours(behindMs)} behind, but ${shortest?.topic} drops tombstones after ` +
+        `${hours(boundMs)}: it may hold entities that were erased. Drop it (rebuild drop ${target.number}) and start another`,
+  };
+}
+
+async function checkReplicas(deps: OperatorDeps, target: Generation): Promise<Check> {
+  const replicas = await liveReplicas(deps.control, deps.now());
+  const unable = replicas.filter(({ versions }) => !versions.includes(target.projectionVersion));
+  const [first] = unable;
+  return {
+    name: 'replicas',
+    isMet: unable.length === 0,
+    detail: first
+      ? `${unable.length} of ${replicas.length} API replicas cannot serve projection version ` +
+        `${target.projectionVersion}, among them process ${first.pid} on ${first.host}: deploy the API's new release first`
+      : `every live API replica can serve projection version ${target.projectionVersion} (${replicas.length} live)`,
+  };
+}
+
+function checkReport(
+  deps: OperatorDeps,
+  registry: GenerationRegistry,
+  { number, projectionVersion, report }: Generation,
+  offsets: LogOffsets,
+): Check {
+  const again = `run: rebuild verify ${number}`;
+  const name = 'verified';
+  if (!report) return { name, isMet: false, detail: `generation ${number} was not verified: ${again}` };
+  const expiry = expiryOf(deps, registry, projectionVersion, report, offsets);
+  if (expiry)
+    return { name, isMet: false, detail: `the verification no longer counts, as ${expiry}: ${again}` };
+  const { differences, compared, at } = report;
+  return {
+    name,
+    isMet: differences === 0,
+    detail:
+      differences === 0
+        ? `${compared} documents were equal at ${at.toISOString()}`
+        : `${differences} of ${compared} documents differ: mend the projection, or name what is intended with ` +
+          `--expect, and ${again}`,
+  };
+}
+
+function expiryOf(
+  { now }: OperatorDeps,
+  registry: GenerationRegistry,
+  projectionVersion: number,
+  report: VerifyReport,
+  offsets: LogOffsets,
+): string | null {
+  const active = generationOf(registry, registry.generation);
+  if (report.against !== active.number)
+    return `it compared with generation ${report.against}, and ${active.number} is active now`;
+  if (
+    report.versions.generation !== projectionVersion ||
+    report.versions.against !== active.projectionVersion
+  )
+    return 'a projection version has changed since';
+  const moved = report.lows.find(({ partition, low }) => (offsets.get(partition)?.low ?? low) !== low);
+  if (moved) return `the log of ${moved.partition} begins elsewhere now`;
+  if (now().getTime() - report.at.getTime() > reportValidMs) return 'it is older than a day';
+  return null;
+}

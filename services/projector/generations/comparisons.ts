@@ -1,0 +1,136 @@
+import type { Db } from 'mongodb';
+import type { Kind } from '../../../shared/documents/document.ts';
+import { resources, type EntityState } from '../../../shared/documents/resources.ts';
+import { isExpired, retainUntil } from '../../../shared/documents/retention.ts';
+import { collectionOf } from '../../../shared/store/connection.ts';
+import { watermark } from '../../../shared/store/progress.ts';
+import { idsInState, join, readReferences } from '../materialize/join.ts';
+import { mongoStore } from '../materialize/mongo-store.ts';
+import type { StoredDocument } from '../materialize/store.ts';
+import { seenFields, type Seen } from './differences.ts';
+import type { Comparison, Pair } from './verify.ts';
+
+/** Documents in one batch of a scan: memory stays in the tens of megabytes. */
+const batchSize = 200;
+
+const living = { state: { $exists: true } };
+
+const documents = (database: Db, kind: Kind, filter: object = {}) =>
+  collectionOf<StoredDocument>(database, kind)
+    .find({ ...living, ...filter }, { projection: seenFields, batchSize })
+    .sort({ _id: 1 });
+
+type SideOf = { database: Db; number: number };
+
+/** Compares a generation with the active one: `expected` is the active one's document. */
+export function betweenGenerations(
+  { control, now }: { control: Db; now: () => Date },
+  active: SideOf,
+  built: SideOf,
+): Comparison {
+  const watermarkOf = async ({ number }: SideOf) => (await watermark(control, number)) ?? new Date(0);
+  return {
+    scan: (kind) => merged(documents(active.database, kind), documents(built.database, kind)),
+    again: async (kind, ids) => {
+      const [expected, actual] = await Promise.all(
+        [active, built].map(async ({ database }) => {
+          const found = await documents(database, kind, { _id: { $in: ids } }).toArray();
+          const readable = kind === 'message' ? await readableMessages(database, found, now()) : found;
+          return new Map(readable.map((document) => [document._id, document]));
+        }),
+      );
+      return ids.map((id) => ({ expected: expected?.get(id) ?? null, actual: actual?.get(id) ?? null }));
+    },
+    watermarks: () => Promise.all([watermarkOf(active), watermarkOf(built)]),
+  };
+}
+
+/** Merges two streams in the order of their ids. */
+async function* merged(
+  ofExpected: AsyncIterable<Seen>,
+  ofActual: AsyncIterable<Seen>,
+): AsyncGenerator<Pair[]> {
+  const left = ofExpected[Symbol.asyncIterator]() as AsyncIterator<Seen, undefined>;
+  const right = ofActual[Symbol.asyncIterator]() as AsyncIterator<Seen, undefined>;
+  const next = async (side: AsyncIterator<Seen, undefined>) => (await side.next()).value ?? null;
+  let [expected, actual] = await Promise.all([next(left), next(right)]);
+  let batch: Pair[] = [];
+  while (expected || actual) {
+    const order = orderOf(expected, actual);
+    batch.push({ expected: order <= 0 ? expected : null, actual: order >= 0 ? actual : null });
+    if (order <= 0) expected = await next(left);
+    if (order >= 0) actual = await next(right);
+    if (batch.length < batchSize) continue;
+    yield batch;
+    batch = [];
+  }
+  yield batch;
+}
+
+/** Negative where only `expected` comes now. The store orders ids by their bytes. */
+function orderOf(expected: Seen | null, actual: Seen | null): number {
+  if (!expected || !actual) return expected ? -1 : 1;
+  if (expected._id === actual._id) return 0;
+  return Buffer.compare(Buffer.from(expected._id), Buffer.from(actual._id));
+}
+
+/** The messages that a reader can get: those of a conversation that is served and retains them. */
+async function readableMessages(database: Db, messages: Seen[], now: Date): Promise<Seen[]> {
+  const idOf = ({ state }: Seen) => (state as EntityState['message']).conversationId;
+  const found = await documents(database, 'conversation', {
+    _id: { $in: [...new Set(messages.map(idOf))] },
+  }).toArray();
+  const channels = new Map(
+    found.map(({ _id, joined }) => [
+      _id,
+      (joined as { channel: { dataRetentionDays: number | null } | null }).channel,
+    ]),
+  );
+  return messages.filter((message) => {
+    const channel = channels.get(idOf(message));
+    const { createdAt } = message.state as EntityState['message'];
+    return channel && !isExpired(retainUntil(createdAt, channel.dataRetentionDays), now);
+  });
+}
+
+/** Compares the documents of one generation with what a fresh join of the stored states gives. */
+export function withFreshJoins({ control }: { control: Db }, { database, number }: SideOf): Comparison {
+  const store = mongoStore(database);
+  const fresh = async <K extends Kind>(kind: K, stored: Seen[]): Promise<Pair[]> => {
+    const pairs: Pair[] = [];
+    for (let open = stored; open.length > 0;) {
+      const targets = open.map(({ _id: id, orgId, state }) => ({
+        ...{ id, orgId: orgId ?? '', ids: idsInState(kind, state as EntityState[K]) },
+      }));
+      const { references, remaining } = await readReferences(store, kind, targets, store.readReferenced);
+      for (const [index, actual] of open.entries()) {
+        const target = targets[index];
+        if (!target || remaining.has(actual._id)) continue;
+        const { joined, isPending, ownerDeleted } = join(kind, target, references);
+        const { _id, orgId, state } = actual;
+        const expected = {
+          ...{ _id, orgId, joined, ...resources[kind].sortKeys(state as EntityState[K]) },
+          ...(state && { state }),
+          ...(isPending && { pending: true as const }),
+        };
+        pairs.push({ expected: ownerDeleted ? null : expected, actual });
+      }
+      open = open.filter(({ _id }) => remaining.has(_id));
+    }
+    return pairs;
+  };
+  return {
+    scan: async function* (kind) {
+      let batch: Seen[] = [];
+      for await (const document of documents(database, kind)) {
+        batch.push(document);
+        if (batch.length < batchSize) continue;
+        yield await fresh(kind, batch);
+        batch = [];
+      }
+      yield await fresh(kind, batch);
+    },
+    again: async (kind, ids) => fresh(kind, await documents(database, kind, { _id: { $in: ids } }).toArray()),
+    watermarks: async () => [(await watermark(control, number)) ?? new Date(0)],
+  };
+}

@@ -1,0 +1,95 @@
+import type { Db } from 'mongodb';
+import {
+  generationOf,
+  NoSuchGeneration,
+  readRegistry,
+  type Generation,
+} from '../../../shared/store/generations.ts';
+import { progressOf, watermark } from '../../../shared/store/progress.ts';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
+import { partitionKey } from '../kafka/topic-partition.ts';
+import { changeRegistry } from './registry.ts';
+import type { Throttle } from './throttle.ts';
+import { advance, isBuild, wasBehind } from './transitions.ts';
+
+export type FollowDeps = {
+  control: Db;
+  generation: number;
+  throttle: Throttle;
+  /** The lateness allowance, by which every watermark lags. */
+  allowanceMs: number;
+  logger: Logger;
+  now: () => Date;
+  by: string;
+  /** The generation was dropped: the process must exit. */
+  onFatal: (error: Error) => void;
+};
+
+/** A build is ready once it is behind by less than this, in seconds. */
+export const readyWithinSeconds = 10;
+/** A build works half the time while the active generation is behind by more than this, in seconds. */
+const yieldAfterSeconds = 30;
+
+/**
+ * Follows what operators decide about the generation of this projector: once a second it reads the registry, ends where
+ * the generation was dropped, slows a build down, and records how far a build has come.
+ */
+export function followRegistry(deps: FollowDeps, intervalMs = 1_000): Pick<Repeating, 'stop'> {
+  const { control, generation: number, throttle, logger } = deps;
+  const look = async () => {
+    const registry = await readRegistry(control, { projection: { history: 0 } });
+    if (!registry) return;
+    try {
+      const own = generationOf(registry, number);
+      const yields = isBuild(own) && (await behindSeconds(deps, registry.generation)) > yieldAfterSeconds;
+      throttle.demand({ isPaused: own.isPaused === true, pace: own.pace, yields });
+      await recordBehind(deps, own);
+      await advanceBuild(deps, own);
+    } catch (error) {
+      if (!(error instanceof NoSuchGeneration)) throw error;
+      deps.onFatal(new NoSuchGeneration(`${error.message}; this projector ends`));
+    }
+  };
+  return repeat(look, {
+    intervalMs,
+    onError: (error) => logger.warn({ error }, 'could not read the registry of generations; trying again'),
+  });
+}
+
+/** How far the watermark of a generation is behind the clock, less the allowance by which it always is. */
+async function behindSeconds({ control, allowanceMs, now }: FollowDeps, number: number): Promise<number> {
+  const completeTo = (await watermark(control, number)) ?? new Date(0);
+  return Math.max(0, (now().getTime() - completeTo.getTime() - allowanceMs) / 1_000);
+}
+
+async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
+  const { control, by, now, logger } = deps;
+  if (own.state === 'building' && (await isLoaded(control, own))) {
+    const cause = { by, at: now(), why: 'every record of the log at the start is applied' };
+    await changeRegistry(control, advance(own.number, 'building', 'catching-up', cause));
+    logger.info({ generation: own.number }, 'loaded; catching up');
+  }
+  if (own.state === 'catching-up' && (await behindSeconds(deps, own.number)) <= readyWithinSeconds) {
+    const cause = { by, at: now(), why: `behind by ${readyWithinSeconds} s or less` };
+    await changeRegistry(control, advance(own.number, 'catching-up', 'ready', cause));
+    logger.info({ generation: own.number }, 'ready to be verified and promoted');
+  }
+}
+
+/** Being behind for this long can matter to tombstones; recorded again when it has grown by a tenth. */
+const recordedFromSeconds = 3_600;
+
+/** Records how far the generation is behind. What it loads at first may be older than itself, and is not missed. */
+async function recordBehind(deps: FollowDeps, own: Generation): Promise<void> {
+  const sinceRegistered = (deps.now().getTime() - own.registeredAt.getTime()) / 1_000;
+  const seconds = Math.min(sinceRegistered, await behindSeconds(deps, own.number));
+  if (seconds >= Math.max(recordedFromSeconds, (own.longestBehindSeconds ?? 0) * 1.1))
+    await changeRegistry(deps.control, wasBehind(own.number, Math.round(seconds)));
+}
+
+async function isLoaded(control: Db, { number, loadTo = [] }: Generation): Promise<boolean> {
+  const progress = await progressOf(control).find({ generation: number }).toArray();
+  const positions = new Map(progress.map((one) => [partitionKey(one), one.position]));
+  return loadTo.every((one) => (positions.get(partitionKey(one)) ?? 0) >= one.end);
+}

@@ -1,0 +1,202 @@
+import type { Admin } from 'kafkajs';
+import type { Db, Filter, MongoClient } from 'mongodb';
+import { kinds } from '../../../shared/documents/document.ts';
+import { dayMs } from '../../../shared/documents/retention.ts';
+import { collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
+import type { Generation, GenerationRegistry } from '../../../shared/store/generations.ts';
+import { progressOf, watermark, type Progress } from '../../../shared/store/progress.ts';
+import { endOffsets } from '../consumer/progress.ts';
+import { deadLettersOf, type DeadLetter } from '../dead-letters/collection.ts';
+import { parsePartitionKey, partitionKey } from '../kafka/topic-partition.ts';
+import type { StoredDocument } from '../materialize/store.ts';
+import { isBuild, isLiving } from './transitions.ts';
+
+export type OperatorDeps = {
+  admin: Admin;
+  mongo: MongoClient;
+  control: Db;
+  config: {
+    DATABASE_NAME: string;
+    CONSUMER_GROUP: string;
+    LATENESS_ALLOWANCE_SECONDS: number;
+    REBUILD_DAYS_MAX: number;
+  };
+  /** The entity topics that exist. */
+  topics: string[];
+  now: () => Date;
+  /** The user and host, for the history. */
+  by: string;
+  /** Prints a line of progress. */
+  report: (line: string) => void;
+};
+
+/** Sums over the partitions of a topic. `behindSeconds` is that of the partition which is furthest behind. */
+export type TopicProgress = {
+  topic: string;
+  position: number;
+  end: number;
+  lag: number;
+  behindSeconds: number | null;
+};
+
+/** How far a generation has come, at one moment. */
+export type Measured = {
+  number: number;
+  state: Generation['state'];
+  /** The state, or what stands in its way: lagging, failing, held, paused. */
+  condition: Generation['state'] | 'lagging' | 'failing' | 'held' | 'paused';
+  projectionVersion: number;
+  watermark: Date | null;
+  /** How far the watermark is behind the clock, less the lateness allowance; null before there is one. */
+  behindSeconds: number | null;
+  topics: TopicProgress[];
+  lag: number;
+  /** When a projector last saved progress. */
+  savedAt: Date | null;
+  /** Dead letters that the active generation does not have. */
+  rejects: { id: string; reason: string; detail: string }[];
+  rejectCount: number;
+  /** Entities whose change is still being written to the documents that embed them. */
+  fanOuts: number;
+  /** What holds it up, in words. */
+  waitsFor: string[];
+};
+
+/** A ready generation that is behind by more than this is lagging, in seconds. */
+export const laggingAfterSeconds = 30;
+/** Projectors save progress every second; after this long without, none is running. */
+const silentAfterSeconds = 30;
+const rejectsShown = 10;
+
+/** The offsets of each partition in the log, by `<topic>/<partition>`. */
+export type LogOffsets = Map<string, { low: number; end: number }>;
+
+export const logOffsets = ({ admin, topics }: OperatorDeps): Promise<LogOffsets> => endOffsets(admin, topics);
+
+/** Measures every generation that lives. */
+export async function measureAll(
+  deps: OperatorDeps,
+  registry: GenerationRegistry,
+  offsets: LogOffsets,
+): Promise<Measured[]> {
+  return Promise.all(
+    registry.generations.filter(isLiving).map((one) => measure(deps, registry, one, offsets)),
+  );
+}
+
+export async function measure(
+  deps: OperatorDeps,
+  registry: GenerationRegistry,
+  generation: Generation,
+  offsets: LogOffsets,
+): Promise<Measured> {
+  const { control, mongo, config } = deps;
+  const { number } = generation;
+  const database = generationDatabase(mongo, config.DATABASE_NAME, number);
+  const [completeTo, servedTo] = await Promise.all(
+    [number, registry.generation].map((of) => watermark(control, of)),
+  );
+  const rejected = rejectedOnlyBy(number, registry.generation, earlier(completeTo, servedTo));
+  const [progress, rejects, rejectCount, fanOuts] = await Promise.all([
+    progressOf(control).find({ generation: number }).toArray(),
+    deadLettersOf(control).find(rejected).sort({ _id: 1 }).limit(rejectsShown).toArray(),
+    deadLettersOf(control).countDocuments(rejected),
+    countFanOuts(database),
+  ]);
+  const topics = topicProgress(deps, progress, offsets);
+  const savedAt = progress.reduce<Date | null>(
+    (latest, { updatedAt }) => (latest && latest > updatedAt ? latest : updatedAt),
+    null,
+  );
+  const behindSeconds = completeTo ? behindOf(deps, completeTo) : null;
+  const measured = {
+    ...{ number, state: generation.state, projectionVersion: generation.projectionVersion },
+    ...{ watermark: completeTo ?? null, behindSeconds, topics, savedAt, rejectCount, fanOuts },
+    lag: topics.reduce((sum, { lag }) => sum + lag, 0),
+    rejects: rejects.map(({ _id: id, reason, detail }) => ({ id, reason, detail })),
+  };
+  const waitsFor = reasonsToWait(deps, generation, measured);
+  return { ...measured, condition: conditionOf(generation, measured), waitsFor };
+}
+
+const behindOf = ({ config, now }: OperatorDeps, completeTo: Date): number =>
+  Math.max(0, (now().getTime() - completeTo.getTime()) / 1_000 - config.LATENESS_ALLOWANCE_SECONDS);
+
+function topicProgress(deps: OperatorDeps, progress: Progress[], offsets: LogOffsets): TopicProgress[] {
+  const recorded = new Map(progress.map((one) => [partitionKey(one), one]));
+  const byTopic = new Map<string, TopicProgress>();
+  for (const [key, { end }] of offsets) {
+    const { topic } = parsePartitionKey(key);
+    const saved = recorded.get(key);
+    const position = Math.min(end, saved?.position ?? 0);
+    const sum = byTopic.get(topic) ?? { topic, position: 0, end: 0, lag: 0, behindSeconds: 0 };
+    const behind = saved && saved.completeTo.getTime() > 0 ? behindOf(deps, saved.completeTo) : null;
+    byTopic.set(topic, {
+      ...{ topic, position: sum.position + position, end: sum.end + end },
+      lag: sum.lag + end - position,
+      behindSeconds:
+        behind === null || sum.behindSeconds === null ? null : Math.max(sum.behindSeconds, behind),
+    });
+  }
+  return [...byTopic.values()].sort((a, b) => (a.topic < b.topic ? -1 : 1));
+}
+
+/**
+ * Dead letters of a generation that the active one does not have. Each counts once both have applied everything up to its
+ * instant: one side may come to a record first, and a deletion that erases a dead letter may be still to come.
+ */
+const rejectedOnlyBy = (number: number, active: number, settledTo: Date): Filter<DeadLetter> => ({
+  generations: number === active ? { $in: [] } : { $eq: number, $ne: active },
+  lastAt: { $lt: settledTo },
+});
+
+const earlier = (one: Date | null | undefined, other: Date | null | undefined): Date =>
+  new Date(Math.min(one?.getTime() ?? 0, other?.getTime() ?? 0));
+
+async function countFanOuts(database: Db): Promise<number> {
+  const counts = await Promise.all(
+    kinds.map((kind) =>
+      collectionOf<StoredDocument>(database, kind).countDocuments({ fanOutCursor: { $exists: true } }),
+    ),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+type Facts = Omit<Measured, 'condition' | 'waitsFor'>;
+
+function conditionOf(generation: Generation, facts: Facts): Measured['condition'] {
+  if (isBuild(generation) && facts.rejectCount > 0) return 'failing';
+  if (generation.isPaused) return 'paused';
+  if (generation.hold) return 'held';
+  const isFollowed = generation.state === 'ready' || generation.state === 'standby';
+  if (isFollowed && (facts.behindSeconds ?? Infinity) > laggingAfterSeconds) return 'lagging';
+  return generation.state;
+}
+
+function reasonsToWait({ config, now }: OperatorDeps, generation: Generation, facts: Facts): string[] {
+  const { number, hold, isPaused } = generation;
+  const silentSeconds = facts.savedAt ? (now().getTime() - facts.savedAt.getTime()) / 1_000 : Infinity;
+  return [
+    ...(silentSeconds > silentAfterSeconds
+      ? [
+          `no projector is running on it${facts.savedAt ? ` since ${facts.savedAt.toISOString()}` : ''}: ` +
+            `GENERATION=${number} npm run projector`,
+        ]
+      : []),
+    ...(generation.state === 'standby' &&
+    (facts.behindSeconds ?? 0) > (config.REBUILD_DAYS_MAX * dayMs) / 1_000
+      ? [
+          `it is behind by more than REBUILD_DAYS_MAX (${config.REBUILD_DAYS_MAX}) days, so that erasures may never reach ` +
+            `it: rebuild drop ${number}`,
+        ]
+      : []),
+    ...(isPaused ? [`it is paused: rebuild resume ${number}`] : []),
+    ...(hold ? [`it is held by ${hold.by} since ${hold.at.toISOString()}: ${hold.reason}`] : []),
+    ...(facts.rejectCount > 0
+      ? [`${facts.rejectCount} records are dead letters here, but not in the active generation`]
+      : []),
+    ...(facts.fanOuts > 0
+      ? [`${facts.fanOuts} changes are being written to the documents that embed them`]
+      : []),
+  ];
+}

@@ -1,0 +1,102 @@
+import { projectionVersion, type GenerationRegistry } from '../../../shared/store/generations.ts';
+import { activate, advance, beginDrop, configure, endDrop, register, standbyOf } from './transitions.ts';
+
+const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour));
+const cause = (hour: number) => ({ by: 'ann@host', at: at(hour), why: 'test' });
+const first: GenerationRegistry = {
+  ...{ _id: 'active', generation: 1, since: at(0), revision: 1, lastNumber: 1, history: [] },
+  generations: [{ number: 1, projectionVersion, state: 'active', since: at(0), registeredAt: at(0) }],
+};
+const statesOf = ({ generations }: GenerationRegistry) =>
+  Object.fromEntries(generations.map(({ number, state }) => [number, state]));
+const apply = (
+  registry: GenerationRegistry,
+  ...changes: ((one: GenerationRegistry) => GenerationRegistry)[]
+) => changes.reduce((before, change) => change(before), registry);
+const ready = [
+  register(cause(1), {}),
+  advance(2, 'building', 'catching-up', cause(2)),
+  advance(2, 'catching-up', 'ready', cause(3)),
+];
+const promote = (number: number, hour: number) => activate(number, cause(hour), { acceptOlder: false });
+
+describe('the registry of generations', () => {
+  it('passes a build through its states to active, and makes the one before a standby', () => {
+    const promoted = apply(first, ...ready, promote(2, 4));
+    expect(statesOf(promoted)).toEqual({ 1: 'standby', 2: 'active' });
+    expect(promoted.generation).toBe(2);
+    expect(promoted.history.map(({ generation, to }) => `${generation} ${to}`)).toEqual([
+      '2 building',
+      '2 catching-up',
+      '2 ready',
+      '1 standby',
+      '2 active',
+    ]);
+  });
+
+  it('rolls back to the standby that was active last', () => {
+    const promoted = apply(first, ...ready, promote(2, 4));
+    expect(standbyOf(promoted).number).toBe(1);
+    expect(statesOf(apply(promoted, promote(1, 5)))).toEqual({ 1: 'active', 2: 'standby' });
+  });
+
+  it('never uses a number twice', () => {
+    const dropped = apply(first, ...ready, beginDrop(2, cause(4)), endDrop(2, cause(5)));
+    const again = apply(dropped, register(cause(6), {}));
+    expect(statesOf(again)).toEqual({ 1: 'active', 2: 'dropped', 3: 'building' });
+  });
+
+  it('is unchanged by a repeated transition', () => {
+    const promoted = apply(first, ...ready, promote(2, 4));
+    expect(promote(2, 5)(promoted)).toBe(promoted);
+    expect(advance(2, 'building', 'catching-up', cause(5))(promoted)).toBe(promoted);
+    const dropping = apply(promoted, beginDrop(1, cause(5)));
+    expect(beginDrop(1, cause(6))(dropping)).toBe(dropping);
+  });
+
+  it.each([
+    [
+      'a second build',
+      () => apply(first, ...ready, register(cause(4), {})),
+      'generation 2 is being built already',
+    ],
+    [
+      'promotion of a build that is loading',
+      () => apply(first, register(cause(1), {}), promote(2, 2)),
+      'rebuild await 2',
+    ],
+    [
+      'promotion of a held build',
+      () =>
+        apply(
+          first,
+          ...ready,
+          configure(2, { hold: { by: 'bob@host', at: at(4), reason: 'wait for Monday' } }, cause(4)),
+          promote(2, 5),
+        ),
+      'held by bob@host since 2026-01-01T04:00:00.000Z: wait for Monday. To allow its promotion: rebuild release 2',
+    ],
+    [
+      'a drop of the active one',
+      () => beginDrop(1, cause(1))(first),
+      'generation 1 is active: promote another one',
+    ],
+    ['promotion of an unknown one', () => promote(7, 1)(first), 'there is no generation 7; there are 1'],
+    [
+      'promotion of a dropped one',
+      () => apply(first, ...ready, beginDrop(2, cause(4)), promote(2, 5)),
+      'generation 2 was dropped',
+    ],
+    ['a rollback without a standby', () => standbyOf(first), 'there is no standby to roll back to'],
+  ])('refuses %s', (_, refused, message) => {
+    expect(refused).toThrow(message);
+  });
+
+  it('removes a setting', () => {
+    const paused = apply(first, configure(1, { isPaused: true, pace: 100 }, cause(1)));
+    expect(apply(paused, configure(1, { isPaused: undefined }, cause(2))).generations[0]).toEqual({
+      ...first.generations[0],
+      pace: 100,
+    });
+  });
+});

@@ -1,0 +1,173 @@
+import {
+  generationOf,
+  NoSuchGeneration,
+  projectionVersion,
+  type Generation,
+  type GenerationRegistry,
+  type GenerationState,
+} from '../../../shared/store/generations.ts';
+import { RebuildRefused } from './refused.ts';
+
+/** Who makes a transition, when and why. */
+export type Cause = { by: string; at: Date; why: string };
+
+/** The registry after a transition; throws `RebuildRefused` where it is not possible. Pure. */
+export type Change = (registry: GenerationRegistry) => GenerationRegistry;
+
+/** A build that has not been promoted. */
+const buildStates: readonly GenerationState[] = ['building', 'catching-up', 'ready'];
+
+export const isBuild = ({ state }: Pick<Generation, 'state'>) => buildStates.includes(state);
+/** Projectors follow it, or may. */
+export const isLiving = ({ state }: Pick<Generation, 'state'>) => state !== 'dropping' && state !== 'dropped';
+
+/** Transitions kept, the latest; a deployment makes a few for each rebuild. */
+const historyMax = 1_000;
+
+/** Registers a new build. Its number is the next that was never used. */
+export const register =
+  ({ by, at, why }: Cause, options: Pick<Generation, 'loadTo' | 'acceptTruncated' | 'pace'>): Change =>
+  (registry) => {
+    const open = registry.generations.find(isBuild);
+    if (open)
+      throw new RebuildRefused(
+        `generation ${open.number} is being built already: continue with it, or drop it with: rebuild drop ${open.number}`,
+      );
+    const number = registry.lastNumber + 1;
+    const built: Generation = {
+      ...{ number, projectionVersion, state: 'building', since: at, registeredAt: at },
+      ...options,
+    };
+    return {
+      ...registry,
+      lastNumber: number,
+      generations: [...registry.generations, built],
+      history: appended(registry, { generation: number, from: null, to: 'building', at, by, why }),
+    };
+  };
+
+/** A build advances: loaded, then caught up. Without effect where it has advanced already, or was dropped. */
+export const advance =
+  (number: number, from: 'building' | 'catching-up', to: 'catching-up' | 'ready', cause: Cause): Change =>
+  (registry) => {
+    const current = registry.generations.find((one) => one.number === number);
+    return current?.state === from ? moved(registry, current, to, cause) : registry;
+  };
+
+/** Makes a build or a standby active, and the active generation a standby. */
+export const activate =
+  (number: number, cause: Cause, { acceptOlder }: { acceptOlder: boolean }): Change =>
+  (registry) => {
+    const target = generationOf(registry, number);
+    if (target.state === 'active') return registry;
+    if (target.hold) throw new RebuildRefused(heldText(target, target.hold));
+    if (target.state !== 'ready' && target.state !== 'standby')
+      throw new RebuildRefused(
+        `generation ${number} is ${target.state}, not ready: wait with: rebuild await ${number}`,
+      );
+    const before = generationOf(registry, registry.generation);
+    const stepped = moved(moved(registry, before, 'standby', cause), target, 'active', cause);
+    return { ...stepped, generation: number, since: cause.at, acceptOlder };
+  };
+
+/** Begins to drop a generation: its projectors end, and none starts on it any more. */
+export const beginDrop =
+  (number: number, cause: Cause): Change =>
+  (registry) => {
+    const target = registry.generations.find((one) => one.number === number);
+    if (target?.state === 'dropping' || target?.state === 'dropped') return registry;
+    const living = generationOf(registry, number);
+    if (living.state === 'active')
+      throw new RebuildRefused(
+        `generation ${number} is active: promote another one, or roll back, before you drop it`,
+      );
+    return moved(registry, living, 'dropping', cause);
+  };
+
+/** Records that everything of a generation is gone. */
+export const endDrop =
+  (number: number, cause: Cause): Change =>
+  (registry) => {
+    const target = registry.generations.find((one) => one.number === number);
+    return target?.state === 'dropping' ? moved(registry, target, 'dropped', cause) : registry;
+  };
+
+/** What an operator or a verification sets on a generation without a change of its state. */
+export type Settings = {
+  [Name in 'hold' | 'isPaused' | 'pace' | 'report']?: Generation[Name] | undefined;
+};
+
+/** Sets, or with `undefined` removes, settings of a generation. */
+export const configure =
+  (number: number, settings: Settings, cause: Cause): Change =>
+  (registry) => {
+    const current = generationOf(registry, number);
+    const next = Object.fromEntries(
+      Object.entries({ ...current, ...settings }).filter(([, value]) => value !== undefined),
+    ) as Generation;
+    return {
+      ...registry,
+      generations: registry.generations.map((one) => (one.number === number ? next : one)),
+      history: appended(registry, {
+        ...{ generation: number, from: current.state, to: current.state },
+        ...cause,
+      }),
+    };
+  };
+
+/** Records how far a generation was behind; a smaller value than the recorded one has no effect. */
+export const wasBehind =
+  (number: number, seconds: number): Change =>
+  (registry) => {
+    const current = registry.generations.find((one) => one.number === number);
+    if (!current || seconds <= (current.longestBehindSeconds ?? 0)) return registry;
+    return {
+      ...registry,
+      generations: registry.generations.map((one) =>
+        one.number === number ? { ...one, longestBehindSeconds: seconds } : one,
+      ),
+    };
+  };
+
+export const heldText = (
+  { number }: Generation,
+  { by, at, reason }: NonNullable<Generation['hold']>,
+): string =>
+  `generation ${number} is held by ${by} since ${at.toISOString()}: ${reason}. To allow its promotion: rebuild release ${number}`;
+
+function moved(
+  registry: GenerationRegistry,
+  { number, state: from }: Generation,
+  to: GenerationState,
+  cause: Cause,
+): GenerationRegistry {
+  return {
+    ...registry,
+    generations: registry.generations.map((one) =>
+      one.number === number ? { ...one, state: to, since: cause.at } : one,
+    ),
+    history: appended(registry, { generation: number, from, to, ...cause }),
+  };
+}
+
+const appended = (
+  { history }: GenerationRegistry,
+  transition: GenerationRegistry['history'][number],
+): GenerationRegistry['history'] => [...history, transition].slice(-historyMax);
+
+/** The generation that `rebuild` verbs mean without a number: the one that is being built. */
+export function buildOf(registry: GenerationRegistry): Generation {
+  const build = registry.generations.find(isBuild);
+  if (!build) throw new NoSuchGeneration('no generation is being built: start one with: rebuild start');
+  return build;
+}
+
+/** The standby that was active last: what `rebuild rollback` goes back to. */
+export function standbyOf(registry: GenerationRegistry): Generation {
+  const standbys = registry.generations
+    .filter(({ state }) => state === 'standby')
+    .toSorted((a, b) => b.since.getTime() - a.since.getTime());
+  const [latest] = standbys;
+  if (!latest) throw new NoSuchGeneration('there is no standby to roll back to');
+  return latest;
+}

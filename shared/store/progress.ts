@@ -1,0 +1,69 @@
+import type { Collection, Db, FindOptions } from 'mongodb';
+
+/** How far a generation has applied one partition. */
+export type Progress = {
+  /** `<generation>/<topic>/<partition>` */
+  _id: string;
+  generation: number;
+  topic: string;
+  partition: number;
+  /** Offset of the next record to apply. */
+  position: number;
+  /** The end offset of the log, as last seen. */
+  end: number;
+  /** Every event that the source system published on this partition up to this instant has been applied. */
+  completeTo: Date;
+  updatedAt: Date;
+};
+
+/**
+ * The id of the topic that a generation has applied. Brokers assign it at creation: a topic that is deleted and created
+ * again under the same name has another id.
+ */
+export type TopicIdentity = {
+  /** `<generation>/<topic>` */
+  _id: string;
+  generation: number;
+  topic: string;
+  topicId: string;
+};
+
+/** A generation's watermark, by its number. */
+export type Watermark = { _id: number; completeTo: Date };
+
+export const progressOf = (control: Db): Collection<Progress> => control.collection('progress');
+export const topicIdsOf = (control: Db): Collection<TopicIdentity> => control.collection('topic_ids');
+export const watermarksOf = (control: Db): Collection<Watermark> => control.collection('watermarks');
+
+/**
+ * The watermark of a generation: every event that the source system published up to this instant has been applied. Null
+ * until it is first raised. It never moves backwards.
+ */
+export async function watermark(
+  control: Db,
+  generation: number,
+  options: FindOptions = {},
+): Promise<Date | null> {
+  return (await watermarksOf(control).findOne({ _id: generation }, options))?.completeTo ?? null;
+}
+
+/**
+ * Raises a generation's watermark to the minimum `completeTo` of its partitions, if that is later. Returns the resulting
+ * watermark. It is stored separately, as a newly registered partition may start at an earlier instant: no event on that
+ * partition is older than the watermark was before.
+ */
+export async function raiseWatermark(control: Db, generation: number): Promise<Date> {
+  const [minimum] = await progressOf(control)
+    .find({ generation })
+    .sort({ completeTo: 1 })
+    .limit(1)
+    .project<{ completeTo: Date }>({ completeTo: 1 })
+    .toArray();
+  const completeTo = minimum?.completeTo ?? new Date(0);
+  const raised = await watermarksOf(control).findOneAndUpdate(
+    { _id: generation },
+    { $max: { completeTo } },
+    { upsert: true, returnDocument: 'after' },
+  );
+  return raised?.completeTo ?? completeTo;
+}

@@ -1,0 +1,29 @@
+import type { Collection, Db, FindOptions } from 'mongodb';
+
+/** An API replica, as it announces itself every two seconds. */
+export type Replica = {
+  /** Random, for each start of a process. */
+  _id: string;
+  host: string;
+  pid: number;
+  /** The generation that its next request reads; null before it could read one. */
+  generation: number | null;
+  /** The projection versions that it can serve. */
+  versions: readonly number[];
+  at: Date;
+};
+
+/** How often a replica announces itself, in milliseconds. */
+export const announceIntervalMs = 2_000;
+
+/** A replica that has not announced itself for this long is gone, in milliseconds. */
+const liveForMs = 10_000;
+
+export const replicasOf = (control: Db): Collection<Replica> => control.collection('replicas');
+
+/** The replicas that have announced themselves lately. */
+export const liveReplicas = (control: Db, now: Date, options: FindOptions = {}): Promise<Replica[]> =>
+  replicasOf(control)
+    .find({ at: { $gte: new Date(now.getTime() - liveForMs) } }, options)
+    .sort({ _id: 1 })
+    .toArray();

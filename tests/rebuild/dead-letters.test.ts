@@ -1,0 +1,122 @@
+import { deadLetterConfig } from '../../services/cli/config.ts';
+import { runDeadLetters } from '../../services/cli/dead-letters/run.ts';
+import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
+import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { switchTo } from '../../services/projector/generations/switch.ts';
+import { ensureControlIndexes } from '../../services/projector/runtime/control-indexes.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { created } from '../support/entities.ts';
+import { encode } from '../support/events.ts';
+import { logEnds } from '../support/progress.ts';
+import { activeAndReady, generation, openRebuild, present, type Rebuild } from './fixture.ts';
+
+describe('dead letters of several generations', () => {
+  let rebuild: Rebuild;
+
+  beforeAll(async () => {
+    rebuild = await openRebuild();
+  }, 60_000);
+  afterAll(() => rebuild.close(), 60_000);
+
+  /** Stores a valid tag, as if a former release had rejected it on these generations. */
+  const rejectedOn = async (id: string, generations: number[]): Promise<string> => {
+    const { key, value, headers } = encode(created('tag', id), 'structured');
+    const topic = topicOf('tag', rebuild.config.TOPIC_PREFIX);
+    const offset = Number(id.split('_')[1]);
+    const position = { partition: 0, offset, timestampMs: 1_700_000_000_000 };
+    const record = { key: Buffer.from(key), value: Buffer.from(value ?? ''), headers, position };
+    for (const number of generations)
+      await storeDeadLetters(
+        {
+          ...{ control: rebuild.control, producer: rebuild.producer, prefix: rebuild.config.TOPIC_PREFIX },
+          ...{ generation: number, now: () => present },
+        },
+        topic,
+        [{ record, rejection: { reason: 'bad_data', detail: 'data.name: is missing' } }],
+      );
+    return `${topic}/0/${offset}`;
+  };
+  const redrive = async (...ids: string[]) => {
+    const config = deadLetterConfig(rebuild.environment);
+    if ('errors' in config) throw new Error(config.errors.join('\n'));
+    const { text, exitCode } = await runDeadLetters(
+      { mongo: rebuild.mongo, config: config.config, now: () => present },
+      { verb: 'dead-letters redrive', selection: { ids }, dryRun: false, json: true },
+    );
+    return { exitCode, ...(JSON.parse(String(text)) as { applied: number; refusals: { detail: string }[] }) };
+  };
+  const isIn = async (number: number, id: string) =>
+    (await collectionOf(rebuild.databaseOf(number), 'tag').countDocuments({ _id: id })) === 1;
+  const openFor = async (id: string) =>
+    (await deadLettersOf(rebuild.control).findOne({ _id: id }))?.generations;
+
+  test('are marked by each that rejects the record, and counted', async () => {
+    await rebuild.given(activeAndReady());
+    const id = await rejectedOn('tag_1', [2, 1]);
+    expect(await deadLettersOf(rebuild.control).find().toArray()).toMatchObject([
+      { _id: id, count: 2, generation: 1, generations: [2, 1] },
+    ]);
+  }, 60_000);
+
+  test('are re-driven on each living one that lacks the record, and closed', async () => {
+    await rebuild.given([generation(1, 'active'), generation(2, 'ready'), generation(3, 'dropped')]);
+    const both = await rejectedOn('tag_2', [1, 2]);
+    const second = await rejectedOn('tag_3', [2]);
+    expect(await redrive(both, second)).toMatchObject({ exitCode: 0, applied: 2, refusals: [] });
+    expect(await Promise.all([isIn(1, 'tag_2'), isIn(2, 'tag_2')])).toEqual([true, true]);
+    expect(await Promise.all([isIn(1, 'tag_3'), isIn(2, 'tag_3')])).toEqual([false, true]);
+    expect([await openFor(both), await openFor(second)]).toEqual([undefined, undefined]);
+  }, 60_000);
+
+  test('stay open for one of another release, which has to re-drive them itself', async () => {
+    await rebuild.given([generation(1, 'standby', { projectionVersion: 1 }), generation(2, 'active')]);
+    const both = await rejectedOn('tag_4', [1, 2]);
+    expect(await redrive(both)).toMatchObject({ exitCode: 0, applied: 1 });
+    expect(await Promise.all([isIn(1, 'tag_4'), isIn(2, 'tag_4')])).toEqual([false, true]);
+    expect(await openFor(both)).toEqual([1]);
+    // and what is left to the other release is refused with a word about it
+    const again = await redrive(both);
+    expect(again).toMatchObject({ exitCode: 1, applied: 0 });
+    expect(again.refusals[0]?.detail).toContain('open for generation 1 only, of another release');
+    expect(await openFor(both)).toEqual([1]);
+  }, 60_000);
+
+  test('are carried over to a promoted one where the log no longer has the record', async () => {
+    const topic = `${rebuild.config.TOPIC_PREFIX}short`;
+    const configEntries = [
+      { name: 'cleanup.policy', value: 'compact,delete' },
+      { name: 'delete.retention.ms', value: '864000000' },
+    ];
+    await rebuild.admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }] });
+    await logEnds(rebuild.admin, [topic]);
+    await rebuild.producer.send({ topic, messages: [1, 2, 3].map((key) => ({ key: `${key}`, value: '' })) });
+    await rebuild.admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '2' }] });
+    await rebuild.given(activeAndReady());
+    const letters = [
+      { _id: `${topic}/0/1`, offset: 1, generations: [1] },
+      { _id: `${topic}/0/2`, offset: 2, generations: [1] },
+      { _id: `${topic}/1/1`, offset: 1, partition: 1, generations: [1] },
+      { _id: 'of another topic', offset: 1, topic: 'other', generations: [1] },
+    ];
+    for (const letter of letters) await rebuild.deadLetter({ topic, ...letter });
+    const options = { acceptOlder: false, allowRejects: false, needsReport: true };
+    const once = { ...options, why: 'test', dryRun: false, timeoutSeconds: 0 };
+    expect(await switchTo(rebuild.deps({ topics: [topic] }), 2, once)).toMatchObject({ outcome: 'promoted' });
+    expect(await Promise.all(letters.map(({ _id }) => openFor(_id)))).toEqual([[1, 2], [1], [1], [1]]);
+  }, 60_000);
+
+  test('of a release that did not mark them are completed at the start of a projector', async () => {
+    await rebuild.given(activeAndReady());
+    await rebuild.deadLetter({ _id: 'old 1', generation: 1 });
+    await rebuild.deadLetter({ _id: 'old 2', generation: 2 });
+    await deadLettersOf(rebuild.control).updateMany({}, { $unset: { generations: '' } });
+    await rebuild.deadLetter({ _id: 'new', generation: 2, generations: [1, 2] });
+    await ensureControlIndexes(rebuild.control);
+    expect([await openFor('old 1'), await openFor('old 2'), await openFor('new')]).toEqual([
+      [1],
+      [2],
+      [1, 2],
+    ]);
+  }, 60_000);
+});

@@ -1,0 +1,131 @@
+import { cliConfig } from '../../services/cli/config.ts';
+import { deadLettersOf, type DeadLetter } from '../../services/projector/dead-letters/collection.ts';
+import { logOffsets, type OperatorDeps } from '../../services/projector/generations/measure.ts';
+import { parsePartitionKey } from '../../services/projector/kafka/topic-partition.ts';
+import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
+import {
+  generationsOf,
+  projectionVersion,
+  readRegistry,
+  type Generation,
+  type GenerationRegistry,
+  type GenerationState,
+  type VerifyReport,
+} from '../../shared/store/generations.ts';
+import { progressOf, watermarksOf } from '../../shared/store/progress.ts';
+import { replicasOf } from '../../shared/store/replicas.ts';
+import { createTestEnvironment } from '../support/test-environment.ts';
+
+/** The operator's clock, and when the generations got their states: long enough ago for every grace period. */
+export const present = new Date('2126-03-20T12:00:00Z');
+export const longAgo = new Date('2126-03-10T12:00:00Z');
+export const secondsBefore = (seconds: number, instant = present) =>
+  new Date(instant.getTime() - seconds * 1_000);
+
+export const generation = (
+  number: number,
+  state: GenerationState,
+  changes: Partial<Generation> = {},
+): Generation => ({
+  ...{ number, projectionVersion, state, since: longAgo, registeredAt: longAgo },
+  ...changes,
+});
+
+/** A report that counts; a test changes what it is about. */
+export const report = (changes: Partial<VerifyReport> = {}): VerifyReport => ({
+  ...{ at: secondsBefore(60), against: 1, compared: 3, differences: 0, expected: 0, lows: [] },
+  versions: { generation: projectionVersion, against: projectionVersion },
+  ...changes,
+});
+
+export const activeAndReady = () => [generation(1, 'active'), generation(2, 'ready', { report: report() })];
+
+export type Rebuild = Awaited<ReturnType<typeof openRebuild>>;
+
+/**
+ * The topics and databases of one test file, without projectors: the test stores what they would have recorded, so that
+ * every condition is there at once.
+ */
+export async function openRebuild() {
+  const environment = await createTestEnvironment(1);
+  const { control, admin, mongo, name, topics } = environment;
+  const read = cliConfig(environment.environment);
+  if ('errors' in read) throw new Error(read.errors.join('\n'));
+  const { config } = read;
+  const deps = (changes: Partial<OperatorDeps> = {}): OperatorDeps => ({
+    ...{ admin, mongo, control, config, topics, now: () => present, by: 'ann@host' },
+    report: () => undefined,
+    ...changes,
+  });
+  const databaseOf = (number: number) => generationDatabase(mongo, name, number);
+  const registry = async (): Promise<GenerationRegistry> => {
+    const found = await readRegistry(control);
+    if (!found) throw new Error('there is no registry');
+    return found;
+  };
+  /** Progress of a generation: everything applied, and its watermark a few seconds old. */
+  const applied = async (number: number, completeTo = secondsBefore(6)) => {
+    const documents = [...(await logOffsets(deps()))].map(([key, { end }]) => ({
+      ...{ _id: `${number}/${key}`, generation: number, ...parsePartitionKey(key), position: end, end },
+      ...{ completeTo, updatedAt: present },
+    }));
+    await progressOf(control).insertMany(documents);
+    await watermarksOf(control).insertOne({ _id: number, completeTo });
+  };
+  return {
+    ...environment,
+    deps,
+    databaseOf,
+    registry,
+    states: async () =>
+      Object.fromEntries((await registry()).generations.map(({ number, state }) => [number, state])),
+    /** Replaces everything that the control database holds. */
+    given: async (generations: Generation[]) => {
+      for (const { collectionName } of await control.collections())
+        await control.collection(collectionName).deleteMany({});
+      const active = generations.find(({ state }) => state === 'active')?.number ?? 0;
+      await generationsOf(control).insertOne({
+        ...{ _id: 'active', generation: active, since: longAgo, revision: 7, history: [], generations },
+        lastNumber: Math.max(...generations.map(({ number }) => number)),
+      });
+      for (const { number, state } of generations) if (state !== 'dropped') await applied(number);
+    },
+    /** Replaces fields of one generation, or with `undefined` removes them. */
+    set: async (number: number, fields: Partial<Generation>) => {
+      const before = await registry();
+      const generations = before.generations.map((one) =>
+        one.number === number ? { ...one, ...fields } : one,
+      );
+      await generationsOf(control).replaceOne({ _id: 'active' }, { ...before, generations });
+    },
+    announceReplica: (changes: object = {}) =>
+      replicasOf(control).insertOne({
+        ...{ _id: 'replica', host: 'api-1', pid: 41, generation: 1, versions: [projectionVersion] },
+        ...{ at: present, ...changes },
+      }),
+    deadLetter: (changes: Partial<DeadLetter> = {}) =>
+      deadLettersOf(control).insertOne({ ...deadLetterFields(topics[0] ?? ''), ...changes }),
+    /** A served document in a generation's database. */
+    document: (number: number, id = 'tag_1') =>
+      collectionOf(databaseOf(number), 'tag').insertOne({ _id: id } as never),
+    /** Everything in the control database, to be compared. */
+    everything: async () => {
+      const collections = await control.collections();
+      const contents = await Promise.all(
+        collections.map(async (one) => [one.collectionName, await one.find().sort({ _id: 1 }).toArray()]),
+      );
+      return Object.fromEntries(contents) as object;
+    },
+    close: async () => {
+      for (const number of [2, 3, 4]) await databaseOf(number).dropDatabase();
+      await environment.close();
+    },
+  };
+}
+
+const deadLetterFields = (topic: string): DeadLetter => ({
+  ...{ _id: `${topic}/0/5`, topic, partition: 0, offset: 5, key: null, value: null, headers: [] },
+  ...{ truncated: null, bytes: 0, timestampMs: 0, orgId: null, versioned: null, subjects: [] },
+  ...{ reason: 'not_json', detail: 'no JSON', firstAt: secondsBefore(60), lastAt: secondsBefore(60) },
+  ...{ count: 1, generation: 2, generations: [2] },
+});

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { randomHistory, wide, type Population } from '../convergence/history.ts';
+import { encode, type Event } from '../support/events.ts';
+import type { TestEnvironment } from '../support/test-environment.ts';
+
+const doubled = Object.fromEntries(
+  Object.entries(wide).map(([kind, count]) => [kind, 2 * count]),
+) as Population;
+
+export type LiveTraffic = {
+  /** Everything that was published, in the order of each key. */
+  published: Event[];
+  pause: () => Promise<void>;
+  resume: () => void;
+  stop: () => Promise<void>;
+};
+
+export const publish = async ({ producer, config }: TestEnvironment, events: Event[]): Promise<void> => {
+  const byTopic = Map.groupBy(events, ({ kind }) => topicOf(kind, config.TOPIC_PREFIX));
+  const topicMessages = [...byTopic].map(([topic, ofTopic]) => ({
+    topic,
+    messages: ofTopic.map((event) => encode(event, 'structured')),
+  }));
+  await producer.sendBatch({ topicMessages });
+};
+
+/** Publishes random histories, one after another, some events at a time, until it is stopped. */
+export function startLiveTraffic(environment: TestEnvironment, firstSeed: number): LiveTraffic {
+  const published: Event[] = [];
+  let isStopped = false;
+  let isPaused = false;
+  let sending: Promise<void> = Promise.resolve();
+  const run = async () => {
+    for (let seed = firstSeed; !isStopped; seed += 1) {
+      const history = randomHistory(seed, 400, { population: doubled, organizations: 5, retentionDays: [0] });
+      while (history.length > 0 && !isStopped) {
+        await sleep(50);
+        if (isPaused) continue;
+        const some = history.splice(0, 10);
+        sending = publish(environment, some);
+        await sending;
+        published.push(...some);
+      }
+    }
+  };
+  const running = run();
+  return {
+    published,
+    pause: async () => {
+      isPaused = true;
+      await sending;
+      await sleep(100);
+    },
+    resume: () => {
+      isPaused = false;
+    },
+    stop: async () => {
+      isStopped = true;
+      await running;
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import { dropGeneration } from '../../services/projector/generations/drop.ts';
+import { changeRegistry } from '../../services/projector/generations/registry.ts';
+import { switchTo, type OnStep } from '../../services/projector/generations/switch.ts';
+import { configure } from '../../services/projector/generations/transitions.ts';
+import { activeGeneration, type Generation } from '../../shared/store/generations.ts';
+import { progressOf, watermarksOf } from '../../shared/store/progress.ts';
+import { generation, present, secondsBefore, type Rebuild } from './fixture.ts';
+
+/** Later than every request that began before a drop. */
+export const later = secondsBefore(-60);
+export const nothing = { documents: 0, progress: 0, watermarks: 0 };
+
+export const standbyAndActive = () => [generation(1, 'standby'), generation(2, 'active')];
+export const activeAndStandby = () => [generation(1, 'active'), generation(2, 'standby')];
+
+export async function stepsOf(verb: (onStep: OnStep) => Promise<unknown>): Promise<string[]> {
+  const steps: string[] = [];
+  await verb((step) => void steps.push(step));
+  return steps;
+}
+
+/** The verbs of two operators on two generations, and what they leave. */
+export function operatorsOf(rebuild: Rebuild) {
+  const depsAt = (now: Date, by: string) => rebuild.deps({ now: () => now, by });
+  const switching =
+    (number: number, needsReport: boolean) =>
+    (onStep?: OnStep, now = present, by = 'ann@host') =>
+      switchTo(
+        depsAt(now, by),
+        number,
+        {
+          ...{ acceptOlder: false, allowRejects: !needsReport, needsReport },
+          ...{ why: 'test', dryRun: false, timeoutSeconds: 0 },
+        },
+        onStep,
+      ).then(({ outcome }) => outcome as string);
+  const promote = switching(2, true);
+  const rollBack = switching(1, false);
+  const drop = (onStep?: OnStep, now = present, by = 'ann@host', force = true) =>
+    dropGeneration(depsAt(now, by), 2, { force, why: 'test', timeoutSeconds: 0 }, onStep).then(
+      (outcome) => outcome as string,
+    );
+  const hold = async () => {
+    const cause = { by: 'bob@host', at: present, why: 'held' };
+    await changeRegistry(rebuild.control, configure(2, { hold: { ...cause, reason: 'wait' } }, cause));
+    return 'held';
+  };
+
+  /** Two generations with a document each, and dead letters of one and of both. */
+  async function given(generations: Generation[]): Promise<void> {
+    await rebuild.given(generations);
+    for (const number of [1, 2]) {
+      await rebuild.databaseOf(number).dropDatabase();
+      await rebuild.document(number);
+      await rebuild.deadLetter({ _id: `of ${number}`, lastAt: later, generations: [number] });
+    }
+    await rebuild.deadLetter({ _id: 'of both', generations: [1, 2] });
+  }
+
+  const deadLetterIds = async () => {
+    const found = await rebuild.control.collection('dead_letters').find().sort({ _id: 1 }).toArray();
+    return found.map(({ _id, generations }) => `${String(_id)}: ${String(generations)}`);
+  };
+  /** What is left of a generation. */
+  const remains = async (number: number) => ({
+    documents: await rebuild.databaseOf(number).collection('tags').countDocuments(),
+    progress: await progressOf(rebuild.control).countDocuments({ generation: number }),
+    watermarks: await watermarksOf(rebuild.control).countDocuments({ _id: number }),
+  });
+  const everythingOf = () => ({ documents: 1, progress: rebuild.topics.length, watermarks: 1 });
+
+  /** Readers and projectors can go on: one generation is active, and everything of it is there. */
+  async function expectLivable(): Promise<void> {
+    const { generations, generation: number } = await rebuild.registry();
+    const active = generations.filter(({ state }) => state === 'active');
+    expect(active.map((one) => one.number)).toEqual([number]);
+    expect(await activeGeneration(rebuild.control)).toMatchObject({ generation: number });
+    expect(await remains(number)).toEqual(everythingOf());
+    expect(await deadLetterIds()).toContain(`of ${number}: ${number}`);
+  }
+
+  const historyOf = async () => {
+    const { history } = await rebuild.registry();
+    return history.map(({ generation: number, to, by }) => `${number} ${to} by ${by.split('@')[0]}`);
+  };
+  return {
+    switching,
+    promote,
+    rollBack,
+    drop,
+    hold,
+    given,
+    deadLetterIds,
+    remains,
+    everythingOf,
+    expectLivable,
+    historyOf,
+  };
+}

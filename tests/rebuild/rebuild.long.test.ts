@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto';
+import { generationDatabase } from '../../shared/store/connection.ts';
+import { fold } from '../convergence/fold.ts';
+import { readDocuments } from '../convergence/read-documents.ts';
+import { created } from '../support/entities.ts';
+import { logEnds, reached } from '../support/progress.ts';
+import { startService, type Service } from '../support/service.ts';
+import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
+import { publish, startLiveTraffic, type LiveTraffic } from './live-traffic.ts';
+import { startReader, type Reader } from './reader.ts';
+
+/** Set `SEED` to reproduce a failure. */
+const seed = Number(process.env.SEED ?? 1);
+const token = 'svc_live_rebuild0123456789';
+const apiKey = created('apiKey', 'key_1', {
+  tokenSha256: createHash('sha256').update(token).digest('hex').toUpperCase(),
+});
+const tickets = Array.from({ length: 40 }, (_, index) => created('ticket', `ti_stable${index}`));
+const stable = [apiKey, created('contact', 'con_1'), created('channel', 'chan_1'), ...tickets];
+
+describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
+  let testEnvironment: TestEnvironment;
+  let traffic: LiveTraffic;
+  let reader: Reader;
+  let api: Service;
+  const projectors = new Map<number, Service>();
+
+  const startProjector = async (generation: number) => {
+    const environment = { ...testEnvironment.environment, LOG_LEVEL: 'info', GENERATION: String(generation) };
+    const projector = startService('projector', { ...environment, KAFKA_SESSION_TIMEOUT_MS: '6000' });
+    projectors.set(generation, projector);
+    await projector.logged('projecting');
+  };
+  const killProjector = async (generation: number) => projectors.get(generation)?.stop('SIGKILL');
+  /** Runs a verb; returns its exit code and its output, as JSON. */
+  const cli = async (...args: string[]) => {
+    const service = startService('cli', testEnvironment.environment, [...args, '--json']);
+    const code = await service.exited;
+    const text = service.stdout();
+    return { code, output: (text ? JSON.parse(text) : service.stderr()) as Record<string, unknown> };
+  };
+  const expectFold = async (generation: number) => {
+    const { admin, control, topics, mongo, name } = testEnvironment;
+    await reached(control, await logEnds(admin, topics), () => [], generation);
+    const expected = Object.fromEntries(fold([...stable, ...traffic.published]));
+    expect(await readDocuments(generationDatabase(mongo, name, generation))).toEqual(expected);
+  };
+
+  beforeAll(async () => {
+    testEnvironment = await createTestEnvironment(2);
+    await publish(testEnvironment, stable);
+    await startProjector(1);
+    api = startService('api', {
+      MONGODB_URL: testEnvironment.config.MONGODB_URL,
+      DATABASE_NAME: testEnvironment.name,
+      ...{ API_HOST: '127.0.0.1', API_PORT: '0', API_TRUSTED_PROXIES: '127.0.0.0/8' },
+      RATE_LIMIT_REQUESTS: '100000',
+    });
+    const { admin, control, topics } = testEnvironment;
+    await reached(control, await logEnds(admin, topics), () => []);
+    traffic = startLiveTraffic(testEnvironment, seed * 1_000);
+    const { port } = await api.logged('listening');
+    await api.logged('serving generation');
+    reader = startReader(`http://127.0.0.1:${String(port)}`, token, new Set(tickets.map(({ id }) => id)));
+  }, 120_000);
+
+  afterAll(async () => {
+    await reader.stop();
+    await traffic.stop();
+    await Promise.all([...projectors.values(), api].map((service) => service.stop()));
+    for (const generation of [2, 3])
+      await generationDatabase(testEnvironment.mongo, testEnvironment.name, generation).dropDatabase();
+    await testEnvironment.close();
+  }, 120_000);
+
+  test('is started, and refused a second time', async () => {
+    expect(await cli('rebuild', 'start', '--why', 'test')).toMatchObject({ code: 0, output: { number: 2 } });
+    expect(await cli('rebuild', 'start')).toMatchObject({
+      code: 1,
+      output: { refused: expect.stringContaining('generation 2 is being built already') as string },
+    });
+  }, 60_000);
+
+  test('is refused before it has caught up and was verified', async () => {
+    const { code, output } = await cli('rebuild', 'promote');
+    expect(code).toBe(1);
+    const failed = (output.checks as { name: string; isMet: boolean }[]).filter(({ isMet }) => !isMet);
+    expect(failed.map(({ name }) => name)).toEqual(expect.arrayContaining(['state', 'offsets', 'verified']));
+  }, 60_000);
+
+  test('becomes ready, although its projector is killed while it loads and afterwards', async () => {
+    await startProjector(2);
+    await killProjector(2);
+    await startProjector(2);
+    expect(await cli('rebuild', 'await', '--timeout', '90')).toMatchObject({ code: 0 });
+    await killProjector(2);
+    await startProjector(2);
+    expect(await cli('rebuild', 'await', '--timeout', '90')).toMatchObject({ code: 0 });
+  }, 240_000);
+
+  test('is verified and promoted', async () => {
+    expect(await cli('rebuild', 'verify')).toMatchObject({ code: 0, output: { differences: 0 } });
+    const promoted = await cli('rebuild', 'promote', '--why', 'test');
+    expect(promoted).toMatchObject({ code: 0, output: { outcome: 'promoted', waiting: [] } });
+    expect(await cli('rebuild', 'promote', '2')).toMatchObject({
+      code: 0,
+      output: { outcome: 'was-active' },
+    });
+  }, 120_000);
+
+  test('is rolled back to a standby that has followed, and promoted again', async () => {
+    await killProjector(1);
+    await startProjector(1);
+    expect(await cli('rebuild', 'await', '1', '--timeout', '90')).toMatchObject({ code: 0 });
+    expect(await cli('rebuild', 'rollback')).toMatchObject({ code: 0, output: { number: 1, waiting: [] } });
+    expect(await cli('rebuild', 'promote', '2')).toMatchObject({
+      code: 0,
+      output: { number: 2, waiting: [] },
+    });
+  }, 180_000);
+
+  test('leaves both generations equal to the fold of the log', async () => {
+    await traffic.pause();
+    await expectFold(1);
+    await expectFold(2);
+    traffic.resume();
+  }, 120_000);
+
+  test('drops the standby, whose projectors end, and no active one', async () => {
+    expect(await cli('rebuild', 'drop', '2')).toMatchObject({ code: 1 });
+    expect(await cli('rebuild', 'drop', '1')).toMatchObject({
+      code: 1,
+      output: { refused: expect.stringContaining('drop it before with --force') as string },
+    });
+    expect(await cli('rebuild', 'drop', '1', '--force', '--timeout', '90')).toMatchObject({
+      code: 0,
+      output: { outcome: 'dropped' },
+    });
+    expect(await projectors.get(1)?.exited).toBe(1);
+    const { admin, database, name } = testEnvironment;
+    expect(await database.listCollections().toArray()).toEqual([]);
+    const { groups } = await admin.listGroups();
+    expect(groups.map(({ groupId }) => groupId)).not.toContain(name);
+    expect(await cli('rebuild', 'drop', '1')).toMatchObject({ code: 0, output: { outcome: 'was-dropped' } });
+    const restarted = startService('projector', {
+      ...testEnvironment.environment,
+      ...{ LOG_LEVEL: 'info', GENERATION: '1' },
+    });
+    expect(await restarted.exited).toBe(1);
+    expect(JSON.stringify(restarted.log)).toContain('generation 1 was dropped');
+  }, 180_000);
+
+  test('was noticed by no reader', async () => {
+    const walksBefore = reader.walks();
+    while (reader.walks() < walksBefore + 2 && reader.complaints.length === 0)
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(reader.complaints).toEqual([]);
+    expect(walksBefore).toBeGreaterThan(10);
+  }, 60_000);
+});

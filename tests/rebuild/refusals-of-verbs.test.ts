@@ -1,0 +1,229 @@
+import { Db } from 'mongodb';
+import { pino } from 'pino';
+import { runRebuild } from '../../services/cli/rebuild/run.ts';
+import { dropGeneration } from '../../services/projector/generations/drop.ts';
+import type { OperatorDeps } from '../../services/projector/generations/measure.ts';
+import { startRebuild } from '../../services/projector/generations/start.ts';
+import { openStore } from '../../services/projector/runtime/open-store.ts';
+import { logEnds } from '../support/progress.ts';
+import { activeAndReady, generation, openRebuild, present, secondsBefore, type Rebuild } from './fixture.ts';
+
+let rebuild: Rebuild;
+
+beforeAll(async () => {
+  rebuild = await openRebuild();
+}, 60_000);
+afterAll(() => rebuild.close(), 60_000);
+
+/** Expects that something is refused with these texts, and that the control database is as before. */
+async function expectRefused(refused: () => Promise<unknown>, ...says: string[]): Promise<void> {
+  const before = await rebuild.everything();
+  const error = await refused().then(
+    () => new Error('it was not refused'),
+    (reason: unknown) => reason as Error,
+  );
+  for (const text of says) expect(error.message).toContain(text);
+  expect(await rebuild.everything()).toEqual(before);
+}
+
+describe('a start is refused, and registers nothing,', () => {
+  const options = { acceptTruncated: false, why: 'test' };
+  const start = (changes: Partial<OperatorDeps> = {}, some: object = {}) =>
+    startRebuild(rebuild.deps(changes), { ...options, ...some });
+  /** A topic with these settings, and what a start says that has this topic alone. */
+  const topicWith = async (settings: Record<string, string>): Promise<{ topics: string[] }> => {
+    const topic = `${rebuild.config.TOPIC_PREFIX}${Object.values(settings).join('-').replace(',', '-')}`;
+    const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
+    const topics = [{ topic, numPartitions: 1, configEntries }];
+    await rebuild.admin.createTopics({ topics, waitForLeaders: true });
+    await logEnds(rebuild.admin, [topic]);
+    return { topics: [topic] };
+  };
+
+  beforeEach(() => rebuild.given([generation(1, 'active')]), 60_000);
+  afterEach(() => jest.restoreAllMocks());
+
+  test('before a projector has ever run', async () => {
+    await rebuild.control.collection('generations').deleteMany({});
+    await expectRefused(start, 'no projector has started on this database', 'DATABASE_NAME');
+  }, 60_000);
+
+  test('while another build is open', async () => {
+    await rebuild.given(activeAndReady());
+    await expectRefused(start, 'generation 2 is being built already', 'rebuild drop 2');
+  }, 60_000);
+
+  test('on a log whose beginning is gone, unless the operator accepts it', async () => {
+    const { topics } = await topicWith({
+      'cleanup.policy': 'compact,delete',
+      'delete.retention.ms': '864000000',
+    });
+    const [topic = ''] = topics;
+    await rebuild.producer.send({ topic, messages: [1, 2, 3].map((key) => ({ key: `${key}`, value: '' })) });
+    await rebuild.admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '2' }] });
+    await expectRefused(() => start({ topics }), `${topic}/0 begins at offset 2`, '--accept-truncated');
+    expect(await start({ topics }, { acceptTruncated: true })).toMatchObject({ number: 2 });
+    expect((await rebuild.registry()).generations[1]).toMatchObject({
+      ...{ number: 2, state: 'building', acceptTruncated: true },
+      loadTo: [{ topic, partition: 0, end: 3 }],
+    });
+  }, 60_000);
+
+  test('on a topic that is not compacted', async () => {
+    const deps = await topicWith({ 'cleanup.policy': 'delete' });
+    await expectRefused(() => start(deps), 'is not compacted', 'set cleanup.policy=compact');
+  }, 60_000);
+
+  test('on a topic that drops tombstones too soon, also with --accept-truncated', async () => {
+    const deps = await topicWith({ 'cleanup.policy': 'compact', 'delete.retention.ms': '86400000' });
+    for (const acceptTruncated of [false, true])
+      await expectRefused(
+        () => start(deps, { acceptTruncated }),
+        'drops tombstones after 1 days',
+        'set delete.retention.ms to 259200000 or more',
+      );
+  }, 60_000);
+
+  test('without the disk space that it needs', async () => {
+    const mb = 1_048_576;
+    statsOf({ storageSize: 60 * mb, indexSize: 40 * mb, fsTotalSize: 1_000 * mb, fsUsedSize: 851 * mb });
+    await expectRefused(start, 'MongoDB has 149 MB free, but the build needs 150 MB', 'add space first');
+    jest.restoreAllMocks();
+    statsOf({ storageSize: 60 * mb, indexSize: 40 * mb, fsTotalSize: 1_000 * mb, fsUsedSize: 850 * mb });
+    expect(await start()).toMatchObject({ number: 2 });
+  }, 60_000);
+
+  test('without the right to write to the database of the build', async () => {
+    const refuse = async () => Promise.reject(new Error('not authorized'));
+    jest.spyOn(Db.prototype, 'collection').mockImplementation(function (this: Db, name: string) {
+      const collection = collectionAsBefore.call(this, name);
+      return name === 'preflight' ? Object.assign(collection, { insertOne: refuse }) : collection;
+    });
+    await expectRefused(start, `cannot write to ${rebuild.name}_g2`, 'the role readWrite there');
+  }, 60_000);
+});
+
+const collectionAsBefore = Reflect.get<object, string>(Db.prototype, 'collection') as Db['collection'];
+const commandAsBefore = Reflect.get<object, string>(Db.prototype, 'command') as Db['command'];
+
+/** The store says this of its space. What the tests run on does not know the size of its disk. */
+function statsOf(stats: object): void {
+  jest.spyOn(Db.prototype, 'command').mockImplementation(async function (this: Db, command, options) {
+    return 'dbStats' in command ? stats : commandAsBefore.call(this, command, options);
+  });
+}
+
+describe('a drop is refused, and removes nothing,', () => {
+  const drop =
+    (number: number, force = false, now = present) =>
+    () =>
+      dropGeneration(rebuild.deps({ now: () => now }), number, { force, why: 'test', timeoutSeconds: 0 });
+
+  beforeEach(async () => {
+    await rebuild.given([
+      generation(1, 'active'),
+      generation(2, 'standby', { since: secondsBefore(71 * 3_600) }),
+      generation(3, 'dropped'),
+    ]);
+    await rebuild.document(1);
+    await rebuild.document(2);
+  }, 60_000);
+  afterEach(async () => {
+    await rebuild.databaseOf(1).dropDatabase();
+    await rebuild.databaseOf(2).dropDatabase();
+  }, 60_000);
+
+  const documents = async (number: number) => rebuild.databaseOf(number).collection('tags').countDocuments();
+
+  test('of the active generation, whatever is forced', async () => {
+    await expectRefused(drop(1), 'generation 1 is active', 'promote another one, or roll back');
+    await expectRefused(drop(1, true), 'generation 1 is active', 'promote another one, or roll back');
+    expect(await documents(1)).toBe(1);
+  }, 60_000);
+
+  test('of a standby for three days, unless forced', async () => {
+    await expectRefused(drop(2), 'kept for 72 hours to roll back to', '--force');
+    expect(await documents(2)).toBe(1);
+    expect(await drop(2, true)()).toBe('dropped');
+    expect(await documents(2)).toBe(0);
+    expect(await documents(1)).toBe(1);
+  }, 60_000);
+
+  test('of a generation that does not exist', async () => {
+    await expectRefused(drop(7), 'there is no generation 7; there are 1, 2, 3');
+    expect(await drop(3)()).toBe('was-dropped');
+  }, 60_000);
+
+  test('while a replica reads it, and goes on afterwards', async () => {
+    await rebuild.announceReplica({ generation: 2 });
+    await expect(drop(2, true)()).rejects.toThrow(
+      '1 API replicas still read generation 2, among them process 41',
+    );
+    expect(await rebuild.states()).toMatchObject({ 1: 'active', 2: 'standby' });
+    expect(await documents(2)).toBe(1);
+    await rebuild.control.collection('replicas').deleteMany({});
+    // A request which began before the drop has ended half a minute later.
+    expect(await drop(2, true, secondsBefore(-60))()).toBe('dropped');
+    expect(await documents(2)).toBe(0);
+  }, 60_000);
+
+  test('while requests may read it, which began before a switch', async () => {
+    await rebuild.set(2, { since: secondsBefore(29) });
+    await expect(drop(2, true)()).rejects.toThrow('requests may still read generation 2');
+    expect(await documents(2)).toBe(1);
+  }, 60_000);
+});
+
+describe('a verb is refused, and changes nothing:', () => {
+  const run = async (command: Parameters<typeof runRebuild>[1], ...says: string[]) => {
+    const before = await rebuild.everything();
+    const { text, exitCode } = await runRebuild(rebuild.deps(), command);
+    expect(exitCode).toBe(1);
+    for (const words of says) expect(text).toContain(words);
+    expect(await rebuild.everything()).toEqual(before);
+  };
+  const json = false;
+
+  test('a verification of a build that is loading, and of the active generation', async () => {
+    await rebuild.given([generation(1, 'active'), generation(2, 'building')]);
+    const verify = { verb: 'rebuild verify' as const, expectations: [], json };
+    await run(verify, 'generation 2 is still loading', 'rebuild await 2');
+    await run({ ...verify, generation: 1 }, 'generation 1 is the active one', 'with: verify');
+  }, 60_000);
+
+  test('a rollback without a standby, a promotion without a build', async () => {
+    await rebuild.given([generation(1, 'active'), generation(2, 'dropped')]);
+    const options = { acceptOlder: false, dryRun: false, timeout: 0, why: 'test', json };
+    await run({ verb: 'rebuild rollback', ...options }, 'there is no standby to roll back to');
+    await run(
+      { verb: 'rebuild promote', allowRejects: false, ...options },
+      'no generation is being built',
+      'rebuild start',
+    );
+  }, 60_000);
+
+  test('a rollback to a generation that is held', async () => {
+    const hold = { by: 'bob@host', at: present, reason: 'damaged' };
+    await rebuild.given([generation(1, 'standby', { hold }), generation(2, 'active')]);
+    const options = { acceptOlder: false, dryRun: false, timeout: 0, why: 'test', json };
+    await run({ verb: 'rebuild rollback', ...options }, 'held by bob@host', 'rebuild release 1');
+  }, 60_000);
+});
+
+test('a projector refuses a generation that is unknown, dropped, or of another projection version', async () => {
+  await rebuild.given([generation(1, 'active', { projectionVersion: 1 }), generation(2, 'dropped')]);
+  const logger = pino({ level: 'silent' });
+  const open = (number?: number) =>
+    openStore(rebuild.mongo, { DATABASE_NAME: rebuild.name, GENERATION: number }, logger).then(
+      () => 'it was not refused',
+      (error: unknown) => `${(error as Error).name}: ${(error as Error).message}`,
+    );
+  const before = await rebuild.everything();
+  const [served, dropped, unknown] = await Promise.all([open(), open(2), open(7)]);
+  expect(served).toMatch(
+    /^StartRefused: generation 1 holds documents of projection version 1.* rebuild start/s,
+  );
+  expect(dropped).toMatch(/^StartRefused: generation 2 was dropped.*Unset GENERATION.*rebuild status/s);
+  expect(unknown).toMatch(/^StartRefused: there is no generation 7; there are 1, 2.*Unset GENERATION/s);
+  expect(await rebuild.everything()).toEqual(before);
+}, 60_000);

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { projectionVersion } from '../../shared/store/generations.ts';
+import { generationDatabase } from '../../shared/store/connection.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
+import { startScript, type Service } from '../support/service.ts';
+import { applied, createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
+import { publish } from './live-traffic.ts';
+import { nextRelease, type Release } from './next-release.ts';
+
+const token = 'svc_live_releases0123456789';
+const events = [
+  created('apiKey', 'key_1', {
+    tokenSha256: createHash('sha256').update(token).digest('hex').toUpperCase(),
+  }),
+  created('tag', 'tag_1', { name: 'Billing' }),
+  created('contact', 'con_1'),
+  created('ticket', 'ti_1', { tagIds: ['tag_1'] }),
+];
+
+describe('a release that changes a projection', () => {
+  let testEnvironment: TestEnvironment;
+  let next: Release;
+  const services: Service[] = [];
+
+  const start = (
+    folder: string,
+    name: 'projector' | 'api' | 'cli',
+    more: object = {},
+    args: string[] = [],
+  ) => {
+    const environment = { ...testEnvironment.environment, LOG_LEVEL: 'info', ...more };
+    const service = startScript(join(folder, 'services', name, 'main.ts'), environment, args);
+    services.push(service);
+    return service;
+  };
+  const startApi = (folder: string) =>
+    start(folder, 'api', {
+      ...{ KAFKA_BROKERS: undefined, TOPIC_PREFIX: undefined, CONSUMER_GROUP: undefined },
+      ...{ API_HOST: '127.0.0.1', API_PORT: '0', API_TRUSTED_PROXIES: '127.0.0.0/8' },
+    });
+  const cli = async (folder: string, ...args: string[]) => {
+    const service = start(folder, 'cli', {}, [...args, '--json']);
+    const code = await service.exited;
+    return { code, output: JSON.parse(service.stdout() || '{}') as Record<string, unknown> };
+  };
+  const tagShown = async (api: Service) => {
+    const { port } = await api.logged('listening');
+    const headers = { authorization: `Bearer ${token}`, 'x-forwarded-proto': 'https' };
+    const response = await fetch(`http://127.0.0.1:${String(port)}/v1/tickets/ti_1`, { headers });
+    const body = (await response.json()) as { tags?: { name: string }[] };
+    return body.tags?.[0]?.name;
+  };
+  const failedChecks = ({ output }: { output: Record<string, unknown> }) =>
+    (output.checks as { name: string; isMet: boolean }[])
+      .filter(({ isMet }) => !isMet)
+      .map(({ name }) => name);
+  const refusal = async (service: Service) => {
+    expect(await service.exited).toBe(1);
+    return JSON.stringify(service.log.find(({ level }) => level === 'fatal'));
+  };
+
+  beforeAll(async () => {
+    testEnvironment = await createTestEnvironment(1);
+    next = await nextRelease();
+    await publish(testEnvironment, events);
+    await start('.', 'projector').logged('projecting');
+    await applied(testEnvironment);
+  }, 120_000);
+
+  afterAll(async () => {
+    await Promise.all(services.map((service) => service.stop()));
+    await generationDatabase(testEnvironment.mongo, testEnvironment.name, 2).dropDatabase();
+    await next.remove();
+    await testEnvironment.close();
+  }, 60_000);
+
+  test('does not start on the documents of the one before, and says that a rebuild is due', async () => {
+    expect(await refusal(start(next.folder, 'projector'))).toContain(
+      'A rebuild is due: npm run cli -- rebuild start',
+    );
+  }, 60_000);
+
+  test('builds a generation that the release before refuses', async () => {
+    expect(await cli(next.folder, 'rebuild', 'start')).toMatchObject({ code: 0, output: { number: 2 } });
+    expect(await refusal(start('.', 'projector', { GENERATION: '2' }))).toContain(
+      `generation 2 holds documents of projection version ${next.projectionVersion}`,
+    );
+    await start(next.folder, 'projector', { GENERATION: '2' }).logged('projecting');
+    expect(await cli(next.folder, 'rebuild', 'await', '--timeout', '60')).toMatchObject({ code: 0 });
+  }, 120_000);
+
+  test('differs where that is intended, and nowhere else', async () => {
+    expect(await cli(next.folder, 'rebuild', 'verify')).toMatchObject({
+      code: 1,
+      output: { counts: { joined: 1 }, samples: [{ kind: 'ticket', id: 'ti_1', field: 'joined.tags' }] },
+    });
+    expect(failedChecks(await cli(next.folder, 'rebuild', 'promote', '--dry-run'))).toEqual(['verified']);
+    const verified = await cli(next.folder, 'rebuild', 'verify', '--expect', 'ticket:joined.tags');
+    expect(verified).toMatchObject({ code: 0, output: { differences: 0, expected: 1 } });
+  }, 120_000);
+
+  test('is served by replicas of the new release only, and both ways', async () => {
+    const before = startApi('.');
+    await eventually(async () => (await tagShown(before)) === 'Billing');
+    await eventually(async () =>
+      failedChecks(await cli(next.folder, 'rebuild', 'promote')).includes('replicas'),
+    );
+    const after = startApi(next.folder);
+    await eventually(async () => (await tagShown(after)) === 'Billing');
+    await before.stop();
+    const promoted = await cli(next.folder, 'rebuild', 'promote');
+    expect(promoted).toMatchObject({ code: 0, output: { outcome: 'promoted', waiting: [] } });
+    expect(await tagShown(after)).toBe('Billing!');
+    expect(await cli(next.folder, 'rebuild', 'rollback')).toMatchObject({ code: 0 });
+    expect(await tagShown(after)).toBe('Billing');
+    expect(await cli(next.folder, 'rebuild', 'promote', '2')).toMatchObject({ code: 0 });
+  }, 120_000);
+
+  test('keeps an old projector that restarts from writing into the new generation', async () => {
+    expect(await refusal(start('.', 'projector'))).toContain(
+      `but this release reads and writes version ${projectionVersion}`,
+    );
+    // It may still follow its own generation.
+    await start('.', 'projector', { GENERATION: '1' }).logged('projecting');
+  }, 60_000);
+});

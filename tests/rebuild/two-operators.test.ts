@@ -1,0 +1,127 @@
+import { RebuildRefused } from '../../services/projector/generations/refused.ts';
+import type { OnStep } from '../../services/projector/generations/switch.ts';
+import { NoSuchGeneration } from '../../shared/store/generations.ts';
+import { activeAndReady, openRebuild, present, type Rebuild } from './fixture.ts';
+import { activeAndStandby, later, nothing, operatorsOf, stepsOf } from './operators.ts';
+
+let rebuild: Rebuild;
+let on: ReturnType<typeof operatorsOf>;
+
+beforeAll(async () => {
+  rebuild = await openRebuild();
+  on = operatorsOf(rebuild);
+}, 60_000);
+afterAll(() => rebuild.close(), 60_000);
+
+/** Lets a second operator run whole while the first one waits before a step. */
+async function interleaved(
+  step: string,
+  first: (onStep: OnStep) => Promise<string>,
+  second: () => Promise<string>,
+): Promise<string[]> {
+  const outcome = (running: Promise<string>) =>
+    running.catch((error: unknown) => {
+      if (error instanceof RebuildRefused || error instanceof NoSuchGeneration) return 'refused';
+      throw error;
+    });
+  const others: Promise<string>[] = [];
+  const one = await outcome(
+    first(async (at) => {
+      if (at === step && others.length === 0) others.push(outcome(second()));
+      await others[0];
+    }),
+  );
+  return [one, (await others[0]) ?? `${step} was not reached`];
+}
+
+describe('two operators at once leave one active generation, and a history that tells what happened:', () => {
+  const second = {
+    promote: () => on.promote(undefined, later, 'bob@host'),
+    drop: () => on.drop(undefined, later, 'bob@host'),
+    hold: () => on.hold(),
+  };
+
+  test.each([
+    ['carry over', ['was-active', 'promoted'], ['1 standby by bob', '2 active by bob']],
+    ['switch', ['was-active', 'promoted'], ['1 standby by bob', '2 active by bob']],
+    ['wait for replicas', ['promoted', 'was-active'], ['1 standby by ann', '2 active by ann']],
+  ])(
+    'two promotions, the first before its step "%s"',
+    async (step, outcomes, history) => {
+      await on.given(activeAndReady());
+      expect(await interleaved(step, on.promote, second.promote)).toEqual(outcomes);
+      expect(await on.historyOf()).toEqual(history);
+      await on.expectLivable();
+    },
+    60_000,
+  );
+
+  test.each([
+    ['carry over', ['refused', 'dropped'], ['2 dropping by bob', '2 dropped by bob']],
+    ['switch', ['refused', 'dropped'], ['2 dropping by bob', '2 dropped by bob']],
+    ['wait for replicas', ['promoted', 'refused'], ['1 standby by ann', '2 active by ann']],
+  ])(
+    'a promotion before its step "%s", and a drop',
+    async (step, outcomes, history) => {
+      await on.given(activeAndReady());
+      expect(await interleaved(step, on.promote, second.drop)).toEqual(outcomes);
+      expect(await on.historyOf()).toEqual(history);
+      await on.expectLivable();
+    },
+    60_000,
+  );
+
+  test.each([
+    ['carry over', ['refused', 'held'], ['2 ready by bob']],
+    ['switch', ['refused', 'held'], ['2 ready by bob']],
+    ['wait for replicas', ['promoted', 'held'], ['1 standby by ann', '2 active by ann', '2 active by bob']],
+  ])(
+    'a promotion before its step "%s", and a hold',
+    async (step, outcomes, history) => {
+      await on.given(activeAndReady());
+      expect(await interleaved(step, on.promote, second.hold)).toEqual(outcomes);
+      expect(await on.historyOf()).toEqual(history);
+      await on.expectLivable();
+    },
+    60_000,
+  );
+
+  test('a drop, and another drop or a promotion, at each step', async () => {
+    await on.given(activeAndReady());
+    for (const step of await stepsOf(on.drop)) {
+      await on.given(activeAndReady());
+      const drops = await interleaved(step, on.drop, second.drop);
+      expect([step, ...drops]).toEqual([step, step === 'begin' ? 'was-dropped' : 'dropped', 'dropped']);
+      expect([await on.remains(1), await on.remains(2)]).toEqual([on.everythingOf(), nothing]);
+      const by = step === 'begin' ? 'bob' : 'ann';
+      expect(await on.historyOf()).toEqual([`2 dropping by ${by}`, '2 dropped by bob']);
+      // and a promotion either comes before the drop begins, or is refused
+      await on.given(activeAndReady());
+      const outcomes = await interleaved(step, on.drop, second.promote);
+      expect([step, ...outcomes]).toEqual([
+        step,
+        ...(step === 'begin' ? ['refused', 'promoted'] : ['dropped', 'refused']),
+      ]);
+      await on.expectLivable();
+    }
+  }, 60_000);
+
+  test('a drop of a standby that was served again since it was looked at', async () => {
+    for (const force of [false, true]) {
+      await on.given(activeAndStandby());
+      const servedAgain = async () => {
+        await on.switching(2, false)(undefined, present, 'bob@host');
+        return on.rollBack(undefined, present, 'bob@host');
+      };
+      // Without force it is a young standby; with force, requests may read it that began before the rollback.
+      const outcomes = await interleaved(
+        'begin',
+        (onStep) => on.drop(onStep, present, 'ann@host', force),
+        servedAgain,
+      );
+      expect(outcomes).toEqual(['refused', 'promoted']);
+      expect(await on.remains(2)).toEqual(on.everythingOf());
+      await on.expectLivable();
+    }
+  }, 60_000);
+});

@@ -1,0 +1,217 @@
+import { readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Document as Stored } from 'mongodb';
+import { runRebuild } from '../../services/cli/rebuild/run.ts';
+import { betweenGenerations, withFreshJoins } from '../../services/projector/generations/comparisons.ts';
+import { verify, type Comparison } from '../../services/projector/generations/verify.ts';
+import { sweep } from '../../services/projector/retention/sweep.ts';
+import type { Kind } from '../../shared/documents/document.ts';
+import { resources } from '../../shared/documents/resources.ts';
+import { progressOf, watermark } from '../../shared/store/progress.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
+import { logEnds, reached } from '../support/progress.ts';
+import { runProjector } from '../support/test-environment.ts';
+import { generation, openRebuild, type Rebuild } from './fixture.ts';
+import { publish } from './live-traffic.ts';
+
+const inOldTimes = { createdAt: '2020-01-01T00:00:00Z', updatedAt: '2020-01-01T00:00:00Z' };
+const expired = { channelId: 'chan_day', ticketId: 'ti_1' };
+const history = [
+  created('channel', 'chan_1'),
+  created('channel', 'chan_day', { dataRetentionDays: 1 }),
+  created('contact', 'con_1'),
+  created('tag', 'tag_1'),
+  created('ticket', 'ti_1', { tagIds: ['tag_1'] }),
+  created('conversation', 'conv_1'),
+  created('message', 'msg_1'),
+  created('conversation', 'conv_old', { ...expired, ...inOldTimes }),
+  created('message', 'msg_old', { conversationId: 'conv_old', createdAt: inOldTimes.createdAt }),
+];
+
+describe('the documents that two generations have of one log', () => {
+  let rebuild: Rebuild;
+  /** Before the watermarks of both, so that no verification waits for projectors, which have stopped. */
+  let now: Date;
+  const sideOf = (number: number) => ({ number, database: rebuild.databaseOf(number) });
+  const between = () =>
+    betweenGenerations({ control: rebuild.control, now: () => now }, sideOf(1), sideOf(2));
+  const verified = (
+    comparison: Comparison,
+    expectations: Parameters<typeof verify>[1]['expectations'] = [],
+  ) => verify(comparison, { expectations, now: () => now, report: () => undefined });
+  const collection = (kind: Kind, number = 2) =>
+    rebuild.databaseOf(number).collection<Stored & { _id: string }>(resources[kind].collection);
+  const cli = (command: Parameters<typeof runRebuild>[1]) =>
+    runRebuild(rebuild.deps({ now: () => now }), command);
+
+  /** Changes one document, and puts it back after `use`. */
+  const planted = async <T>(
+    kind: Kind,
+    id: string,
+    update: object | null,
+    use: () => Promise<T>,
+  ): Promise<T> => {
+    const before = await collection(kind).findOne({ _id: id });
+    if (!before) throw new Error(`there is no ${id}`);
+    if (update) await collection(kind).updateOne({ _id: id }, update);
+    else await collection(kind).deleteOne({ _id: id });
+    try {
+      return await use();
+    } finally {
+      await collection(kind).replaceOne({ _id: id }, before, { upsert: true });
+    }
+  };
+
+  beforeAll(async () => {
+    rebuild = await openRebuild();
+    await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
+    for (const name of ['progress', 'watermarks']) await rebuild.control.collection(name).deleteMany({});
+    await publish(rebuild, history);
+    const ends = await logEnds(rebuild.admin, rebuild.topics);
+    const projectors = await Promise.all(
+      [1, 2].map((GENERATION) => runProjector({ ...rebuild, config: { ...rebuild.config, GENERATION } })),
+    );
+    for (const number of [1, 2]) {
+      await reached(rebuild.control, ends, () => projectors.flatMap(({ fatal }) => fatal), number);
+      await eventually(async () => ((await watermark(rebuild.control, number))?.getTime() ?? 0) > 0);
+    }
+    await Promise.all(projectors.map((projector) => projector.stop()));
+    const saved = await progressOf(rebuild.control).find().sort({ completeTo: 1 }).limit(1).toArray();
+    now = new Date((saved[0]?.completeTo.getTime() ?? 0) - 60_000);
+  }, 120_000);
+  afterAll(() => rebuild.close(), 60_000);
+
+  test('are equal, each and with a fresh join', async () => {
+    const equal = { differences: 0, expected: 0, counts: {}, isCutShort: false, compared: history.length };
+    expect(await verified(between())).toMatchObject(equal);
+    expect(await verified(withFreshJoins(rebuild, sideOf(2)))).toMatchObject(equal);
+  }, 60_000);
+
+  test.each<[className: string, field: string, kind: Kind, id: string, update: object | null]>([
+    ['missing', 'missing', 'message', 'msg_1', null],
+    ['state', 'orgId', 'tag', 'tag_1', { $set: { orgId: 'org_2' } }],
+    ['state', 'state.title', 'ticket', 'ti_1', { $set: { 'state.title': 'Other' } }],
+    ['joined', 'joined.tags', 'ticket', 'ti_1', { $set: { 'joined.tags': [] } }],
+    ['joined', 'joined.conversations', 'ticket', 'ti_1', { $set: { 'joined.conversations': [] } }],
+    ['sort-key', 'byCreated', 'message', 'msg_1', { $set: { byCreated: 'x' } }],
+    ['sort-key', 'byUpdated', 'ticket', 'ti_1', { $unset: { byUpdated: '' } }],
+    ['pending', 'pending', 'conversation', 'conv_1', { $set: { pending: true } }],
+  ])(
+    'differ by a planted difference of class %s in %s',
+    async (name, field, kind, id, update) => {
+      await planted(kind, id, update, async () => {
+        const found = await verified(between());
+        expect(found).toMatchObject({ differences: 1, counts: { [name]: 1 } });
+        expect(found.samples).toEqual([{ kind, id, class: name, field }]);
+        // and it is expected by its field or by its class, of this kind or of any, and by nothing else
+        for (const expectation of [field, name])
+          for (const anyOrThis of [kind, '*'] as const)
+            expect(await verified(between(), [{ kind: anyOrThis, field: expectation }])).toMatchObject({
+              ...{ differences: 0, expected: 1 },
+            });
+        const others = [
+          { kind: 'qa' as const, field },
+          { kind: '*' as const, field: `${field}x` },
+        ];
+        expect(await verified(between(), others)).toMatchObject({ differences: 1, expected: 0 });
+      });
+    },
+    60_000,
+  );
+
+  test('differ by a document that only the new one has', async () => {
+    await collection('tag').insertOne({ _id: 'tag_2', orgId: 'org_1', state: { name: 'x' }, joined: {} });
+    expect((await verified(between())).samples).toEqual([
+      { kind: 'tag', id: 'tag_2', class: 'extra', field: 'extra' },
+    ]);
+    await collection('tag').deleteOne({ _id: 'tag_2' });
+  }, 60_000);
+
+  test('do not differ by what one side has caught up with when it is looked at again', async () => {
+    // given a change that the new one has not applied, and watermarks that have not passed it
+    const before = await collection('tag').findOne({ _id: 'tag_1' });
+    await collection('tag').updateOne({ _id: 'tag_1' }, { $set: { 'state.name': 'before' } });
+    const comparison = between();
+    let looks = 0;
+    const catchingUp: Comparison = {
+      ...comparison,
+      watermarks: async () => {
+        looks += 1;
+        if (looks === 1) return [now, new Date(now.getTime() + 1)];
+        if (before) await collection('tag').replaceOne({ _id: 'tag_1' }, before);
+        return comparison.watermarks();
+      },
+    };
+    // then it waits for the watermarks, and finds no difference
+    expect(await verified(catchingUp)).toMatchObject({ differences: 0 });
+    expect(looks).toBe(2);
+  }, 60_000);
+
+  test('do not differ by expired data, which one side has freed', async () => {
+    const { control, config } = rebuild;
+    const swept = await sweep({
+      ...{ database: rebuild.databaseOf(2), control, prefix: config.TOPIC_PREFIX, tombstoneDays: 30 },
+      ...{ asOf: now, now: () => now, signal: new AbortController().signal },
+    });
+    expect(swept).toEqual({ conversations: 1, messages: 1 });
+    const states = { state: { $exists: true } };
+    expect(await collection('conversation', 1).countDocuments(states)).toBe(2);
+    expect(await collection('conversation', 2).countDocuments(states)).toBe(1);
+    expect(await verified(between())).toMatchObject({ differences: 0 });
+    // before it expired, it was a difference
+    const present = now;
+    now = new Date('2020-01-01T12:00:00Z');
+    const { counts } = await verified(between());
+    now = present;
+    expect(counts).toEqual({ missing: 2 });
+  }, 60_000);
+
+  test('differ from a fresh join where a joined entity has changed without them', async () => {
+    const stale = { $set: { 'state.name': 'renamed' } };
+    const found = await planted('tag', 'tag_1', stale, () => verified(withFreshJoins(rebuild, sideOf(2))));
+    expect(found.samples).toEqual([{ kind: 'ticket', id: 'ti_1', class: 'joined', field: 'joined.tags' }]);
+    expect(found).toMatchObject({ differences: 1, counts: { joined: 1 } });
+  }, 60_000);
+
+  test('are verified by the CLI, whose result is kept for a promotion', async () => {
+    const command = { verb: 'rebuild verify' as const, expectations: [], json: false };
+    const reported = async () => (await rebuild.registry()).generations[1]?.report;
+    expect(await cli(command)).toMatchObject({ exitCode: 0 });
+    expect(await reported()).toMatchObject({ ...{ at: now, against: 1 }, differences: 0, expected: 0 });
+    expect((await reported())?.lows).toHaveLength(rebuild.topics.length);
+    await planted('tag', 'tag_1', { $set: { 'state.name': 'other' } }, async () => {
+      const { text, exitCode } = await cli(command);
+      expect(exitCode).toBe(1);
+      expect(text).toContain('1 differences');
+      expect(text).toContain('tag tag_1  state state.name');
+      expect(await reported()).toMatchObject({ differences: 1, expected: 0 });
+      const expectations = [{ kind: 'tag' as const, field: 'state.name' }];
+      expect(await cli({ ...command, expectations })).toMatchObject({ exitCode: 0 });
+      expect(await reported()).toMatchObject({ differences: 0, expected: 1 });
+    });
+    const { history: transitions } = await rebuild.registry();
+    expect(transitions.at(-1)).toMatchObject({ generation: 2, by: 'ann@host', from: 'ready', to: 'ready' });
+  }, 60_000);
+
+  test('are measured for Prometheus by the CLI', async () => {
+    const metrics = join(tmpdir(), `${rebuild.name}.prom`);
+    const command = { verb: 'verify' as const, generation: 2, metrics, json: false };
+    const measured = async () => {
+      const lines = (await readFile(metrics, 'utf8')).trimEnd().split('\n');
+      const samples = lines.filter((line) => !/^# (HELP|TYPE) \w+ \S.*$/.test(line));
+      return samples.map((line) => /^(\w+)\{generation="2"\} (\d+(?:\.\d+)?)$/.exec(line)?.slice(1) ?? line);
+    };
+    const timestamp = ['support_verify_timestamp_seconds', String(now.getTime() / 1_000)];
+    expect(await cli(command)).toMatchObject({ exitCode: 0 });
+    const [differences, documents, at] = await measured();
+    expect([differences, at]).toEqual([['support_verify_differences', '0'], timestamp]);
+    expect(Number(documents?.[1])).toBeGreaterThan(0);
+    await planted('tag', 'tag_1', { $set: { 'state.name': 'renamed' } }, async () => {
+      expect(await cli(command)).toMatchObject({ exitCode: 1 });
+    });
+    expect((await measured())[0]).toEqual(['support_verify_differences', '1']);
+    await rm(metrics);
+  }, 60_000);
+});
