@@ -1,12 +1,12 @@
 import { parseArguments } from './arguments.ts';
 
-test('without options the demo uses medium sample data, always the same', () => {
-  expect(parseArguments([])).toEqual({ size: 'medium', seed: 1, quiet: false });
+test('without options the demo uses medium sample data, always the same, and shows no rebuild', () => {
+  expect(parseArguments([])).toEqual({ size: 'medium', seed: 1, rebuild: false, quiet: false });
 });
 
-test('options choose the sample data', () => {
-  const args = ['--size', 'large', '--seed=42', '--quiet'];
-  expect(parseArguments(args)).toEqual({ size: 'large', seed: 42, quiet: true });
+test('options choose the sample data and what is shown', () => {
+  const args = ['--size', 'large', '--seed=42', '--rebuild', '--quiet'];
+  expect(parseArguments(args)).toEqual({ size: 'large', seed: 42, rebuild: true, quiet: true });
 });
 
 test.each([['--help'], ['-h']])('%s prints help, whatever the other arguments are', (option) => {

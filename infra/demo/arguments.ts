@@ -9,11 +9,13 @@ projects it into documents, serves them over HTTPS, and publishes live changes u
 
   --size small|medium|large   about 200, 2,000 or 20,000 tickets; default medium
   --seed N                    a whole number; another seed generates other data; default 1
-  --quiet                     print the API key, the curl lines and errors only
+  --rebuild                   while live changes go on, build the documents again beside the served ones, verify them,
+                              switch to them, back and forth, and drop the old ones; each step by its command
+  --quiet                     print the API key, the commands and errors only
   --help                      print this help
 `;
 
-export type DemoOptions = { size: Size; seed: number; quiet: boolean };
+export type DemoOptions = { size: Size; seed: number; rebuild: boolean; quiet: boolean };
 
 /** Returns the options, a request for help, or a usage error. */
 export function parseArguments(args: string[]): DemoOptions | { help: true } | { usageError: string } {
@@ -24,6 +26,7 @@ export function parseArguments(args: string[]): DemoOptions | { help: true } | {
       options: {
         size: { type: 'string', default: 'medium' },
         seed: { type: 'string', default: '1' },
+        rebuild: { type: 'boolean', default: false },
         quiet: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
@@ -37,5 +40,6 @@ export function parseArguments(args: string[]): DemoOptions | { help: true } | {
     return { usageError: `--size must be one of ${Object.keys(sizes).join(', ')}, not ${values.size}` };
   if (!/^\d{1,9}$/.test(values.seed))
     return { usageError: `--seed must be a whole number below 1,000,000,000, not ${values.seed}` };
-  return { size, seed: Number(values.seed), quiet: values.quiet };
+  const { rebuild, quiet } = values;
+  return { size, seed: Number(values.seed), rebuild, quiet };
 }

@@ -3,15 +3,18 @@ import type { Admin, Producer } from 'kafkajs';
 import { pino } from 'pino';
 import { kinds } from '../../shared/documents/document.ts';
 import type { Environment } from '../../shared/runtime/config.ts';
-import { createMongo } from '../../shared/store/connection.ts';
+import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
 import { createTopics } from '../../services/cli/topics.ts';
 import { projectorConfig } from '../../services/projector/config.ts';
 import { deadLetterTopic } from '../../services/projector/dead-letters/collection.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
+import { groupIdOf } from '../../services/projector/runtime/group-id.ts';
 import type { Stack } from '../dev-servers/provider.ts';
 
 const partitions = 3;
+/** The generations that a demo can have: the first, and the one of `--rebuild`. */
+const generations = [1, 2];
 
 /** The demo's connections, and the environment variables of its services. */
 export type DemoConnections = {
@@ -54,9 +57,12 @@ export async function connectDemo({ kafkaBrokers, mongodbUrl, how }: Stack): Pro
   const close = async () => {
     if (shared) {
       await admin.deleteTopics({ topics: [...topics, deadLetterTopic(prefix)] });
-      for (const database of [name, `${name}_g1`]) await mongo.db(database).dropDatabase();
-      // The group does not exist if no projector has joined it.
-      await admin.deleteGroups([`${name}-read-models`]).catch(() => undefined);
+      await controlDatabase(mongo, name).dropDatabase();
+      for (const generation of generations) {
+        await generationDatabase(mongo, name, generation).dropDatabase();
+        // The group does not exist if no projector has joined it.
+        await admin.deleteGroups([groupIdOf(read.config, generation)]).catch(() => undefined);
+      }
     }
     await Promise.allSettled([producer.disconnect(), admin.disconnect(), mongo.close()]);
   };

@@ -11,7 +11,8 @@ import { produceLiveTraffic } from './live-traffic.ts';
 import type { Output } from './output.ts';
 import { ask, type Access } from './request.ts';
 import type { RunFolder } from './run-folder.ts';
-import { logged, startService, tailOf, type Service } from './service.ts';
+import { showRebuild } from './rebuild.ts';
+import { logged, startService, tailOf, type Script, type Service } from './service.ts';
 import { showTour } from './tour.ts';
 
 export type Demo = {
@@ -25,6 +26,7 @@ export type Demo = {
   onStarted: (killable: { kill: () => void }) => void;
 };
 
+const projectorScript = 'services/projector/main.ts';
 /** The maximum time until the API serves the documents, in milliseconds. */
 const readyWithinMs = 30_000;
 /** The maximum time that a stop waits for servers that are still starting, in milliseconds. */
@@ -39,9 +41,24 @@ export async function runDemo(demo: Demo): Promise<void> {
     createCertificates(demo.folder.path),
   ]);
   closers.add("the demo's connections", connections.close);
-  const projector = service(demo, 'projector', connections.environment);
-  const api = service(demo, 'api', { ...connections.environment, ...apiSettings(certificates) });
-  const ended = Promise.race([projector, api].map((started) => failWhenEnded(demo, started)));
+  const { environment } = connections;
+  const ended = Promise.withResolvers<never>();
+  const mayEnd = new Set<Service>();
+  const start = (...service: [name: string, script: string, environment: Record<string, string>]) => {
+    const started = startDemoService(demo, ...service);
+    failWhenEnded(demo, started, mayEnd).catch(ended.reject);
+    return started;
+  };
+  const projector = start('projector', projectorScript, environment);
+  const api = start('api', 'services/api/main.ts', { ...environment, ...apiSettings(certificates) });
+  const rebuild = (access: Access) =>
+    showRebuild({
+      ...{ output, environment, access, api },
+      ...{ keep: (started) => keep(demo, 'the command', started), onDrop: () => void mayEnd.add(projector) },
+      startProjector: (generation) =>
+        start(`projector-${generation}`, projectorScript, { ...environment, GENERATION: `${generation}` }),
+      oldProjector: projector,
+    });
   const present = async () => {
     const sampleData = generateSampleData({ seed: options.seed, size: options.size });
     await publishAndWait(connections, sampleData, output);
@@ -54,9 +71,10 @@ export async function runDemo(demo: Demo): Promise<void> {
     await produceLiveTraffic(
       { connections, access: watcher, output, stopping: demo.stopping },
       sampleData.state,
+      async () => (options.rebuild ? rebuild(access) : undefined),
     );
   };
-  await Promise.race([present(), ended]);
+  await Promise.race([present(), ended.promise]);
 }
 
 async function startServers({ output, folder, closers, onStarted }: Demo): Promise<DemoConnections> {
@@ -71,13 +89,23 @@ async function startServers({ output, folder, closers, onStarted }: Demo): Promi
   return connectDemo(stack);
 }
 
-function service(demo: Demo, name: 'projector' | 'api', environment: Record<string, string>): Service {
+function startDemoService(
+  demo: Demo,
+  name: string,
+  script: string,
+  environment: Record<string, string>,
+): Service {
   const logFile = demo.folder.log(name);
-  const started = startService(name, `services/${name}/main.ts`, { environment, logFile });
-  demo.closers.add(name, started.stop);
-  demo.onStarted(started);
+  const started = startService(name, script, { environment, logFile });
+  keep(demo, name, started);
   demo.output.say(`Started ${name}, log: ${logFile}`);
   return started;
+}
+
+/** Stops the process with the demo. */
+function keep({ closers, onStarted }: Demo, name: string, started: Script): void {
+  closers.add(name, started.stop);
+  onStarted(started);
 }
 
 const apiSettings = ({ certificate, key }: Certificates) => ({
@@ -87,10 +115,15 @@ const apiSettings = ({ certificate, key }: Certificates) => ({
   API_TLS_KEY: key,
 });
 
-/** Rejects if the service exits before the demo stops. Never resolves otherwise. */
-async function failWhenEnded({ stopping }: Demo, { name, logFile, ended }: Service): Promise<never> {
+/** Rejects if the service exits before the demo stops, and may not end yet. Never resolves otherwise. */
+async function failWhenEnded(
+  { stopping }: Demo,
+  service: Service,
+  mayEnd: ReadonlySet<Service>,
+): Promise<never> {
+  const { name, logFile, ended } = service;
   const how = await ended;
-  if (stopping.aborted) return new Promise(() => undefined);
+  if (stopping.aborted || mayEnd.has(service)) return new Promise(() => undefined);
   throw new Error(`The ${name} has exited (${how}). Its log ends with:\n${tailOf(logFile, 15).join('\n')}`);
 }
 

@@ -1,18 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { kinds } from '../../shared/documents/document.ts';
 import { collectionOf, controlDatabase, generationDatabase } from '../../shared/store/connection.ts';
+import { activeGeneration } from '../../shared/store/generations.ts';
 import { endOffsets, recordedPositions } from '../../services/projector/consumer/progress.ts';
 import type { DemoConnections } from './connections.ts';
 
-const generation = 1;
-
-/** The records in Kafka, and the number of them that the projector has not applied yet. */
+/** The records in Kafka, and the number of them that the active generation has not applied yet. */
 export type Lag = { records: number; behind: number };
 
-/** Compares the end offsets of all partitions with the projector's recorded positions. */
-export async function readLag({ admin, mongo, databaseName, topics }: DemoConnections): Promise<Lag> {
+/** Compares the end offsets of all partitions with the recorded positions of the active generation. */
+export async function readLag(connections: DemoConnections): Promise<Lag> {
+  const { admin, mongo, databaseName, topics } = connections;
   const ends = await endOffsets(admin, topics);
-  const positions = await recordedPositions(controlDatabase(mongo, databaseName), generation);
+  const positions = await recordedPositions(
+    controlDatabase(mongo, databaseName),
+    await servedGeneration(connections),
+  );
   let [records, behind] = [0, 0];
   for (const [key, { end }] of ends) {
     records += end;
@@ -34,11 +37,18 @@ export async function untilCaughtUp(
   }
 }
 
-/** The number of documents of all kinds, estimated from the store's statistics. */
-export async function countDocuments({ mongo, databaseName }: DemoConnections): Promise<number> {
-  const database = generationDatabase(mongo, databaseName, generation);
+/** The number of documents of all kinds that are served, estimated from the store's statistics. */
+export async function countDocuments(connections: DemoConnections): Promise<number> {
+  const { mongo, databaseName } = connections;
+  const database = generationDatabase(mongo, databaseName, await servedGeneration(connections));
   const counts = await Promise.all(
     kinds.map((kind) => collectionOf(database, kind).estimatedDocumentCount()),
   );
   return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** The active generation: the first one before the projector has started. */
+async function servedGeneration({ mongo, databaseName }: DemoConnections): Promise<number> {
+  const active = await activeGeneration(controlDatabase(mongo, databaseName));
+  return active?.generation ?? 1;
 }

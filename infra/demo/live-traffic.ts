@@ -11,7 +11,10 @@ import { ask, type Access } from './request.ts';
 const changesPerTurn = 5;
 const turnMs = 250;
 
-/** Publishes live changes and prints a status line each second, until `stopping` is aborted. */
+/**
+ * Publishes live changes until `stopping` is aborted. Runs `meanwhile` first, and from then on prints a status line each
+ * second.
+ */
 export async function produceLiveTraffic(
   {
     connections,
@@ -20,6 +23,7 @@ export async function produceLiveTraffic(
     stopping,
   }: { connections: DemoConnections; access: Access; output: Output; stopping: AbortSignal },
   state: SampleState,
+  meanwhile: () => Promise<void>,
 ): Promise<void> {
   const published = { records: 0 };
   const publishing = async () => {
@@ -33,7 +37,8 @@ export async function produceLiveTraffic(
     }
   };
   const watching = async () => {
-    let [before, at] = [0, performance.now()];
+    await meanwhile();
+    let [before, at] = [published.records, performance.now()];
     while (!stopping.aborted) {
       await delay(1_000);
       const [now, seconds] = [published.records, (performance.now() - at) / 1_000];

@@ -1,4 +1,4 @@
-import { curlLine, shorten } from './request.ts';
+import { curlLine, shellLine, shorten } from './request.ts';
 
 const access = { baseUrl: 'https://localhost:8443', authority: '/tmp/a b/ca.pem', token: 'svc_live_1' };
 
@@ -7,6 +7,7 @@ test('a curl line can be pasted into a shell', () => {
     "curl --cacert '/tmp/a b/ca.pem' -H 'Authorization: Bearer svc_live_1' 'https://localhost:8443/v1/tickets?status=open&limit=2'",
   );
   expect(curlLine(access, '/v1/channels')).toContain(' https://localhost:8443/v1/channels');
+  expect(shellLine(['export', 'A=one:1,two:2', 'B=b c'])).toBe("export A=one:1,two:2 'B=b c'");
 });
 
 test('a long response is cut, and the number of omitted lines is printed', () => {

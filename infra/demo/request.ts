@@ -20,12 +20,11 @@ const argumentsOf = ({ baseUrl, authority, token }: Access, path: string) => [
 
 /** The request as a curl command for a shell. */
 export const curlLine = (access: Access, path: string): string =>
-  [
-    'curl',
-    ...argumentsOf(access, path).map((argument) =>
-      /^[\w./:-]+$/.test(argument) ? argument : `'${argument}'`,
-    ),
-  ].join(' ');
+  shellLine(['curl', ...argumentsOf(access, path)]);
+
+/** Words as a line for a shell. None of them contains a single quote. */
+export const shellLine = (words: string[]): string =>
+  words.map((word) => (/^[\w.,/:=-]+$/.test(word) ? word : `'${word}'`)).join(' ');
 
 /** Runs the request with curl, or with Node if curl is not installed. */
 export async function runCurl(access: Access, path: string): Promise<string> {

@@ -1,0 +1,91 @@
+import { commandLine, runCommand } from './command.ts';
+import type { Output } from './output.ts';
+import { curlLine, runCurl, shellLine, shorten, type Access } from './request.ts';
+import { lastLogged, logged, type Script, type Service } from './service.ts';
+
+export type RebuildDemo = {
+  output: Output;
+  /** The settings of the services, which the commands need too. */
+  environment: Record<string, string>;
+  access: Access;
+  api: Service;
+  /** The projector of generation 1. */
+  oldProjector: Service;
+  startProjector: (generation: number) => Service;
+  /** Receives each command that runs, to stop it with the demo. */
+  keep: (started: Script) => void;
+  /** Called before generation 1 is dropped: its projector ends then. */
+  onDrop: () => void;
+};
+
+const shared = ['KAFKA_BROKERS', 'MONGODB_URL', 'DATABASE_NAME', 'TOPIC_PREFIX', 'CONSUMER_GROUP'];
+const linesMax = 12;
+const next = 2;
+
+/** Shows a rebuild by the commands of an operator, while live changes go on. Rejects if one of them fails. */
+export async function showRebuild(demo: RebuildDemo): Promise<void> {
+  const { output, environment, startProjector } = demo;
+  output.say(
+    '\nA rebuild follows, by the commands of an operator. In another terminal they need these settings:',
+  );
+  output.always(shellLine(['export', ...shared.map((name) => `${name}=${environment[name] ?? ''}`)]));
+  const steps = [
+    {
+      title: 'Check that a rebuild is safe, and register a new generation',
+      run: () => command(demo, ['rebuild', 'start', '--why', 'the demo']),
+    },
+    {
+      title: 'Run a projector on it, beside the projector of the generation that is served',
+      run: async () => {
+        output.always(`GENERATION=${next} npm run projector`);
+        await logged(startProjector(next), 'projecting');
+      },
+    },
+    {
+      title: 'Wait until it has applied the log, and follows the live changes',
+      run: () => command(demo, ['rebuild', 'await']),
+    },
+    {
+      title: 'Compare each of its documents with the one that is served',
+      run: () => command(demo, ['rebuild', 'verify']),
+    },
+    { title: 'Serve it', run: () => command(demo, ['rebuild', 'promote']) },
+    { title: 'Read from it', run: () => read(demo) },
+    {
+      title: 'Go back: the generation before has followed the live changes, too',
+      run: () => command(demo, ['rebuild', 'rollback']),
+    },
+    { title: 'Serve the new generation again', run: () => command(demo, ['rebuild', 'promote', `${next}`]) },
+    {
+      title: 'Drop the old one, once no request can read it: half a minute after the switch',
+      run: () => drop(demo),
+    },
+  ];
+  for (const [index, { title, run }] of steps.entries()) {
+    output.say(`\nRebuild, step ${index + 1} of ${steps.length}. ${title}`);
+    await run();
+  }
+  output.say(`\nGeneration ${next} is served, and live changes go on. Ctrl-C stops everything.`);
+}
+
+async function command({ output, environment, keep }: RebuildDemo, words: string[]): Promise<void> {
+  output.always(commandLine(words));
+  await runCommand(words, { environment, keep, onLine: (line) => output.say(`  ${line}`) });
+}
+
+async function read({ output, access, api }: RebuildDemo): Promise<void> {
+  const path = '/v1/tickets?limit=1';
+  output.always(curlLine(access, path));
+  const body = await runCurl(access, path);
+  if (!body.startsWith('{"object"')) throw new Error(`the API answered: ${shorten(body, 5)}`);
+  output.say(shorten(body, linesMax));
+  const generation = lastLogged(api, 'serving generation')?.generation;
+  output.say(`The API has logged: serving generation ${String(generation)}`);
+  if (generation !== next) throw new Error(`The API serves generation ${String(generation)}, not ${next}`);
+}
+
+async function drop(demo: RebuildDemo): Promise<void> {
+  demo.onDrop();
+  await command(demo, ['rebuild', 'drop', '1', '--force']);
+  demo.output.say(`The projector of generation 1 has ended by itself: ${await demo.oldProjector.ended}`);
+}
