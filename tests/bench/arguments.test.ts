@@ -23,6 +23,12 @@ describe('the arguments of npm run bench', () => {
         },
       },
     });
+    expect(parseArguments(['rebuild', '--records', '20000'])).toEqual({
+      bench: {
+        name: 'rebuild',
+        options: { quick: false, rounds: 3, records: 20_000, json: null, writeDocs: false },
+      },
+    });
     expect(parseArguments(['traces', '--connections', '4'])).toEqual({
       bench: { name: 'traces', options: { rounds: 20, connections: 4 } },
     });
@@ -40,6 +46,9 @@ describe('the arguments of npm run bench', () => {
     [['--write-docs', '--only', 'live'], '--only'],
     [['--connections', '3'], '--connections'],
     [['traces', '--quick'], '--quick'],
+    [['--records', '5000'], '--records'],
+    [['rebuild', '--records', '10'], 'given: 10'],
+    [['rebuild', '--only', 'rebuild'], '--only'],
     [['--tickets', '5'], '--tickets'],
     [['serving', '--tickets', '5,x'], 'given: x'],
     [['serving', '--only', 'discard'], '--only discard: known are bare'],

@@ -3,9 +3,10 @@ import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { servingNames, type ServingName } from './serving/contender-names.ts';
 import { contenderNames, type ContenderName } from './projecting/contender-names.ts';
+import { recordsMin, rebuildRecords } from './rebuild/names.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 
-export const usage = `Usage: npm run bench -- [projecting|serving|traces] [options]
+export const usage = `Usage: npm run bench -- [projecting|rebuild|serving|traces] [options]
 
   projecting (default)   compares the projector with other ways to write the same records to the store
     --quick            run each contender once, with few records, in one or two minutes
@@ -13,6 +14,13 @@ export const usage = `Usage: npm run bench -- [projecting|serving|traces] [optio
     --only A,B         run only these contenders: ${contenderNames.join(', ')}
     --json FILE        write every figure to this file
     --write-docs       write docs/benchmarks.md and docs/benchmarks.svg; not with --quick or --only
+
+  rebuild                measures a rebuild beside a generation that is served and follows live changes
+    --quick            measure once, with few records, in one or two minutes
+    --rounds N         1 to 100; default 3, with --quick 1
+    --records N        records to rebuild from, 1,000 to 10,000,000; default ${rebuildRecords}
+    --json FILE        write every figure to this file
+    --write-docs       write docs/benchmarks-rebuild.md; not with --quick
 
   serving                compares the API with other ways to answer the same requests
     --quick            run each contender once, with few documents, in one or two minutes
@@ -37,6 +45,13 @@ export type ProjectingOptions = {
   json: string | null;
   writeDocs: boolean;
 };
+export type RebuildOptions = {
+  quick: boolean;
+  rounds: number;
+  records: number | null;
+  json: string | null;
+  writeDocs: boolean;
+};
 export type ServingOptions = {
   quick: boolean;
   rounds: number;
@@ -50,6 +65,7 @@ export type TracesOptions = { rounds: number; connections: number };
 
 export type Bench =
   | { name: 'projecting'; options: ProjectingOptions }
+  | { name: 'rebuild'; options: RebuildOptions }
   | { name: 'serving'; options: ServingOptions }
   | { name: 'traces'; options: TracesOptions };
 
@@ -63,6 +79,7 @@ const options = {
   'write-docs': { type: 'boolean' },
   connections: { type: 'string' },
   tickets: { type: 'string' },
+  records: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -82,6 +99,7 @@ export function parseArguments(given: string[]): BenchArguments {
   if (more.length > 0) return { usageError: `Not understood after ${name}: ${more.join(' ')}` };
   try {
     if (name === 'projecting') return { bench: { name, options: projectingOptions(values) } };
+    if (name === 'rebuild') return { bench: { name, options: rebuildOptions(values) } };
     if (name === 'serving') return { bench: { name, options: servingOptions(values) } };
     if (name === 'traces') return { bench: { name, options: tracesOptions(values) } };
   } catch (error) {
@@ -96,11 +114,20 @@ class UsageError extends Error {
 }
 
 function projectingOptions(values: Values): ProjectingOptions {
-  refuse(values, ['connections', 'tickets'], 'projecting');
+  refuse(values, ['connections', 'tickets', 'records'], 'projecting');
   return { ...roundsAndOutput(values), only: namesIn(values.only, contenderNames) };
 }
 
+function rebuildOptions(values: Values): RebuildOptions {
+  refuse(values, ['connections', 'tickets', 'only'], 'rebuild');
+  const records = values.records === undefined ? null : wholeNumber('records', values.records, 0, 10_000_000);
+  if (records !== null && records < recordsMin)
+    throw new UsageError(`--records takes ${recordsMin} or more; given: ${records}`);
+  return { ...roundsAndOutput(values), records };
+}
+
 function servingOptions(values: Values): ServingOptions {
+  refuse(values, ['records'], 'serving');
   const sizes = values.tickets?.split(',').map((word) => wholeNumber('tickets', word, 0, 10_000_000));
   return {
     ...roundsAndOutput(values),
@@ -122,7 +149,7 @@ function roundsAndOutput(values: Values) {
 }
 
 function tracesOptions(values: Values): TracesOptions {
-  refuse(values, ['quick', 'only', 'json', 'write-docs', 'tickets'], 'traces');
+  refuse(values, ['quick', 'only', 'json', 'write-docs', 'tickets', 'records'], 'traces');
   return {
     rounds: wholeNumber('rounds', values.rounds, 20, 100),
     connections: wholeNumber('connections', values.connections, 16, 1_000),

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { startScript } from '../support/service.ts';
 import { contenderNames } from './projecting/contender-names.ts';
 import type { ProjectingResult } from './projecting/result.ts';
+import { rebuildNames } from './rebuild/names.ts';
+import type { RebuildResult } from './rebuild/result.ts';
 import type { ServingResult } from './serving/result.ts';
 
 /** Runs a benchmark; gives what it wrote to its file, and its table. */
@@ -71,6 +73,34 @@ describe('npm run bench -- --quick', () => {
     expect(result.goals).toHaveLength(7);
     expect(table).toContain(`Node ${process.versions.node}`);
     expect(result.machine.cores).toBeGreaterThan(0);
+  });
+});
+
+describe('npm run bench -- rebuild --quick', () => {
+  let result: RebuildResult;
+  let table: string;
+
+  beforeAll(async () => {
+    ({ result, table } = await run<RebuildResult>(['rebuild']));
+  }, 300_000);
+
+  it('measures everything once, and rebuilds documents that equal those that are served', () => {
+    expect(result.rows.map(({ name }) => name)).toEqual(rebuildNames);
+    expect(result.rounds).toHaveLength(1);
+    for (const { recordsPerSecond } of result.rows) expect(recordsPerSecond?.median).toBeGreaterThan(0);
+    const [round] = result.rounds;
+    // With the live changes of before the end there are more of them.
+    expect(round?.rebuild.documents).toBeGreaterThanOrEqual(round?.projector.documents ?? Infinity);
+    expect(round?.rebuild.verified).toBeGreaterThan(1_000);
+    expect(round?.rebuild.duringMs.length).toBeGreaterThan(0);
+    expect(round?.rebuild.peakMegabytes).toBeGreaterThan(0);
+  });
+
+  it('prints a row for each measurement and goal, and what it ran on', () => {
+    for (const name of rebuildNames) expect(table).toContain(`| \`${name}\``);
+    for (const { goal } of result.goals) expect(table).toContain(goal);
+    expect(result.goals).toHaveLength(4);
+    expect(table).toContain(`Node ${process.versions.node}`);
   });
 });
 

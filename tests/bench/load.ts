@@ -83,9 +83,9 @@ export async function requestInTurn(target: Target): Promise<number[]> {
   return durationsMs;
 }
 
-type Client = { get: (path: string, connection: number) => Promise<void>; close: () => void };
+export type Client = { get: (path: string, connection: number) => Promise<void>; close: () => void };
 
-const createClient = (target: Target, connections: number): Client =>
+export const createClient = (target: Target, connections: number): Client =>
   target.protocol === 'http2' ? http2Client(target, connections) : http1Client(target, connections);
 
 const portOf = ({ ports }: Target, index: number): number => ports[index % ports.length] ?? 0;

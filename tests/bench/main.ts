@@ -21,6 +21,8 @@ async function run(bench: Bench): Promise<void> {
   switch (bench.name) {
     case 'projecting':
       return (await import('./projecting/projecting.ts')).benchProjecting(bench.options);
+    case 'rebuild':
+      return (await import('./rebuild/rebuild.ts')).benchRebuild(bench.options);
     case 'serving':
       return (await import('./serving/serving.ts')).benchServing(bench.options);
     case 'traces':

@@ -1,7 +1,7 @@
 import { createMetrics } from '../../services/projector/runtime/metrics.ts';
 import { releaseLease, takeLease, type Lease } from '../../services/projector/retention/lease.ts';
 import { startSweeper } from '../../services/projector/retention/sweeper.ts';
-import { watermarksOf } from '../../shared/store/generations.ts';
+import { watermarksOf } from '../../shared/store/progress.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { pino } from 'pino';
 import { eventually } from '../support/eventually.ts';

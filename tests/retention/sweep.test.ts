@@ -1,5 +1,5 @@
 import { collectionOf } from '../../shared/store/connection.ts';
-import { watermarksOf } from '../../shared/store/generations.ts';
+import { watermarksOf } from '../../shared/store/progress.ts';
 import { sweepApplied } from '../../services/projector/retention/sweeper.ts';
 import { deletionOf } from '../support/engine.ts';
 import { day, eventsOf, openReadModel, type ReadModel } from './read-model.ts';

@@ -38,6 +38,9 @@ export type Dataset = DatasetOptions & {
   event: (kind: Kind, number: number, version?: number, time?: Date) => Event;
 };
 
+/** The token of an API key, which belongs to the organization of its number. */
+export const tokenOf = (number: number): string => `svc_live_bench${number}`;
+
 /** When the first entity was created. Each later one of its kind was created a minute after. */
 const startMs = Date.UTC(2026, 0, 1);
 
@@ -92,7 +95,7 @@ function stateOf(kind: Kind, context: Context): Record<string, unknown> {
       return {
         name: prose(random, 20),
         mode: 'live',
-        tokenSha256: createHash('sha256').update(`${number}`).digest('hex'),
+        tokenSha256: createHash('sha256').update(tokenOf(number)).digest('hex'),
         access: 'read',
         createdAt: at,
       };

@@ -32,8 +32,8 @@ const page = (result: ProjectingResult): string => `# Benchmarks
 
 This page shows how fast the projector applies a backlog from the beginning of the log, compared with other ways to write
 the same records to the same store. It also shows how soon an event is readable while the projector follows live.
-\`npm run bench -- --write-docs\` measures everything and writes this page. [benchmarks-serving.md](benchmarks-serving.md)
-is about the API.
+\`npm run bench -- --write-docs\` measures everything and writes this page. [benchmarks-rebuild.md](benchmarks-rebuild.md)
+is about a rebuild beside readers, [benchmarks-serving.md](benchmarks-serving.md) about the API.
 
 ![Records per second by contender](benchmarks.svg)
 

@@ -55,10 +55,10 @@ export const runLive = (
     }
   });
 
-type LiveEvent = { kind: Kind; id: string; version: number; record: ReturnType<typeof recordOf> };
+export type LiveEvent = { kind: Kind; id: string; version: number; record: ReturnType<typeof recordOf> };
 
 /** Three of five events are new messages; the others update a ticket or a conversation. */
-function createTraffic(dataset: Dataset): () => LiveEvent {
+export function createTraffic(dataset: Dataset): () => LiveEvent {
   const random = createRandom(dataset.seed + 1);
   const versions = new Map<string, number>();
   let messages = dataset.counts.message;
@@ -112,7 +112,10 @@ async function runRate(follow: Follow, eventsPerSecond: number): Promise<LiveRun
 }
 
 /** Publishes events in one request; returns one of them as a sample, with the time before the request. */
-async function publishLive({ producer, published, nextEvent }: Follow, count: number): Promise<Sample> {
+export async function publishLive(
+  { producer, published, nextEvent }: Pick<Follow, 'producer' | 'published' | 'nextEvent'>,
+  count: number,
+): Promise<Sample> {
   const events = Array.from({ length: count }, nextEvent);
   const byTopic = new Map<string, Message[]>();
   for (const { kind, record } of events) {

@@ -41,6 +41,7 @@ export const startProjectorProcess = (
   { kafkaBrokers, mongodbUrl }: Pick<BenchEnvironment, 'kafkaBrokers' | 'mongodbUrl'>,
   name: string,
   prefix: string,
+  generation = 1,
 ): Service =>
   startService('projector', {
     KAFKA_BROKERS: kafkaBrokers,
@@ -48,11 +49,12 @@ export const startProjectorProcess = (
     DATABASE_NAME: name,
     TOPIC_PREFIX: prefix,
     CONSUMER_GROUP: name,
+    GENERATION: String(generation),
     LOG_LEVEL: 'warn',
   });
 
 /** Resolves when the group has assigned its partitions: the process has started, and consumption begins. */
-const hasPartitions = (
+export const hasPartitions = (
   { admin }: Pick<BenchEnvironment, 'admin'>,
   projector: Service,
   groupId: string,
@@ -64,8 +66,8 @@ const hasPartitions = (
   );
 
 /** Resolves when the projector has recorded these offsets as applied; rejects when its process ends first. */
-export const appliedTo = (control: Db, ends: Offsets, projector: Service): Promise<void> =>
-  reached(control, ends, () => exitOf(projector));
+export const appliedTo = (control: Db, ends: Offsets, projector: Service, generation = 1): Promise<void> =>
+  reached(control, ends, () => exitOf(projector), generation);
 
 /** The end of the process as an error, with the last lines that it wrote; none while it runs. */
 const exitOf = ({ child: { exitCode, signalCode }, stderr, log }: Service): Error[] =>
