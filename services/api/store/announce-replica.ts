@@ -6,14 +6,19 @@ import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import { servedVersions } from '../../../shared/store/generations.ts';
 import { announceIntervalMs, replicasOf } from '../../../shared/store/replicas.ts';
+import { serverTimeoutMs } from './deadline.ts';
 import type { ReadSnapshots } from './read-snapshot.ts';
+
+/** The store ends each command before the driver would drop its connection. */
+const limits = { maxTimeMS: serverTimeoutMs };
 
 /** Announcements older than this are removed by whoever announces, in milliseconds. */
 const keptForMs = 3_600_000;
 
 /**
- * Announces every two seconds which generation this replica serves, so that a promotion can wait until every replica
- * serves the new one, and a drop until none serves the old one. A failure costs no request.
+ * Announces every two seconds which generation this replica serves, as requests and the readiness poll have found it. So
+ * a promotion can wait until every replica serves the new one, and a drop until none serves the old one. A failure costs
+ * no request.
  */
 export function announceReplica({
   control,
@@ -33,19 +38,17 @@ export function announceReplica({
   const replicas = replicasOf(control);
   let hasFailed = false;
   const announce = async () => {
-    // Without requests nobody else would notice a switch.
-    await snapshots.current().catch(() => undefined);
     const at = now();
     onGeneration(snapshots.lastGeneration(), (at.getTime() - snapshots.lastDataAsOf().getTime()) / 1_000);
     const announced = {
       ...{ host: hostname(), pid: process.pid, generation: snapshots.lastGeneration() },
       ...{ versions: servedVersions, at },
     };
-    await replicas.updateOne({ _id }, { $set: announced }, { upsert: true });
+    await replicas.updateOne({ _id }, { $set: announced }, { upsert: true, ...limits });
     if (hasFailed) logger.info('this replica is announced again');
     hasFailed = false;
   };
-  const cleanUp = () => replicas.deleteMany({ at: { $lt: new Date(now().getTime() - keptForMs) } });
+  const cleanUp = () => replicas.deleteMany({ at: { $lt: new Date(now().getTime() - keptForMs) } }, limits);
   const announcing = repeat(announce, {
     intervalMs: announceIntervalMs,
     onError: (error) => {
@@ -61,7 +64,7 @@ export function announceReplica({
   return {
     stop: async () => {
       await announcing.stop();
-      await replicas.deleteOne({ _id }).catch(() => undefined);
+      await replicas.deleteOne({ _id }, limits).catch(() => undefined);
     },
   };
 }
