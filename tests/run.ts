@@ -9,7 +9,8 @@ import { errorMessage } from '../shared/runtime/error-message.ts';
 
 /**
  * `npm test`: types, lint and format; the unit tests; then the tests that need servers, on a Kafka and a store of this
- * run's own. `npm run test:long`: randomized tests at full size, and faults of real servers.
+ * run's own. `npm run test:long`: randomized tests at full size, a browser, limits of memory and
+ * connections, and faults of real servers.
  * Arguments after `--` go to jest, which then runs without the checks: `npm test -- tests/convergence`.
  */
 const isLong = process.argv[2] === '--long';

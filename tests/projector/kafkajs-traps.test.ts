@@ -12,7 +12,7 @@ import { startService } from '../support/service.ts';
 /**
  * Known problems of kafkajs 2.2, each provoked and handled. Here: an error of a handler that ends or stalls the consumer,
  * a consumer that dies while the process lives, no prefetch, heartbeats that stop during work, records delivered after
- * `stop`, partitions that never commit. Elsewhere: an offset that the log no longer has (log-gap.test.ts); aborted
+ * `stop`, partitions that never commit. Elsewhere: an offset that the log no longer has (log-gap.long.test.ts); aborted
  * transactions and compacted logs (kafkajs-patch.test.ts); codecs and control records, which reach no handler
  * (records.test.ts, codecs.test.ts); a session that expired unnoticed (faults/groups.test.ts); a consumer that must be
  * restarted (faults/brokers.test.ts).
