@@ -87,8 +87,9 @@ export async function startApi(deps: ApiDeps) {
   );
   const announcing = announce(deps, snapshots);
   const closers: Closer[] = [
-    { name: 'announcement', close: announcing.stop },
     { name: 'server', close: stop },
+    // Until its last request has ended, a drop must wait for this replica.
+    { name: 'announcement', close: announcing.stop },
     ...(tracing ? [{ name: 'traces', close: tracing.stop }] : []),
     { name: 'rate limit store', close: async () => rateLimiter.stop() },
   ];

@@ -194,7 +194,7 @@ describe('a verb is refused, and changes nothing:', () => {
   test('a rollback without a standby, a promotion without a build', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'dropped')]);
     const options = { acceptOlder: false, dryRun: false, timeout: 0, why: 'test', json };
-    await run({ verb: 'rebuild rollback', ...options }, 'there is no standby to roll back to');
+    await run({ verb: 'rebuild rollback', ...options }, 'no standby is older');
     await run(
       { verb: 'rebuild promote', allowRejects: false, ...options },
       'no generation is being built',

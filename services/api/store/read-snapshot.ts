@@ -92,14 +92,15 @@ async function readSnapshot(sources: SnapshotSources, cache: Cache): Promise<Rea
   }
   const databases = sources.databasesOf(generation);
   const missing = await sources.missingIndexes(databases.authDatabase);
-  if (missing.length > 0) {
+  if (missing.length > 0 && !previous) {
     throw new StoreUnavailable(`generation ${generation} lacks indexes: ${missing.join(', ')}`);
   }
-  if (previous && dataAsOf < previous.dataAsOf && !acceptOlder) {
+  const isBehind = previous && dataAsOf < previous.dataAsOf && !acceptOlder;
+  if (previous && (isBehind || missing.length > 0)) {
     if (cache.awaited !== generation)
       sources.logger.info(
-        { generation, dataAsOf, served: previous.dataAsOf },
-        'the active generation is behind what was served; it is served once it has caught up',
+        { generation, dataAsOf, served: previous.dataAsOf, missing },
+        'the active generation is behind what was served, or lacks indexes; it is served once it has caught up',
       );
     cache.awaited = generation;
     return previous;

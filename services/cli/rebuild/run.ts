@@ -14,7 +14,13 @@ import { RebuildRefused } from '../../projector/generations/refused.ts';
 import { changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
 import { startRebuild } from '../../projector/generations/start.ts';
 import { switchTo, type Switched } from '../../projector/generations/switch.ts';
-import { buildOf, configure, standbyOf, type Settings } from '../../projector/generations/transitions.ts';
+import {
+  buildOf,
+  configure,
+  promotedOf,
+  standbyOf,
+  type Settings,
+} from '../../projector/generations/transitions.ts';
 import { verify, type Verification } from '../../projector/generations/verify.ts';
 import { asJson, type CommandOutput } from '../output.ts';
 import type { RebuildCommand } from './command.ts';
@@ -221,7 +227,7 @@ async function switchGeneration(
 ): Promise<CommandOutput> {
   const registry = await requireRegistry(deps.control);
   const isPromotion = command.verb === 'rebuild promote';
-  const number = command.generation ?? (isPromotion ? buildOf(registry) : standbyOf(registry)).number;
+  const number = command.generation ?? (isPromotion ? promotedOf(registry) : standbyOf(registry)).number;
   const switched: Switched = await switchTo(deps, number, {
     ...{ why: command.why, dryRun: command.dryRun, timeoutSeconds: command.timeout },
     ...{ acceptOlder: command.acceptOlder, needsReport: isPromotion },

@@ -3,7 +3,7 @@ import type { Admin } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import { kinds, notRefreshedIndex, type Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
-import { activeGeneration } from '../../../shared/store/generations.ts';
+import { readRegistry } from '../../../shared/store/generations.ts';
 import { progressOf, watermark } from '../../../shared/store/progress.ts';
 import { collectionOf, controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
 import { endOffsets } from '../../projector/consumer/progress.ts';
@@ -35,7 +35,7 @@ export async function readStatus(deps: {
 }): Promise<Status> {
   const { admin, mongo, config } = deps;
   const control = controlDatabase(mongo, config.DATABASE_NAME);
-  const generation = (await activeGeneration(control))?.generation ?? null;
+  const generation = (await readRegistry(control))?.generation ?? null;
   const database = generationDatabase(mongo, config.DATABASE_NAME, generation ?? 1);
   const present = new Set(await admin.listTopics());
   const topics = kinds

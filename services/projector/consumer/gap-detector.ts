@@ -17,8 +17,8 @@ export const gapSightings = 5;
 export const deletedRecords = (key: string, from: number, low: number) =>
   new LogGap(
     `${key}: the records from offset ${from} to ${low - 1} are gone from the log (retention or deletion) and ` +
-      'were not applied. Documents may be out of date: restore the records, or rebuild the read model into ' +
-      'an empty database (DATABASE_NAME) with a new CONSUMER_GROUP',
+      'were not applied. Documents may be out of date: restore the records, or rebuild the read model ' +
+      '(docs/rebuilding.md, After a gap)',
   );
 
 /** The group has committed records that this read model never applied, because it has filled another database. */
@@ -26,22 +26,21 @@ export const committedButNotApplied = (key: string, from: number, to: number) =>
   new LogGap(
     `${key}: the group has committed offset ${to}, but this read model has applied the log only up to ${from}. ` +
       'Either the records between are gone from the log, or the group has filled another database: rebuild the ' +
-      'read model into an empty database (DATABASE_NAME) with a new CONSUMER_GROUP',
+      'read model (docs/rebuilding.md, After a gap)',
   );
 
 /** The log ends before the records that were applied, because the topic was deleted and created again. */
 export const shorterLog = (key: string, applied: number, end: number) =>
   new LogGap(
     `${key}: this read model has applied the log up to ${applied}, but it ends at ${end}: the topic was deleted ` +
-      'and created again. Rebuild the read model into an empty database (DATABASE_NAME) with a new CONSUMER_GROUP',
+      'and created again. Rebuild the read model (docs/rebuilding.md, After a gap)',
   );
 
 /** The topic's id differs from that of the topic whose records were applied. */
 export const otherTopic = (key: string, applied: number, topic: string) =>
   new LogGap(
     `${key}: this read model has applied the log up to ${applied}, but of another topic of this name: it was ` +
-      'deleted and created again. Rebuild the read model into an empty database (DATABASE_NAME) with a new ' +
-      'CONSUMER_GROUP; or, if this log is a copy with the same records at the same offsets, delete the ' +
+      'deleted and created again. Rebuild the read model (docs/rebuilding.md, After a gap); or, if this log is a copy with the same records at the same offsets, delete the ' +
       `documents of ${topic} in the collection topic_ids of DATABASE_NAME`,
   );
 

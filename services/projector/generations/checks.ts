@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { progressOf, type Progress } from '../../../shared/store/progress.ts';
+import { progressOf, watermark, type Progress } from '../../../shared/store/progress.ts';
 import {
   generationOf,
   type Generation,
@@ -10,7 +10,7 @@ import { liveReplicas } from '../../../shared/store/replicas.ts';
 import { dayMs } from '../../../shared/documents/retention.ts';
 import { readTopicSettings } from '../kafka/topic-settings.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
-import { readyWithinSeconds } from './follow.ts';
+import { readyWithinSeconds, recordedStep } from './follow.ts';
 import { logOffsets, measure, type LogOffsets, type OperatorDeps } from './measure.ts';
 import { heldText } from './transitions.ts';
 
@@ -141,8 +141,12 @@ async function checkTombstones(deps: OperatorDeps, target: Generation): Promise<
     .filter(({ deleteRetentionMs }) => deleteRetentionMs !== null)
     .toSorted((a, b) => (a.deleteRetentionMs ?? 0) - (b.deleteRetentionMs ?? 0));
   const boundMs = shortest?.deleteRetentionMs ?? Infinity;
-  const behindMs = (target.longestBehindSeconds ?? 0) * 1_000;
-  const isMet = behindMs < boundMs;
+  const completeTo = await watermark(deps.control, target.number);
+  const behindNowMs =
+    completeTo && target.state === 'standby' ? deps.now().getTime() - completeTo.getTime() : 0;
+  const behindMs = Math.max((target.longestBehindSeconds ?? 0) * 1_000, behindNowMs);
+  // It may have grown by the step that is not recorded.
+  const isMet = Math.max((target.longestBehindSeconds ?? 0) * 1_000 * recordedStep, behindNowMs) < boundMs;
   const hours = (ms: number) => `${Number((ms / 3_600_000).toFixed(2))} hours`;
   return {
     name: 'tombstones',

@@ -26,10 +26,14 @@ export async function dropGeneration(
   { force, why, timeoutSeconds }: { force: boolean; why: string; timeoutSeconds: number },
   onStep: OnStep = () => undefined,
 ): Promise<'dropped' | 'was-dropped'> {
-  const { control, mongo, config, by, now, report } = deps;
+  const { control, by, now, report } = deps;
   const deadline = performance.now() + timeoutSeconds * 1_000;
   const registry = await requireRegistry(control);
-  if (stateOf(registry, number) === 'dropped') return 'was-dropped';
+  if (stateOf(registry, number) === 'dropped') {
+    // A projector that was frozen meanwhile may have written once more before it noticed the drop.
+    await removeEverything(deps, number, deadline, onStep);
+    return 'was-dropped';
+  }
   if (stateOf(registry, number) === 'standby') {
     // Before anything changes: a replica that does not follow must not find its documents without projectors.
     refuseEarlyDrop(registry, number, force, now());
@@ -48,6 +52,19 @@ export async function dropGeneration(
   await onStep('wait for the last readers');
   await waitForReaders(deps, number, servedUntil, deadline);
   report(`no replica reads generation ${number}; waiting for its projectors to end`);
+  await removeEverything(deps, number, deadline, onStep);
+  await onStep('end');
+  await changeRegistry(control, endDrop(number, { by, at: now(), why }));
+  return 'dropped';
+}
+
+async function removeEverything(
+  deps: OperatorDeps,
+  number: number,
+  deadline: number,
+  onStep: OnStep,
+): Promise<void> {
+  const { control, mongo, config } = deps;
   await onStep('group');
   await deleteGroup(deps, groupIdOf(config, number), deadline);
   await onStep('progress');
@@ -59,9 +76,6 @@ export async function dropGeneration(
   await deadLettersOf(control).deleteMany({ generations: { $size: 0 } });
   await onStep('documents');
   await generationDatabase(mongo, config.DATABASE_NAME, number).dropDatabase();
-  await onStep('end');
-  await changeRegistry(control, endDrop(number, { by, at: now(), why }));
-  return 'dropped';
 }
 
 const stateOf = ({ generations }: GenerationRegistry, number: number) =>
@@ -92,12 +106,15 @@ function refuseEarlyDrop(
 async function waitForReaders(
   { control, now }: OperatorDeps,
   number: number,
-  servedUntil: Date,
+  servedBefore: Date,
   deadline: number,
 ): Promise<void> {
+  let servedUntil = servedBefore;
   for (;;) {
     const readers = (await liveReplicas(control, now())).filter(({ generation }) => generation === number);
     const [first] = readers;
+    // What a replica has begun before it switched goes on for some seconds.
+    if (first) servedUntil = now();
     const mayBeRead = now().getTime() - servedUntil.getTime() < requestsEndAfterMs;
     if (!first && !mayBeRead) return;
     if (performance.now() > deadline)

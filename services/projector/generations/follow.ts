@@ -9,6 +9,7 @@ import { progressOf, watermark } from '../../../shared/store/progress.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
+import { isFollowed } from './is-followed.ts';
 import { changeRegistry } from './registry.ts';
 import type { Throttle } from './throttle.ts';
 import { advance, isBuild, wasBehind } from './transitions.ts';
@@ -42,7 +43,7 @@ export function followRegistry(deps: FollowDeps, intervalMs = 1_000): Pick<Repea
     if (!registry) return;
     try {
       const own = generationOf(registry, number);
-      const yields = isBuild(own) && (await behindSeconds(deps, registry.generation)) > yieldAfterSeconds;
+      const yields = isBuild(own) && (await needsRoom(deps, registry.generation));
       throttle.demand({ isPaused: own.isPaused === true, pace: own.pace, yields });
       await recordBehind(deps, own);
       await advanceBuild(deps, own);
@@ -56,6 +57,11 @@ export function followRegistry(deps: FollowDeps, intervalMs = 1_000): Pick<Repea
     onError: (error) => logger.warn({ error }, 'could not read the registry of generations; trying again'),
   });
 }
+
+/** Whether the active generation falls behind. One that nobody follows does not get ahead by more room. */
+const needsRoom = async (deps: FollowDeps, active: number): Promise<boolean> =>
+  (await behindSeconds(deps, active)) > yieldAfterSeconds &&
+  (await isFollowed(deps.control, active, deps.now()));
 
 /** How far the watermark of a generation is behind the clock, less the allowance by which it always is. */
 async function behindSeconds({ control, allowanceMs, now }: FollowDeps, number: number): Promise<number> {
@@ -77,14 +83,15 @@ async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
   }
 }
 
-/** Being behind for this long can matter to tombstones; recorded again when it has grown by a tenth. */
+/** Being behind for this long can matter to tombstones; it is recorded again when it has grown by this factor. */
 const recordedFromSeconds = 3_600;
+export const recordedStep = 1.1;
 
 /** Records how far the generation is behind. What it loads at first may be older than itself, and is not missed. */
 async function recordBehind(deps: FollowDeps, own: Generation): Promise<void> {
   const sinceRegistered = (deps.now().getTime() - own.registeredAt.getTime()) / 1_000;
   const seconds = Math.min(sinceRegistered, await behindSeconds(deps, own.number));
-  if (seconds >= Math.max(recordedFromSeconds, (own.longestBehindSeconds ?? 0) * 1.1))
+  if (seconds >= Math.max(recordedFromSeconds, (own.longestBehindSeconds ?? 0) * recordedStep))
     await changeRegistry(deps.control, wasBehind(own.number, Math.round(seconds)));
 }
 

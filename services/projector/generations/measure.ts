@@ -9,7 +9,8 @@ import { endOffsets } from '../consumer/progress.ts';
 import { deadLettersOf, type DeadLetter } from '../dead-letters/collection.ts';
 import { parsePartitionKey, partitionKey } from '../kafka/topic-partition.ts';
 import type { StoredDocument } from '../materialize/store.ts';
-import { isBuild, isLiving } from './transitions.ts';
+import { isFollowed, silentAfterSeconds } from './is-followed.ts';
+import { isBuild } from './transitions.ts';
 
 export type OperatorDeps = {
   admin: Admin;
@@ -64,8 +65,6 @@ export type Measured = {
 
 /** A ready generation that is behind by more than this is lagging, in seconds. */
 export const laggingAfterSeconds = 30;
-/** Projectors save progress every second; after this long without, none is running. */
-const silentAfterSeconds = 30;
 const rejectsShown = 10;
 
 /** The offsets of each partition in the log, by `<topic>/<partition>`. */
@@ -73,14 +72,16 @@ export type LogOffsets = Map<string, { low: number; end: number }>;
 
 export const logOffsets = ({ admin, topics }: OperatorDeps): Promise<LogOffsets> => endOffsets(admin, topics);
 
-/** Measures every generation that lives. */
+/** Measures every generation that is not gone. */
 export async function measureAll(
   deps: OperatorDeps,
   registry: GenerationRegistry,
   offsets: LogOffsets,
 ): Promise<Measured[]> {
   return Promise.all(
-    registry.generations.filter(isLiving).map((one) => measure(deps, registry, one, offsets)),
+    registry.generations
+      .filter(({ state }) => state !== 'dropped')
+      .map((one) => measure(deps, registry, one, offsets)),
   );
 }
 
@@ -93,10 +94,8 @@ export async function measure(
   const { control, mongo, config } = deps;
   const { number } = generation;
   const database = generationDatabase(mongo, config.DATABASE_NAME, number);
-  const [completeTo, servedTo] = await Promise.all(
-    [number, registry.generation].map((of) => watermark(control, of)),
-  );
-  const rejected = rejectedOnlyBy(number, registry.generation, earlier(completeTo, servedTo));
+  const completeTo = await watermark(control, number);
+  const rejected = rejectedOnlyBy(number, registry.generation, await settledTo(deps, registry, completeTo));
   const [progress, rejects, rejectCount, fanOuts] = await Promise.all([
     progressOf(control).find({ generation: number }).toArray(),
     deadLettersOf(control).find(rejected).sort({ _id: 1 }).limit(rejectsShown).toArray(),
@@ -108,10 +107,10 @@ export async function measure(
     (latest, { updatedAt }) => (latest && latest > updatedAt ? latest : updatedAt),
     null,
   );
-  const behindSeconds = completeTo ? behindOf(deps, completeTo) : null;
+  const behindSeconds = completeTo && behindOf(deps, completeTo);
   const measured = {
     ...{ number, state: generation.state, projectionVersion: generation.projectionVersion },
-    ...{ watermark: completeTo ?? null, behindSeconds, topics, savedAt, rejectCount, fanOuts },
+    ...{ watermark: completeTo, behindSeconds, topics, savedAt, rejectCount, fanOuts },
     lag: topics.reduce((sum, { lag }) => sum + lag, 0),
     rejects: rejects.map(({ _id: id, reason, detail }) => ({ id, reason, detail })),
   };
@@ -150,8 +149,19 @@ const rejectedOnlyBy = (number: number, active: number, settledTo: Date): Filter
   lastAt: { $lt: settledTo },
 });
 
-const earlier = (one: Date | null | undefined, other: Date | null | undefined): Date =>
-  new Date(Math.min(one?.getTime() ?? 0, other?.getTime() ?? 0));
+/** Up to when both have applied everything; only the one measured, where nobody follows the active one. */
+async function settledTo(
+  { control, now }: OperatorDeps,
+  { generation: active }: GenerationRegistry,
+  own: Date | null,
+): Promise<Date> {
+  const [served, followed] = await Promise.all([
+    watermark(control, active),
+    isFollowed(control, active, now()),
+  ]);
+  const both = followed ? [own, served] : [own];
+  return new Date(Math.min(...both.map((completeTo) => completeTo?.getTime() ?? 0)));
+}
 
 async function countFanOuts(database: Db): Promise<number> {
   const counts = await Promise.all(

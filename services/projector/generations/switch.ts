@@ -33,6 +33,7 @@ export async function switchTo(
   for (;;) {
     const registry = await requireRegistry(deps.control);
     if (registry.generation === number && !options.dryRun) {
+      if (options.acceptOlder) await acceptOlder(deps);
       await onStep('wait for replicas');
       return {
         number,
@@ -54,14 +55,18 @@ export async function switchTo(
   }
 }
 
+/** Lets the replicas switch that wait for the active generation to catch up. */
+const acceptOlder = ({ control }: OperatorDeps) =>
+  changeRegistry(control, (read) => (read.acceptOlder ? read : { ...read, acceptOlder: true }));
+
 /** Returns false where the registry is not the one that was checked. */
 async function switchIfUnchanged(
   { control, by, now }: OperatorDeps,
   checked: GenerationRegistry,
   number: number,
-  { why, acceptOlder }: { why: string; acceptOlder: boolean },
+  options: { why: string; acceptOlder: boolean },
 ): Promise<boolean> {
-  const change = activate(number, { by, at: now(), why }, { acceptOlder });
+  const change = activate(number, { by, at: now(), why: options.why }, options);
   let isChecked = false;
   await changeRegistry(control, (read) => {
     isChecked = read.revision === checked.revision;

@@ -20,31 +20,43 @@ export type Throttle = {
 /** How often a paused worker looks again, in milliseconds. */
 const lookAgainMs = 500;
 
-/** Slows a build down. A wait ends where the worker is to stop. While a worker waits it counts as in progress, so that nobody restarts a paused process. */
+/** The longest that a worker yields after a batch, in milliseconds. */
+const yieldMaxMs = 10_000;
+
+/**
+ * Slows a build down. A wait ends where the worker is to stop, and looks at the demand again every half second. While a
+ * worker waits it counts as in progress, so that nobody restarts a paused process.
+ */
 export function createThrottle(nowMs: () => number): Throttle {
   let current: Demand = { isPaused: false, yields: false };
   let nextAtMs = 0;
 
-  const wait = async (ms: number, { signal, stopping = signal, onProgress }: ApplyContext) => {
-    onProgress();
-    await sleep(ms, undefined, { signal: AbortSignal.any([signal, stopping]) });
+  const waitWhile = async (leftMs: () => number, { signal, stopping = signal, onProgress }: ApplyContext) => {
+    for (let left = leftMs(); left > 0; left = leftMs()) {
+      onProgress();
+      await sleep(Math.min(left, lookAgainMs), undefined, { signal: AbortSignal.any([signal, stopping]) });
+    }
+  };
+  const untilAllowedMs = () => {
+    if (current.isPaused) return lookAgainMs;
+    return current.pace === undefined ? 0 : nextAtMs - nowMs();
   };
   return {
     demand: (demand) => {
       current = demand;
     },
     run: async (records, context, apply) => {
-      while (current.isPaused) await wait(lookAgainMs, context);
-      if (current.pace !== undefined) {
-        const startMs = Math.max(nowMs(), nextAtMs);
-        nextAtMs = startMs + (records.length / current.pace) * 1_000;
-        for (let leftMs = startMs - nowMs(); leftMs > 0; leftMs = startMs - nowMs())
-          await wait(Math.min(leftMs, lookAgainMs), context);
-      }
+      await waitWhile(untilAllowedMs, context);
+      // Reserved only when the batch starts: a worker that is stopped while it waits takes nothing.
+      if (current.pace !== undefined)
+        nextAtMs = Math.max(nowMs(), nextAtMs) + (records.length / current.pace) * 1_000;
       const beganMs = nowMs();
       const applied = await apply();
+      const endedMs = nowMs();
+      const yieldMs = Math.min(endedMs - beganMs, yieldMaxMs);
+      const leftMs = () => (current.yields ? endedMs + yieldMs - nowMs() : 0);
       // What is applied counts, also if the worker is stopped while it yields.
-      if (current.yields) await wait(nowMs() - beganMs, context).catch(() => undefined);
+      await waitWhile(leftMs, context).catch(() => undefined);
       return applied;
     },
   };

@@ -1,5 +1,14 @@
 import { projectionVersion, type GenerationRegistry } from '../../../shared/store/generations.ts';
-import { activate, advance, beginDrop, configure, endDrop, register, standbyOf } from './transitions.ts';
+import {
+  activate,
+  advance,
+  beginDrop,
+  configure,
+  endDrop,
+  register,
+  standbyOf,
+  promotedOf,
+} from './transitions.ts';
 
 const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour));
 const cause = (hour: number) => ({ by: 'ann@host', at: at(hour), why: 'test' });
@@ -37,7 +46,10 @@ describe('the registry of generations', () => {
   it('rolls back to the standby that was active last', () => {
     const promoted = apply(first, ...ready, promote(2, 4));
     expect(standbyOf(promoted).number).toBe(1);
-    expect(statesOf(apply(promoted, promote(1, 5)))).toEqual({ 1: 'active', 2: 'standby' });
+    const back = apply(promoted, promote(1, 5));
+    expect(statesOf(back)).toEqual({ 1: 'active', 2: 'standby' });
+    // and, repeated, does not serve again what it has just left
+    expect(() => standbyOf(back)).toThrow('no standby is older');
   });
 
   it('never uses a number twice', () => {
@@ -87,9 +99,31 @@ describe('the registry of generations', () => {
       () => apply(first, ...ready, beginDrop(2, cause(4)), promote(2, 5)),
       'generation 2 was dropped',
     ],
-    ['a rollback without a standby', () => standbyOf(first), 'there is no standby to roll back to'],
+    [
+      'a rollback without a standby',
+      () => standbyOf(first),
+      'generation 1 is active, and no standby is older',
+    ],
   ])('refuses %s', (_, refused, message) => {
     expect(refused).toThrow(message);
+  });
+
+  it('means the same generation when a promotion is repeated without a number', () => {
+    const built = apply(first, ...ready);
+    expect(promotedOf(built).number).toBe(2);
+    expect(promotedOf(apply(built, promote(2, 4))).number).toBe(2);
+    expect(() => promotedOf(first)).toThrow('no generation is being built');
+  });
+
+  it('lifts the limits of a build when it is served', () => {
+    const limited = apply(
+      first,
+      ...ready,
+      configure(2, { isPaused: true, pace: 5 }, cause(4)),
+      promote(2, 5),
+    );
+    expect(limited.generations[1]).not.toHaveProperty('pace');
+    expect(limited.generations[1]).not.toHaveProperty('isPaused');
   });
 
   it('removes a setting', () => {

@@ -66,7 +66,13 @@ export const activate =
         `generation ${number} is ${target.state}, not ready: wait with: rebuild await ${number}`,
       );
     const before = generationOf(registry, registry.generation);
-    const stepped = moved(moved(registry, before, 'standby', cause), target, 'active', cause);
+    // Limits of a build do not hold for what is served.
+    const { isPaused: _isPaused, pace: _pace, ...unlimited } = target;
+    const released = {
+      ...registry,
+      generations: registry.generations.map((one) => (one.number === number ? unlimited : one)),
+    };
+    const stepped = moved(moved(released, before, 'standby', cause), target, 'active', cause);
     return { ...stepped, generation: number, since: cause.at, acceptOlder };
   };
 
@@ -89,7 +95,11 @@ export const endDrop =
   (number: number, cause: Cause): Change =>
   (registry) => {
     const target = registry.generations.find((one) => one.number === number);
-    return target?.state === 'dropping' ? moved(registry, target, 'dropped', cause) : registry;
+    if (target?.state !== 'dropping') return registry;
+    // The registry is read every second, and keeps dropped generations for good.
+    const { loadTo: _loadTo, report: _report, ...short } = target;
+    const shortened = registry.generations.map((one) => (one.number === number ? short : one));
+    return moved({ ...registry, generations: shortened }, short, 'dropped', cause);
   };
 
 /** What an operator or a verification sets on a generation without a change of its state. */
@@ -162,12 +172,26 @@ export function buildOf(registry: GenerationRegistry): Generation {
   return build;
 }
 
-/** The standby that was active last: what `rebuild rollback` goes back to. */
-export function standbyOf(registry: GenerationRegistry): Generation {
-  const standbys = registry.generations
-    .filter(({ state }) => state === 'standby')
+/**
+ * What `rebuild rollback` goes back to without a number: the standby that was active last, of those older than the active
+ * generation. So a rollback that is repeated does not serve again what it has just left.
+ */
+export function standbyOf({ generation: active, generations }: GenerationRegistry): Generation {
+  const standbys = generations
+    .filter(({ state, number }) => state === 'standby' && number < active)
     .toSorted((a, b) => b.since.getTime() - a.since.getTime());
   const [latest] = standbys;
-  if (!latest) throw new NoSuchGeneration('there is no standby to roll back to');
+  if (!latest)
+    throw new NoSuchGeneration(
+      `generation ${active} is active, and no standby is older: name the generation to serve another one`,
+    );
   return latest;
+}
+
+/** What `rebuild promote` means without a number: the build; after its promotion, the same generation again. */
+export function promotedOf(registry: GenerationRegistry): Generation {
+  const active = generationOf(registry, registry.generation);
+  const isRepeated =
+    !registry.generations.some(isBuild) && active.number === registry.lastNumber && active.number > 1;
+  return isRepeated ? active : buildOf(registry);
 }
