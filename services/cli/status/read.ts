@@ -4,12 +4,12 @@ import type { Db, MongoClient } from 'mongodb';
 import { kinds, notRefreshedIndex, type Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import { readRegistry } from '../../../shared/store/generations.ts';
-import { progressOf, watermark } from '../../../shared/store/progress.ts';
+import { watermark } from '../../../shared/store/progress.ts';
 import { collectionOf, controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
-import { endOffsets } from '../../projector/consumer/progress.ts';
+import { endOffsets, recordedPositions } from '../../projector/consumer/progress.ts';
 import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
 import { topicOf } from '../../projector/events/topics.ts';
-import { parsePartitionKey, partitionKey } from '../../projector/kafka/topic-partition.ts';
+import { parsePartitionKey } from '../../projector/kafka/topic-partition.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 import { readTopicSettings, topicWarnings } from '../../projector/kafka/topic-settings.ts';
 
@@ -76,8 +76,7 @@ async function readWarnings(admin: Admin, topics: string[], rebuildDaysMax: numb
 
 async function readPartitions(admin: Admin, control: Db, topics: string[], generation: number) {
   const ends = await endOffsets(admin, topics);
-  const progress = await progressOf(control).find({ generation }).toArray();
-  const positions = new Map(progress.map((one) => [partitionKey(one), one.position]));
+  const positions = await recordedPositions(control, generation);
   return [...ends]
     .map(([key, { end }]) => {
       const position = positions.get(key) ?? 0;

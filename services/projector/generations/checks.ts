@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { progressOf, watermark, type Progress } from '../../../shared/store/progress.ts';
+import { watermark } from '../../../shared/store/progress.ts';
 import {
   generationOf,
   type Generation,
@@ -8,8 +8,8 @@ import {
 } from '../../../shared/store/generations.ts';
 import { liveReplicas } from '../../../shared/store/replicas.ts';
 import { dayMs } from '../../../shared/documents/retention.ts';
+import { recordedPositions } from '../consumer/progress.ts';
 import { readTopicSettings } from '../kafka/topic-settings.ts';
-import { partitionKey } from '../kafka/topic-partition.ts';
 import { readyWithinSeconds, recordedStep } from './follow.ts';
 import { logOffsets, measure, type LogOffsets, type OperatorDeps } from './measure.ts';
 import { heldText } from './transitions.ts';
@@ -71,12 +71,12 @@ async function checkProgress(
   { acceptOlder, allowRejects }: SwitchOptions,
 ): Promise<Check[]> {
   const { number } = target;
-  const served = await progressOf(deps.control).find({ generation: registry.generation }).toArray();
+  const served = await recordedPositions(deps.control, registry.generation);
   const behind = acceptOlder ? [] : await partitionsBehind(deps, served, number);
   const [first] = behind;
-  const active = await measure(deps, registry, generationOf(registry, registry.generation), offsets);
+  const servedTo = await watermark(deps.control, registry.generation);
   const measured = await measure(deps, registry, target, offsets);
-  const staleMs = (active.watermark?.getTime() ?? 0) - (measured.watermark?.getTime() ?? 0);
+  const staleMs = (servedTo?.getTime() ?? 0) - (measured.watermark?.getTime() ?? 0);
   const isFresh = staleMs <= readyWithinSeconds * 1_000;
   const wait = `wait with: rebuild await ${number}`;
   return [
@@ -115,16 +115,14 @@ async function checkProgress(
  */
 async function partitionsBehind(
   { control }: OperatorDeps,
-  served: Progress[],
+  served: Map<string, number>,
   number: number,
 ): Promise<{ key: string; position: number; served: number }[]> {
   for (let attempt = 1; ; attempt += 1) {
-    const applied = await progressOf(control).find({ generation: number }).toArray();
-    const positions = new Map(applied.map((one) => [partitionKey(one), one.position]));
-    const behind = served.flatMap((one) => {
-      const key = partitionKey(one);
-      const position = positions.get(key) ?? 0;
-      return position < one.position ? [{ key, position, served: one.position }] : [];
+    const applied = await recordedPositions(control, number);
+    const behind = [...served].flatMap(([key, end]) => {
+      const position = applied.get(key) ?? 0;
+      return position < end ? [{ key, position, served: end }] : [];
     });
     if (behind.length === 0 || attempt >= catchUpAttempts) return behind;
     await sleep(catchUpPauseMs);

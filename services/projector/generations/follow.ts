@@ -5,9 +5,10 @@ import {
   readRegistry,
   type Generation,
 } from '../../../shared/store/generations.ts';
-import { progressOf, watermark } from '../../../shared/store/progress.ts';
+import { watermark } from '../../../shared/store/progress.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
+import { recordedPositions } from '../consumer/progress.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
 import { isFollowed } from './is-followed.ts';
 import { changeRegistry } from './registry.ts';
@@ -96,7 +97,6 @@ async function recordBehind(deps: FollowDeps, own: Generation): Promise<void> {
 }
 
 async function isLoaded(control: Db, { number, loadTo = [] }: Generation): Promise<boolean> {
-  const progress = await progressOf(control).find({ generation: number }).toArray();
-  const positions = new Map(progress.map((one) => [partitionKey(one), one.position]));
+  const positions = await recordedPositions(control, number);
   return loadTo.every((one) => (positions.get(partitionKey(one)) ?? 0) >= one.end);
 }
