@@ -63,13 +63,15 @@ describe('a run of the commit loop', () => {
       stop: async () => undefined,
     };
     const deps = { control, log, generation, allowanceMs, topics: ['t'], now: () => new Date(nowMs) };
-    const observers = {
-      metrics: createMetrics(),
-      liveness: createLiveness(0),
-      logger: pino({ level: 'silent' }),
-    };
-    commitLoop = startCommitLoop({ ...deps, ...observers, ...anyOrder() }, consuming, never);
-    await commitLoop.flush();
+    // The loop's own first run ends here: it may not overlap with the run that a test asks for.
+    await new Promise<void>((resolve) => {
+      const observers = {
+        metrics: createMetrics(),
+        liveness: { ...createLiveness(0), observe: () => resolve() },
+        logger: pino({ level: 'silent' }),
+      };
+      commitLoop = startCommitLoop({ ...deps, ...observers, ...anyOrder() }, consuming, never);
+    });
   });
   afterEach(async () => {
     await commitLoop.stop();
@@ -154,6 +156,8 @@ describe('a run of the commit loop', () => {
     onCommit = async () => void (commits += 1);
     for (let record = 0; record < 500; record += 1) commitLoop.onApplied(1);
     await commitLoop.flush();
+    // A run that should not have started has ended, too.
+    await commitLoop.stop();
     expect(commits).toBe(1);
   });
 
