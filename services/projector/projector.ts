@@ -27,7 +27,7 @@ import {
 import { groupIdOf } from './runtime/group-id.ts';
 import { createLiveness } from './runtime/liveness.ts';
 import type { Metrics } from './runtime/metrics.ts';
-import { followRegistry } from './generations/follow.ts';
+import { followRegistry, steer } from './generations/follow.ts';
 import { createThrottle, type Throttle } from './generations/throttle.ts';
 import { openStore } from './runtime/open-store.ts';
 
@@ -83,19 +83,17 @@ export async function startProjector(deps: ProjectorDeps) {
 /** Waits for MongoDB, the brokers, the topics and the group, in this order. */
 async function connect(deps: ProjectorDeps): Promise<Connected> {
   const { config, kafka, mongo, logger, metrics, topics } = deps;
-  const store = await openStore(mongo, config, logger);
-  metrics.registry.setDefaultLabels({ generation: store.generation });
+  const { registered, ...store } = await openStore(mongo, config, logger);
+  const { number: generation } = registered;
+  metrics.registry.setDefaultLabels({ generation });
   const brokers = await connectBrokers(kafka, logger);
   await waitForTopics(brokers.admin, [...topics, deadLetterTopic(config.TOPIC_PREFIX)], logger);
-  await waitForGroup(brokers.admin, groupIdOf(config, store.generation), topics, logger);
+  await waitForGroup(brokers.admin, groupIdOf(config, generation), topics, logger);
   const nowMs = () => performance.now();
-  return {
-    ...deps,
-    ...store,
-    ...brokers,
-    positions: createPositions(nowMs),
-    throttle: createThrottle(nowMs),
-  };
+  const steered = { positions: createPositions(nowMs), throttle: createThrottle(nowMs) };
+  // Before the first record is read: a build must not begin with records after its load.
+  steer(steered, registered);
+  return { ...deps, ...store, ...brokers, ...steered, generation };
 }
 
 /** What it takes to apply records: the store, its cache, and the dead letters. */

@@ -52,7 +52,7 @@ export function operatorsOf(rebuild: Rebuild) {
     for (const number of [1, 2]) {
       await rebuild.databaseOf(number).dropDatabase();
       await rebuild.document(number);
-      await rebuild.deadLetter({ _id: `of ${number}`, lastAt: later, generations: [number] });
+      await rebuild.deadLetter({ _id: `of ${number}`, firstAt: later, lastAt: later, generations: [number] });
     }
     await rebuild.deadLetter({ _id: 'of both', generations: [1, 2] });
   }

@@ -80,7 +80,7 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
     async () => {
       expect(await cli('rebuild', 'start', '--why', 'test')).toMatchObject({
         code: 0,
-        output: { number: 2 },
+        output: { generation: 2 },
       });
       expect(await cli('rebuild', 'start')).toMatchObject({
         code: 1,
@@ -139,11 +139,11 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
       expect(await cli('rebuild', 'await', '1', '--timeout', '600')).toMatchObject({ code: 0 });
       expect(await cli('rebuild', 'rollback', '--timeout', '600')).toMatchObject({
         code: 0,
-        output: { number: 1, waiting: [] },
+        output: { generation: 1, waiting: [] },
       });
       expect(await cli('rebuild', 'promote', '2', '--timeout', '600')).toMatchObject({
         code: 0,
-        output: { number: 2, waiting: [] },
+        output: { generation: 2, waiting: [] },
       });
     },
     timeLimitMs,

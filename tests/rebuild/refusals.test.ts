@@ -21,6 +21,13 @@ const watermarkOf = ({ control }: Rebuild, number: number, completeTo: Date) =>
   watermarksOf(control).updateOne({ _id: number }, { $set: { completeTo } });
 const dayAndHour = 25 * 3_600;
 
+const saysOfReject = [
+  '1 records are dead letters here only',
+  '/0/5 (not_json: no JSON)',
+  'mend and re-drive',
+  '--allow-rejects',
+];
+
 const refusals: Refusal[] = [
   [
     'a partition in which less is applied than is served',
@@ -103,12 +110,14 @@ const refusals: Refusal[] = [
     'a record that is a dead letter there only',
     ({ deadLetter }) => deadLetter(),
     'rejects',
-    [
-      '1 records are dead letters here only',
-      '/0/5 (not_json: no JSON)',
-      'mend and re-drive',
-      '--allow-rejects',
-    ],
+    saysOfReject,
+    { allowRejects: true },
+  ],
+  [
+    'such a record that has just been re-driven in vain',
+    ({ deadLetter }) => deadLetter({ lastAt: secondsBefore(1), count: 2 }),
+    'rejects',
+    saysOfReject,
     { allowRejects: true },
   ],
   [
@@ -156,7 +165,11 @@ describe('a promotion is refused, and changes nothing, for', () => {
       for (const text of says) expect(failed(refused)[0]?.detail).toContain(text);
       expect(await rebuild.everything()).toEqual(before);
       // and a condition that an operator may waive does not hold a promotion up that waives it
-      if (accept) expect(await promote(accept)).toMatchObject({ outcome: 'promoted' });
+      if (accept) {
+        const { outcome, checks } = await promote(accept);
+        expect(outcome).toBe('promoted');
+        expect(checks.filter(({ isAccepted }) => isAccepted).map(({ name }) => name)).toEqual([check]);
+      }
     },
     60_000,
   );
@@ -177,7 +190,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
 
   test('no dead letter that both have, or that either may not have come to yet', async () => {
     await rebuild.deadLetter({ generations: [1, 2] });
-    await rebuild.deadLetter({ _id: 'later', lastAt: secondsBefore(3) });
+    await rebuild.deadLetter({ _id: 'later', firstAt: secondsBefore(3), lastAt: secondsBefore(3) });
     expect(failed(await promote())).toEqual([]);
   }, 60_000);
 

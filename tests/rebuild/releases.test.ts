@@ -83,7 +83,7 @@ describe('a release that changes a projection', () => {
   }, 60_000);
 
   test('builds a generation that the release before refuses', async () => {
-    expect(await cli(next.folder, 'rebuild', 'start')).toMatchObject({ code: 0, output: { number: 2 } });
+    expect(await cli(next.folder, 'rebuild', 'start')).toMatchObject({ code: 0, output: { generation: 2 } });
     expect(await refusal(start('.', 'projector', { GENERATION: '2' }))).toContain(
       `generation 2 holds documents of projection version ${next.projectionVersion}`,
     );

@@ -1,5 +1,7 @@
 import { runRebuild } from '../../services/cli/rebuild/run.ts';
+import { createPositions } from '../../services/projector/consumer/positions.ts';
 import { followRegistry } from '../../services/projector/generations/follow.ts';
+import type { Measured } from '../../services/projector/generations/measure.ts';
 import type { Demand } from '../../services/projector/generations/throttle.ts';
 import type { Generation } from '../../shared/store/generations.ts';
 import { progressOf, watermarksOf } from '../../shared/store/progress.ts';
@@ -7,6 +9,7 @@ import { collectionOf } from '../../shared/store/connection.ts';
 import { pino } from 'pino';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
+import { logEnds } from '../support/progress.ts';
 import { applied, runProjector } from '../support/test-environment.ts';
 import { generation, openRebuild, present, secondsBefore, type Rebuild } from './fixture.ts';
 import { publish } from './live-traffic.ts';
@@ -36,7 +39,8 @@ describe('what an operator asks of a projector', () => {
     };
     const { stop } = followRegistry(
       {
-        ...{ control: rebuild.control, generation: 2, throttle, allowanceMs: 5_000, by: 'projector' },
+        ...{ control: rebuild.control, generation: 2, allowanceMs: 5_000, by: 'projector' },
+        ...{ throttle, positions: createPositions(() => 0) },
         ...{ logger: pino({ level: 'silent' }), now: () => present, onFatal: (error) => fatal.push(error) },
       },
       10,
@@ -104,12 +108,14 @@ describe('what an operator asks of a projector', () => {
     );
     await following(async (demand) => {
       await set({ position: 4 });
-      await eventually(() => demand() !== undefined);
+      // Readers of the active generation have room while it loads.
+      await eventually(() => demand()?.oneAtATime === true);
       expect(await isState('building')).toBe(true);
       await set({ position: 5 });
       await eventually(() => isState('catching-up'));
       await watermarksOf(rebuild.control).updateOne({ _id: 2 }, { $set: { completeTo: secondsBefore(15) } });
       await eventually(() => isState('ready'));
+      expect(demand()?.oneAtATime).toBe(false);
     });
     // and the longest time that it was behind is kept, for the tombstones
     expect((await rebuild.registry()).generations[1]?.longestBehindSeconds).toBe(8 * 3_600 - 5);
@@ -142,7 +148,7 @@ describe('what an operator is told', () => {
     }));
     const same = {
       ...{ projectionVersion: 2, watermark: secondsBefore(6).toISOString(), behindSeconds: 1, lag: 0 },
-      ...{ savedAt: present.toISOString(), rejects: [], rejectCount: 0, fanOuts: 0 },
+      ...{ savedAt: present.toISOString(), rejects: [], rejectCount: 0, fanOuts: 0, afterLoad: 0 },
       topics,
     };
     expect(output).toEqual({
@@ -213,6 +219,53 @@ test('a paused projector applies nothing, stays alive, and goes on when it is re
     await cli({ verb: 'rebuild resume', generation: 1, json });
     await applied(rebuild, () => projector.fatal);
     expect(await tags.countDocuments()).toBe(1);
+  } finally {
+    await projector.stop();
+  }
+}, 60_000);
+
+test('a build loads the log up to its start, and applies what has come since once all of that is loaded', async () => {
+  // given a build of a log that begins with one tag and one user, of which the user is still to come
+  const topicOf = (plural: string) => rebuild.topics.find((name) => name.endsWith(`.${plural}`)) ?? '';
+  const ends = await logEnds(rebuild.admin, rebuild.topics);
+  const endOf = (topic: string) => ends.get(`${topic}/0`) ?? 0;
+  const loadTo = rebuild.topics.map((topic) => ({ topic, partition: 0, end: endOf(topic) }));
+  const [tags, users] = ['tags', 'users'].map((plural) =>
+    loadTo.find(({ topic }) => topic === topicOf(plural)),
+  );
+  if (!tags || !users) throw new Error('no topic of tags or of users');
+  tags.end += 1;
+  users.end += 1;
+  await rebuild.given([generation(1, 'active'), generation(2, 'building', { loadTo })]);
+  for (const name of ['progress', 'watermarks']) await rebuild.control.collection(name).deleteMany({});
+  await publish(rebuild, [created('tag', 'tag_before')]);
+  const projector = await runProjector({ ...rebuild, config: { ...rebuild.config, GENERATION: 2 } });
+  try {
+    const database = rebuild.databaseOf(2);
+    const has = async (id: string) => (await collectionOf(database, 'tag').findOne({ _id: id })) !== null;
+    await eventually(() => has('tag_before'));
+    // when a tag comes, and the user has not
+    await publish(rebuild, [created('tag', 'tag_since')]);
+    await eventually(async () => {
+      const progress = await progressOf(rebuild.control).findOne({ generation: 2, topic: tags.topic });
+      return progress?.end === tags.end + 1 && progress.position === tags.end;
+    });
+    const status = await cli({ verb: 'rebuild status', watch: false, json });
+    // then the tag waits for the load
+    expect([await has('tag_since'), projector.live()]).toEqual([false, null]);
+    expect(status.output).toMatchObject({
+      generations: [{}, { number: 2, state: 'building', afterLoad: 1 }],
+    });
+    const { generations } = status.output as { generations: Measured[] };
+    expect(generations[1]?.waitsFor).toContainEqual(
+      expect.stringContaining(
+        `${users.topic}/0 is to be loaded up to offset ${users.end}, but ends at ${users.end - 1}`,
+      ),
+    );
+    // and is applied after it
+    await publish(rebuild, [created('user', 'user_last')]);
+    await eventually(() => has('tag_since'));
+    expect((await rebuild.states())[2]).not.toBe('building');
   } finally {
     await projector.stop();
   }

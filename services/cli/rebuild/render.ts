@@ -33,13 +33,13 @@ export const renderStarted = ({ number, checks }: { number: number; checks: Chec
     '',
   ].join('\n');
 
-const renderCheck = ({ name, isMet, detail }: Check): string =>
-  `${isMet ? 'ok    ' : 'FAILED'}  ${name.padEnd(10)}  ${detail}`;
+const renderCheck = ({ name, isMet, isAccepted, detail }: Check): string =>
+  `${(isAccepted ? 'accepted' : isMet ? 'ok' : 'FAILED').padEnd(8)}  ${name.padEnd(10)}  ${detail}`;
 
 export const renderStatus = (generations: Rated[]): string => generations.map(renderGeneration).join('\n');
 
 function renderGeneration(one: Rated): string {
-  const behind = one.behindSeconds === null ? 'not known yet' : `${Math.round(one.behindSeconds)} s`;
+  const behind = one.behindSeconds === null ? 'unknown' : `${Math.round(one.behindSeconds)} s`;
   const rows = one.topics.map((topic) => [
     topic.topic,
     ...[topic.position, topic.end, topic.lag, Math.round(topic.recordsPerSecond)].map(String),
@@ -47,15 +47,11 @@ function renderGeneration(one: Rated): string {
     topic.secondsLeft === null ? 'unknown' : `${topic.secondsLeft} s`,
   ]);
   const isSettled = one.lag === 0;
+  const still = one.topics.filter(({ lag, recordsPerSecond }) => lag > 0 && recordsPerSecond === 0);
   return [
     `generation ${one.number}  ${one.condition}${one.condition === one.state ? '' : ` (${one.state})`}`,
-    `  projection version ${one.projectionVersion}, behind ${behind}, ${one.lag} records to apply`,
-    ...one.topics
-      .filter(({ lag, recordsPerSecond }) => lag > 0 && recordsPerSecond === 0)
-      .map(
-        ({ topic }) =>
-          `  waits  ${topic} does not move: it waits for topics that it refers to, or see the projector's log`,
-      ),
+    `  projection version ${one.projectionVersion}, behind ${behind}, ${recordsLeft(one)}`,
+    ...(one.waitsFor.length === 0 && still.length > 0 ? [standStill(still)] : []),
     ...one.waitsFor.map((reason) => `  waits  ${reason}`),
     ...one.rejects.map(({ id, reason, detail }) => `  reject ${id}  ${reason}: ${detail}`),
     ...(isSettled
@@ -64,6 +60,20 @@ function renderGeneration(one: Rated): string {
     '',
   ].join('\n');
 }
+
+const standStill = (topics: RatedTopic[]): string =>
+  `  waits  ${topics.map(({ topic }) => topic).join(', ')}: nothing was applied for a moment. Either it waits for topics ` +
+  "that it refers to, or see the projector's log";
+
+/** What a generation has still to apply, in words. */
+export const recordsLeft = ({
+  state,
+  lag,
+  afterLoad,
+}: Pick<Measured, 'state' | 'lag' | 'afterLoad'>): string =>
+  state === 'building'
+    ? `${lag} records to load, then ${afterLoad} that have come since`
+    : `${lag} records to apply`;
 
 export const renderHistory = (history: Transition[]): string =>
   history
@@ -106,8 +116,12 @@ export function renderSwitched({ number, outcome, checks, waiting }: Switched): 
   const lines = checks.map(renderCheck);
   if (outcome === 'refused') lines.push(`generation ${number} is not promoted`);
   if (outcome === 'dry-run') lines.push('dry run: nothing was changed');
-  if (outcome === 'promoted') lines.push(`generation ${number} is served`);
-  if (outcome === 'was-active') lines.push(`generation ${number} was active already`);
+  if (outcome === 'promoted' || outcome === 'was-active')
+    lines.push(
+      waiting.length === 0
+        ? `generation ${number} is served`
+        : `generation ${number} is active, but not served by every replica yet`,
+    );
   for (const { host, pid, generation } of waiting)
     lines.push(
       `  the API replica on ${host}, process ${pid}, still serves ${generation === null ? 'nothing' : `generation ${generation}`}: ` +

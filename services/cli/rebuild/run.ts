@@ -6,6 +6,7 @@ import { betweenGenerations, withFreshJoins } from '../../projector/generations/
 import { dropGeneration } from '../../projector/generations/drop.ts';
 import {
   logOffsets,
+  measure,
   measureAll,
   type Measured,
   type OperatorDeps,
@@ -25,6 +26,7 @@ import { verify, type Verification } from '../../projector/generations/verify.ts
 import { asJson, type CommandOutput } from '../output.ts';
 import type { RebuildCommand } from './command.ts';
 import {
+  recordsLeft,
   renderHistory,
   renderMetrics,
   renderStarted,
@@ -53,7 +55,8 @@ async function dispatch(deps: OperatorDeps, command: RebuildCommand): Promise<Co
   switch (command.verb) {
     case 'rebuild start': {
       const started = await startRebuild(deps, command);
-      return done(command, started, renderStarted(started));
+      const { number: generation, checks } = started;
+      return done(command, { generation, checks }, renderStarted(started));
     }
     case 'rebuild status':
       return status(deps, command);
@@ -129,7 +132,7 @@ async function status(deps: OperatorDeps, command: Of<'rebuild status'>): Promis
     const rated = withRates(before.generations, present.generations, statusPauseMs / 1_000);
     const text = command.json ? asJson({ ...present, generations: rated }) : renderStatus(rated);
     if (!command.watch) return { text, exitCode: 0 };
-    process.stdout.write(text);
+    process.stdout.write(command.json ? text : `${deps.now().toISOString()}\n${text}\n`);
     before = present;
   }
 }
@@ -145,24 +148,27 @@ async function awaitReady(deps: OperatorDeps, command: Of<'rebuild await'>): Pro
   let said = '';
   for (;;) {
     const registry = await requireRegistry(deps.control);
-    const number = command.generation ?? buildOf(registry).number;
-    const { generations } = await measured(deps);
-    const one = generations.find((each) => each.number === number);
-    if (!one) generationOf(registry, number);
-    if (one?.condition === 'failing') {
+    const { generation: wanted } = command;
+    const target = wanted === undefined ? buildOf(registry) : generationOf(registry, wanted);
+    const { number } = target;
+    const one = await measure(deps, registry, target, await logOffsets(deps));
+    if (one.condition === 'failing') {
       const [first] = one.rejects;
       const text =
         `generation ${number} fails: ${one.rejectCount} records are dead letters that the active generation has applied, ` +
         `the first is ${first?.id} (${first?.reason}: ${first?.detail})\n`;
       return done(command, { generation: number, outcome: 'failing', rejects: one.rejects }, text, 3);
     }
-    const isBehind = (one?.behindSeconds ?? Infinity) > command.maxBehind;
-    const isFollowed = one && ['ready', 'standby', 'active'].includes(one.state);
+    const isBehind = (one.behindSeconds ?? Infinity) > command.maxBehind;
+    const isFollowed = ['ready', 'standby', 'active'].includes(one.state);
     if (isFollowed && !isBehind) {
-      const text = `generation ${number} is ready: verify it with: rebuild verify ${number}\n`;
+      const next = one.state === 'ready' ? `: verify it with: rebuild verify ${number}` : '';
+      const text = `generation ${number} is ${one.state}, and follows the log${next}\n`;
       return done(command, { generation: number, outcome: 'ready' }, text);
     }
-    const line = `generation ${number} is ${one?.condition}, ${one?.lag} records behind${one?.waitsFor[0] ? `; ${one.waitsFor.join('; ')}` : ''}`;
+    const line = [`generation ${number} is ${one.condition}, ${recordsLeft(one)}`, ...one.waitsFor].join(
+      '; ',
+    );
     if (line !== said) deps.report(line);
     said = line;
     if (performance.now() > deadline)
@@ -235,5 +241,6 @@ async function switchGeneration(
   });
   const isRefused = switched.checks.some(({ isMet }) => !isMet);
   const exitCode = isRefused || switched.waiting.length > 0 ? 1 : 0;
-  return done(command, switched, renderSwitched(switched), exitCode);
+  const { number: generation, ...rest } = switched;
+  return done(command, { generation, ...rest }, renderSwitched(switched), exitCode);
 }

@@ -46,3 +46,57 @@ it('stuck partitions do not keep another partition from being resumed', async ()
   release();
   await Promise.all(workers.map((worker) => worker.stop(0)));
 });
+
+it('a batch without a record, of control records alone, moves the position that others wait for', async () => {
+  const positions = createPositions(() => 0);
+  const assignment = createAssignment({
+    queuedBytesMax: 16 * megabyte,
+    apply: () => Promise.reject(new Error('there is nothing to apply')),
+    positions,
+    prerequisitesOf: () => [],
+    onApplied: () => undefined,
+    logger: pino({ level: 'silent' }),
+  });
+  const [worker] = assignment.replace({ contacts: [0] });
+  if (!worker) throw new Error('nothing is assigned');
+  worker.start(7);
+  assignment.enqueue(worker, { records: [], nextOffset: 8, bytes: 0 }, () => () => undefined);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(positions.isApplied('contacts/0', 7)).toBe(true);
+  await worker.stop(0);
+});
+
+it('a partition is not fetched on while a batch of it waits for the load, and is after that', async () => {
+  const positions = createPositions(() => 0);
+  positions.load(new Map([['tags/0', 5]]));
+  const assignment = createAssignment({
+    queuedBytesMax: 16 * megabyte,
+    apply: async () => ({ events: 0, rejected: 0, times: [], appliedToMs: null }),
+    positions,
+    prerequisitesOf: () => [],
+    onApplied: () => undefined,
+    logger: pino({ level: 'silent' }),
+  });
+  const [worker] = assignment.replace({ tags: [0] });
+  if (!worker) throw new Error('nothing is assigned');
+  worker.start(4);
+  let isPaused = false;
+  const fetch = (offset: number) => {
+    const position = { partition: 0, offset, timestampMs: 0 };
+    const records = [{ key: null, value: null, headers: {}, position }];
+    assignment.enqueue(worker, { records, nextOffset: offset + 1, bytes: 100 }, () => {
+      isPaused = true;
+      return () => (isPaused = false);
+    });
+  };
+  fetch(4);
+  expect(isPaused).toBe(false);
+  while (worker.position !== 5) await new Promise((resolve) => setImmediate(resolve));
+  fetch(5);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([isPaused, worker.position]).toEqual([true, 5]);
+  positions.load(null);
+  while (isPaused) await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(worker.position).toBe(6);
+  await worker.stop(0);
+});

@@ -5,7 +5,7 @@ import type { Applied, ApplyContext } from './applied.ts';
 import type { RecordBatch } from './batches.ts';
 import { createPartitionWorker, type PartitionWorker } from './partition-worker.ts';
 import type { Positions } from './positions.ts';
-import { createWaitForPrerequisites } from './wait-for-prerequisites.ts';
+import { createWaitForTurn } from './wait-for-turn.ts';
 
 /** The largest share of `queuedBytesMax` that one partition may take, however few partitions are assigned. */
 const partitionShareMax = 1 / 8;
@@ -55,7 +55,7 @@ export function createAssignment(deps: AssignmentDeps): Assignment {
       partition,
       logger: deps.logger,
       retryDelayMs: 500,
-      waitForPrerequisites: createWaitForPrerequisites(deps.positions, deps.prerequisitesOf),
+      waitForTurn: createWaitForTurn(deps.positions, deps.prerequisitesOf),
       apply: async (records, work) => {
         await previousStopped;
         return deps.apply(topic, records, work);
@@ -88,7 +88,10 @@ export function createAssignment(deps: AssignmentDeps): Assignment {
     },
     enqueue: (worker, fetched, pause) => {
       worker.push(fetched);
-      if (worker.queuedBytes() > bytesPerPartition()) resumePaused.set(partitionKey(worker), pause());
+      const key = partitionKey(worker);
+      const isFull = worker.queuedBytes() > bytesPerPartition();
+      // Records after the load wait for minutes or hours: one batch of them is enough.
+      if (isFull || fetched.nextOffset > deps.positions.loadEnd(key)) resumePaused.set(key, pause());
     },
   };
 }

@@ -8,7 +8,7 @@ function given() {
     topic: 't',
     partition: 0,
     apply: async () => ({ events: 0, rejected: 0, times: [], appliedToMs: null }),
-    waitForPrerequisites: async () => undefined,
+    waitForTurn: async () => undefined,
     onApplied: () => undefined,
     logger: pino({ level: 'silent' }),
     retryDelayMs: 1,

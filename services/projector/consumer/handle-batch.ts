@@ -30,7 +30,11 @@ export function handleBatch(
     assignment.committedOffsets.delete(key);
     return seek(consumer, worker, nextFetchOffset);
   }
-  const records = batch.messages.map((message) => toKafkaRecord(batch.partition, message));
+  const waitsLong = nextFetchOffset >= assignment.positions.loadEnd(key);
+  const records = batch.messages.map((message) => {
+    const record = toKafkaRecord(batch.partition, message);
+    return waitsLong ? copyOf(record) : record;
+  });
   const bytes = records.reduce((sum, record) => sum + bytesInMemory(record), 0);
   const nextOffset = Number(batch.lastOffset()) + 1;
   worker.nextFetchOffset = nextOffset;
@@ -48,6 +52,19 @@ const toKafkaRecord = (partition: number, message: Message): KafkaRecord => ({
   headers: message.headers ?? {},
   position: { partition, offset: Number(message.offset), timestampMs: Number(message.timestamp) },
 });
+
+/** A record is a part of its whole fetch response, of some megabytes: one that waits for long must not keep that. */
+const copyOf = ({ key, value, headers, position }: KafkaRecord): KafkaRecord => ({
+  key: key && Buffer.from(key),
+  value: value && Buffer.from(value),
+  headers: Object.fromEntries(Object.entries(headers).map(([name, header]) => [name, copyOfHeader(header)])),
+  position,
+});
+
+const copyOfHeader = (header: KafkaRecord['headers'][string]) => {
+  const copyOfOne = (one: Buffer | string) => (typeof one === 'string' ? one : Buffer.from(one));
+  return Array.isArray(header) ? header.map(copyOfOne) : header && copyOfOne(header);
+};
 
 /** The approximate size of a record in memory. Each header and buffer costs an object, even if its value is small. */
 const bytesInMemory = ({ value, headers }: KafkaRecord): number =>

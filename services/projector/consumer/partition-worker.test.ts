@@ -25,7 +25,7 @@ function given() {
   const worker: PartitionWorker = createPartitionWorker({
     topic: 't',
     partition: 0,
-    waitForPrerequisites: async () => undefined,
+    waitForTurn: async () => undefined,
     apply: (records, { signal, onProgress }) =>
       new Promise((resolve, reject) => {
         const offsets = records.map(({ position }) => position.offset);
@@ -119,7 +119,7 @@ describe('a worker that stops', () => {
   it('tells at once that it stops, and only later that its partition is lost', async () => {
     let context: ApplyContext | undefined;
     const worker = createPartitionWorker({
-      ...{ topic: 't', partition: 0, waitForPrerequisites: async () => undefined, retryDelayMs: 0 },
+      ...{ topic: 't', partition: 0, waitForTurn: async () => undefined, retryDelayMs: 0 },
       apply: (_, given) =>
         new Promise((_resolve, reject) => {
           context = given;

@@ -3,7 +3,7 @@ import type { KafkaRecord } from '../events/change.ts';
 import type { Applied, ApplyContext } from './applied.ts';
 import { isTransient } from '../runtime/transient-errors.ts';
 import { splitBatch, takeBatch, type RecordBatch } from './batches.ts';
-import type { WaitForPrerequisites } from './wait-for-prerequisites.ts';
+import type { WaitForTurn } from './wait-for-turn.ts';
 
 /** Thrown when work is aborted because the partition is no longer assigned to this process. */
 export class Revoked extends Error {
@@ -44,7 +44,7 @@ export type PartitionWorkerDeps = {
   topic: string;
   partition: number;
   apply: (records: KafkaRecord[], context: ApplyContext) => Promise<Applied>;
-  waitForPrerequisites: WaitForPrerequisites;
+  waitForTurn: WaitForTurn;
   onApplied: (worker: PartitionWorker, applied: Applied) => void;
   logger: Logger;
   /** The pause before a failed batch is retried, in milliseconds. It grows with each attempt, up to ten seconds. */
@@ -68,10 +68,9 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
       const batch = takeBatch(queue);
       current = batch;
       const isEmpty = batch.records.length === 0;
-      const applied = isEmpty ? null : await applyWithRetries(deps, self, signals, batch.records);
+      const applied = isEmpty ? nothing : await applyWithRetries(deps, self, signals, batch.records);
       current = { records: [], bytes: 0 };
       self.position = batch.nextOffset;
-      if (!applied) continue;
       self.appliedToMs = later(self.appliedToMs, applied.appliedToMs);
       deps.onApplied(self, applied);
     }
@@ -116,18 +115,22 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
   return self;
 }
 
+/** A batch may hold control records alone, such as the end of a transaction. */
+const nothing: Applied = { events: 0, rejected: 0, times: [], appliedToMs: null };
+
 const ignoreRevoked = (error: unknown) => {
   if (!(error instanceof Revoked)) throw error;
 };
 
-/** Counts each wait as progress: a worker that waits for prerequisite topics is not stuck. */
+/** Counts each wait as progress: a worker that waits for its turn is not stuck. */
 function waitForTurn(
-  { topic, waitForPrerequisites }: PartitionWorkerDeps,
+  { topic, partition, waitForTurn: wait }: PartitionWorkerDeps,
   self: PartitionWorker,
   { stopping }: Signals,
 ): Promise<void> {
-  const lag = Math.max(self.end, self.nextFetchOffset ?? 0) - (self.position ?? 0);
-  return waitForPrerequisites({ topic, lag }, stopping, () => void (self.progressCount += 1));
+  const end = () => Math.max(self.end, self.nextFetchOffset ?? 0);
+  const turn = { topic, partition, position: self.position ?? 0, end };
+  return wait(turn, stopping, () => void (self.progressCount += 1));
 }
 
 const later = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.max(a, b));

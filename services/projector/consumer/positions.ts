@@ -9,9 +9,20 @@ export type Positions = {
   report: (key: string, reported: { position?: number; end?: number }) => void;
   /** Whether the record at this offset, and every record before it, has been fully applied. */
   isApplied: (key: string, offset: number) => boolean;
-  /** The end offsets of those partitions of the topics that are not caught up. */
+  /**
+   * Sets the offsets up to which a build loads each partition first; null once it is loaded. Later records wait until
+   * then: applied with the backlog, they cost a batch each, and are refreshed again and again.
+   */
+  load: (ends: ReadonlyMap<string, number> | null) => void;
+  isLoading: () => boolean;
+  /** The offset from which on the records of a partition wait for the load. */
+  loadEnd: (key: string) => number;
+  /** The end offsets of those partitions of the topics that are not caught up, or not loaded. */
   catchUpTargets: (topics: string[]) => Map<string, number>;
-  /** Whether any partition is below its target and still moving. A stalled partition does not count. */
+  /**
+   * Whether any partition is below its target and still moving. A stalled partition does not count, except during a
+   * load, which cannot end without it.
+   */
   isCatchingUp: (targets: Map<string, number>) => boolean;
 };
 
@@ -20,6 +31,8 @@ const stalledAfterMs = 5_000;
 
 export function createPositions(nowMs: () => number): Positions {
   const partitions = new Map<string, PartitionPosition>();
+  let loadEnds: ReadonlyMap<string, number> | null = null;
+  const positionOf = (key: string) => partitions.get(key)?.position ?? 0;
   return {
     report: (key, { position = 0, end = 0 }) => {
       const known = partitions.get(key) ?? { position: 0, end: 0, movedAtMs: nowMs() };
@@ -29,17 +42,23 @@ export function createPositions(nowMs: () => number): Positions {
       known.end = Math.max(known.end, end);
       partitions.set(key, known);
     },
-    isApplied: (key, offset) => offset < (partitions.get(key)?.position ?? 0),
+    isApplied: (key, offset) => offset < positionOf(key),
+    load: (ends) => {
+      loadEnds = ends;
+    },
+    isLoading: () => loadEnds !== null,
+    loadEnd: (key) => (loadEnds ? (loadEnds.get(key) ?? 0) : Infinity),
     catchUpTargets: (topics) => {
-      const behind = [...partitions].filter(
-        ([key, { position, end }]) => position < end && topics.includes(parsePartitionKey(key).topic),
+      const ends = loadEnds ?? new Map([...partitions].map(([key, { end }]) => [key, end]));
+      const behind = [...ends].filter(
+        ([key, end]) => positionOf(key) < end && topics.includes(parsePartitionKey(key).topic),
       );
-      return new Map(behind.map(([key, { end }]) => [key, end]));
+      return new Map(behind);
     },
     isCatchingUp: (targets) =>
       [...targets].some(([key, target]) => {
-        const known = partitions.get(key);
-        return known !== undefined && known.position < target && nowMs() - known.movedAtMs < stalledAfterMs;
+        const stalledMs = nowMs() - (partitions.get(key)?.movedAtMs ?? 0);
+        return positionOf(key) < target && (loadEnds !== null || stalledMs < stalledAfterMs);
       }),
   };
 }

@@ -14,8 +14,11 @@ import { readyWithinSeconds, recordedStep } from './follow.ts';
 import { logOffsets, measure, type LogOffsets, type OperatorDeps } from './measure.ts';
 import { heldText } from './transitions.ts';
 
-/** One condition of a promotion. `detail` says what was found; where it is not met, also what to do. */
-export type Check = { name: string; isMet: boolean; detail: string };
+/**
+ * One condition of a promotion. `detail` says what was found; where it is not met, also what to do. `isAccepted`: it does
+ * not hold, but an option of the operator accepts that, so it counts as met.
+ */
+export type Check = { name: string; isMet: boolean; isAccepted?: true; detail: string };
 
 export type SwitchOptions = {
   /** Serve it although it is behind what was served. */
@@ -72,41 +75,64 @@ async function checkProgress(
 ): Promise<Check[]> {
   const { number } = target;
   const served = await recordedPositions(deps.control, registry.generation);
-  const behind = acceptOlder ? [] : await partitionsBehind(deps, served, number);
+  const behind = await partitionsBehind(deps, served, number, acceptOlder ? 1 : catchUpAttempts);
   const [first] = behind;
   const servedTo = await watermark(deps.control, registry.generation);
   const measured = await measure(deps, registry, target, offsets);
-  const staleMs = (servedTo?.getTime() ?? 0) - (measured.watermark?.getTime() ?? 0);
-  const isFresh = staleMs <= readyWithinSeconds * 1_000;
-  const wait = `wait with: rebuild await ${number}`;
+  const [reject] = measured.rejects;
+  const wait = `wait with: rebuild await ${number}, or accept it with --accept-older`;
   return [
     {
       name: 'offsets',
-      isMet: behind.length === 0,
-      detail: first
-        ? `${first.key} is applied up to ${first.position}, but what is served up to ${first.served} (${behind.length} ` +
-          `partitions are behind): ${wait}, or accept it with --accept-older`
-        : 'every record that is served is applied',
+      ...acceptable(behind.length === 0, acceptOlder, wait, {
+        good: 'every record that is served is applied',
+        bad:
+          `${first?.key} is applied up to ${first?.position}, but what is served up to ${first?.served} ` +
+          `(${behind.length} partitions are behind)`,
+      }),
     },
-    {
-      name: 'freshness',
-      isMet: acceptOlder || isFresh,
-      detail: isFresh
-        ? `watermark ${measured.watermark?.toISOString() ?? 'none'}`
-        : `its watermark ${measured.watermark?.toISOString() ?? 'none'} is ${Math.round(staleMs / 1_000)} s behind what is ` +
-          `served: ${wait}, or accept it with --accept-older`,
-    },
+    checkFreshness(measured.watermark, servedTo, acceptOlder, wait),
     {
       name: 'rejects',
-      isMet: allowRejects || measured.rejectCount === 0,
-      detail:
-        measured.rejectCount === 0
-          ? 'no dead letter that the active generation does not have'
-          : `${measured.rejectCount} records are dead letters here only, the first is ${measured.rejects[0]?.id} ` +
-            `(${measured.rejects[0]?.reason}: ${measured.rejects[0]?.detail}): mend and re-drive them, or accept it ` +
-            'with --allow-rejects',
+      ...acceptable(
+        measured.rejectCount === 0,
+        allowRejects,
+        'mend and re-drive them, or accept it with --allow-rejects',
+        {
+          good: 'no dead letter that the active generation does not have',
+          bad:
+            `${measured.rejectCount} records are dead letters here only, the first is ${reject?.id} ` +
+            `(${reject?.reason}: ${reject?.detail})`,
+        },
+      ),
     },
   ];
+}
+
+function checkFreshness(own: Date | null, served: Date | null, acceptOlder: boolean, advice: string): Check {
+  const staleMs = (served?.getTime() ?? 0) - (own?.getTime() ?? 0);
+  const behind = `its watermark ${own?.toISOString()} is ${Math.round(staleMs / 1_000)} s behind what is served`;
+  return {
+    name: 'freshness',
+    ...acceptable(staleMs <= readyWithinSeconds * 1_000, acceptOlder, advice, {
+      good: `watermark ${own?.toISOString() ?? 'none'}`,
+      bad:
+        own && own.getTime() > 0 ? behind : 'it has no watermark yet: partitions of it have applied nothing',
+    }),
+  };
+}
+
+/** A condition that an option accepts where it does not hold. */
+function acceptable(
+  holds: boolean,
+  isAccepted: boolean,
+  advice: string,
+  { good, bad }: { good: string; bad: string },
+): Omit<Check, 'name'> {
+  if (holds) return { isMet: true, detail: good };
+  return isAccepted
+    ? { isMet: true, isAccepted: true, detail: bad }
+    : { isMet: false, detail: `${bad}: ${advice}` };
 }
 
 /**
@@ -117,6 +143,7 @@ async function partitionsBehind(
   { control }: OperatorDeps,
   served: Map<string, number>,
   number: number,
+  attempts: number,
 ): Promise<{ key: string; position: number; served: number }[]> {
   for (let attempt = 1; ; attempt += 1) {
     const applied = await recordedPositions(control, number);
@@ -124,7 +151,7 @@ async function partitionsBehind(
       const position = applied.get(key) ?? 0;
       return position < end ? [{ key, position, served: end }] : [];
     });
-    if (behind.length === 0 || attempt >= catchUpAttempts) return behind;
+    if (behind.length === 0 || attempt >= attempts) return behind;
     await sleep(catchUpPauseMs);
   }
 }

@@ -8,17 +8,19 @@ import {
 import { watermark } from '../../../shared/store/progress.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
+import type { Positions } from '../consumer/positions.ts';
 import { recordedPositions } from '../consumer/progress.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
-import { isFollowed } from './is-followed.ts';
+import { isFollowed, secondsBehind } from './freshness.ts';
 import { changeRegistry } from './registry.ts';
-import type { Throttle } from './throttle.ts';
+import type { Demand, Throttle } from './throttle.ts';
 import { advance, isBuild, wasBehind } from './transitions.ts';
 
 export type FollowDeps = {
   control: Db;
   generation: number;
   throttle: Throttle;
+  positions: Pick<Positions, 'load'>;
   /** The lateness allowance, by which every watermark lags. */
   allowanceMs: number;
   logger: Logger;
@@ -33,19 +35,29 @@ export const readyWithinSeconds = 10;
 /** A build works half the time while the active generation is behind by more than this, in seconds. */
 const yieldAfterSeconds = 30;
 
+/** Tells the workers what is asked of a generation. */
+export function steer(
+  { throttle, positions }: Pick<FollowDeps, 'throttle' | 'positions'>,
+  { state, loadTo = [], isPaused, pace }: Generation,
+  { yields, oneAtATime }: Pick<Demand, 'yields' | 'oneAtATime'> = { yields: false },
+): void {
+  const loadEnds = loadTo.map((one) => [partitionKey(one), one.end] as const);
+  positions.load(state === 'building' ? new Map(loadEnds) : null);
+  throttle.demand({ isPaused: isPaused === true, pace, yields, oneAtATime });
+}
+
 /**
  * Follows what operators decide about the generation of this projector: once a second it reads the registry, ends where
  * the generation was dropped, slows a build down, and records how far a build has come.
  */
 export function followRegistry(deps: FollowDeps, intervalMs = 1_000): Pick<Repeating, 'stop'> {
-  const { control, generation: number, throttle, logger } = deps;
+  const { control, generation: number, logger } = deps;
   const look = async () => {
     const registry = await readRegistry(control, { projection: { history: 0 } });
     if (!registry) return;
     try {
       const own = generationOf(registry, number);
-      const yields = isBuild(own) && (await needsRoom(deps, registry.generation));
-      throttle.demand({ isPaused: own.isPaused === true, pace: own.pace, yields });
+      steer(deps, own, await roomFor(deps, own, registry.generation));
       await recordBehind(deps, own);
       await advanceBuild(deps, own);
     } catch (error) {
@@ -59,16 +71,22 @@ export function followRegistry(deps: FollowDeps, intervalMs = 1_000): Pick<Repea
   });
 }
 
-/** Whether the active generation falls behind. One that nobody follows does not get ahead by more room. */
-const needsRoom = async (deps: FollowDeps, active: number): Promise<boolean> =>
-  (await behindSeconds(deps, active)) > yieldAfterSeconds &&
-  (await isFollowed(deps.control, active, deps.now()));
-
-/** How far the watermark of a generation is behind the clock, less the allowance by which it always is. */
-async function behindSeconds({ control, allowanceMs, now }: FollowDeps, number: number): Promise<number> {
-  const completeTo = (await watermark(control, number)) ?? new Date(0);
-  return Math.max(0, (now().getTime() - completeTo.getTime() - allowanceMs) / 1_000);
+/**
+ * How much room a build leaves: its load to the readers of the active generation, and all of it to an active generation
+ * that falls behind. One that nobody follows does not get ahead by more room.
+ */
+async function roomFor(
+  deps: FollowDeps,
+  own: Generation,
+  active: number,
+): Promise<Pick<Demand, 'yields' | 'oneAtATime'>> {
+  if (!isBuild(own) || !(await isFollowed(deps.control, active, deps.now()))) return { yields: false };
+  const yields = (await behindSeconds(deps, active)) > yieldAfterSeconds;
+  return { yields, oneAtATime: own.state === 'building' };
 }
+
+const behindSeconds = async ({ control, allowanceMs, now }: FollowDeps, number: number): Promise<number> =>
+  secondsBehind((await watermark(control, number)) ?? new Date(0), now(), allowanceMs);
 
 async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
   const { control, by, now, logger } = deps;

@@ -9,7 +9,7 @@ import { endOffsets } from '../consumer/progress.ts';
 import { deadLettersOf, type DeadLetter } from '../dead-letters/collection.ts';
 import { parsePartitionKey, partitionKey } from '../kafka/topic-partition.ts';
 import type { StoredDocument } from '../materialize/store.ts';
-import { isFollowed, silentAfterSeconds } from './is-followed.ts';
+import { isFollowed, secondsBehind, silentAfterSeconds } from './freshness.ts';
 import { isBuild } from './transitions.ts';
 
 export type OperatorDeps = {
@@ -35,6 +35,7 @@ export type OperatorDeps = {
 export type TopicProgress = {
   topic: string;
   position: number;
+  /** The end of the log; while a build loads, the end of what it loads first. */
   end: number;
   lag: number;
   behindSeconds: number | null;
@@ -52,6 +53,8 @@ export type Measured = {
   behindSeconds: number | null;
   topics: TopicProgress[];
   lag: number;
+  /** Records that wait until a build is loaded: those published since its start. */
+  afterLoad: number;
   /** When a projector last saved progress. */
   savedAt: Date | null;
   /** Dead letters that the active generation does not have. */
@@ -102,29 +105,59 @@ export async function measure(
     deadLettersOf(control).countDocuments(rejected),
     countFanOuts(database),
   ]);
-  const topics = topicProgress(deps, progress, offsets);
+  const ends = endsOf(generation, offsets);
+  const topics = topicProgress(deps, progress, ends);
   const savedAt = progress.reduce<Date | null>(
     (latest, { updatedAt }) => (latest && latest > updatedAt ? latest : updatedAt),
     null,
   );
-  const behindSeconds = completeTo && behindOf(deps, completeTo);
+  // The watermark is 1970 until every partition has applied something.
+  const behindSeconds = completeTo && completeTo.getTime() > 0 ? behindOf(deps, completeTo) : null;
   const measured = {
     ...{ number, state: generation.state, projectionVersion: generation.projectionVersion },
     ...{ watermark: completeTo, behindSeconds, topics, savedAt, rejectCount, fanOuts },
     lag: topics.reduce((sum, { lag }) => sum + lag, 0),
+    afterLoad: [...offsets].reduce((sum, [key, { end }]) => sum + end - (ends.get(key) ?? 0), 0),
     rejects: rejects.map(({ _id: id, reason, detail }) => ({ id, reason, detail })),
   };
-  const waitsFor = reasonsToWait(deps, generation, measured);
+  const waitsFor = [...reasonsToWait(deps, generation, measured), ...shorterLogs(generation, offsets)];
   return { ...measured, condition: conditionOf(generation, measured), waitsFor };
 }
 
 const behindOf = ({ config, now }: OperatorDeps, completeTo: Date): number =>
-  Math.max(0, (now().getTime() - completeTo.getTime()) / 1_000 - config.LATENESS_ALLOWANCE_SECONDS);
+  secondsBehind(completeTo, now(), config.LATENESS_ALLOWANCE_SECONDS * 1_000);
 
-function topicProgress(deps: OperatorDeps, progress: Progress[], offsets: LogOffsets): TopicProgress[] {
+/** Where the step in progress ends in each partition, by `<topic>/<partition>`. */
+function endsOf({ state, loadTo = [] }: Generation, offsets: LogOffsets): Map<string, number> {
+  const loadEnds = new Map(loadTo.map((one) => [partitionKey(one), one.end]));
+  const endOf = (key: string, end: number) =>
+    state === 'building' ? Math.min(end, loadEnds.get(key) ?? 0) : end;
+  return new Map([...offsets].map(([key, { end }]) => [key, endOf(key, end)]));
+}
+
+/** A topic that was created again since the start: its load cannot end. */
+const shorterLogs = ({ number, state, loadTo = [] }: Generation, offsets: LogOffsets): string[] =>
+  loadTo
+    .map((one) => ({
+      key: partitionKey(one),
+      loadEnd: one.end,
+      end: offsets.get(partitionKey(one))?.end ?? 0,
+    }))
+    .filter(({ loadEnd, end }) => state === 'building' && end < loadEnd)
+    .map(
+      ({ key, loadEnd, end }) =>
+        `${key} is to be loaded up to offset ${loadEnd}, but ends at ${end}: if its topic was deleted and created again, ` +
+        `the load cannot end: rebuild drop ${number}, and start another`,
+    );
+
+function topicProgress(
+  deps: OperatorDeps,
+  progress: Progress[],
+  ends: ReadonlyMap<string, number>,
+): TopicProgress[] {
   const recorded = new Map(progress.map((one) => [partitionKey(one), one]));
   const byTopic = new Map<string, TopicProgress>();
-  for (const [key, { end }] of offsets) {
+  for (const [key, end] of ends) {
     const { topic } = parsePartitionKey(key);
     const saved = recorded.get(key);
     const position = Math.min(end, saved?.position ?? 0);
@@ -146,7 +179,7 @@ function topicProgress(deps: OperatorDeps, progress: Progress[], offsets: LogOff
  */
 const rejectedOnlyBy = (number: number, active: number, settledTo: Date): Filter<DeadLetter> => ({
   generations: number === active ? { $in: [] } : { $eq: number, $ne: active },
-  lastAt: { $lt: settledTo },
+  firstAt: { $lt: settledTo },
 });
 
 /** Up to when both have applied everything; only the one measured, where nobody follows the active one. */
@@ -194,7 +227,7 @@ function reasonsToWait({ config, now }: OperatorDeps, generation: Generation, fa
         ]
       : []),
     ...(generation.state === 'standby' &&
-    (facts.behindSeconds ?? 0) > (config.REBUILD_DAYS_MAX * dayMs) / 1_000
+    (facts.behindSeconds ?? Infinity) > (config.REBUILD_DAYS_MAX * dayMs) / 1_000
       ? [
           `it is behind by more than REBUILD_DAYS_MAX (${config.REBUILD_DAYS_MAX}) days, so that erasures may never reach ` +
             `it: rebuild drop ${number}`,

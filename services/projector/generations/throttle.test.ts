@@ -64,6 +64,80 @@ describe('the throttle of a build', () => {
     expect(await running).toBe(nothing);
   });
 
+  it('applies one batch at a time where that is asked, in the order in which they came', async () => {
+    const throttle = createThrottle(() => performance.now());
+    throttle.demand({ isPaused: false, yields: false, oneAtATime: true });
+    const seen: string[] = [];
+    const batch = (name: string) =>
+      throttle.run(records, context(), async () => {
+        seen.push(`${name} begins`);
+        await new Promise((resolve) => setImmediate(resolve));
+        seen.push(`${name} ends`);
+        if (name === 'b') throw new Error('refused');
+        return nothing;
+      });
+    const outcomes = await Promise.allSettled(['a', 'b', 'c'].map(batch));
+    expect(seen).toEqual(['a', 'b', 'c'].flatMap((name) => [`${name} begins`, `${name} ends`]));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  it('ends the wait for another batch of a worker that is to stop', async () => {
+    const throttle = createThrottle(() => performance.now());
+    throttle.demand({ isPaused: false, yields: false, oneAtATime: true });
+    let end = () => {};
+    const first = throttle.run(records, context(), async () => {
+      await new Promise<void>((resolve) => (end = resolve));
+      return nothing;
+    });
+    const stopping = new AbortController();
+    const second = throttle.run(records, { ...context(), stopping: stopping.signal }, async () => nothing);
+    stopping.abort();
+    await expect(second).rejects.toThrow();
+    end();
+    expect(await first).toBe(nothing);
+  });
+
+  it('starts no batch of those that wait for another once it is paused', async () => {
+    const throttle = createThrottle(() => performance.now());
+    const together = { yields: false, oneAtATime: true };
+    throttle.demand({ ...together, isPaused: false });
+    let end = () => {};
+    const first = throttle.run(records, context(), async () => {
+      await new Promise<void>((resolve) => (end = resolve));
+      return nothing;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    let isApplied = false;
+    const second = throttle.run(records, context(), async () => {
+      isApplied = true;
+      return nothing;
+    });
+    throttle.demand({ ...together, isPaused: true });
+    end();
+    await first;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isApplied).toBe(false);
+    throttle.demand({ ...together, isPaused: false });
+    await second;
+  });
+
+  it('lets no other batch work while one yields, where one works at a time', async () => {
+    const throttle = createThrottle(() => performance.now());
+    throttle.demand({ isPaused: false, yields: true, oneAtATime: true });
+    const spans: { beganMs: number; endedMs: number }[] = [];
+    const batch = () =>
+      throttle.run(records, context(), async () => {
+        const beganMs = performance.now();
+        await new Promise((resolve) => setTimeout(resolve, 40));
+        spans.push({ beganMs, endedMs: performance.now() });
+        return nothing;
+      });
+    await Promise.all([batch(), batch()]);
+    const [first, second] = spans;
+    if (!first || !second) throw new Error('a batch was not applied');
+    expect(second.beganMs - first.endedMs).toBeGreaterThanOrEqual((first.endedMs - first.beganMs) * 0.9);
+  });
+
   it('starts each batch as late as the pace asks', async () => {
     const throttle = createThrottle(() => performance.now());
     throttle.demand({ isPaused: false, pace: 100, yields: false });

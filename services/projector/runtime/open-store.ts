@@ -1,7 +1,12 @@
 import type { Db, MongoClient } from 'mongodb';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
-import { ensureRegistry, generationOf, requireVersion } from '../../../shared/store/generations.ts';
+import {
+  ensureRegistry,
+  generationOf,
+  requireVersion,
+  type Generation,
+} from '../../../shared/store/generations.ts';
 import { ensureIndexes } from '../../../shared/store/indexes.ts';
 import { ensureControlIndexes } from './control-indexes.ts';
 import { waitUntil } from './wait-until.ts';
@@ -19,20 +24,20 @@ export async function openStore(
     GENERATION: wanted,
   }: { DATABASE_NAME: string; GENERATION?: number | undefined },
   logger: Logger,
-): Promise<{ control: Db; generation: number; database: Db }> {
+): Promise<{ control: Db; registered: Generation; database: Db }> {
   const control = controlDatabase(mongo, databaseName);
   // If the first operation connects instead and fails, the driver's topology stays closed.
   await waitUntil(logger, waitingFor, () => mongo.connect());
-  const generation = await waitUntil(logger, waitingFor, async () => {
+  const registered = await waitUntil(logger, waitingFor, async () => {
     const registry = await ensureRegistry(control);
     const followed = generationOf(registry, wanted ?? registry.generation);
     requireVersion(followed);
-    return followed.number;
+    return followed;
   });
-  const database = generationDatabase(mongo, databaseName, generation);
+  const database = generationDatabase(mongo, databaseName, registered.number);
   await waitUntil(logger, waitingFor, async () => {
     await ensureIndexes(database);
     await ensureControlIndexes(control);
   });
-  return { control, generation, database };
+  return { control, registered, database };
 }

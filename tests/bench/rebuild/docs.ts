@@ -34,7 +34,8 @@ ${renderResult(result)}
 - **Beside the live side**, the broker, the store, both projectors, the API and the reader share the cores; \`bulk-write\`
   and \`projector\` have them for themselves. So \`bulk-write-beside\` says what the live side costs any writer, and
   \`projector\` what a rebuild reaches where the cores are free. The reader's time during \`bulk-write-beside\` includes the
-  removal of its database. \`rebuild start --pace\` limits a rebuild, where readers matter more than its end.
+  removal of its database. A rebuild loads one batch at a time beside a served generation, which costs speed for readers'
+  latency; a second projector loads as many again. \`rebuild start --pace\` limits it further.
 - **Rounds**: everything runs once in each round, the runs of a pair in alternating order. A ratio is the median of the
   rounds' ratios.
 

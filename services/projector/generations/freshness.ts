@@ -9,3 +9,7 @@ export async function isFollowed(control: Db, generation: number, now: Date): Pr
   const [latest] = await progressOf(control).find({ generation }).sort({ updatedAt: -1 }).limit(1).toArray();
   return latest !== undefined && now.getTime() - latest.updatedAt.getTime() < silentAfterSeconds * 1_000;
 }
+
+/** How far a watermark is behind the clock, in seconds, less the lateness allowance by which every watermark lags. */
+export const secondsBehind = (completeTo: Date, now: Date, allowanceMs: number): number =>
+  Math.max(0, (now.getTime() - completeTo.getTime() - allowanceMs) / 1_000);
