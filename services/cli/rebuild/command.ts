@@ -3,6 +3,8 @@ import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import type { Expectation } from '../../projector/generations/differences.ts';
 import { example, jsonOption, wholeNumber } from '../options.ts';
 
+type SwitchOptions = { acceptOlder: boolean; dryRun: boolean; timeout: number; why: string };
+
 /** `generation` is absent where the verb finds it itself: the build, or the latest standby. */
 export type RebuildCommand = { json: boolean } & (
   | { verb: 'rebuild start'; acceptTruncated: boolean; pace?: number | undefined; why: string }
@@ -13,23 +15,8 @@ export type RebuildCommand = { json: boolean } & (
   | { verb: 'rebuild hold'; generation?: number | undefined; why: string }
   | { verb: 'rebuild pace'; generation?: number | undefined; pace: number | undefined }
   | { verb: 'rebuild verify'; generation?: number | undefined; expectations: Expectation[] }
-  | {
-      verb: 'rebuild promote';
-      generation?: number | undefined;
-      allowRejects: boolean;
-      acceptOlder: boolean;
-      dryRun: boolean;
-      timeout: number;
-      why: string;
-    }
-  | {
-      verb: 'rebuild rollback';
-      generation?: number | undefined;
-      acceptOlder: boolean;
-      dryRun: boolean;
-      timeout: number;
-      why: string;
-    }
+  | ({ verb: 'rebuild promote'; generation?: number | undefined; allowRejects: boolean } & SwitchOptions)
+  | ({ verb: 'rebuild rollback'; generation?: number | undefined } & SwitchOptions)
   | { verb: 'rebuild drop'; generation: number; force: boolean; timeout: number; why: string }
   | { verb: 'verify'; generation?: number | undefined; metrics?: string | undefined }
 );
@@ -172,13 +159,9 @@ function addSwitching(group: Command, accept: (command: RebuildCommand) => void)
     .addOption(jsonOption())
     .addHelpText('after', exitCodes)
     .addHelpText('after', example('rebuild promote --dry-run', 'rebuild promote'))
-    .action((generation, { timeout: after, why: reason, json = false, ...flags }) =>
-      accept({
-        ...{ verb: 'rebuild promote', generation, timeout: after, why: reason, json },
-        allowRejects: flags.allowRejects === true,
-        acceptOlder: flags.acceptOlder === true,
-        dryRun: flags.dryRun === true,
-      }),
+    .action(
+      (generation, { allowRejects = false, acceptOlder = false, dryRun = false, json = false, ...rest }) =>
+        accept({ verb: 'rebuild promote', generation, allowRejects, acceptOlder, dryRun, json, ...rest }),
     );
   group
     .command('rollback')
@@ -191,12 +174,8 @@ function addSwitching(group: Command, accept: (command: RebuildCommand) => void)
     .addOption(jsonOption())
     .addHelpText('after', exitCodes)
     .addHelpText('after', example('rebuild rollback --why "tickets lack their tags"'))
-    .action((generation, { timeout: after, why: reason, json = false, ...flags }) =>
-      accept({
-        ...{ verb: 'rebuild rollback', generation, timeout: after, why: reason, json },
-        acceptOlder: flags.acceptOlder === true,
-        dryRun: flags.dryRun === true,
-      }),
+    .action((generation, { acceptOlder = false, dryRun = false, json = false, ...rest }) =>
+      accept({ verb: 'rebuild rollback', generation, acceptOlder, dryRun, json, ...rest }),
     );
   group
     .command('drop')

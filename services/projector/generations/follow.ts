@@ -10,8 +10,8 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import type { Positions } from '../consumer/positions.ts';
 import { recordedPositions } from '../consumer/progress.ts';
-import { partitionKey } from '../kafka/topic-partition.ts';
 import { isFollowed, secondsBehind } from './freshness.ts';
+import { loadEndsOf } from './load-ends.ts';
 import { changeRegistry } from './registry.ts';
 import type { Demand, Throttle } from './throttle.ts';
 import { advance, isBuild, wasBehind } from './transitions.ts';
@@ -38,12 +38,11 @@ const yieldAfterSeconds = 30;
 /** Tells the workers what is asked of a generation. */
 export function steer(
   { throttle, positions }: Pick<FollowDeps, 'throttle' | 'positions'>,
-  { state, loadTo = [], isPaused, pace }: Generation,
+  own: Generation,
   { yields, oneAtATime }: Pick<Demand, 'yields' | 'oneAtATime'> = { yields: false },
 ): void {
-  const loadEnds = loadTo.map((one) => [partitionKey(one), one.end] as const);
-  positions.load(state === 'building' ? new Map(loadEnds) : null);
-  throttle.demand({ isPaused: isPaused === true, pace, yields, oneAtATime });
+  positions.load(loadEndsOf(own));
+  throttle.demand({ isPaused: own.isPaused === true, pace: own.pace, yields, oneAtATime });
 }
 
 /**
@@ -90,7 +89,8 @@ const behindSeconds = async ({ control, allowanceMs, now }: FollowDeps, number: 
 
 async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
   const { control, by, now, logger } = deps;
-  if (own.state === 'building' && (await isLoaded(control, own))) {
+  const loadEnds = loadEndsOf(own);
+  if (loadEnds && (await hasReached(control, own.number, loadEnds))) {
     const cause = { by, at: now(), why: 'every record of the log at the start is applied' };
     await changeRegistry(control, advance(own.number, 'building', 'catching-up', cause));
     logger.info({ generation: own.number }, 'loaded; catching up');
@@ -114,7 +114,7 @@ async function recordBehind(deps: FollowDeps, own: Generation): Promise<void> {
     await changeRegistry(deps.control, wasBehind(own.number, Math.round(seconds)));
 }
 
-async function isLoaded(control: Db, { number, loadTo = [] }: Generation): Promise<boolean> {
+async function hasReached(control: Db, number: number, ends: ReadonlyMap<string, number>): Promise<boolean> {
   const positions = await recordedPositions(control, number);
-  return loadTo.every((one) => (positions.get(partitionKey(one)) ?? 0) >= one.end);
+  return [...ends].every(([key, end]) => (positions.get(key) ?? 0) >= end);
 }

@@ -10,6 +10,7 @@ import { deadLettersOf, type DeadLetter } from '../dead-letters/collection.ts';
 import { parsePartitionKey, partitionKey } from '../kafka/topic-partition.ts';
 import type { StoredDocument } from '../materialize/store.ts';
 import { isFollowed, secondsBehind, silentAfterSeconds } from './freshness.ts';
+import { loadEndsOf } from './load-ends.ts';
 import { isBuild } from './transitions.ts';
 
 export type OperatorDeps = {
@@ -128,26 +129,21 @@ const behindOf = ({ config, now }: OperatorDeps, completeTo: Date): number =>
   secondsBehind(completeTo, now(), config.LATENESS_ALLOWANCE_SECONDS * 1_000);
 
 /** Where the step in progress ends in each partition, by `<topic>/<partition>`. */
-function endsOf({ state, loadTo = [] }: Generation, offsets: LogOffsets): Map<string, number> {
-  const loadEnds = new Map(loadTo.map((one) => [partitionKey(one), one.end]));
-  const endOf = (key: string, end: number) =>
-    state === 'building' ? Math.min(end, loadEnds.get(key) ?? 0) : end;
+function endsOf(generation: Generation, offsets: LogOffsets): Map<string, number> {
+  const loadEnds = loadEndsOf(generation);
+  const endOf = (key: string, end: number) => (loadEnds ? Math.min(end, loadEnds.get(key) ?? 0) : end);
   return new Map([...offsets].map(([key, { end }]) => [key, endOf(key, end)]));
 }
 
 /** A topic that was created again since the start: its load cannot end. */
-const shorterLogs = ({ number, state, loadTo = [] }: Generation, offsets: LogOffsets): string[] =>
-  loadTo
-    .map((one) => ({
-      key: partitionKey(one),
-      loadEnd: one.end,
-      end: offsets.get(partitionKey(one))?.end ?? 0,
-    }))
-    .filter(({ loadEnd, end }) => state === 'building' && end < loadEnd)
+const shorterLogs = (generation: Generation, offsets: LogOffsets): string[] =>
+  [...(loadEndsOf(generation) ?? [])]
+    .map(([key, loadEnd]) => ({ key, loadEnd, end: offsets.get(key)?.end ?? 0 }))
+    .filter(({ loadEnd, end }) => end < loadEnd)
     .map(
       ({ key, loadEnd, end }) =>
         `${key} is to be loaded up to offset ${loadEnd}, but ends at ${end}: if its topic was deleted and created again, ` +
-        `the load cannot end: rebuild drop ${number}, and start another`,
+        `the load cannot end: rebuild drop ${generation.number}, and start another`,
     );
 
 function topicProgress(
