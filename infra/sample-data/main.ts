@@ -1,0 +1,62 @@
+import type { Admin } from 'kafkajs';
+import { pino } from 'pino';
+import { createTopics } from '../../services/cli/topics.ts';
+import { projectorConfig } from '../../services/projector/config.ts';
+import { endOffsets } from '../../services/projector/consumer/progress.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { createKafka } from '../../services/projector/kafka/client.ts';
+import { parsePartitionKey } from '../../services/projector/kafka/topic-partition.ts';
+import { kinds } from '../../shared/documents/document.ts';
+import { configOrExit } from '../../shared/runtime/config.ts';
+import { publishSampleData } from './publish.ts';
+import { generateSampleData } from './sample-data.ts';
+
+const usage = `Usage: npm run sample-data
+
+Publishes the events of npm start's sample data, about 2,000 tickets, to the topics of TOPIC_PREFIX on KAFKA_BROKERS, and
+prints an API key. Creates topics that are missing. Refused unless all of them are empty. Set the addresses first:
+
+  eval "$(npm run --silent stack -- env)"
+`;
+
+const partitions = 3;
+const print = (line: string) => void process.stdout.write(`${line}\n`);
+const fail = (exitCode: number, line: string) => {
+  process.stderr.write(`${line}\n`);
+  process.exitCode = exitCode;
+};
+
+/** Sample events must never come among a company's own. */
+async function topicWithRecords(admin: Admin, prefix: string): Promise<string | undefined> {
+  const names = kinds.map((kind) => topicOf(kind, prefix));
+  const present = (await admin.listTopics()).filter((topic) => names.includes(topic));
+  const [used] = [...(await endOffsets(admin, present))].filter(([, { end }]) => end > 0);
+  return used && parsePartitionKey(used[0]).topic;
+}
+
+async function publish(): Promise<void> {
+  const config = configOrExit(projectorConfig(process.env));
+  const { TOPIC_PREFIX: prefix } = config;
+  const kafka = createKafka(config, pino({ level: 'silent' }));
+  const admin = kafka.admin();
+  const producer = kafka.producer({ allowAutoTopicCreation: false });
+  try {
+    await Promise.all([admin.connect(), producer.connect()]);
+    const used = await topicWithRecords(admin, prefix);
+    if (used)
+      return fail(1, `${used} has records. Sample data takes empty topics: set another TOPIC_PREFIX.`);
+    print(`Publishing sample data to ${prefix}* …`);
+    await createTopics(admin, prefix, partitions);
+    const { apiKeys, batches } = generateSampleData({ seed: 1, size: 'medium' });
+    const sent = await publishSampleData({ producer, prefix }, batches);
+    print(`Published ${sent.toLocaleString('en')} events.`);
+    print(`API key: ${apiKeys[0]?.token}`);
+  } finally {
+    await Promise.allSettled([producer.disconnect(), admin.disconnect()]);
+  }
+}
+
+const [argument] = process.argv.slice(2);
+if (argument === '--help' || argument === '-h') print(usage);
+else if (argument === undefined) await publish();
+else fail(2, `Unexpected: ${argument}\n\n${usage}`);

@@ -1,0 +1,42 @@
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { logEnds } from '../support/progress.ts';
+import { startScript } from '../support/service.ts';
+import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
+
+describe('npm run sample-data', () => {
+  let testEnvironment: TestEnvironment;
+  /** No topic has it yet. */
+  let prefix: string;
+  beforeAll(async () => {
+    testEnvironment = await createTestEnvironment();
+    prefix = `${testEnvironment.name}-sample.`;
+  });
+  afterAll(() => testEnvironment.close());
+
+  const run = async (...args: string[]) => {
+    const { KAFKA_BROKERS, MONGODB_URL } = testEnvironment.environment;
+    const environment = { KAFKA_BROKERS, MONGODB_URL, TOPIC_PREFIX: prefix };
+    const { exited, stdout, stderr } = startScript('infra/sample-data/main.ts', environment, args);
+    return { exitCode: await exited, stdout: stdout(), stderr: stderr() };
+  };
+
+  test('creates topics and publishes events to them, and is refused where a topic has records', async () => {
+    const published = await run();
+    expect(published).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(published.stdout).toMatch(/\nAPI key: svc_live_\w+$/);
+    const [, sent = ''] = /Published ([\d,]+) events/.exec(published.stdout) ?? [];
+    const ends = await logEnds(testEnvironment.admin, [topicOf('ticket', prefix), topicOf('apiKey', prefix)]);
+    expect([...ends.values()].every((end) => end > 0)).toBe(true);
+    expect(Number(sent.replace(',', ''))).toBeGreaterThan(10_000);
+    // and a second time nothing is published
+    const refused = await run();
+    expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(refused.stderr).toMatch(new RegExp(`^${prefix}\\w+ has records\\. .*TOPIC_PREFIX`));
+  }, 120_000);
+
+  test('names an argument that it does not take', async () => {
+    const { exitCode, stderr } = await run('--large');
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('Unexpected: --large');
+  }, 60_000);
+});
