@@ -54,5 +54,8 @@ export function createFleet(testEnvironment: TestEnvironment, settings: Record<s
   };
 }
 
-const tail = ({ log, stderr }: Service) =>
-  [...log.slice(-8).map((line) => JSON.stringify(line)), stderr()].join('\n');
+/** The reason why it ended, and the last lines. */
+const tail = ({ log, stderr }: Service) => {
+  const reasons = log.slice(0, -8).filter(({ level }) => level === 'fatal');
+  return [...[...reasons, ...log.slice(-8)].map((line) => JSON.stringify(line)), stderr()].join('\n');
+};

@@ -1,7 +1,9 @@
-import { Kafka, logLevel, PartitionAssigners, type PartitionAssigner } from 'kafkajs';
+import { connect, Socket } from 'node:net';
+import { Kafka, logLevel, PartitionAssigners, type ISocketFactory, type PartitionAssigner } from 'kafkajs';
 import { pino } from 'pino';
 import { progressOf } from '../../shared/store/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
+import { patchKafkajs } from '../../services/projector/kafka/kafkajs-patch.ts';
 import { eventually } from '../support/eventually.ts';
 import { startConsuming } from '../support/start-consuming.ts';
 import { created } from '../support/entities.ts';
@@ -11,7 +13,7 @@ import { startService } from '../support/service.ts';
 
 /**
  * Known problems of kafkajs 2.2, each provoked and handled. Here: an error of a handler that ends or stalls the consumer,
- * a consumer that dies while the process lives, no prefetch, heartbeats that stop during work, records delivered after
+ * a consumer that dies while the process lives, or for a broker that was restarted, no prefetch, heartbeats that stop during work, records delivered after
  * `stop`, partitions that never commit. Elsewhere: an offset that the log no longer has (log-gap.long.test.ts); aborted
  * transactions and compacted logs (kafkajs-patch.test.ts); codecs and control records, which reach no handler
  * (records.test.ts, codecs.test.ts); a session that expired unnoticed (faults/groups.test.ts); a consumer that must be
@@ -119,6 +121,38 @@ describe('problems of kafkajs', () => {
     expect(projector.log.some(({ msg }) => msg === 'the projector cannot continue')).toBe(true);
     await member.disconnect();
   }, 90_000);
+
+  test('a consumer whose broker fails when it is asked for the coordinator of the group starts again', async () => {
+    patchKafkajs();
+    // given a connection that is reset when the request is sent, once
+    const findCoordinator = 10;
+    let resets = 0;
+    const socketFactory: ISocketFactory = ({ host, port, onConnect }) => {
+      const socket = connect({ host, port }, onConnect);
+      const resetOrWrite = (bytes: Buffer) => {
+        if (bytes.readInt16BE(4) !== findCoordinator || resets > 0)
+          return Socket.prototype.write.call(socket, bytes);
+        resets += 1;
+        socket.destroy(new Error('reset'));
+        return false;
+      };
+      return Object.assign(socket, { write: resetOrWrite });
+    };
+    const brokers = testEnvironment.config.KAFKA_BROKERS;
+    const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING, socketFactory });
+    const consumer = kafka.consumer({ groupId: testEnvironment.config.CONSUMER_GROUP });
+    const joined = new Promise<unknown>((resolve) => consumer.on(consumer.events.GROUP_JOIN, resolve));
+    const ended = new Promise<never>((_, reject) =>
+      consumer.on(consumer.events.CRASH, ({ payload }) => void (payload.restart || reject(payload.error))),
+    );
+    await consumer.connect();
+    await consumer.subscribe({ topics: [tags()] });
+    await consumer.run({ eachBatch: async () => undefined });
+    // then it joins the group
+    await Promise.race([joined, ended]);
+    expect(resets).toBe(1);
+    await consumer.disconnect();
+  }, 60_000);
 
   test('partitions without records, which never commit, count as complete', async () => {
     const projector = startService('projector', testEnvironment.environment);

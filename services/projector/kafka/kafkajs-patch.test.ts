@@ -2,7 +2,8 @@ import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import type { Batch } from 'kafkajs';
 import { batchBytes, oldMessageBytes, responseBytes, type ExamplePartition } from './example-responses.ts';
-import { createAbortFilter, installedKafkajs, patchKafkajs, type BatchHeader } from './kafkajs-patch.ts';
+import { createAbortFilter, type BatchHeader } from './fetch-decoder.ts';
+import { installedKafkajs, patchKafkajs } from './kafkajs-patch.ts';
 
 const require = createRequire(import.meta.url);
 const KafkajsBatch = require('kafkajs/src/consumer/batch') as new (
