@@ -1,4 +1,5 @@
 import type { Producer, Transaction } from 'kafkajs';
+import { untilLed } from '../../services/cli/topics.ts';
 import { createProgressRecorder } from '../../services/projector/consumer/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { eventually } from '../support/eventually.ts';
@@ -96,15 +97,14 @@ describe('the log of a real broker', () => {
 
   describe('that was compacted', () => {
     const topic = () => `${testEnvironment.config.TOPIC_PREFIX}compacted`;
-    const createTopic = (settings: Record<string, number>) => {
+    const createTopic = async (settings: Record<string, number>) => {
       const always = { 'min.cleanable.dirty.ratio': 0.0001, 'delete.retention.ms': 0 };
       const configEntries = Object.entries({ ...always, ...settings })
         .map(([name, value]) => ({ name, value: String(value) }))
         .concat({ name: 'cleanup.policy', value: 'compact' });
-      return testEnvironment.admin.createTopics({
-        topics: [{ topic: topic(), configEntries }],
-        waitForLeaders: true,
-      });
+      const topics = [{ topic: topic(), configEntries }];
+      await testEnvironment.admin.createTopics({ topics, waitForLeaders: false });
+      await untilLed(testEnvironment.admin, [topic()]);
     };
     /** Resolves once the record at the offset, the first of its time, is removed from the log. */
     const compacted = (offset: number, timestampMs: number) =>

@@ -1,3 +1,4 @@
+import { untilLed } from '../../services/cli/topics.ts';
 import { deadLetterConfig } from '../../services/cli/config.ts';
 import { runDeadLetters } from '../../services/cli/dead-letters/run.ts';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
@@ -8,7 +9,6 @@ import { ensureControlIndexes } from '../../services/projector/runtime/control-i
 import { collectionOf } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
-import { logEnds } from '../support/progress.ts';
 import { activeAndReady, generation, openRebuild, present, type Rebuild } from './fixture.ts';
 
 describe('dead letters of several generations', () => {
@@ -88,8 +88,9 @@ describe('dead letters of several generations', () => {
       { name: 'cleanup.policy', value: 'compact,delete' },
       { name: 'delete.retention.ms', value: '864000000' },
     ];
-    await rebuild.admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }] });
-    await logEnds(rebuild.admin, [topic]);
+    const topics = [{ topic, numPartitions: 1, configEntries }];
+    await rebuild.admin.createTopics({ topics, waitForLeaders: false });
+    await untilLed(rebuild.admin, [topic]);
     await rebuild.producer.send({ topic, messages: [1, 2, 3].map((key) => ({ key: `${key}`, value: '' })) });
     await rebuild.admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '2' }] });
     await rebuild.given(activeAndReady());

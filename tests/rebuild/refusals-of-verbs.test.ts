@@ -1,11 +1,11 @@
 import { Db } from 'mongodb';
 import { pino } from 'pino';
 import { runRebuild } from '../../services/cli/rebuild/run.ts';
+import { untilLed } from '../../services/cli/topics.ts';
 import { dropGeneration } from '../../services/projector/generations/drop.ts';
 import type { OperatorDeps } from '../../services/projector/generations/measure.ts';
 import { startRebuild } from '../../services/projector/generations/start.ts';
 import { openStore } from '../../services/projector/runtime/open-store.ts';
-import { logEnds } from '../support/progress.ts';
 import { activeAndReady, generation, openRebuild, present, secondsBefore, type Rebuild } from './fixture.ts';
 
 let rebuild: Rebuild;
@@ -35,8 +35,8 @@ describe('a start is refused, and registers nothing,', () => {
     const topic = `${rebuild.config.TOPIC_PREFIX}${Object.values(settings).join('-').replace(',', '-')}`;
     const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
     const topics = [{ topic, numPartitions: 1, configEntries }];
-    await rebuild.admin.createTopics({ topics, waitForLeaders: true });
-    await logEnds(rebuild.admin, [topic]);
+    await rebuild.admin.createTopics({ topics, waitForLeaders: false });
+    await untilLed(rebuild.admin, [topic]);
     return { topics: [topic] };
   };
 

@@ -39,7 +39,6 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
   await createTopics(admin, config.TOPIC_PREFIX, partitions);
   const mongo = new MongoClient(config.MONGODB_URL);
   const topics = kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX));
-  await logEnds(admin, topics);
   return {
     name,
     environment,

@@ -12,7 +12,7 @@ const idOf = (generation: number, topic: string, partition: number) => `${genera
  * of an open transaction count once it is committed.
  */
 export async function endOffsets(
-  admin: Admin,
+  admin: Pick<Admin, 'fetchTopicOffsets'>,
   topics: string[],
 ): Promise<Map<string, { low: number; end: number }>> {
   const ends = new Map<string, { low: number; end: number }>();

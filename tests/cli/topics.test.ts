@@ -1,0 +1,50 @@
+import type { Admin } from 'kafkajs';
+import { createTopics } from '../../services/cli/topics.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
+
+/** What kafkajs throws while a broker does not know a new topic, or does not know that it leads a partition. */
+const unknownTopic = () =>
+  Object.assign(new Error('This server does not host this topic-partition'), {
+    ...{ name: 'KafkaJSProtocolError', type: 'UNKNOWN_TOPIC_OR_PARTITION', retriable: true },
+  });
+
+describe('topics create', () => {
+  let testEnvironment: TestEnvironment;
+  let admin: Admin;
+  beforeAll(async () => {
+    testEnvironment = await createTestEnvironment();
+    admin = testEnvironment.admin;
+  });
+  afterAll(() => testEnvironment.close());
+
+  test('waits for a broker that does not know a new topic yet', async () => {
+    const prefix = `${testEnvironment.name}-slow.`;
+    let refusals = 2;
+    const slow: Admin = {
+      ...admin,
+      // kafkajs asks for the leaders once, where it is to wait for them
+      createTopics: async (request) => {
+        const isCreated = await admin.createTopics({ ...request, waitForLeaders: false });
+        if (request.waitForLeaders !== false) throw unknownTopic();
+        return isCreated;
+      },
+      fetchTopicOffsets: async (topic) => {
+        if (topic === topicOf('ticket', prefix) && (refusals -= 1) >= 0) throw unknownTopic();
+        return admin.fetchTopicOffsets(topic);
+      },
+    };
+    const output = await createTopics(slow, prefix, 2);
+    expect(output).toContain(`${topicOf('ticket', prefix)}: created, 2 partitions\n`);
+    expect(refusals).toBeLessThan(0);
+    // and a second time it changes nothing
+    expect(await createTopics(admin, prefix, 5)).toContain('already exists, left unchanged');
+    expect(await admin.fetchTopicOffsets(topicOf('ticket', prefix))).toHaveLength(2);
+  }, 60_000);
+
+  test('fails at once where waiting does not help', async () => {
+    const refused = Object.assign(new Error('not authorized'), { retriable: false });
+    const unauthorized: Admin = { ...admin, fetchTopicOffsets: () => Promise.reject(refused) };
+    await expect(createTopics(unauthorized, `${testEnvironment.name}-refused.`, 1)).rejects.toBe(refused);
+  }, 60_000);
+});
