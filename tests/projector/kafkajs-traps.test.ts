@@ -13,11 +13,11 @@ import { startService } from '../support/service.ts';
 
 /**
  * Known problems of kafkajs 2.2, each provoked and handled. Here: an error of a handler that ends or stalls the consumer,
- * a consumer that dies while the process lives, or for a broker that was restarted, no prefetch, heartbeats that stop during work, records delivered after
- * `stop`, partitions that never commit. Elsewhere: an offset that the log no longer has (log-gap.long.test.ts); aborted
- * transactions and compacted logs (kafkajs-patch.test.ts); codecs and control records, which reach no handler
- * (records.test.ts, codecs.test.ts); a session that expired unnoticed (faults/groups.test.ts); a consumer that must be
- * restarted (faults/brokers.test.ts).
+ * a consumer that dies while the process lives, or because a broker was restarted, no prefetch, heartbeats that stop during
+ * work, records delivered after `stop`, partitions that never commit. Elsewhere: an offset that the log no longer has
+ * (log-gap.long.test.ts); aborted transactions and compacted logs (kafkajs-patch.test.ts); codecs and control records,
+ * which reach no handler (records.test.ts, codecs.test.ts); a session that expired unnoticed (faults/groups.test.ts); a
+ * consumer that must be restarted (faults/brokers.test.ts).
  */
 describe('problems of kafkajs', () => {
   let testEnvironment: TestEnvironment;

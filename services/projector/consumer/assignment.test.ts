@@ -1,24 +1,26 @@
 import { pino } from 'pino';
-import { createAssignment } from './assignment.ts';
-import { createPositions } from './positions.ts';
+import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
+import { createPositions, type Positions } from './positions.ts';
 
 const megabyte = 1024 * 1024;
+
+const assignmentOf = (positions: Positions, apply: AssignmentDeps['apply']): Assignment =>
+  createAssignment({
+    ...{ queuedBytesMax: 16 * megabyte, apply, positions, prerequisitesOf: () => [] },
+    ...{ onApplied: () => undefined, logger: pino({ level: 'silent' }) },
+  });
 
 it('stuck partitions do not keep another partition from being resumed', async () => {
   // given 31 stuck partitions and a free one
   let release = () => {};
   const released = new Promise<void>((resolve) => (release = resolve));
-  const assignment = createAssignment({
-    queuedBytesMax: 16 * megabyte,
-    apply: async (topic) => {
+  const assignment = assignmentOf(
+    createPositions(() => 0),
+    async (topic) => {
       if (topic === 'stuck') await released;
       return { events: 0, rejected: 0, times: [], appliedToMs: null };
     },
-    positions: createPositions(() => 0),
-    prerequisitesOf: () => [],
-    onApplied: () => undefined,
-    logger: pino({ level: 'silent' }),
-  });
+  );
   const workers = assignment.replace({
     stuck: Array.from({ length: 31 }, (_, index) => index),
     free: [0],
@@ -49,14 +51,7 @@ it('stuck partitions do not keep another partition from being resumed', async ()
 
 it('a batch without a record, of control records alone, moves the position that others wait for', async () => {
   const positions = createPositions(() => 0);
-  const assignment = createAssignment({
-    queuedBytesMax: 16 * megabyte,
-    apply: () => Promise.reject(new Error('there is nothing to apply')),
-    positions,
-    prerequisitesOf: () => [],
-    onApplied: () => undefined,
-    logger: pino({ level: 'silent' }),
-  });
+  const assignment = assignmentOf(positions, () => Promise.reject(new Error('there is nothing to apply')));
   const [worker] = assignment.replace({ contacts: [0] });
   if (!worker) throw new Error('nothing is assigned');
   worker.start(7);
@@ -69,14 +64,12 @@ it('a batch without a record, of control records alone, moves the position that 
 it('a partition is not fetched on while a batch of it waits for the load, and is after that', async () => {
   const positions = createPositions(() => 0);
   positions.load(new Map([['tags/0', 5]]));
-  const assignment = createAssignment({
-    queuedBytesMax: 16 * megabyte,
-    apply: async () => ({ events: 0, rejected: 0, times: [], appliedToMs: null }),
-    positions,
-    prerequisitesOf: () => [],
-    onApplied: () => undefined,
-    logger: pino({ level: 'silent' }),
-  });
+  const assignment = assignmentOf(positions, async () => ({
+    events: 0,
+    rejected: 0,
+    times: [],
+    appliedToMs: null,
+  }));
   const [worker] = assignment.replace({ tags: [0] });
   if (!worker) throw new Error('nothing is assigned');
   worker.start(4);
