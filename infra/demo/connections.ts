@@ -6,7 +6,6 @@ import type { Environment } from '../../shared/runtime/config.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
 import { createTopics } from '../../services/cli/topics.ts';
 import { projectorConfig } from '../../services/projector/config.ts';
-import { deadLetterTopic } from '../../services/projector/dead-letters/collection.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
 import { groupIdOf } from '../../services/projector/runtime/group-id.ts';
@@ -56,7 +55,7 @@ export async function connectDemo({ kafkaBrokers, mongodbUrl, how }: Stack): Pro
   const topics = kinds.map((kind) => topicOf(kind, prefix));
   const close = async () => {
     if (shared) {
-      await admin.deleteTopics({ topics: [...topics, deadLetterTopic(prefix)] });
+      await admin.deleteTopics({ topics });
       await controlDatabase(mongo, name).dropDatabase();
       for (const generation of generations) {
         await generationDatabase(mongo, name, generation).dropDatabase();

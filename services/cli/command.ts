@@ -71,7 +71,7 @@ function createProgram(
     .description('the Kafka topics that carry the events');
   topics
     .command('create')
-    .description('create the topics and the dead-letter topic that do not exist yet')
+    .description('create the topics that do not exist yet')
     .option('--partitions <n>', 'partitions of each topic, 1 to 1000', wholeNumber(1_000), 3)
     .addHelpText('after', example('topics create --partitions 6'))
     .action(({ partitions }) => accept({ verb: 'topics create', partitions }));

@@ -8,7 +8,6 @@ import type { projectorSettings } from './config.ts';
 import { startCommitLoop, type CommitLoop } from './consumer/commit-loop.ts';
 import { startConsumer, type ConsumerDeps } from './consumer/consumer.ts';
 import { createPositions, type Positions } from './consumer/positions.ts';
-import { deadLetterTopic } from './dead-letters/collection.ts';
 import { parse } from './events/parse.ts';
 import { kindOfTopic, topicOf } from './events/topics.ts';
 import { partitionKey } from './kafka/topic-partition.ts';
@@ -54,7 +53,7 @@ type Connected = ProjectorDeps &
  */
 export async function startProjector(deps: ProjectorDeps) {
   const connected = await connect(deps);
-  const { config, now, admin, log, producer } = connected;
+  const { config, now, admin, log } = connected;
   const applyDeps = createApplyDeps(connected);
   let commitLoop: CommitLoop | null = null;
   const consumer = await startConsumer({
@@ -75,7 +74,7 @@ export async function startProjector(deps: ProjectorDeps) {
     stop: async () => {
       await Promise.all([commitLoop.stop(), sweeper.stop(), following.stop()]);
       await consumer.stop(() => commitLoop.flush());
-      await Promise.all([producer.disconnect(), admin.disconnect(), log.disconnect()]);
+      await Promise.all([admin.disconnect(), log.disconnect()]);
     },
   };
 }
@@ -87,7 +86,7 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
   const { number: generation } = registered;
   metrics.registry.setDefaultLabels({ generation });
   const brokers = await connectBrokers(kafka, logger);
-  await waitForTopics(brokers.admin, [...topics, deadLetterTopic(config.TOPIC_PREFIX)], logger);
+  await waitForTopics(brokers.admin, topics, logger);
   await waitForGroup(brokers.admin, groupIdOf(config, generation), topics, logger);
   const nowMs = () => performance.now();
   const steered = { positions: createPositions(nowMs), throttle: createThrottle(nowMs) };
@@ -98,10 +97,10 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
 
 /** What it takes to apply records: the store, its cache, and the dead letters. */
 function createApplyDeps(connected: Connected): ApplyDeps {
-  const { config, control, database, generation, logger, metrics, now, positions, producer } = connected;
+  const { config, control, database, generation, logger, metrics, now, positions } = connected;
   const topicOfKind = (kind: Kind) => topicOf(kind, config.TOPIC_PREFIX);
   return {
-    ...{ control, producer, generation, now },
+    ...{ control, generation, now },
     store: mongoStore(database),
     cache: createReferenceCache(),
     prefix: config.TOPIC_PREFIX,

@@ -55,9 +55,9 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       headers,
       position,
     };
-    const { control, producer, config } = testEnvironment;
+    const { control, config } = testEnvironment;
     await storeDeadLetters(
-      { control, producer, prefix: config.TOPIC_PREFIX, generation: 1, now: () => new Date() },
+      { control, prefix: config.TOPIC_PREFIX, generation: 1, now: () => new Date() },
       topic(event.kind),
       [{ record, rejection: { reason: 'unknown_type', detail: 'type: must be another' } }],
     );
@@ -208,7 +208,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       purged: 1,
     });
     const done = await cli('purge', `${topic('tag')}/7/52`, '--yes');
-    expect(done).toMatchObject({ code: 0, text: expect.stringContaining('retention') as string });
+    expect(done).toMatchObject({ code: 0, text: '1 dead letter deleted' });
     expect(await deadLettersOf(testEnvironment.control).countDocuments()).toBe(all - 2);
     expect((await cli('purge', '--all', '--yes')).text).toContain(`${all - 2} dead letters deleted`);
     expect((await cli('list')).text).toBe('no dead letters');

@@ -22,8 +22,8 @@ describe('on a terminal', () => {
   afterAll(() => testEnvironment.close(), 60_000);
 
   beforeEach(async () => {
-    const { control, producer, config } = testEnvironment;
-    const deps = { control, producer, prefix: config.TOPIC_PREFIX, generation: 1, now: () => new Date() };
+    const { control, config } = testEnvironment;
+    const deps = { control, prefix: config.TOPIC_PREFIX, generation: 1, now: () => new Date() };
     const rejected = [1, 2].map((offset) => ({
       record: {
         key: Buffer.from('tag_1'),

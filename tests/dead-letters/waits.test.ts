@@ -1,8 +1,7 @@
-import { ConfigResourceTypes } from 'kafkajs';
 import { pino, type Logger } from 'pino';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { progressOf } from '../../shared/store/progress.ts';
-import { deadLettersOf, deadLetterTopic } from '../../services/projector/dead-letters/collection.ts';
+import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
@@ -75,32 +74,6 @@ describe('while dead letters cannot be stored, consumption waits', () => {
       name: 'after',
     });
   };
-
-  test('for a dead-letter topic that rejects every record, and continues when it accepts them', async () => {
-    const { logger, failed } = listeningLogger();
-    projector = await runProjector(testEnvironment, { logger });
-    await publish(tag('before', 1));
-    await settled();
-    const limit = (bytes: number) =>
-      testEnvironment.admin.alterConfigs({
-        validateOnly: false,
-        resources: [
-          {
-            type: ConfigResourceTypes.TOPIC,
-            name: deadLetterTopic(testEnvironment.config.TOPIC_PREFIX),
-            configEntries: [{ name: 'max.message.bytes', value: String(bytes) }],
-          },
-        ],
-      });
-    await limit(1);
-    await publish(poison, tag('after', 2));
-    await failed();
-    await failed();
-    await expectWaiting();
-    await limit(1024 * 1024);
-    await settled();
-    await expectAllThere();
-  }, 120_000);
 
   test('for an unavailable MongoDB, and continues when it is back', async () => {
     const proxy = createStoreProxy(testEnvironment.config.MONGODB_URL);

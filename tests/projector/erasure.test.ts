@@ -115,13 +115,13 @@ describe('a deletion erases all personal data', () => {
     const contact = created('contact', 'con_late', { name: personal });
     await publish([record(contact), deletion('contact', 'con_late')]);
     // and two dead letters, one of them about the contact, stored by a worker that dies before it erases any
-    const { control, producer, config } = testEnvironment;
+    const { control, config } = testEnvironment;
     const store = (event: Event, offset: number) => {
       const { key, value, headers } = encode({ ...event, data: { ...event.data, email: 7 } }, 'structured');
       const position = { partition: 7, offset, timestampMs: Date.now() };
       const late = { key: Buffer.from(key), value: Buffer.from(value ?? ''), headers, position };
       const rejection = { reason: 'bad_data' as const, detail: 'data.email: must be an object' };
-      const deps = { control, producer, prefix: config.TOPIC_PREFIX, generation: 1, now: () => new Date() };
+      const deps = { control, prefix: config.TOPIC_PREFIX, generation: 1, now: () => new Date() };
       return storeDeadLetters(deps, topicOf('contact', config.TOPIC_PREFIX), [{ record: late, rejection }]);
     };
     await store(contact, 1);

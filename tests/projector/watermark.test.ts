@@ -98,9 +98,9 @@ describe('the watermark', () => {
       const time = offset === 0 ? new Date('2099-01-01T00:00:00Z') : new Date(5_000);
       return recordOf({ ...event, time }, offset, timestampMs);
     });
-    const { control, config, producer } = testEnvironment;
+    const { control, config } = testEnvironment;
     const deps = engineDeps(mongoStore(testEnvironment.database));
-    const keeping = { control, producer, generation, prefix: config.TOPIC_PREFIX };
+    const keeping = { control, generation, prefix: config.TOPIC_PREFIX };
     const result = await applyRecords({ ...deps, ...keeping }, 'tag', recordsAt, deps);
     expect(result).toMatchObject({ events: 2, rejected: 0, appliedToMs: 10_000 });
   });

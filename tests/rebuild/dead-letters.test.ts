@@ -29,7 +29,7 @@ describe('dead letters of several generations', () => {
     for (const number of generations)
       await storeDeadLetters(
         {
-          ...{ control: rebuild.control, producer: rebuild.producer, prefix: rebuild.config.TOPIC_PREFIX },
+          ...{ control: rebuild.control, prefix: rebuild.config.TOPIC_PREFIX },
           ...{ generation: number, now: () => present },
         },
         topic,

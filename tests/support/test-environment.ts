@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Kafka, logLevel, type Producer } from 'kafkajs';
+import { Kafka, logLevel } from 'kafkajs';
 import { MongoClient } from 'mongodb';
 import { pino, type Logger } from 'pino';
 import { kinds } from '../../shared/documents/document.ts';
@@ -59,7 +59,6 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
 }
 
 export type TestEnvironment = Awaited<ReturnType<typeof createTestEnvironment>>;
-export type { Producer };
 
 /** Runs a projector in this process, in the consumer group of the test environment. */
 export async function runProjector(

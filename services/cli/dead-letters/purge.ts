@@ -1,4 +1,4 @@
-import { deadLetterTopic, removeDeadLetters } from '../../projector/dead-letters/collection.ts';
+import { removeDeadLetters } from '../../projector/dead-letters/collection.ts';
 import { asJson, type CommandOutput } from '../output.ts';
 import { UsageError } from '../usage-error.ts';
 import type { DeadLettersCommand } from './command.ts';
@@ -7,7 +7,7 @@ import { countSelected, selected, type StoredDeadLettersDeps } from './select.ts
 /** `confirm` asks the operator on the terminal; null without a terminal. */
 export type PurgeDeps = StoredDeadLettersDeps & { confirm: ((question: string) => Promise<boolean>) | null };
 
-/** Deletes dead letters from the store. Their copies on the dead-letter topic stay until its retention expires. */
+/** Deletes dead letters. */
 export async function purgeDeadLetters(
   deps: PurgeDeps,
   { selection, yes, json }: Extract<DeadLettersCommand, { verb: 'dead-letters purge' }>,
@@ -23,11 +23,9 @@ export async function purgeDeadLetters(
   }
   let purged = 0;
   for await (const ids of selected(deps, selection)) purged += await removeDeadLetters(deps.control, ids);
-  const topic = deadLetterTopic(deps.prefix);
   const missing = 'ids' in selection ? selection.ids.length - purged : 0;
   const text = [
     `${purged} dead letter${purged === 1 ? '' : 's'} deleted`,
-    purged > 0 ? `; copies on ${topic} stay until the topic's retention expires` : '',
     missing > 0 ? `; ${missing} of the ids given ${missing === 1 ? 'is' : 'are'} not there` : '',
     '\n',
   ].join('');

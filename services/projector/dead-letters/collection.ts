@@ -49,7 +49,6 @@ export type Rejected = { record: KafkaRecord; rejection: Rejection };
 export type Truncated = { keyBytes: number; headersBytes: number; valueBytes: number; sha256: string };
 
 export const deadLettersOf = (control: Db): Collection<DeadLetter> => control.collection('dead_letters');
-export const deadLetterTopic = (prefix: string) => `${prefix}dead-letters`;
 
 /** Creates the indexes of the dead letters that do not exist yet, and completes dead letters of earlier releases. */
 export async function ensureDeadLetterIndexes(control: Db): Promise<void> {

@@ -1,21 +1,17 @@
 import type { AnyBulkWriteOperation, Db } from 'mongodb';
-import type { Producer } from 'kafkajs';
 import type { Rejection } from '../events/change.ts';
 import { deadLettersOf, type DeadLetter, type Rejected } from './collection.ts';
 import { deadLetterId, deadLetterOf } from './dead-letter.ts';
-import { sendCopies } from './topic-copies.ts';
 
 export type StoreDeadLettersDeps = {
   control: Db;
-  producer: Producer;
   prefix: string;
   generation: number;
   now: () => Date;
 };
 
 /**
- * Stores rejected records of one topic, first on the dead-letter topic, then in the control database, whose document
- * tells that both are done. A record that is delivered again is counted, not stored twice. Throws while Kafka or the
+ * Stores rejected records of one topic. A record that is delivered again is counted, not stored twice. Throws while the
  * store does not answer, and may then be repeated. Invariant 13 in docs/internals/consistency.md.
  */
 export async function storeDeadLetters(
@@ -33,7 +29,6 @@ export async function storeDeadLetters(
   const deadLetters = rejected
     .filter((item) => !isKnown(item))
     .map((item) => deadLetterOf(deps, topic, item));
-  await sendCopies(deps, deadLetters);
   const operations: AnyBulkWriteOperation<DeadLetter>[] = [
     ...deadLetters.map((document) => ({ insertOne: { document } })),
     ...repeated.map(({ record, rejection }) => storeAgain(deps, deadLetterId(topic, record), rejection)),

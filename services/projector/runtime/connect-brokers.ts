@@ -1,21 +1,19 @@
-import type { Admin, Kafka, Producer } from 'kafkajs';
+import type { Admin, Kafka } from 'kafkajs';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createLogClient, type LogClient } from '../kafka/log-client.ts';
 import { NotReady, waitUntil } from './wait-until.ts';
 
-export type BrokerClients = { admin: Admin; log: LogClient; producer: Producer };
+export type BrokerClients = { admin: Admin; log: LogClient };
 
 /** Waits for the brokers, then connects the clients that the projector needs besides its consumer. */
 export async function connectBrokers(kafka: Kafka, logger: Logger): Promise<BrokerClients> {
   const admin = kafka.admin();
   const log = createLogClient(kafka);
-  const producer = kafka.producer({ allowAutoTopicCreation: false });
   await waitUntil(logger, 'the brokers are unavailable', async () => {
     await admin.connect();
     await log.connect();
-    await producer.connect();
   });
-  return { admin, log, producer };
+  return { admin, log };
 }
 
 /** Waits until the topics exist. */

@@ -72,9 +72,7 @@ const remedies: { codes: (string | number)[]; remedy: string }[] = [
       'CLUSTER_AUTHORIZATION_FAILED',
       'TRANSACTIONAL_ID_AUTHORIZATION_FAILED',
     ],
-    remedy:
-      'The Kafka user needs Read and Describe on the topics and on the CONSUMER_GROUP, and Write on the ' +
-      'dead-letter topic',
+    remedy: 'The Kafka user needs Read and Describe on the topics and on the CONSUMER_GROUP',
   },
   {
     codes: [
