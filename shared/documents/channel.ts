@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { channelConfig } from './channel-config.ts';
-import { notRefreshedIndex, refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
+import { refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
 import { anyId, instant, name, optional, prefixedId } from './fields.ts';
 import { sortKey } from './instant.ts';
 
@@ -68,7 +68,6 @@ export const channelResource: Resource<Channel> = {
     { name: 'created', key: { orgId: 1, byCreated: 1 } },
     { name: 'typeCreated', key: { orgId: 1, 'state.type': 1, byCreated: 1 } },
     refsIndex,
-    notRefreshedIndex,
     tombstoneIndex,
   ],
   sortKeys: ({ id, createdAt, archivedAt }) => (archivedAt ? {} : { byCreated: sortKey(createdAt, id) }),

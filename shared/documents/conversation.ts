@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ChannelType } from './channel.ts';
-import { notRefreshedIndex, refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
+import { refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
 import { anyId, instant, listOf, longText, optional, prefixedId } from './fields.ts';
 import { sortKey } from './instant.ts';
 
@@ -61,7 +61,6 @@ export const conversationResource: Resource<Conversation> = {
     { name: 'ticket', key: { 'state.ticketId': 1, orgId: 1, byCreated: 1 } },
     { name: 'pending', key: { pending: 1 }, partialFilterExpression: { pending: true } },
     refsIndex,
-    notRefreshedIndex,
     tombstoneIndex,
   ],
   sortKeys: ({ id, createdAt }) => ({ byCreated: sortKey(createdAt, id) }),

@@ -73,10 +73,3 @@ export const tombstoneIndex: IndexDescription = {
 
 /** Finds the documents that embed an entity, in the order of their ids. */
 export const refsIndex: IndexDescription = { name: 'references', key: { refs: 1, orgId: 1, _id: 1 } };
-
-/** Finds the documents whose refresh the store rejected. */
-export const notRefreshedIndex: IndexDescription = {
-  name: 'notRefreshed',
-  key: { notRefreshedAt: 1 },
-  partialFilterExpression: { notRefreshedAt: { $exists: true } },
-};

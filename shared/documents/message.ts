@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { notRefreshedIndex, refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
+import { refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
 import { anyId, instant, listOf, name, optional, prefixedId, text } from './fields.ts';
 import { sortKey } from './instant.ts';
 
@@ -46,7 +46,6 @@ export const messageResource: Resource<Message> = {
       partialFilterExpression: { orphanedAt: { $exists: true } },
     },
     refsIndex,
-    notRefreshedIndex,
     tombstoneIndex,
   ],
   sortKeys: ({ id, createdAt }) => ({ byCreated: sortKey(createdAt, id) }),

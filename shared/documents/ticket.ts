@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ConversationRole, ConversationStatus } from './conversation.ts';
-import { notRefreshedIndex, refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
+import { refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
 import { anyId, instant, listOf, longText, optional, prefixedId } from './fields.ts';
 import { sortKey } from './instant.ts';
 
@@ -59,7 +59,6 @@ export const ticketResource: Resource<Ticket> = {
     { name: 'statusCreated', key: { orgId: 1, 'state.status': 1, byCreated: 1, byUpdated: 1 } },
     { name: 'statusUpdated', key: { orgId: 1, 'state.status': 1, byUpdated: 1, byCreated: 1 } },
     refsIndex,
-    notRefreshedIndex,
     tombstoneIndex,
   ],
   // An update time before the creation counts as the creation time. So `byUpdated >= byCreated` always holds, and

@@ -136,10 +136,6 @@ export function memoryStore(
       const { fanOutCursor: _fanOutCursor, ...remaining } = document;
       save(kind, cursor ? { ...remaining, fanOutCursor: { ...cursor } } : remaining);
     },
-    markNotRefreshed: async (kind, { id, revision }, when) => {
-      const document = documents(kind).get(id);
-      if (document?.revision === revision) save(kind, { ...document, notRefreshedAt: when });
-    },
     readEnvelopes: (kind, ids) =>
       readEach(kind, ids, (document) => ({ ...envelopeOf(document), ...pick(document.state, ['id']) })),
   };
@@ -196,11 +192,6 @@ const applies = (stored: StoredDocument | undefined, { guard }: Write): boolean 
 function written(stored: StoredDocument | undefined, { op, document }: Write): StoredDocument {
   const given = structuredClone(document) as StoredDocument;
   if (op === 'put' || !stored) return given;
-  const {
-    pending: _pending,
-    orphanedAt: _orphanedAt,
-    notRefreshedAt: _notRefreshedAt,
-    ...remaining
-  } = stored;
+  const { pending: _pending, orphanedAt: _orphanedAt, ...remaining } = stored;
   return { ...remaining, ...given };
 }

@@ -19,7 +19,7 @@ export const mutations: Mutation[] = [
   {
     name: 'references are not rechecked after the write',
     file: reconcile,
-    edits: [['...conflicted, ...joinedFromOld]', '...conflicted]']],
+    edits: [['round.unfinished.push(...round.outdated);', '']],
   },
   {
     name: 'references are rechecked before the write',
@@ -30,7 +30,10 @@ export const mutations: Mutation[] = [
         `const early = await recheck(deps, kind, targets, references);
   const { conflicted, refused } = await store.write(kind, writes);`,
       ],
-      ['...conflicted, ...joinedFromOld]', '...conflicted, ...(isFirst ? early : [])]'],
+      [
+        'round.outdated = await recheck(deps, kind, toRecheck, references);',
+        'round.outdated = isCached ? early : [];',
+      ],
     ],
   },
   {
@@ -42,7 +45,12 @@ export const mutations: Mutation[] = [
   {
     name: 'a refresh reads the cache',
     file: reconcile,
-    edits: [['const readReferenced = isCached ?', 'const readReferenced = isFirst ?']],
+    edits: [
+      [
+        'const readReferenced = isCached ?',
+        'const readReferenced = isCached || pendingWrites.every(({ upsert }) => !upsert) ?',
+      ],
+    ],
   },
   {
     name: 'a refresh leaves the revision as it is',
@@ -63,7 +71,10 @@ export const mutations: Mutation[] = [
     name: 'a conflicted write is not tried again',
     file: reconcile,
     edits: [
-      ['ids: [...remaining, ...conflicted, ...joinedFromOld]', 'ids: [...remaining, ...joinedFromOld]'],
+      [
+        'if (!write || conflicted.has(item.id)) round.unfinished.push(item.id);',
+        'if (!write || conflicted.has(item.id)) continue;',
+      ],
     ],
   },
   {
@@ -85,7 +96,7 @@ export const mutations: Mutation[] = [
     name: 'an outdated document is not joined again once another worker has applied its change',
     schedules: 8_000,
     file: reconcile,
-    edits: [['!outdated.has(id) && ', '']],
+    edits: [['!isOutdated && ', '']],
   },
   {
     name: 'a state counts as propagated once it is stored',

@@ -107,7 +107,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
   describe('a write', () => {
     const join = (document: JoinedFields) =>
       store.write('conversation', [{ op: 'join', document, guard: { revision: 1, orgId: 'org_1' } }]);
-    const marks = { pending: true as const, orphanedAt: new Date(1), notRefreshedAt: new Date(2) };
+    const marks = { pending: true as const, orphanedAt: new Date(1) };
     const fanOutCursor = { from: 'ticket' as const, edge: 'conversations', after: 'ti_5' };
 
     it('of new documents inserts them, unless the id is taken', async () => {
@@ -174,9 +174,8 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
         joined: {},
         refs: [],
       };
-      const { notRefreshedAt: _notRefreshedAt, ...held } = marks;
-      expect(await join({ ...document, ...held, tombstonePosition: position(3) })).toEqual(applied);
-      expect(await find('g1')).toEqual({ ...before, ...document, ...held, tombstonePosition: position(3) });
+      expect(await join({ ...document, ...marks, tombstonePosition: position(3) })).toEqual(applied);
+      expect(await find('g1')).toEqual({ ...before, ...document, ...marks, tombstonePosition: position(3) });
     });
   });
 
@@ -233,18 +232,6 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       expect(await find('i3')).toBeNull();
       await save('i1', 3, false, null);
       expect(await find('i1')).toEqual(living);
-    });
-
-    it('the mark of a refused refresh is saved only on its revision', async () => {
-      const document = conversation('j1', 'ti_j');
-      await given([document]);
-      const mark = (id: string, revision: number, when: Date) =>
-        store.markNotRefreshed('conversation', { id, revision }, when);
-      await mark('j1', 1, new Date(5));
-      await mark('j1', 2, new Date(6));
-      await mark('j2', 1, new Date(5));
-      expect(await find('j1')).toEqual({ ...document, notRefreshedAt: new Date(5) });
-      expect(await find('j2')).toBeNull();
     });
   });
 });

@@ -1,7 +1,7 @@
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Admin } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
-import { kinds, notRefreshedIndex, type Kind } from '../../../shared/documents/document.ts';
+import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import { readRegistry } from '../../../shared/store/generations.ts';
 import { watermark } from '../../../shared/store/progress.ts';
@@ -10,7 +10,6 @@ import { endOffsets, recordedPositions } from '../../projector/consumer/progress
 import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
 import { topicOf } from '../../projector/events/topics.ts';
 import { parsePartitionKey } from '../../projector/kafka/topic-partition.ts';
-import type { StoredDocument } from '../../projector/materialize/store.ts';
 import { readTopicSettings, topicWarnings } from '../../projector/kafka/topic-settings.ts';
 
 /** The output of `cli status`. Offsets and counts are whole numbers, instants ISO 8601. */
@@ -22,8 +21,6 @@ export type Status = {
   /** Conversations whose channel is missing; missing tickets that conversations refer to. */
   pending: { conversations: number; tickets: number };
   deadLetters: number;
-  /** Documents by collection that hold outdated references, because the store refused the refreshed document. */
-  notRefreshed: Record<string, number>;
   /** One sentence for each topic whose settings make a rebuild unsafe. */
   warnings: string[];
 };
@@ -41,17 +38,14 @@ export async function readStatus(deps: {
   const topics = kinds
     .map((kind) => topicOf(kind, config.TOPIC_PREFIX))
     .filter((topic) => present.has(topic));
-  const [partitions, warnings, documents, pending, deadLetters, completeTo, notRefreshed] = await Promise.all(
-    [
-      readPartitions(admin, control, topics, generation ?? 1),
-      readWarnings(admin, topics, config.REBUILD_DAYS_MAX),
-      countDocuments(database),
-      countPending(database),
-      deadLettersOf(control).countDocuments(),
-      generation === null ? null : watermark(control, generation),
-      countNotRefreshed(database),
-    ],
-  );
+  const [partitions, warnings, documents, pending, deadLetters, completeTo] = await Promise.all([
+    readPartitions(admin, control, topics, generation ?? 1),
+    readWarnings(admin, topics, config.REBUILD_DAYS_MAX),
+    countDocuments(database),
+    countPending(database),
+    deadLettersOf(control).countDocuments(),
+    generation === null ? null : watermark(control, generation),
+  ]);
   return {
     generation,
     watermark: completeTo?.toISOString() ?? null,
@@ -59,7 +53,6 @@ export async function readStatus(deps: {
     documents,
     pending,
     deadLetters,
-    notRefreshed,
     warnings,
   };
 }
@@ -93,16 +86,6 @@ async function countDocuments(database: Db): Promise<Record<string, number>> {
     return [resources[kind].collection, count];
   };
   return Object.fromEntries(await Promise.all(kinds.map(countPresent)));
-}
-
-async function countNotRefreshed(database: Db): Promise<Status['notRefreshed']> {
-  const referring = kinds.filter((kind) => resources[kind].indexes.includes(notRefreshedIndex));
-  const count = async (kind: Kind): Promise<[string, number]> => [
-    resources[kind].collection,
-    await collectionOf<StoredDocument>(database, kind).countDocuments({ notRefreshedAt: { $exists: true } }),
-  ];
-  const counts = await Promise.all(referring.map(count));
-  return Object.fromEntries(counts.filter(([, number]) => number > 0));
 }
 
 async function countPending(database: Db): Promise<Status['pending']> {

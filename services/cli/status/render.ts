@@ -16,10 +16,6 @@ export function renderStatus(status: Status): string {
     `watermark     ${status.watermark ?? 'none yet'}`,
     `dead letters  ${status.deadLetters}`,
     `pending       ${status.pending.conversations} conversations, ${status.pending.tickets} tickets`,
-    ...Object.entries(status.notRefreshed).map(
-      ([collection, count]) =>
-        `not refreshed ${count} ${collection}: the store refuses the refreshed document, so their references are outdated`,
-    ),
     ...status.warnings.map((warning) => `warning       ${warning}`),
     '',
     table(['documents', 'count'], counts),

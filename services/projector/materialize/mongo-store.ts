@@ -72,9 +72,6 @@ export function mongoStore(database: Db): Store {
       const update = cursor ? { $set: { fanOutCursor: cursor } } : { $unset: { fanOutCursor: '' as const } };
       await collection(kind).updateOne({ _id: id, version, deletedAt: { $exists: isDeleted } }, update);
     },
-    markNotRefreshed: async (kind, { id, revision }, when) => {
-      await collection(kind).updateOne({ _id: id, revision }, { $set: { notRefreshedAt: when } });
-    },
     readEnvelopes: (kind, ids) =>
       byIds(collection(kind), ids)
         .project<Current>({ ...envelope, 'state.id': 1 })

@@ -102,10 +102,9 @@ function operation({ op, document, guard }: Write): AnyBulkWriteOperation<Stored
     ...(orphanedAt && { orphanedAt }),
   };
   const absent = {
-    notRefreshedAt: '' as const,
     ...(pending ? {} : { pending: '' as const }),
     ...(orphanedAt ? {} : { orphanedAt: '' as const }),
   };
-  const update = { $set: { ...always, ...present }, $unset: absent };
+  const update = { $set: { ...always, ...present }, ...(!(pending && orphanedAt) && { $unset: absent }) };
   return { updateOne: { filter, update, upsert: true } };
 }

@@ -40,27 +40,26 @@ export type Reconciled = {
   resumeAt: Current['fanOutCursor'];
 };
 
+type Rejected<K extends Kind> = { change: Change<K>; rejection: Rejection };
+
 export type Outcome<K extends Kind = Kind> = {
   entities: Map<string, Reconciled>;
-  rejections: { change: Change<K>; rejection: Rejection }[];
+  rejections: Rejected<K>[];
 };
 
+/** The result of one bulk write. */
 type Round<K extends Kind> = {
-  changes: Map<string, Change<K>[]> | null;
-  outcome: Outcome<K>;
-  isFirst: boolean;
-  /** Documents that this call wrote from references that have changed since. It joins them again: Invariant 3. */
-  outdated: Set<string>;
+  entities: Map<string, Reconciled>;
+  /** Changes whose documents the store refuses. Later rounds leave them out. */
+  refused: Rejected<K>[];
+  /** Documents for another round. */
+  unfinished: string[];
+  /** Documents among them that were written from references that have changed since: Invariant 3. */
+  outdated: string[];
 };
-
-/** Documents to be tried in another round, and how many of them lost their write to another worker. */
-type Unfinished = { ids: string[]; conflicted: number };
 
 /** Limits the memory of a round: a reference takes a few kilobytes at most. */
 const referencesPerRoundMax = 10_000;
-
-/** Kinds whose last batch was mostly new. Their next batch is inserted without a read. */
-const expectsNew = new WeakMap<Store, Map<Kind, boolean>>();
 
 /**
  * Brings documents of one kind up to date with their changes or, without changes, with their references (a refresh).
@@ -73,61 +72,69 @@ export async function reconcile<K extends Kind>(
   ids: string[],
   changes: Map<string, Change<K>[]> | null,
 ): Promise<Outcome<K>> {
-  const outcome: Outcome<K> = { entities: new Map(), rejections: [] };
+  const entities = new Map<string, Reconciled>();
+  // Each round judges the changes of its documents anew.
+  const rejected = new Map<string, Rejected<K>[]>();
+  const refused = new Map<Change<K>, Rejected<K>>();
   const outdated = new Set<string>();
-  const expected = expectsNew.get(deps.store) ?? new Map<Kind, boolean>();
-  expectsNew.set(deps.store, expected);
-  const isOptimistic = changes !== null && expected.get(kind) === true;
   let pending = ids;
-  for (let number = 0; pending.length > 0; number += 1) {
-    const read = number === 0 && isOptimistic ? nothingStored : await deps.store.readCurrent(kind, pending);
-    const round: Round<K> = { changes, outcome, isFirst: number === 0, outdated };
-    const unfinished = await writeAll(deps, kind, planWrites(deps, kind, pending, read, round), round);
-    if (number === 0 && changes !== null) {
-      const known = isOptimistic ? unfinished.conflicted : read.documents.length;
-      expected.set(kind, known * 10 < pending.length);
+  for (let isFirst = true; pending.length > 0; isFirst = false) {
+    const read = await deps.store.readCurrent(kind, pending);
+    const stored = new Map(read.documents.map((document) => [document._id, document]));
+    const notRead = new Set(read.remaining);
+    const planned = pending.flatMap((id): PendingWrite<K>[] => {
+      const current = stored.get(id);
+      if (notRead.has(id)) return [];
+      if (!changes) return current?.state ? [pendingWrite(kind, id, current, current, [])] : [];
+      const accepted = (changes.get(id) ?? []).filter((change) => !refused.has(change));
+      const { write, rejections } = planWrite(deps, kind, {
+        ...{ id, current, changes: accepted },
+        isOutdated: outdated.has(id),
+      });
+      rejected.set(id, rejections);
+      return write ? [write] : [];
+    });
+    pending = [...read.remaining];
+    for (const batch of splitBySize(planned, referencesOf, referencesPerRoundMax)) {
+      // Invariant 9: a refresh and a later round follow a change that the cache may not have.
+      const round = await writeBatch(deps, kind, batch, isFirst && changes !== null);
+      for (const [id, entity] of round.entities) entities.set(id, entity);
+      for (const refusal of round.refused) refused.set(refusal.change, refusal);
+      for (const id of round.outdated) outdated.add(id);
+      pending.push(...round.unfinished);
     }
-    pending = [...read.remaining, ...unfinished.ids];
   }
-  return outcome;
+  return { entities, rejections: [...rejected.values()].flat().concat(...refused.values()) };
 }
 
-const nothingStored = { documents: [] as Current[], remaining: [] as string[] };
+type Planned<K extends Kind> = {
+  id: string;
+  current: Current | undefined;
+  changes: Change<K>[];
+  /** Whether this call wrote the document from references that have changed since. */
+  isOutdated: boolean;
+};
 
-/** Applies the changes to each document that was read. A refresh takes the living documents as they are. */
-function planWrites<K extends Kind>(
+/** Applies an entity's changes to its stored document. No write if the outcome is stored and has reached every dependent. */
+function planWrite<K extends Kind>(
   deps: ReconcileDeps,
   kind: K,
-  ids: string[],
-  { documents, remaining }: { documents: Current[]; remaining: string[] },
-  { changes, outcome, outdated }: Round<K>,
-): PendingWrite<K>[] {
+  { id, current, changes, isOutdated }: Planned<K>,
+): { write: PendingWrite<K> | null; rejections: Rejected<K>[] } {
   const { deletionIsFinal } = projections[kind];
   const rules: EvolveRules = { deletionIsFinal, now: deps.now(), tombstoneDays: deps.tombstoneDays };
-  const stored = new Map(documents.map((document) => [document._id, document]));
-  const notRead = new Set(remaining);
-  const planned = new Set(ids);
-  // Another round judges the changes anew. A record that the store refused is no longer among them.
-  outcome.rejections = outcome.rejections.filter(
-    ({ change, rejection }) => !planned.has(change.id) || rejection.reason === 'refused_by_store',
-  );
-  return ids.flatMap((id): PendingWrite<K>[] => {
-    if (notRead.has(id)) return [];
-    const current = stored.get(id);
-    if (!changes) return current?.state ? [pendingWrite(kind, id, current, current, [])] : [];
-    const changesOfId = changes.get(id) ?? [];
-    let entity: Entity | null = current ?? null;
-    let changed = false;
-    for (const change of changesOfId) {
-      const next = evolve(entity, change, rules);
-      entity = next.entity;
-      changed ||= next.changed;
-      if (next.rejected) outcome.rejections.push({ change, rejection: next.rejected });
-    }
-    const isDone =
-      !changed && !outdated.has(id) && current !== undefined && isPropagated(deps, kind, current);
-    return !entity || isDone ? [] : [pendingWrite(kind, id, current, entity, changesOfId)];
-  });
+  const rejections: Rejected<K>[] = [];
+  let entity: Entity | null = current ?? null;
+  let changed = false;
+  for (const change of changes) {
+    const next = evolve(entity, change, rules);
+    entity = next.entity;
+    changed ||= next.changed;
+    if (next.rejected) rejections.push({ change, rejection: next.rejected });
+  }
+  const isDone = !changed && !isOutdated && current !== undefined && isPropagated(deps, kind, current);
+  const write = entity && !isDone ? pendingWrite(kind, id, current, entity, changes) : null;
+  return { write, rejections };
 }
 
 function pendingWrite<K extends Kind>(
@@ -157,21 +164,6 @@ const isPropagated = (
   (position === null || isApplied(kind, position)) &&
   (tombstonePosition === undefined || isApplied(kind, tombstonePosition));
 
-async function writeAll<K extends Kind>(
-  deps: ReconcileDeps,
-  kind: K,
-  pendingWrites: PendingWrite<K>[],
-  round: Round<K>,
-): Promise<Unfinished> {
-  const unfinished: Unfinished = { ids: [], conflicted: 0 };
-  for (const batch of splitBySize(pendingWrites, referencesOf, referencesPerRoundMax)) {
-    const { ids, conflicted } = await writeBatch(deps, kind, batch, round);
-    unfinished.ids.push(...ids);
-    unfinished.conflicted += conflicted;
-  }
-  return unfinished;
-}
-
 /** How many references a document is joined with, and one for itself. */
 const referencesOf = ({ target }: { target: Target | null }): number =>
   target ? [...target.ids.values()].reduce((sum, ids) => sum + ids.length, 1) : 1;
@@ -180,37 +172,38 @@ async function writeBatch<K extends Kind>(
   deps: ReconcileDeps,
   kind: K,
   pendingWrites: PendingWrite<K>[],
-  { changes, outcome, isFirst, outdated }: Round<K>,
-): Promise<Unfinished> {
+  isCached: boolean,
+): Promise<Round<K>> {
   const { store, cache } = deps;
   const targets = pendingWrites.flatMap(({ target }) => target ?? []);
-  // Invariant 9: a refresh and a later round follow a change that the cache may not have.
-  const isCached = isFirst && changes !== null;
   const readReferenced = isCached ? cache.read(store) : store.readReferenced;
   const { references, remaining } = await readReferences(store, kind, targets, readReferenced);
   const ready = pendingWrites.filter(({ id }) => !remaining.has(id));
   const writes = ready.map((item) => writeOf(deps, kind, item, references));
   const { conflicted, refused } = await store.write(kind, writes);
-  const written: { item: PendingWrite<K>; write: Write }[] = [];
-  for (const [index, write] of writes.entries()) {
-    const item = ready[index];
-    const id = write.document._id;
-    if (!item || conflicted.has(id)) continue;
-    const reason = refused.get(id);
-    if (reason === undefined) written.push({ item, write });
-    else if (await refuse(deps, kind, item, reason, changes, outcome)) remaining.add(id);
+  const round: Round<K> = { entities: new Map(), refused: [], unfinished: [...remaining], outdated: [] };
+  const toRecheck: Target[] = [];
+  for (const [index, item] of ready.entries()) {
+    const write = writes[index];
+    const detail = refused.get(item.id);
+    if (!write || conflicted.has(item.id)) round.unfinished.push(item.id);
+    else if (detail !== undefined && item.upsert) {
+      // The record is dead-lettered, and the other records of the entity are tried without it.
+      const rejection: Rejection = { reason: 'refused_by_store', detail };
+      round.refused.push({ change: item.upsert, rejection });
+      round.unfinished.push(item.id);
+    } else if (detail !== undefined) deps.onNotRefreshed(kind, item.id, detail);
+    else {
+      if (write.op === 'put') cache.put(kind, write.document);
+      else cache.forget(kind, item.id);
+      round.entities.set(item.id, reconciledOf(deps, kind, item, write));
+      const { refs } = write.document;
+      if (item.target && refs && (isCached || !isSame(item.current?.refs, refs))) toRecheck.push(item.target);
+    }
   }
-  for (const { item, write } of written) {
-    if (write.op === 'put') cache.put(kind, write.document);
-    else cache.forget(kind, item.id);
-    if (changes) outcome.entities.set(item.id, reconciledOf(deps, kind, item, write));
-  }
-  const toRecheck = written.flatMap(({ item: { target, current }, write: { document } }) =>
-    target && document.refs && (isCached || !isSame(current?.refs, document.refs)) ? [target] : [],
-  );
-  const joinedFromOld = await recheck(deps, kind, toRecheck, references);
-  for (const id of joinedFromOld) outdated.add(id);
-  return { ids: [...remaining, ...conflicted, ...joinedFromOld], conflicted: conflicted.size };
+  round.outdated = await recheck(deps, kind, toRecheck, references);
+  round.unfinished.push(...round.outdated);
+  return round;
 }
 
 const isSame = (before: string[] | undefined, after: string[]): boolean =>
@@ -244,28 +237,4 @@ function reconciledOf<K extends Kind>(
     // Invariant 8: a new state starts its fan-out from the beginning.
     resumeAt: op === 'join' ? current?.fanOutCursor : undefined,
   };
-}
-
-/**
- * Handles a document that the store refuses. If a record of this batch gave it a new state, that record is
- * dead-lettered, and true is returned: the other records of the entity are tried without it. Otherwise the stored
- * document stays, marked as not refreshed.
- */
-async function refuse<K extends Kind>(
-  { store, now, onNotRefreshed }: ReconcileDeps,
-  kind: Kind,
-  { id, current, upsert }: PendingWrite<K>,
-  reason: string,
-  changes: Map<string, Change<K>[]> | null,
-  outcome: Outcome<K>,
-): Promise<boolean> {
-  if (upsert) {
-    outcome.rejections.push({ change: upsert, rejection: { reason: 'refused_by_store', detail: reason } });
-    const others = changes?.get(id)?.filter((change) => change !== upsert);
-    changes?.set(id, others ?? []);
-    return true;
-  }
-  if (current) await store.markNotRefreshed(kind, { id, revision: current.revision }, now());
-  onNotRefreshed(kind, id, reason);
-  return false;
 }

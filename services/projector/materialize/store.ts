@@ -13,8 +13,6 @@ export type StoredDocument = Omit<Document<StoredState, object>, 'state' | 'join
   refs?: string[];
   /** Set while a large fan-out of this state is in progress, so that it resumes after a crash. */
   fanOutCursor?: FanOutCursor;
-  /** When the store refused to have the document refreshed; it embeds older states of its references. */
-  notRefreshedAt?: Date;
 };
 
 /** The part of a document that the engine reads before a write. The state has the fields that edges need. */
@@ -91,8 +89,6 @@ export type Store = {
     of: { id: string; version: number; isDeleted: boolean },
     cursor: FanOutCursor | null,
   ) => Promise<void>;
-  /** Marks a document that could not be refreshed, if it still has that revision. */
-  markNotRefreshed: (kind: Kind, of: { id: string; revision: number }, when: Date) => Promise<void>;
   /** Envelopes by id, of tombstones too. Of the state they have the id alone. */
   readEnvelopes: (kind: Kind, ids: string[]) => Promise<(Envelope & Pick<StoredDocument, 'state'>)[]>;
 };

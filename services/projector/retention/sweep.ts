@@ -174,7 +174,7 @@ async function free(
   const { modifiedCount } = await collection.updateMany(filter, {
     $unset: {
       ...{ state: '', joined: '', refs: '', byCreated: '', byUpdated: '' },
-      ...{ pending: '', orphanedAt: '', fanOutCursor: '', notRefreshedAt: '' },
+      ...{ pending: '', orphanedAt: '', fanOutCursor: '' },
     },
     $set: { expiresAt: new Date(now().getTime() + tombstoneDays * dayMs) },
     $inc: { revision: 1 },
