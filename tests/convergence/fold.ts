@@ -2,7 +2,8 @@ import type { Kind } from '../../shared/documents/document.ts';
 import { states, type EntityState } from '../../shared/documents/resources.ts';
 import type { Event } from '../support/events.ts';
 
-type Row = { kind: Kind; orgId: string; version: number; state: unknown; isDeleted: boolean };
+/** `orgId` is null if a conversation's tombstone came before any other record. */
+type Row = { kind: Kind; orgId: string | null; version: number; state: unknown; isDeleted: boolean };
 
 /** The expected documents by id, without deleted ones. */
 export type Expected = Map<
@@ -35,7 +36,7 @@ export function fold(history: Event[]): Expected {
   }
   const expected: Expected = new Map();
   for (const [id, { kind, orgId, version, state }] of rows) {
-    if (!state) continue;
+    if (!state || orgId === null) continue;
     const view = viewOf(rows, orgId);
     if (kind === 'message' && view.isDeleted((state as EntityState['message']).conversationId)) continue;
     const joined = joinedOf(kind, state, view);
@@ -50,11 +51,18 @@ export function fold(history: Event[]): Expected {
 }
 
 function step(row: Row | undefined, event: Event): Row | undefined {
-  if (event.op === 'tombstone') return row && { ...row, state: null, isDeleted: true };
-  if (row && (row.orgId !== event.orgId || event.version <= row.version)) return row;
+  if (event.op === 'tombstone') return stepTombstone(row, event);
+  if (row && ((row.orgId ?? event.orgId) !== event.orgId || event.version <= row.version)) return row;
   const { kind, orgId, version } = event;
   const isDeleted = event.op === 'deleted' || (kind === 'conversation' && (row?.isDeleted ?? false));
   return { kind, orgId, version, isDeleted, state: isDeleted ? null : states[kind].parse(event.data) };
+}
+
+function stepTombstone(row: Row | undefined, { kind }: Event): Row | undefined {
+  if (row) return { ...row, state: null, isDeleted: true };
+  return kind === 'conversation'
+    ? { kind, orgId: null, version: 0, state: null, isDeleted: true }
+    : undefined;
 }
 
 type View = {

@@ -95,13 +95,10 @@ describe('projectors of one group', () => {
 
 /**
  * The events whose outcome does not depend on the order of partitions, although a key's records are in several. The
- * organization of an entity depends on it, since the first record decides. So does a conversation's tombstone without
- * the `deleted` before it, since the earlier state is no longer known.
+ * organization of an entity depends on it, since the first record decides.
  */
 function decidable(history: Event[]): Event[] {
   const owners = new Map<string, string>();
   for (const { id, orgId } of history) if (!owners.has(id)) owners.set(id, orgId);
-  return history.filter(
-    ({ id, kind, op, orgId }) => owners.get(id) === orgId && !(kind === 'conversation' && op === 'tombstone'),
-  );
+  return history.filter(({ id, orgId }) => owners.get(id) === orgId);
 }

@@ -120,25 +120,22 @@ describe('a document whose state was freed', () => {
     expect(stored('message', 'msg_1')).toEqual(freed);
   });
 
-  it.each([
-    ['an older version', conversation(1)],
-    ['an older tombstone', { ...deletionOf(conversation(1), 1), op: 'tombstone' as const }],
-  ])('is not deleted by %s that is read again, and is restored by a later version', async (_, older) => {
+  it('is not changed by an older version that is read again, and is restored by a later version', async () => {
     const { apply, stored, free } = given();
     await apply([created('channel', 'chan_1')]);
     await apply([created('ticket', 'ti_1')]);
     await apply([conversation(1), conversation(2)]);
     const freed = free('conversation', 'conv_1');
     // when the log is read again from its beginning, and no position counts as applied
-    await apply([older]);
+    await apply([conversation(1)]);
     // then only its revision has changed
-    const { tombstonePosition: _tombstonePosition, ...after } = stored('conversation', 'conv_1') ?? {};
+    const after = stored('conversation', 'conv_1');
     expect(after).toEqual({ ...freed, revision: expect.any(Number) as number });
     // and the rest of the log restores it, also in its ticket
     await apply([conversation(2)]);
     expect(stored('conversation', 'conv_1')).toMatchObject({ version: 2, state: { id: 'conv_1' } });
     free('conversation', 'conv_1');
-    await apply([older]);
+    await apply([conversation(1)]);
     await apply([conversation(3)]);
     expect(stored('conversation', 'conv_1')).toMatchObject({ version: 3, state: { id: 'conv_1' } });
     expect(stored('conversation', 'conv_1')).not.toHaveProperty('expiresAt');

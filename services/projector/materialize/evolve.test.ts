@@ -109,6 +109,47 @@ describe('evolve', () => {
     expect(result.entity).toBe(entity);
   });
 
+  /** Every sequence of up to `length` records of one key that keeps to the event contract. */
+  const sequences = (length: number): string[][] =>
+    length === 0
+      ? [[]]
+      : sequences(length - 1).flatMap((sequence) => [
+          sequence,
+          ...['u1', 'u2', 'u3', 'd2', 'd3', 't'].map((record) => [...sequence, record]),
+        ]);
+  const isLegal = (sequence: string[]) =>
+    ['2', '3'].every((version) => !(sequence.includes(`u${version}`) && sequence.includes(`d${version}`)));
+  /** The records of a sequence. From `moveAt` on they are in another partition, since partitions were added. */
+  const recordsOf = (sequence: string[], moveAt: number): Change[] =>
+    sequence.map((record, index) => {
+      const position = index < moveAt ? at(index, 0) : at(index - moveAt, 1, index * 1_000);
+      if (record === 't') return tombstone(position);
+      return (record[0] === 'u' ? upsert : deletion)(Number(record[1]), position);
+    });
+  const isInPartitionOrder = (records: Change[]) =>
+    records.every(({ position }, index) =>
+      records.slice(0, index).every((before) => {
+        const other = before.position;
+        return other.partition !== position.partition || other.offset < position.offset;
+      }),
+    );
+
+  test.each([false, true])(
+    'any four records of a key that moves to another partition have one outcome: final deletions %s',
+    (deletionIsFinal) => {
+      for (const sequence of sequences(4).filter(isLegal))
+        for (let moveAt = 0; moveAt < sequence.length; moveAt += 1) {
+          const outcomes = orders(recordsOf(sequence, moveAt))
+            .filter(isInPartitionOrder)
+            .map((records) => fold(records, { ...rules, deletionIsFinal }))
+            .map((entity) =>
+              JSON.stringify([entity?.version, nameOf(entity), entity?.deletedAt !== undefined]),
+            );
+          expect([sequence, moveAt, new Set(outcomes).size]).toEqual([sequence, moveAt, 1]);
+        }
+    },
+  );
+
   describe('an entity whose state was freed by retention', () => {
     const freed: Entity = {
       ...{ orgId: 'org_1', version: 3, position: at(3), expiresAt: new Date('2026-02-01T00:00:00Z') },
@@ -154,6 +195,11 @@ describe('evolve', () => {
       expect(after).toEqual({ orgId: 'org_1', version: 5, position: at(2), deletedAt: now });
       // while without final deletions a lower version changes nothing
       expect(evolve(entity, deletion(2, at(2)), rules)).toEqual({ entity, changed: false });
+    });
+
+    test('a tombstone that is read before every version deletes them all', () => {
+      const deleted = fold([tombstone(at(1)), upsert(1, at(2)), upsert(2, at(3))], final);
+      expect(deleted).toMatchObject({ orgId: 'org_1', version: 2, deletedAt: now });
     });
 
     test('no version restores it, and the deletion keeps its time', () => {

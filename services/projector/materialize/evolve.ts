@@ -35,7 +35,7 @@ export function evolve(current: Entity | null, change: Change, rules: EvolveRule
   const next: Entity = { orgId, version, position, ...tombstonePosition };
   const isDeleted =
     change.op === 'delete' ||
-    (rules.deletionIsFinal && current?.deletedAt !== undefined && current.version > 0) ||
+    (rules.deletionIsFinal && current?.deletedAt !== undefined) ||
     (current?.tombstonePosition !== undefined && isAfter(current.tombstonePosition, position));
   if (isDeleted) return { entity: toTombstone({ ...next, ...deletionTimes(current) }, rules), changed: true };
   return { entity: { ...next, state: change.state }, changed: true };
@@ -69,8 +69,9 @@ function evolveTombstone(current: Entity | null, position: Position, rules: Evol
   if (known.tombstonePosition && !isAfter(position, known.tombstonePosition))
     return { entity: known, changed: false };
   const next = { ...known, tombstonePosition: position };
-  if (known.deletedAt || (known.position && !isAfter(position, known.position)))
-    return { entity: next, changed: true };
+  // A conversation cannot come back after its deletion, so its tombstone deletes the later versions too.
+  const isOlder = !rules.deletionIsFinal && known.position && !isAfter(position, known.position);
+  if (known.deletedAt || isOlder) return { entity: next, changed: true };
   return { entity: toTombstone(next, rules), changed: true };
 }
 
