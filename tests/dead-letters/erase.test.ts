@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { MongoClient, type Db } from 'mongodb';
-import { deadLettersOf, ensureDeadLetterIndexes } from '../../services/projector/dead-letters/collection.ts';
+import {
+  deadLettersOf,
+  ensureDeadLetterIndexes,
+  type Rejected,
+} from '../../services/projector/dead-letters/collection.ts';
 import { eraseDeadLetters, erasuresAmong } from '../../services/projector/dead-letters/erase.ts';
-import { deadLetterOf } from '../../services/projector/dead-letters/dead-letter.ts';
+import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import type { Change } from '../../services/projector/events/change.ts';
 import { encode } from '../support/events.ts';
 import { created } from '../support/entities.ts';
@@ -22,35 +26,36 @@ describe('the dead letters about a deleted entity', () => {
     await mongo.close();
   }, 60_000);
 
-  /** The dead letter of a rejected version of a contact. */
-  const deadLetter = (id: string, version: number) => {
+  const store = (rejected: Rejected[]) =>
+    storeDeadLetters(
+      { control, prefix: 'support.', generation: 1, now: () => new Date() },
+      'support.contacts',
+      rejected,
+    );
+  /** A rejected version of a contact. */
+  const rejectedVersion = (id: string, version: number): Rejected => {
     const { key, value, headers } = encode(created('contact', id, {}, version), 'structured');
     const position = { partition: 0, offset: version, timestampMs: 1_700_000_000_000 };
     const record = { key: Buffer.from(key), value: Buffer.from(value ?? ''), headers, position };
-    const rejection = { reason: 'bad_data', detail: 'data.email: must be an object' } as const;
-    return deadLetterOf({ prefix: 'support.', generation: 1, now: () => new Date() }, 'support.contacts', {
-      record,
-      rejection,
-    });
+    return { record, rejection: { reason: 'bad_data', detail: 'data.email: must be an object' } };
   };
 
   test('are erased, whatever their number, and the others are kept', async () => {
-    const deadLetters = Array.from({ length: 1_200 }, (_, index) => deadLetter('con_1', index + 1));
-    const other = deadLetter('con_2', 2_000);
-    await deadLettersOf(control).insertMany([...deadLetters, other]);
+    const rejected = Array.from({ length: 1_200 }, (_, index) => rejectedVersion('con_1', index + 1));
+    await store([...rejected, rejectedVersion('con_2', 2_000)]);
     const entity = { kind: 'contact', id: 'con_1' } as const;
     const covers = ({ versioned }: { versioned: { version: number } | null }) =>
       (versioned?.version ?? 0) <= 1_199;
     expect(await eraseDeadLetters({ control, prefix: 'support.' }, [{ ...entity, covers }])).toBe(1_199);
     const left = await deadLettersOf(control).find().sort({ offset: 1 }).toArray();
-    expect(left.map(({ _id }) => _id)).toEqual(['support.contacts/0/1200', other._id]);
+    expect(left.map(({ _id }) => _id)).toEqual(['support.contacts/0/1200', 'support.contacts/0/2000']);
   }, 60_000);
 
   test.each(['deleted', 'tombstone'] as const)(
     'are erased by a %s record although the entity came back in the same batch',
     async (op) => {
       // given a contact whose second version is a dead letter, that is deleted, comes back, and has another dead letter
-      await deadLettersOf(control).insertMany([deadLetter('con_9', 2), deadLetter('con_9', 5)]);
+      await store([rejectedVersion('con_9', 2), rejectedVersion('con_9', 5)]);
       const position = (offset: number) => ({ partition: 0, offset, timestampMs: 1_700_000_000_000 });
       const change = { id: 'con_9', orgId: 'org_1', time: new Date(), position: position(3) };
       const deletion: Change =
@@ -59,9 +64,9 @@ describe('the dead letters about a deleted entity', () => {
         ...{ _id: 'con_9', orgId: 'org_1', version: 4, revision: 1, position: position(4) },
         ...(op === 'tombstone' && { tombstonePosition: position(3) }),
       };
-      const store = { readEnvelopes: async () => [stored] };
+      const envelopes = { readEnvelopes: async () => [stored] };
       // when the batch ends
-      const erasures = await erasuresAmong(store, 'contact', { changes: [deletion], rejected: [] });
+      const erasures = await erasuresAmong(envelopes, 'contact', { changes: [deletion], rejected: [] });
       // then what was before the deletion is erased, and what came after it is kept
       expect(await eraseDeadLetters({ control, prefix: 'support.' }, erasures)).toBe(1);
       const left = await deadLettersOf(control).find({ subjects: 'con_9' }).toArray();

@@ -1,5 +1,5 @@
 import { deadLettersOf, ensureDeadLetterIndexes } from '../../services/projector/dead-letters/collection.ts';
-import { deadLetterOf } from '../../services/projector/dead-letters/dead-letter.ts';
+import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { day, eventsOf, openReadModel, type ReadModel } from '../retention/read-model.ts';
 import { recordOf } from '../support/engine.ts';
@@ -23,10 +23,8 @@ describe('dead letters about an expired conversation', () => {
   const deadLettered = (event: Event, published: number) => {
     const record = recordOf(event, (offset += 1), day(published).getTime());
     const rejection = { reason: 'bad_data', detail: 'data.type: must be a text' } as const;
-    const deps = { prefix, generation: 1, now: () => day(published) };
-    return deadLettersOf(model.control).insertOne(
-      deadLetterOf(deps, topicOf(event.kind, prefix), { record, rejection }),
-    );
+    const deps = { control: model.control, prefix, generation: 1, now: () => day(published) };
+    return storeDeadLetters(deps, topicOf(event.kind, prefix), [{ record, rejection }]);
   };
   const deadLetters = async () => {
     const found = await deadLettersOf(model.control).find().sort({ offset: 1 }).toArray();

@@ -27,7 +27,8 @@ describe('the arguments of the dead-letter verbs', () => {
   });
 
   it('show one dead letter by its id', () => {
-    expect(read(`show ${id} --raw`)).toEqual({ verb: 'dead-letters show', id, raw: true, json: false });
+    for (const shown of [id, `${id}/0123456789abcdef`])
+      expect(read(`show ${shown} --raw`)).toMatchObject({ id: shown, raw: true, json: false });
   });
 
   it('re-drive and purge dead letters by ids, by filters, or all', () => {

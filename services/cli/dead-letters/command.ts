@@ -140,7 +140,7 @@ function orgIdOf(text: string): string {
   throw new InvalidArgumentError('An organization id looks like org_1.');
 }
 
-const idShape = /^[A-Za-z0-9._-]{1,249}\/\d{1,10}\/\d{1,16}$/;
+const idShape = /^[A-Za-z0-9._-]{1,249}\/\d{1,10}\/\d{1,16}(\/[0-9a-f]{16})?$/;
 
 function idOf(text: string): string {
   if (idShape.test(text)) return text;

@@ -6,7 +6,10 @@ import type { KafkaRecord, Rejection } from '../events/change.ts';
  * their heads: redact them before they are displayed.
  */
 export type DeadLetter = {
-  /** `<topic>/<partition>/<offset>` */
+  /**
+   * `<topic>/<partition>/<offset>`; with `/<fingerprint>` if that is the id of another record, of a topic of the same name
+   * that was deleted.
+   */
   _id: string;
   topic: string;
   partition: number;
@@ -40,6 +43,12 @@ export type DeadLetter = {
   /** The generations that lack the effect of the record. */
   generations: number[];
 };
+
+/** The fields that the record alone decides. */
+export type RecordFields = Omit<
+  DeadLetter,
+  '_id' | keyof Rejection | 'firstAt' | 'lastAt' | 'count' | 'generation' | 'generations'
+>;
 
 export type DeadLetterHeader = { name: string; value: Binary | null };
 

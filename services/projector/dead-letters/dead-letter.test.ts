@@ -3,11 +3,10 @@ import type { Binary } from 'mongodb';
 import type { KafkaRecord } from '../events/change.ts';
 import { binary, record, structured, tagBytes } from '../events/example-records.ts';
 import { parse } from '../events/parse.ts';
-import { buffer, deadLetterOf, recordOf } from './dead-letter.ts';
+import { buffer, recordFields, recordOf } from './dead-letter.ts';
 
-const deps = { prefix: 'support.', generation: 3, now: () => new Date('2026-02-01T00:00:00Z') };
-const rejection = { reason: 'bad_data', detail: 'data: must be' } as const;
-const deadLetter = (given: KafkaRecord) => deadLetterOf(deps, 'support.tags', { record: given, rejection });
+const prefix = 'support.';
+const deadLetter = (given: KafkaRecord) => recordFields('support.tags', prefix, given);
 
 const long = (prefix: string) => prefix.padEnd(257, 'x');
 
@@ -18,17 +17,11 @@ const flat = ({ headers }: KafkaRecord) =>
       .map((value) => [name, value === null ? null : Buffer.from(value as string).toString('hex')]),
   );
 
-test('a dead letter has the position of its record, its organization and the time of the rejection', () => {
+test('a dead letter has the position of its record, its organization and its entity', () => {
   expect(deadLetter(structured({ orgid: 'org_7' }))).toMatchObject({
-    _id: 'support.tags/2/7',
+    ...{ topic: 'support.tags', partition: 2, offset: 7 },
     orgId: 'org_7',
     versioned: { id: 'tag_1', version: 3 },
-    ...rejection,
-    count: 1,
-    generation: 3,
-    generations: [3],
-    firstAt: deps.now(),
-    lastAt: deps.now(),
     timestampMs: structured().position.timestampMs,
   });
 });
@@ -113,7 +106,7 @@ test.each<[string, KafkaRecord['headers']]>([
 test('the subjects of a dead letter come from its whole record, also from after the stored head', () => {
   const data = { id: 'msg_1', content: 'x'.repeat(9 * megabyte), conversationId: 'conv_1' };
   const given = structured({ subject: 'msg_1', type: 'support.message.updated.v1', data });
-  const head = deadLetterOf(deps, 'support.messages', { record: { ...given, key: null }, rejection });
+  const head = recordFields('support.messages', prefix, { ...given, key: null });
   expect(text(head.value)).not.toContain('conv_1');
   expect(head.subjects).toEqual(['msg_1', 'conv_1']);
 });

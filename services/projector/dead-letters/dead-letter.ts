@@ -1,4 +1,5 @@
-import { Binary } from 'mongodb';
+import { createHash } from 'node:crypto';
+import { Binary, BSON } from 'mongodb';
 import { anyId, prefixedId } from '../../../shared/documents/fields.ts';
 import type { KafkaRecord } from '../events/change.ts';
 import { readContent } from '../events/content-mode.ts';
@@ -6,18 +7,12 @@ import { entityVersion } from '../events/envelope.ts';
 import { kindOfTopic } from '../events/topics.ts';
 import { contentOf } from './truncate.ts';
 import { subjectsOf } from './subjects.ts';
-import type { DeadLetter, DeadLetterHeader, Rejected } from './collection.ts';
+import type { DeadLetter, DeadLetterHeader, RecordFields } from './collection.ts';
 
-/** The dead letter of a record that is rejected for the first time. */
-export function deadLetterOf(
-  { generation, now, prefix }: { generation: number; now: () => Date; prefix: string },
-  topic: string,
-  { record, rejection }: Rejected,
-): DeadLetter {
+/** The part of a dead letter that comes from its record. */
+export function recordFields(topic: string, prefix: string, record: KafkaRecord): RecordFields {
   const { partition, offset, timestampMs } = record.position;
-  const storedAt = now();
   return {
-    _id: deadLetterId(topic, record),
     topic,
     partition,
     offset,
@@ -25,17 +20,22 @@ export function deadLetterOf(
     timestampMs,
     ...identityOf(record),
     subjects: subjectsOf(kindOfTopic(topic, prefix), record),
-    ...rejection,
-    firstAt: storedAt,
-    lastAt: storedAt,
-    count: 1,
-    generation,
-    generations: [generation],
   };
 }
 
+/** The place of a record, as an id. A topic that was created again has another record there. */
+export const placeOf = ({ topic, partition, offset }: RecordFields): string =>
+  `${topic}/${partition}/${offset}`;
+
+/** Tells records at one place apart, by content and timestamp. The order of headers with different names is irrelevant. */
+export function fingerprint({ timestampMs, key, headers, value, truncated }: RecordFields): string {
+  const byName = headers.toSorted((a, b) => Number(a.name > b.name) - Number(a.name < b.name));
+  const bytes = BSON.serialize({ timestampMs, key, headers: byName, value, truncated });
+  return createHash('sha256').update(bytes).digest('hex').slice(0, 16);
+}
+
 /** The record of a dead letter that is not truncated, as `parse` received it. */
-export function recordOf({ key, value, headers, partition, offset, timestampMs }: DeadLetter): KafkaRecord {
+export function recordOf({ key, value, headers, partition, offset, timestampMs }: RecordFields): KafkaRecord {
   const byName = Map.groupBy(headers, ({ name }) => name);
   // A header may have no value at all; `parse` ignores it.
   const values = [...byName].map(([name, ofName]) => [name, ofName.map(({ value: bytes }) => buffer(bytes))]);
@@ -46,9 +46,6 @@ export function recordOf({ key, value, headers, partition, offset, timestampMs }
     position: { partition, offset, timestampMs },
   };
 }
-
-export const deadLetterId = (topic: string, { position }: KafkaRecord): string =>
-  `${topic}/${position.partition}/${position.offset}`;
 
 export const buffer = (bytes: Binary | null): Buffer | null => bytes && Buffer.from(bytes.value());
 

@@ -1,7 +1,7 @@
-import type { AnyBulkWriteOperation, Db } from 'mongodb';
+import type { Db } from 'mongodb';
 import type { Rejection } from '../events/change.ts';
-import { deadLettersOf, type DeadLetter, type Rejected } from './collection.ts';
-import { deadLetterId, deadLetterOf } from './dead-letter.ts';
+import { deadLettersOf, type Rejected } from './collection.ts';
+import { fingerprint, placeOf, recordFields } from './dead-letter.ts';
 
 export type StoreDeadLettersDeps = {
   control: Db;
@@ -21,36 +21,31 @@ export async function storeDeadLetters(
 ): Promise<void> {
   if (rejected.length === 0) return;
   const collection = deadLettersOf(deps.control);
-  const ids = rejected.map(({ record }) => deadLetterId(topic, record));
-  const found = await collection.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray();
-  const known = new Set(found.map(({ _id }) => _id));
-  const isKnown = ({ record }: Rejected) => known.has(deadLetterId(topic, record));
-  const repeated = rejected.filter(isKnown);
-  const deadLetters = rejected
-    .filter((item) => !isKnown(item))
-    .map((item) => deadLetterOf(deps, topic, item));
-  const operations: AnyBulkWriteOperation<DeadLetter>[] = [
-    ...deadLetters.map((document) => ({ insertOne: { document } })),
-    ...repeated.map(({ record, rejection }) => storeAgain(deps, deadLetterId(topic, record), rejection)),
-  ];
-  const { matchedCount } = await collection.bulkWrite(operations, { ordered: false });
-  // An operator may have redriven or purged a dead letter since it was found. The next attempt stores it as a new one.
-  if (matchedCount < repeated.length)
-    throw new Error('dead letters were removed while they were counted; storing them again');
+  const items = rejected.map(({ record, rejection }) => {
+    const fields = recordFields(topic, deps.prefix, record);
+    const place = placeOf(fields);
+    return { fields, rejection, place, uniqueId: `${place}/${fingerprint(fields)}` };
+  });
+  const uniqueIds = new Map<string, string>();
+  const ids = items.flatMap(({ place, uniqueId }) => [place, uniqueId]);
+  for await (const stored of collection.find({ _id: { $in: ids } }))
+    uniqueIds.set(stored._id, `${placeOf(stored)}/${fingerprint(stored)}`);
+  const operations = items.map(({ fields, rejection, place, uniqueId }) => {
+    const isTaken = (uniqueIds.get(place) ?? uniqueId) !== uniqueId || uniqueIds.has(uniqueId);
+    // With the timestamp, the write fails if another worker has stored another record under the id since the read.
+    const filter = { _id: isTaken ? uniqueId : place, timestampMs: fields.timestampMs };
+    const update = { ...countAgain(deps, rejection), $setOnInsert: { ...fields, firstAt: deps.now() } };
+    return { updateOne: { filter, update, upsert: true } };
+  });
+  await collection.bulkWrite(operations, { ordered: false });
 }
 
 /** The update of a dead letter whose record was rejected again. */
-export const storeAgain = (
+export const countAgain = (
   { now, generation }: { now: () => Date; generation: number },
-  id: string,
   rejection: Rejection,
 ) => ({
-  updateOne: {
-    filter: { _id: id },
-    update: {
-      $set: { ...rejection, lastAt: now(), generation },
-      $inc: { count: 1 },
-      $addToSet: { generations: generation },
-    },
-  },
+  $set: { ...rejection, lastAt: now(), generation },
+  $inc: { count: 1 },
+  $addToSet: { generations: generation },
 });

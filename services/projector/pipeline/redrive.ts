@@ -10,7 +10,7 @@ import { createReferenceCache } from '../materialize/reference-cache.ts';
 import { projections } from '../projections/projections.ts';
 import { closeDeadLetters, deadLettersOf, type DeadLetter } from '../dead-letters/collection.ts';
 import { eraseDeadLetters, erasuresAmong } from '../dead-letters/erase.ts';
-import { storeAgain } from '../dead-letters/store-dead-letters.ts';
+import { countAgain } from '../dead-letters/store-dead-letters.ts';
 import { recordOf } from '../dead-letters/dead-letter.ts';
 
 export type RedriveDeps = Pick<ApplyParsedDeps, 'store' | 'now' | 'tombstoneDays'> & {
@@ -107,7 +107,8 @@ async function apply(
   const rejections = new Map(rejected.map(({ record, rejection }) => [record, rejection]));
   const updates = readable.flatMap(({ deadLetter, record }) => {
     const rejection = rejections.get(record);
-    return rejection ? [storeAgain(deps, deadLetter._id, rejection)] : [];
+    if (!rejection) return [];
+    return [{ updateOne: { filter: { _id: deadLetter._id }, update: countAgain(deps, rejection) } }];
   });
   if (updates.length > 0) await deadLettersOf(deps.control).bulkWrite(updates, { ordered: false });
   await closeDeadLetters(
