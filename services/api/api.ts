@@ -16,6 +16,11 @@ import { createRegistry } from './resources/registry.ts';
 import { startServer } from './server/server.ts';
 import type { Credentials } from './server/tls.ts';
 import { announceReplica } from './store/announce-replica.ts';
+import {
+  createGenerationCheck,
+  createGenerationsInUse,
+  type GenerationsInUse,
+} from './store/generations-in-use.ts';
 import { readOptions, serverTimeoutMs } from './store/deadline.ts';
 import { createReadSnapshots, type ReadSnapshots } from './store/read-snapshot.ts';
 import { createReaders } from './store/reader.ts';
@@ -41,12 +46,13 @@ export type ApiDeps = {
  */
 export async function startApi(deps: ApiDeps) {
   const { config, mongo, metrics, logger, now, nowMs } = deps;
-  const docs = { docsUrl: config.DOCS_URL, baseUrl: config.API_BASE_URL };
-  const trustedProxies = config.API_TRUSTED_PROXIES;
+  const { DOCS_URL: docsUrl, API_BASE_URL: baseUrl, API_TRUSTED_PROXIES: trustedProxies } = config;
+  const docs = { docsUrl, baseUrl };
   const limit = { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS };
   const routes = createRegistry({ now, brand: config.BRAND });
   const spec = createSpec({ docs, brand: config.BRAND, limit }, routes);
   const snapshots = createReadSnapshots(snapshotSources(deps));
+  const generationsInUse = createGenerationsInUse();
   const rateLimiter = createRateLimiter(
     { nowMs, logger, fallbacks: metrics.rateLimitFallbacks },
     { limit, storeUrl: config.RATE_LIMIT_STORE_URL },
@@ -60,6 +66,7 @@ export async function startApi(deps: ApiDeps) {
   const trace = tracing?.trace ?? null;
   const app = createApp({
     ...{ routes, spec, snapshots, limit, rateLimiter, docs, trustedProxies, metrics, trace, logger },
+    generationsInUse,
     brand: config.BRAND,
     apiKeys: createApiKeyCache({ nowMs }),
     authFailures: createAuthFailureLimiter({
@@ -71,7 +78,7 @@ export async function startApi(deps: ApiDeps) {
       bytesMax: config.API_ANSWERS_MB_MAX * 1_024 * 1_024,
       connectionsMax: mongo.options.maxPoolSize || Infinity,
       scanEntriesMax: config.API_SCAN_ENTRIES_MAX,
-      nowMs,
+      ...{ nowMs, requireGeneration: createGenerationCheck({ control: controlOf(deps), snapshots }) },
     }),
   });
   const { address, stop, useCertificate } = await startServer(
@@ -85,7 +92,7 @@ export async function startApi(deps: ApiDeps) {
       trustedProxies,
     },
   );
-  const announcing = announce(deps, snapshots);
+  const announcing = announce(deps, snapshots, generationsInUse);
   const closers: Closer[] = [
     { name: 'server', close: stop },
     // Until its last request has ended, a drop must wait for this replica.
@@ -96,10 +103,10 @@ export async function startApi(deps: ApiDeps) {
   return { address, spec, snapshots, useCertificate, closers };
 }
 
-function announce(deps: ApiDeps, snapshots: ReadSnapshots) {
+function announce(deps: ApiDeps, snapshots: ReadSnapshots, generationsInUse: GenerationsInUse) {
   const { metrics, logger, now } = deps;
   return announceReplica({
-    ...{ control: controlOf(deps), snapshots, logger, now },
+    ...{ control: controlOf(deps), snapshots, generationsInUse, logger, now },
     onGeneration: (generation, ageSeconds) => {
       metrics.generation.set(generation ?? 0);
       metrics.dataAge.set(ageSeconds);

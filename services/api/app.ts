@@ -24,6 +24,7 @@ import { serveSpec } from './middleware/serve-openapi.ts';
 import { traceRequests } from './middleware/trace-requests.ts';
 import type { OpenApiDocument } from './openapi/types.ts';
 import type { RateLimit, RateLimiter } from './rate-limit/rate-limiter.ts';
+import type { GenerationsInUse } from './store/generations-in-use.ts';
 import type { ReadSnapshots } from './store/read-snapshot.ts';
 import type { OpenReader } from './store/reader.ts';
 import type { Trace } from './traces/tracer.ts';
@@ -31,6 +32,7 @@ import type { Trace } from './traces/tracer.ts';
 export type AppDeps = {
   routes: Route[];
   snapshots: ReadSnapshots;
+  generationsInUse: GenerationsInUse;
   apiKeys: ApiKeyCache;
   authFailures: AuthFailureLimiter;
   limit: RateLimit;

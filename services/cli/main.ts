@@ -4,6 +4,7 @@ import type { MongoClient } from 'mongodb';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { kinds } from '../../shared/documents/document.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
+import { storeTime } from '../../shared/store/clock.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { topicOf } from '../projector/events/topics.ts';
@@ -65,8 +66,9 @@ async function run(command: CliCommand): Promise<string | CommandOutput> {
       return withKafka(({ admin, config }) =>
         withStore(async (mongo, name) => {
           const topics = kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX));
-          const deps = { admin, mongo, config, topics, control: controlDatabase(mongo, name) };
-          return runRebuild({ ...deps, now: () => new Date(), by: operator(), report: toStderr }, command);
+          const control = controlDatabase(mongo, name);
+          const deps = { admin, mongo, config, topics, control, now: () => storeTime(control) };
+          return runRebuild({ ...deps, by: operator(), report: toStderr }, command);
         }),
       );
     case 'completion':

@@ -3,6 +3,7 @@ import type { Kafka } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import type { z } from 'zod';
 import type { Kind } from '../../shared/documents/document.ts';
+import { storeTime } from '../../shared/store/clock.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import type { projectorSettings } from './config.ts';
 import { startCommitLoop, type CommitLoop } from './consumer/commit-loop.ts';
@@ -65,7 +66,12 @@ export async function startProjector(deps: ProjectorDeps) {
   });
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
   const by = `projector ${hostname()} ${process.pid}`;
-  const following = followRegistry({ ...connected, allowanceMs, by });
+  const following = followRegistry({
+    ...connected,
+    allowanceMs,
+    by,
+    now: () => storeTime(connected.control),
+  });
   const sweeper = startSweeper({ ...applyDeps, ...connected });
   const liveness = createLiveness(now().getTime());
   commitLoop = startCommitLoop({ ...connected, liveness, allowanceMs }, consumer, deps.commitIntervalMs);

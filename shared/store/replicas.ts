@@ -1,5 +1,8 @@
 import type { Collection, Db, FindOptions } from 'mongodb';
 
+/** How many requests in progress read a generation. */
+export type RequestsInProgress = { generation: number; requests: number };
+
 /** An API replica, as it announces itself every two seconds. */
 export type Replica = {
   /** Random, for each start of a process. */
@@ -8,8 +11,11 @@ export type Replica = {
   pid: number;
   /** The generation that its next request reads; null before it could read one. */
   generation: number | null;
+  /** Its requests in progress: a streamed one reads its generation long after a switch. Older releases omit it. */
+  inProgress?: RequestsInProgress[];
   /** The projection versions that it can serve. */
   versions: readonly number[];
+  /** When it announced itself, by the store's clock. */
   at: Date;
 };
 
@@ -21,7 +27,7 @@ const liveForMs = 10_000;
 
 export const replicasOf = (control: Db): Collection<Replica> => control.collection('replicas');
 
-/** The replicas that have announced themselves lately. */
+/** The replicas that have announced themselves lately; `now` is the store's time. */
 export const liveReplicas = (control: Db, now: Date, options: FindOptions = {}): Promise<Replica[]> =>
   replicasOf(control)
     .find({ at: { $gte: new Date(now.getTime() - liveForMs) } }, options)

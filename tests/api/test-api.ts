@@ -68,6 +68,7 @@ export const testReaders = (scanEntriesMax = 20_000) =>
     bytesMax: 128 * 1_024 * 1_024,
     connectionsMax: 20,
     scanEntriesMax,
+    requireGeneration: async () => undefined,
     nowMs: () => performance.now(),
   });
 

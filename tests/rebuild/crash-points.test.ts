@@ -32,7 +32,7 @@ describe('after a crash before each of its steps, it goes on where it was:', () 
       before: activeAndStandby,
       run: 'drop' as const,
       states: { 1: 'active', 2: 'dropped' },
-      steps: 8,
+      steps: 7,
     },
   ])(
     '$verb',

@@ -53,7 +53,7 @@ export async function openRebuild() {
   if ('errors' in read) throw new Error(read.errors.join('\n'));
   const { config } = read;
   const deps = (changes: Partial<OperatorDeps> = {}): OperatorDeps => ({
-    ...{ admin, mongo, control, config, topics, now: () => present, by: 'ann@host' },
+    ...{ admin, mongo, control, config, topics, now: async () => present, by: 'ann@host' },
     report: () => undefined,
     ...changes,
   });

@@ -21,7 +21,7 @@ export async function stepsOf(verb: (onStep: OnStep) => Promise<unknown>): Promi
 
 /** The verbs of two operators on two generations, and what they leave. */
 export function operatorsOf(rebuild: Rebuild) {
-  const depsAt = (now: Date, by: string) => rebuild.deps({ now: () => now, by });
+  const depsAt = (now: Date, by: string) => rebuild.deps({ now: async () => now, by });
   const switching =
     (number: number, needsReport: boolean) =>
     (onStep?: OnStep, now = present, by = 'ann@host') =>

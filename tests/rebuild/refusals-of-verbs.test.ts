@@ -6,6 +6,7 @@ import { dropGeneration } from '../../services/projector/generations/drop.ts';
 import type { OperatorDeps } from '../../services/projector/generations/measure.ts';
 import { startRebuild } from '../../services/projector/generations/start.ts';
 import { openStore } from '../../services/projector/runtime/open-store.ts';
+import { progressOf } from '../../shared/store/progress.ts';
 import { activeAndReady, generation, openRebuild, present, secondsBefore, type Rebuild } from './fixture.ts';
 
 let rebuild: Rebuild;
@@ -117,7 +118,11 @@ describe('a drop is refused, and removes nothing,', () => {
   const drop =
     (number: number, force = false, now = present) =>
     () =>
-      dropGeneration(rebuild.deps({ now: () => now }), number, { force, why: 'test', timeoutSeconds: 0 });
+      dropGeneration(rebuild.deps({ now: async () => now }), number, {
+        force,
+        why: 'test',
+        timeoutSeconds: 0,
+      });
 
   beforeEach(async () => {
     await rebuild.given([
@@ -157,20 +162,37 @@ describe('a drop is refused, and removes nothing,', () => {
   test('while a replica reads it, and goes on afterwards', async () => {
     await rebuild.announceReplica({ generation: 2 });
     await expect(drop(2, true)()).rejects.toThrow(
-      '1 API replicas still read generation 2, among them process 41',
+      'generation 2 is still read by the next requests of process 41 on api-1',
     );
     expect(await rebuild.states()).toMatchObject({ 1: 'active', 2: 'standby' });
     expect(await documents(2)).toBe(1);
-    await rebuild.control.collection('replicas').deleteMany({});
-    // A request which began before the drop has ended half a minute later.
-    expect(await drop(2, true, secondsBefore(-60))()).toBe('dropped');
+    await rebuild.control.collection('replicas').updateOne({}, { $set: { generation: 1 } });
+    expect(await drop(2, true)()).toBe('dropped');
     expect(await documents(2)).toBe(0);
   }, 60_000);
 
-  test('while requests may read it, which began before a switch', async () => {
-    await rebuild.set(2, { since: secondsBefore(29) });
-    await expect(drop(2, true)()).rejects.toThrow('requests may still read generation 2');
+  test('while a request in progress reads it, although its replica serves another one', async () => {
+    await rebuild.announceReplica({ generation: 1, inProgress: [{ generation: 2, requests: 3 }] });
+    await expect(drop(2, true)()).rejects.toThrow('still read by 3 requests in process 41 on api-1');
     expect(await documents(2)).toBe(1);
+    // A replica that has not announced itself for ten seconds has died, and its requests with it.
+    await rebuild.control.collection('replicas').updateOne({}, { $set: { at: secondsBefore(11) } });
+    expect(await drop(2, true)()).toBe('dropped');
+  }, 60_000);
+
+  test('while replicas may not have noticed that it is not active any more', async () => {
+    await rebuild.set(2, { since: secondsBefore(11) });
+    await expect(drop(2, true)()).rejects.toThrow('12 seconds to notice that generation 2 is not active');
+    expect(await documents(2)).toBe(1);
+  }, 60_000);
+
+  test('and a repeated drop removes what a projector has written since', async () => {
+    expect(await drop(2, true)()).toBe('dropped');
+    await rebuild.document(2);
+    await progressOf(rebuild.control).insertOne({ _id: '2/late/0', generation: 2 } as never);
+    expect(await drop(2)()).toBe('was-dropped');
+    expect(await documents(2)).toBe(0);
+    expect(await progressOf(rebuild.control).countDocuments({ generation: 2 })).toBe(0);
   }, 60_000);
 });
 

@@ -221,6 +221,6 @@ describe('a promotion is refused, and changes nothing, for', () => {
 /** Another operator holds the build: one change of the registry, with its revision. */
 async function holdAfterwards({ deps }: Rebuild): Promise<void> {
   const { control, by, now } = deps();
-  const hold = { by: 'bob@host', at: now(), reason: 'wait' };
-  await changeRegistry(control, configure(2, { hold }, { by, at: now(), why: 'held: wait' }));
+  const hold = { by: 'bob@host', at: await now(), reason: 'wait' };
+  await changeRegistry(control, configure(2, { hold }, { by, at: await now(), why: 'held: wait' }));
 }

@@ -41,7 +41,11 @@ describe('what an operator asks of a projector', () => {
       {
         ...{ control: rebuild.control, generation: 2, allowanceMs: 5_000, by: 'projector' },
         ...{ throttle, positions: createPositions(() => 0) },
-        ...{ logger: pino({ level: 'silent' }), now: () => present, onFatal: (error) => fatal.push(error) },
+        ...{
+          logger: pino({ level: 'silent' }),
+          now: async () => present,
+          onFatal: (error) => fatal.push(error),
+        },
       },
       10,
     );

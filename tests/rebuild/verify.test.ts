@@ -36,15 +36,15 @@ describe('the documents that two generations have of one log', () => {
   let now: Date;
   const sideOf = (number: number) => ({ number, database: rebuild.databaseOf(number) });
   const between = () =>
-    betweenGenerations({ control: rebuild.control, now: () => now }, sideOf(1), sideOf(2));
+    betweenGenerations({ control: rebuild.control, now: async () => now }, sideOf(1), sideOf(2));
   const verified = (
     comparison: Comparison,
     expectations: Parameters<typeof verify>[1]['expectations'] = [],
-  ) => verify(comparison, { expectations, now: () => now, report: () => undefined });
+  ) => verify(comparison, { expectations, now: async () => now, report: () => undefined });
   const collection = (kind: Kind, number = 2) =>
     rebuild.databaseOf(number).collection<Stored & { _id: string }>(resources[kind].collection);
   const cli = (command: Parameters<typeof runRebuild>[1]) =>
-    runRebuild(rebuild.deps({ now: () => now }), command);
+    runRebuild(rebuild.deps({ now: async () => now }), command);
 
   /** Changes one document, and puts it back after `use`. */
   const planted = async <T>(

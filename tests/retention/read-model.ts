@@ -48,7 +48,7 @@ export const eventsOf = (name: string) => ({
 /** The answers that readers get about a name's data at an instant. */
 export async function answersAt(database: Db, name: string, now: Date) {
   const reader = { orgId: 'org_1', now };
-  const store = testReaders()('org_1', database);
+  const store = testReaders()('org_1', { database, generation: 1 });
   const found = await findConversation(store, { ...reader, id: `conv_${name}` });
   const messages: unknown[] = [];
   if (found)

@@ -1,7 +1,9 @@
 import { clientAddress, type AddressRange } from '../http/proxy.ts';
 import { ApiError } from '../http/api-error.ts';
 import type { Context, Middleware } from '../http/context.ts';
+import { hasLeft } from '../http/has-left.ts';
 import { retryAfter } from '../http/retry-after.ts';
+import type { GenerationsInUse } from '../store/generations-in-use.ts';
 import type { ReadSnapshots } from '../store/read-snapshot.ts';
 import { isToken, tokenShape, type ApiKeyCache } from '../auth/api-key-cache.ts';
 import type { AuthFailureLimiter } from '../auth/auth-failure-limiter.ts';
@@ -16,12 +18,14 @@ import type { AuthFailureLimiter } from '../auth/auth-failure-limiter.ts';
 export function authenticate({
   brand,
   snapshots,
+  generationsInUse,
   apiKeys,
   authFailures,
   trustedProxies,
 }: {
   brand: string;
   snapshots: Pick<ReadSnapshots, 'current'>;
+  generationsInUse: Pick<GenerationsInUse, 'begin'>;
   apiKeys: ApiKeyCache;
   authFailures: AuthFailureLimiter;
   trustedProxies: AddressRange[];
@@ -37,6 +41,8 @@ export function authenticate({
     const token = header.slice('Bearer '.length);
     if (!isToken(shape, token)) throw refusal(context);
     const snapshot = await snapshots.current();
+    if (hasLeft(context.res)) return;
+    context.res.once('close', generationsInUse.begin(snapshot.generation));
     context.set('Data-As-Of', snapshot.dataAsOf.toISOString());
     const caller = await apiKeys.find(snapshot, token);
     if (!caller) throw refusal(context);

@@ -1,9 +1,8 @@
-import type { ServerResponse } from 'node:http';
-import type { Http2ServerResponse } from 'node:http2';
 import type { Counter } from 'prom-client';
 import type { OpenReader } from '../store/reader.ts';
 import { ApiError } from '../http/api-error.ts';
 import type { Middleware } from '../http/context.ts';
+import { hasLeft } from '../http/has-left.ts';
 import { retryAfter } from '../http/retry-after.ts';
 
 const retryAfterMs = 1_000;
@@ -44,12 +43,10 @@ export function concurrencyLimit({
         headers: retryAfter(retryAfterMs),
       });
     }
-    const response = context.res as ServerResponse | Http2ServerResponse;
-    // The client has left meanwhile, and `close` has been emitted already.
-    if ('stream' in response ? response.stream.destroyed : response.closed) return undefined;
-    const store = openReader(orgId, snapshot.database);
+    if (hasLeft(context.res)) return undefined;
+    const store = openReader(orgId, snapshot);
     count(orgId, 1);
-    response.once('close', () => {
+    context.res.once('close', () => {
       count(orgId, -1);
       store.end();
     });

@@ -5,30 +5,34 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import { servedVersions } from '../../../shared/store/generations.ts';
+import { storeTime } from '../../../shared/store/clock.ts';
 import { announceIntervalMs, replicasOf } from '../../../shared/store/replicas.ts';
 import { serverTimeoutMs } from './deadline.ts';
+import type { GenerationsInUse } from './generations-in-use.ts';
 import type { ReadSnapshots } from './read-snapshot.ts';
 
 /** The store ends each command before the driver would drop its connection. */
 const limits = { maxTimeMS: serverTimeoutMs };
 
-/** Announcements older than this are removed by whoever announces, in milliseconds. */
+/** Each replica removes announcements older than this when it starts, in milliseconds. */
 const keptForMs = 3_600_000;
 
 /**
- * Announces every two seconds which generation this replica serves, as requests and the readiness poll have found it. So
- * a promotion can wait until every replica serves the new one, and a drop until none serves the old one. A failure costs
- * no request.
+ * Announces every two seconds which generation this replica serves, as requests and the readiness poll have found it, and
+ * which ones its requests in progress read. So a promotion can wait until every replica serves the new one, and a drop
+ * until no request reads the old one. A failure costs no request.
  */
 export function announceReplica({
   control,
   snapshots,
+  generationsInUse,
   logger,
   now,
   onGeneration,
 }: {
   control: Db;
   snapshots: ReadSnapshots;
+  generationsInUse: Pick<GenerationsInUse, 'counts'>;
   logger: Logger;
   now: () => Date;
   /** Receives the served generation and the age of its data, in seconds. */
@@ -38,17 +42,20 @@ export function announceReplica({
   const replicas = replicasOf(control);
   let hasFailed = false;
   const announce = async () => {
-    const at = now();
-    onGeneration(snapshots.lastGeneration(), (at.getTime() - snapshots.lastDataAsOf().getTime()) / 1_000);
+    onGeneration(snapshots.lastGeneration(), (now().getTime() - snapshots.lastDataAsOf().getTime()) / 1_000);
     const announced = {
-      ...{ host: hostname(), pid: process.pid, generation: snapshots.lastGeneration() },
-      ...{ versions: servedVersions, at },
+      ...{ host: hostname(), pid: process.pid, versions: servedVersions },
+      ...{ generation: snapshots.lastGeneration(), inProgress: generationsInUse.counts() },
     };
-    await replicas.updateOne({ _id }, { $set: announced }, { upsert: true, ...limits });
+    const update = { $set: announced, $currentDate: { at: true as const } };
+    await replicas.updateOne({ _id }, update, { upsert: true, ...limits });
     if (hasFailed) logger.info('this replica is announced again');
     hasFailed = false;
   };
-  const cleanUp = () => replicas.deleteMany({ at: { $lt: new Date(now().getTime() - keptForMs) } }, limits);
+  const cleanUp = async () => {
+    const oldest = (await storeTime(control, limits)).getTime() - keptForMs;
+    await replicas.deleteMany({ at: { $lt: new Date(oldest) } }, limits);
+  };
   const announcing = repeat(announce, {
     intervalMs: announceIntervalMs,
     onError: (error) => {

@@ -1,6 +1,7 @@
 import type { Db } from 'mongodb';
 import { createExpectedBytes, type Reading, type Reply } from './expected-bytes.ts';
 import { createReadBudget, type BudgetLimits } from './read-budget.ts';
+import type { ReadSnapshot } from './read-snapshot.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** Reads the generation's database for one request, and counts the memory that the request holds. */
@@ -8,6 +9,8 @@ export type StoreReader = {
   database: Db;
   /** Index entries that the store may examine for one page. */
   scanEntriesMax: number;
+  /** Rejects with `StoreUnavailable` if the generation was dropped: its collections read as empty then. */
+  requireGeneration: () => Promise<void>;
   /** Runs a read once the budget admits it. */
   read: <T extends Reply>(reading: Reading, run: () => Promise<T>) => Promise<T>;
   /** Counts bytes that the request keeps in memory. The returned function releases them. */
@@ -18,17 +21,25 @@ export type StoreReader = {
   end: () => void;
 };
 
-export type OpenReader = (orgId: string, database: Db) => StoreReader;
+export type OpenReader = (
+  orgId: string,
+  snapshot: Pick<ReadSnapshot, 'database' | 'generation'>,
+) => StoreReader;
 
 /** Creates the reader of each request. All readers together stay within the limits. */
 export function createReaders({
   scanEntriesMax,
+  requireGeneration,
   nowMs,
   ...limits
-}: BudgetLimits & { scanEntriesMax: number; nowMs: () => number }): OpenReader {
+}: BudgetLimits & {
+  scanEntriesMax: number;
+  requireGeneration: (generation: number) => Promise<void>;
+  nowMs: () => number;
+}): OpenReader {
   const budget = createReadBudget(limits);
   const expected = createExpectedBytes(nowMs);
-  return (orgId, database) => {
+  return (orgId, { database, generation }) => {
     let holdings = new Set<object>();
     let held = 0;
     let isEnded = false;
@@ -39,6 +50,7 @@ export function createReaders({
     return {
       database,
       scanEntriesMax,
+      requireGeneration: () => requireGeneration(generation),
       read: async (reading, run) => {
         const bytes = expected.estimate(orgId, reading);
         await budget.acquire(orgId, bytes);

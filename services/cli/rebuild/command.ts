@@ -17,7 +17,14 @@ export type RebuildCommand = { json: boolean } & (
   | { verb: 'rebuild verify'; generation?: number | undefined; expectations: Expectation[] }
   | ({ verb: 'rebuild promote'; generation?: number | undefined; allowRejects: boolean } & SwitchOptions)
   | ({ verb: 'rebuild rollback'; generation?: number | undefined } & SwitchOptions)
-  | { verb: 'rebuild drop'; generation: number; force: boolean; timeout: number; why: string }
+  | {
+      verb: 'rebuild drop';
+      generation: number;
+      force: boolean;
+      dryRun: boolean;
+      timeout: number;
+      why: string;
+    }
   | { verb: 'verify'; generation?: number | undefined; metrics?: string | undefined }
 );
 
@@ -182,15 +189,13 @@ function addSwitching(group: Command, accept: (command: RebuildCommand) => void)
     .description('remove a build or a standby: its group, progress and documents')
     .argument('<generation>', 'its number', number)
     .option('--force', 'although a standby is younger than 72 hours')
+    .option('--dry-run', 'print who reads it, but change nothing')
     .addOption(timeout('wait this long for its readers and projectors', 60))
     .addOption(why('a drop'))
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild drop 1'))
-    .action((generation, { force, timeout: after, why: reason, json = false }) =>
-      accept({
-        ...{ verb: 'rebuild drop', generation, timeout: after, why: reason, json },
-        force: force === true,
-      }),
+    .action((generation, { force = false, dryRun = false, json = false, ...rest }) =>
+      accept({ verb: 'rebuild drop', generation, force, dryRun, json, ...rest }),
     );
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { generationOf, NoSuchGeneration, requireVersion } from '../../../shared/store/generations.ts';
 import { betweenGenerations, withFreshJoins } from '../../projector/generations/comparisons.ts';
-import { dropGeneration } from '../../projector/generations/drop.ts';
+import { dropGeneration, readersOf, readersText } from '../../projector/generations/drop.ts';
 import {
   logOffsets,
   measure,
@@ -80,7 +80,7 @@ async function dispatch(deps: OperatorDeps, command: RebuildCommand): Promise<Co
       );
     }
     case 'rebuild hold': {
-      const hold = { by: deps.by, at: deps.now(), reason: command.why };
+      const hold = { by: deps.by, at: await deps.now(), reason: command.why };
       return set(deps, command, { hold }, 'held');
     }
     case 'rebuild release':
@@ -90,12 +90,8 @@ async function dispatch(deps: OperatorDeps, command: RebuildCommand): Promise<Co
     case 'rebuild promote':
     case 'rebuild rollback':
       return switchGeneration(deps, command);
-    case 'rebuild drop': {
-      const { generation } = command;
-      const outcome = await dropGeneration(deps, generation, { ...command, timeoutSeconds: command.timeout });
-      const text = `generation ${generation} ${outcome === 'dropped' ? 'is dropped' : 'was dropped before'}\n`;
-      return done(command, { generation, outcome }, text);
-    }
+    case 'rebuild drop':
+      return drop(deps, command);
     case 'verify':
       return verifyOne(deps, command);
   }
@@ -116,7 +112,11 @@ async function set(
 ): Promise<CommandOutput> {
   const registry = await requireRegistry(deps.control);
   const number = command.generation ?? buildOf(registry).number;
-  const cause = { by: deps.by, at: deps.now(), why: 'why' in command ? `${word}: ${command.why}` : word };
+  const cause = {
+    by: deps.by,
+    at: await deps.now(),
+    why: 'why' in command ? `${word}: ${command.why}` : word,
+  };
   await changeRegistry(deps.control, configure(number, settings, cause));
   return done(command, { generation: number, outcome: word }, `generation ${number} is ${word}\n`);
 }
@@ -132,7 +132,7 @@ async function status(deps: OperatorDeps, command: Of<'rebuild status'>): Promis
     const rated = withRates(before.generations, present.generations, statusPauseMs / 1_000);
     const text = command.json ? asJson({ ...present, generations: rated }) : renderStatus(rated);
     if (!command.watch) return { text, exitCode: 0 };
-    process.stdout.write(command.json ? text : `${deps.now().toISOString()}\n${text}\n`);
+    process.stdout.write(command.json ? text : `${(await deps.now()).toISOString()}\n${text}\n`);
     before = present;
   }
 }
@@ -198,11 +198,11 @@ async function verifyBuild(deps: OperatorDeps, command: Of<'rebuild verify'>): P
   const verification = await verify(comparison, { ...deps, ...command });
   const { compared, differences, expected } = verification;
   const report = {
-    ...{ at: now(), against: active.number, compared, differences, expected },
+    ...{ at: await now(), against: active.number, compared, differences, expected },
     versions: { generation: target.projectionVersion, against: active.projectionVersion },
     lows: [...(await logOffsets(deps))].map(([partition, { low }]) => ({ partition, low })),
   };
-  const cause = { by, at: now(), why: `verified: ${differences} of ${compared} documents differ` };
+  const cause = { by, at: report.at, why: `verified: ${differences} of ${compared} documents differ` };
   await changeRegistry(control, configure(target.number, { report }, cause));
   return verified(command, target.number, verification);
 }
@@ -215,7 +215,7 @@ async function verifyOne(deps: OperatorDeps, command: Of<'verify'>): Promise<Com
   const comparison = withFreshJoins(deps, sideOf(deps, target.number));
   const verification = await verify(comparison, { ...deps, expectations: [] });
   if (command.metrics !== undefined)
-    await writeFile(command.metrics, renderMetrics(target.number, verification, deps.now()));
+    await writeFile(command.metrics, renderMetrics(target.number, verification, await deps.now()));
   return verified(command, target.number, verification);
 }
 
@@ -226,6 +226,20 @@ const verified = (command: RebuildCommand, number: number, verification: Verific
     renderVerification(number, verification),
     verification.differences > 0 ? 1 : 0,
   );
+
+async function drop(deps: OperatorDeps, command: Of<'rebuild drop'>): Promise<CommandOutput> {
+  const { generation, dryRun, timeout: timeoutSeconds } = command;
+  if (dryRun) {
+    const readers = await readersOf(deps, generation);
+    const by =
+      readers.length > 0 ? `is read by ${readersText(readers, generation)}` : 'is read by no replica';
+    const text = `generation ${generation} ${by}\ndry run: nothing was changed\n`;
+    return done(command, { generation, outcome: 'dry-run', readers }, text);
+  }
+  const outcome = await dropGeneration(deps, generation, { ...command, timeoutSeconds });
+  const text = `generation ${generation} ${outcome === 'dropped' ? 'is dropped' : 'was dropped before'}\n`;
+  return done(command, { generation, outcome }, text);
+}
 
 async function switchGeneration(
   deps: OperatorDeps,

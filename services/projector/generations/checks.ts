@@ -50,7 +50,7 @@ export async function checkSwitch(
     ...(await checkProgress(deps, registry, target, offsets, options)),
     await checkTombstones(deps, target),
     await checkReplicas(deps, target),
-    ...(options.needsReport ? [checkReport(deps, registry, target, offsets)] : []),
+    ...(options.needsReport ? [checkReport(await deps.now(), registry, target, offsets)] : []),
   ];
 }
 
@@ -168,7 +168,7 @@ async function checkTombstones(deps: OperatorDeps, target: Generation): Promise<
   const boundMs = shortest?.deleteRetentionMs ?? Infinity;
   const completeTo = await watermark(deps.control, target.number);
   const behindNowMs =
-    completeTo && target.state === 'standby' ? deps.now().getTime() - completeTo.getTime() : 0;
+    completeTo && target.state === 'standby' ? (await deps.now()).getTime() - completeTo.getTime() : 0;
   const behindMs = Math.max((target.longestBehindSeconds ?? 0) * 1_000, behindNowMs);
   // It may have grown by the step that is not recorded.
   const isMet = Math.max((target.longestBehindSeconds ?? 0) * 1_000 * recordedStep, behindNowMs) < boundMs;
@@ -184,7 +184,7 @@ async function checkTombstones(deps: OperatorDeps, target: Generation): Promise<
 }
 
 async function checkReplicas(deps: OperatorDeps, target: Generation): Promise<Check> {
-  const replicas = await liveReplicas(deps.control, deps.now());
+  const replicas = await liveReplicas(deps.control, await deps.now());
   const unable = replicas.filter(({ versions }) => !versions.includes(target.projectionVersion));
   const [first] = unable;
   return {
@@ -198,7 +198,7 @@ async function checkReplicas(deps: OperatorDeps, target: Generation): Promise<Ch
 }
 
 function checkReport(
-  deps: OperatorDeps,
+  now: Date,
   registry: GenerationRegistry,
   { number, projectionVersion, report }: Generation,
   offsets: LogOffsets,
@@ -206,7 +206,7 @@ function checkReport(
   const again = `run: rebuild verify ${number}`;
   const name = 'verified';
   if (!report) return { name, isMet: false, detail: `generation ${number} was not verified: ${again}` };
-  const expiry = expiryOf(deps, registry, projectionVersion, report, offsets);
+  const expiry = expiryOf(now, registry, projectionVersion, report, offsets);
   if (expiry)
     return { name, isMet: false, detail: `the verification no longer counts, as ${expiry}: ${again}` };
   const { differences, compared, at } = report;
@@ -222,7 +222,7 @@ function checkReport(
 }
 
 function expiryOf(
-  { now }: OperatorDeps,
+  now: Date,
   registry: GenerationRegistry,
   projectionVersion: number,
   report: VerifyReport,
@@ -238,6 +238,6 @@ function expiryOf(
     return 'a projection version has changed since';
   const moved = report.lows.find(({ partition, low }) => (offsets.get(partition)?.low ?? low) !== low);
   if (moved) return `the log of ${moved.partition} begins elsewhere now`;
-  if (now().getTime() - report.at.getTime() > reportValidMs) return 'it is older than a day';
+  if (now.getTime() - report.at.getTime() > reportValidMs) return 'it is older than a day';
   return null;
 }

@@ -24,7 +24,7 @@ type SideOf = { database: Db; number: number };
 
 /** Compares a generation with the active one: `expected` is the active one's document. */
 export function betweenGenerations(
-  { control, now }: { control: Db; now: () => Date },
+  { control, now }: { control: Db; now: () => Promise<Date> },
   active: SideOf,
   built: SideOf,
 ): Comparison {
@@ -35,7 +35,7 @@ export function betweenGenerations(
       const [expected, actual] = await Promise.all(
         [active, built].map(async ({ database }) => {
           const found = await documents(database, kind, { _id: { $in: ids } }).toArray();
-          const readable = kind === 'message' ? await readableMessages(database, found, now()) : found;
+          const readable = kind === 'message' ? await readableMessages(database, found, await now()) : found;
           return new Map(readable.map((document) => [document._id, document]));
         }),
       );

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generationDatabase } from '../../../shared/store/connection.ts';
-import type { GenerationRegistry } from '../../../shared/store/generations.ts';
+import { generationOf, type Generation, type GenerationRegistry } from '../../../shared/store/generations.ts';
 import { progressOf, topicIdsOf, watermarksOf } from '../../../shared/store/progress.ts';
-import { liveReplicas } from '../../../shared/store/replicas.ts';
+import { liveReplicas, type Replica } from '../../../shared/store/replicas.ts';
 import { deadLettersOf } from '../dead-letters/collection.ts';
 import { groupIdOf } from '../runtime/group-id.ts';
 import type { OperatorDeps } from './measure.ts';
@@ -13,8 +13,12 @@ import { beginDrop, endDrop, isBuild } from './transitions.ts';
 
 /** A standby is kept for this long, so that a rollback stays possible, unless `--force`; in hours. */
 export const standbyHours = 72;
-/** The longest that a request which began before a switch may still read the generation before it, in milliseconds. */
-const requestsEndAfterMs = 30_000;
+/** Replicas read the registry every second, and a read takes ten at most: by then none begins a request on the old generation. */
+const switchNoticedMs = 12_000;
+
+export type DropOptions = { force: boolean; why: string; timeoutSeconds: number };
+
+type Waiting = { deps: OperatorDeps; number: number; deadline: number };
 
 /**
  * Drops a generation: its projectors end, and its group, progress, documents and marks on dead letters are removed. Every
@@ -23,50 +27,60 @@ const requestsEndAfterMs = 30_000;
 export async function dropGeneration(
   deps: OperatorDeps,
   number: number,
-  { force, why, timeoutSeconds }: { force: boolean; why: string; timeoutSeconds: number },
+  { force, why, timeoutSeconds }: DropOptions,
   onStep: OnStep = () => undefined,
 ): Promise<'dropped' | 'was-dropped'> {
-  const { control, by, now, report } = deps;
-  const deadline = performance.now() + timeoutSeconds * 1_000;
-  const registry = await requireRegistry(control);
-  if (stateOf(registry, number) === 'dropped') {
-    // A projector that was frozen meanwhile may have written once more before it noticed the drop.
-    await removeEverything(deps, number, deadline, onStep);
-    return 'was-dropped';
-  }
-  if (stateOf(registry, number) === 'standby') {
-    // Before anything changes: a replica that does not follow must not find its documents without projectors.
-    refuseEarlyDrop(registry, number, force, now());
-    await onStep('wait for readers');
-    await waitForReaders(deps, number, servedUntilOf(registry, number), deadline);
-  }
-  await onStep('begin');
-  let servedUntil = now();
-  const begun = await changeRegistry(control, (read) => {
-    refuseEarlyDrop(read, number, force, now());
-    servedUntil = servedUntilOf(read, number);
-    return beginDrop(number, { by, at: now(), why })(read);
-  });
-  if (stateOf(begun, number) === 'dropped') return 'was-dropped';
-  // It may have been served once more in between.
-  await onStep('wait for the last readers');
-  await waitForReaders(deps, number, servedUntil, deadline);
-  report(`no replica reads generation ${number}; waiting for its projectors to end`);
-  await removeEverything(deps, number, deadline, onStep);
+  const { control, by, now } = deps;
+  const waiting = { deps, number, deadline: performance.now() + timeoutSeconds * 1_000 };
+  const before = stateOf(await requireRegistry(control), number);
+  const begun = before === 'dropping' ? before : await beginOnceUnread(waiting, { force, why }, onStep);
+  // A projector that was frozen meanwhile may have written once more before it noticed the drop.
+  await removeEverything(waiting, onStep);
+  if (begun === 'dropped') return 'was-dropped';
   await onStep('end');
-  await changeRegistry(control, endDrop(number, { by, at: now(), why }));
+  await changeRegistry(control, endDrop(number, { by, at: await now(), why }));
   return 'dropped';
 }
 
-async function removeEverything(
-  deps: OperatorDeps,
-  number: number,
-  deadline: number,
+/** The replicas that serve a generation, or have requests in progress that read it. */
+export async function readersOf({ control, now }: OperatorDeps, number: number): Promise<Replica[]> {
+  const replicas = await liveReplicas(control, await now());
+  return replicas.filter((replica) => replica.generation === number || requestsOf(replica, number) > 0);
+}
+
+/** Begins the drop when no request reads the generation. Returns the state: `dropping`, or `dropped` by another operator. */
+async function beginOnceUnread(
+  waiting: Waiting,
+  { force, why }: Pick<DropOptions, 'force' | 'why'>,
   onStep: OnStep,
-): Promise<void> {
+): Promise<Generation['state'] | undefined> {
+  const { deps, number } = waiting;
+  for (;;) {
+    const registry = await requireRegistry(deps.control);
+    if (stateOf(registry, number) === 'dropped') return 'dropped';
+    const checked = generationOf(registry, number);
+    const cause = { by: deps.by, at: await deps.now(), why };
+    // Refused before it waits, if it is active.
+    beginDrop(number, cause)(registry);
+    refuseEarlyDrop(checked, force, cause.at);
+    await onStep('wait for readers');
+    await waitForReaders(waiting, checked);
+    await onStep('begin');
+    const begun = await changeRegistry(deps.control, (read) => {
+      const present = read.generations.find((one) => one.number === number);
+      // It may have been served again, and is read again then.
+      return present?.since.getTime() === checked.since.getTime() ? beginDrop(number, cause)(read) : read;
+    });
+    const state = stateOf(begun, number);
+    if (state === 'dropping' || state === 'dropped') return state;
+  }
+}
+
+async function removeEverything(waiting: Waiting, onStep: OnStep): Promise<void> {
+  const { deps, number } = waiting;
   const { control, mongo, config } = deps;
   await onStep('group');
-  await deleteGroup(deps, groupIdOf(config, number), deadline);
+  await deleteGroup(waiting);
   await onStep('progress');
   await progressOf(control).deleteMany({ generation: number });
   await topicIdsOf(control).deleteMany({ generation: number });
@@ -81,59 +95,60 @@ async function removeEverything(
 const stateOf = ({ generations }: GenerationRegistry, number: number) =>
   generations.find((one) => one.number === number)?.state;
 
-/** When the generation may have been served last. A build was never served. */
-function servedUntilOf({ generations }: GenerationRegistry, number: number): Date {
-  const target = generations.find((one) => one.number === number);
-  return !target || isBuild(target) ? new Date(0) : target.since;
-}
+const requestsOf = ({ inProgress = [] }: Replica, number: number): number =>
+  inProgress.find(({ generation }) => generation === number)?.requests ?? 0;
 
-function refuseEarlyDrop(
-  { generations }: GenerationRegistry,
-  number: number,
-  force: boolean,
-  now: Date,
-): void {
-  const target = generations.find((one) => one.number === number);
-  if (target?.state !== 'standby' || force) return;
-  const standbyUntil = new Date(target.since.getTime() + standbyHours * 3_600_000);
+function refuseEarlyDrop({ number, state, since }: Generation, force: boolean, now: Date): void {
+  if (state !== 'standby' || force) return;
+  const standbyUntil = new Date(since.getTime() + standbyHours * 3_600_000);
   if (now < standbyUntil)
     throw new RebuildRefused(
-      `generation ${number} is the standby since ${target.since.toISOString()}, and kept for ${standbyHours} hours to roll ` +
+      `generation ${number} is the standby since ${since.toISOString()}, and kept for ${standbyHours} hours to roll ` +
         `back to, until ${standbyUntil.toISOString()}; drop it before with --force`,
     );
 }
 
+/** Says which replicas read a generation, in words. */
+export const readersText = (readers: Replica[], number: number): string =>
+  readers
+    .map((replica) => {
+      const requests = requestsOf(replica, number);
+      const reads = requests > 0 ? `${requests} requests in` : 'the next requests of';
+      return `${reads} process ${replica.pid} on ${replica.host}`;
+    })
+    .join(', ');
+
+/** Waits until no replica serves the generation, and no request reads it. Reports who does. */
 async function waitForReaders(
-  { control, now }: OperatorDeps,
-  number: number,
-  servedBefore: Date,
-  deadline: number,
+  { deps, number, deadline }: Waiting,
+  generation: Pick<Generation, 'state' | 'since'>,
 ): Promise<void> {
-  let servedUntil = servedBefore;
-  for (;;) {
-    const readers = (await liveReplicas(control, now())).filter(({ generation }) => generation === number);
-    const [first] = readers;
-    // What a replica has begun before it switched goes on for some seconds.
-    if (first) servedUntil = now();
-    const mayBeRead = now().getTime() - servedUntil.getTime() < requestsEndAfterMs;
-    if (!first && !mayBeRead) return;
+  const servedUntilMs = isBuild(generation) ? -Infinity : generation.since.getTime();
+  for (let said = ''; ;) {
+    const readers = await readersOf(deps, number);
+    const mayBegin = (await deps.now()).getTime() - servedUntilMs < switchNoticedMs;
+    if (readers.length === 0 && !mayBegin) return;
+    const text = readers[0]
+      ? `generation ${number} is still read by ${readersText(readers, number)}`
+      : `replicas have ${switchNoticedMs / 1_000} seconds to notice that generation ${number} is not active any more`;
     if (performance.now() > deadline)
-      throw new RebuildRefused(
-        first
-          ? `${readers.length} API replicas still read generation ${number}, among them process ${first.pid} on ` +
-              `${first.host}: stop them, or wait until they have switched, and run the drop again`
-          : `requests may still read generation ${number}: run the drop again in half a minute`,
-      );
+      throw new RebuildRefused(`${text}: run the drop again when that has ended, or wait with --timeout`);
+    if (text !== said) deps.report(`waiting: ${text}`);
+    said = text;
     await sleep(250);
   }
 }
 
-async function deleteGroup({ admin }: OperatorDeps, groupId: string, deadline: number): Promise<void> {
-  for (;;) {
+async function deleteGroup({ deps: { admin, config, report }, number, deadline }: Waiting): Promise<void> {
+  const groupId = groupIdOf(config, number);
+  for (let said = 0; ;) {
     const { groups } = await admin.listGroups();
     if (!groups.some((group) => group.groupId === groupId)) return;
     const { groups: described } = await admin.describeGroups([groupId]);
     const members = described[0]?.members.length ?? 0;
+    if (members > 0 && members !== said)
+      report(`waiting for ${members} projectors of generation ${number} to end`);
+    said = members;
     if (members === 0) {
       await admin.deleteGroups([groupId]).catch((error: unknown) => {
         if (performance.now() > deadline) throw error;

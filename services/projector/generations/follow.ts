@@ -24,7 +24,8 @@ export type FollowDeps = {
   /** The lateness allowance, by which every watermark lags. */
   allowanceMs: number;
   logger: Logger;
-  now: () => Date;
+  /** The time of the store. */
+  now: () => Promise<Date>;
   by: string;
   /** The generation was dropped: the process must exit. */
   onFatal: (error: Error) => void;
@@ -79,24 +80,24 @@ async function roomFor(
   own: Generation,
   active: number,
 ): Promise<Pick<Demand, 'yields' | 'oneAtATime'>> {
-  if (!isBuild(own) || !(await isFollowed(deps.control, active, deps.now()))) return { yields: false };
+  if (!isBuild(own) || !(await isFollowed(deps.control, active, await deps.now()))) return { yields: false };
   const yields = (await behindSeconds(deps, active)) > yieldAfterSeconds;
   return { yields, oneAtATime: own.state === 'building' };
 }
 
 const behindSeconds = async ({ control, allowanceMs, now }: FollowDeps, number: number): Promise<number> =>
-  secondsBehind((await watermark(control, number)) ?? new Date(0), now(), allowanceMs);
+  secondsBehind((await watermark(control, number)) ?? new Date(0), await now(), allowanceMs);
 
 async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
   const { control, by, now, logger } = deps;
   const loadEnds = loadEndsOf(own);
   if (loadEnds && (await hasReached(control, own.number, loadEnds))) {
-    const cause = { by, at: now(), why: 'every record of the log at the start is applied' };
+    const cause = { by, at: await now(), why: 'every record of the log at the start is applied' };
     await changeRegistry(control, advance(own.number, 'building', 'catching-up', cause));
     logger.info({ generation: own.number }, 'loaded; catching up');
   }
   if (own.state === 'catching-up' && (await behindSeconds(deps, own.number)) <= readyWithinSeconds) {
-    const cause = { by, at: now(), why: `behind by ${readyWithinSeconds} s or less` };
+    const cause = { by, at: await now(), why: `behind by ${readyWithinSeconds} s or less` };
     await changeRegistry(control, advance(own.number, 'catching-up', 'ready', cause));
     logger.info({ generation: own.number }, 'ready to be verified and promoted');
   }
@@ -108,7 +109,7 @@ export const recordedStep = 1.1;
 
 /** Records how far the generation is behind. What it loads at first may be older than itself, and is not missed. */
 async function recordBehind(deps: FollowDeps, own: Generation): Promise<void> {
-  const sinceRegistered = (deps.now().getTime() - own.registeredAt.getTime()) / 1_000;
+  const sinceRegistered = ((await deps.now()).getTime() - own.registeredAt.getTime()) / 1_000;
   const seconds = Math.min(sinceRegistered, await behindSeconds(deps, own.number));
   if (seconds >= Math.max(recordedFromSeconds, (own.longestBehindSeconds ?? 0) * recordedStep))
     await changeRegistry(deps.control, wasBehind(own.number, Math.round(seconds)));

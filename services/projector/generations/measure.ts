@@ -25,7 +25,8 @@ export type OperatorDeps = {
   };
   /** The entity topics that exist. */
   topics: string[];
-  now: () => Date;
+  /** The time of the store, by which everything is judged. */
+  now: () => Promise<Date>;
   /** The user and host, for the history. */
   by: string;
   /** Prints a line of progress. */
@@ -97,9 +98,14 @@ export async function measure(
 ): Promise<Measured> {
   const { control, mongo, config } = deps;
   const { number } = generation;
+  const now = await deps.now();
   const database = generationDatabase(mongo, config.DATABASE_NAME, number);
   const completeTo = await watermark(control, number);
-  const rejected = rejectedOnlyBy(number, registry.generation, await settledTo(deps, registry, completeTo));
+  const rejected = rejectedOnlyBy(
+    number,
+    registry.generation,
+    await settledTo(deps, registry, completeTo, now),
+  );
   const [progress, rejects, rejectCount, fanOuts] = await Promise.all([
     progressOf(control).find({ generation: number }).toArray(),
     deadLettersOf(control).find(rejected).sort({ _id: 1 }).limit(rejectsShown).toArray(),
@@ -107,13 +113,13 @@ export async function measure(
     countFanOuts(database),
   ]);
   const ends = endsOf(generation, offsets);
-  const topics = topicProgress(deps, progress, ends);
+  const topics = topicProgress(deps, progress, ends, now);
   const savedAt = progress.reduce<Date | null>(
     (latest, { updatedAt }) => (latest && latest > updatedAt ? latest : updatedAt),
     null,
   );
   // The watermark is 1970 until every partition has applied something.
-  const behindSeconds = completeTo && completeTo.getTime() > 0 ? behindOf(deps, completeTo) : null;
+  const behindSeconds = completeTo && completeTo.getTime() > 0 ? behindOf(deps, completeTo, now) : null;
   const measured = {
     ...{ number, state: generation.state, projectionVersion: generation.projectionVersion },
     ...{ watermark: completeTo, behindSeconds, topics, savedAt, rejectCount, fanOuts },
@@ -121,12 +127,12 @@ export async function measure(
     afterLoad: [...offsets].reduce((sum, [key, { end }]) => sum + end - (ends.get(key) ?? 0), 0),
     rejects: rejects.map(({ _id: id, reason, detail }) => ({ id, reason, detail })),
   };
-  const waitsFor = [...reasonsToWait(deps, generation, measured), ...shorterLogs(generation, offsets)];
+  const waitsFor = [...reasonsToWait(deps, generation, measured, now), ...shorterLogs(generation, offsets)];
   return { ...measured, condition: conditionOf(generation, measured), waitsFor };
 }
 
-const behindOf = ({ config, now }: OperatorDeps, completeTo: Date): number =>
-  secondsBehind(completeTo, now(), config.LATENESS_ALLOWANCE_SECONDS * 1_000);
+const behindOf = ({ config }: OperatorDeps, completeTo: Date, now: Date): number =>
+  secondsBehind(completeTo, now, config.LATENESS_ALLOWANCE_SECONDS * 1_000);
 
 /** Where the step in progress ends in each partition, by `<topic>/<partition>`. */
 function endsOf(generation: Generation, offsets: LogOffsets): Map<string, number> {
@@ -150,6 +156,7 @@ function topicProgress(
   deps: OperatorDeps,
   progress: Progress[],
   ends: ReadonlyMap<string, number>,
+  now: Date,
 ): TopicProgress[] {
   const recorded = new Map(progress.map((one) => [partitionKey(one), one]));
   const byTopic = new Map<string, TopicProgress>();
@@ -158,7 +165,7 @@ function topicProgress(
     const saved = recorded.get(key);
     const position = Math.min(end, saved?.position ?? 0);
     const sum = byTopic.get(topic) ?? { topic, position: 0, end: 0, lag: 0, behindSeconds: 0 };
-    const behind = saved && saved.completeTo.getTime() > 0 ? behindOf(deps, saved.completeTo) : null;
+    const behind = saved && saved.completeTo.getTime() > 0 ? behindOf(deps, saved.completeTo, now) : null;
     byTopic.set(topic, {
       ...{ topic, position: sum.position + position, end: sum.end + end },
       lag: sum.lag + end - position,
@@ -180,13 +187,14 @@ const rejectedOnlyBy = (number: number, active: number, settledTo: Date): Filter
 
 /** Up to when both have applied everything; only the one measured, where nobody follows the active one. */
 async function settledTo(
-  { control, now }: OperatorDeps,
+  { control }: OperatorDeps,
   { generation: active }: GenerationRegistry,
   own: Date | null,
+  now: Date,
 ): Promise<Date> {
   const [served, followed] = await Promise.all([
     watermark(control, active),
-    isFollowed(control, active, now()),
+    isFollowed(control, active, now),
   ]);
   const both = followed ? [own, served] : [own];
   return new Date(Math.min(...both.map((completeTo) => completeTo?.getTime() ?? 0)));
@@ -212,9 +220,9 @@ function conditionOf(generation: Generation, facts: Facts): Measured['condition'
   return generation.state;
 }
 
-function reasonsToWait({ config, now }: OperatorDeps, generation: Generation, facts: Facts): string[] {
+function reasonsToWait({ config }: OperatorDeps, generation: Generation, facts: Facts, now: Date): string[] {
   const { number, hold, isPaused } = generation;
-  const silentSeconds = facts.savedAt ? (now().getTime() - facts.savedAt.getTime()) / 1_000 : Infinity;
+  const silentSeconds = facts.savedAt ? (now.getTime() - facts.savedAt.getTime()) / 1_000 : Infinity;
   return [
     ...(silentSeconds > silentAfterSeconds
       ? [

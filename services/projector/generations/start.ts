@@ -35,7 +35,10 @@ export async function startRebuild(
     );
   const loadTo = [...offsets].map(([key, { end }]) => ({ ...parsePartitionKey(key), end }));
   const options = { loadTo, acceptTruncated, ...(pace !== undefined && { pace }) };
-  const changed = await changeRegistry(deps.control, register({ by: deps.by, at: deps.now(), why }, options));
+  const changed = await changeRegistry(
+    deps.control,
+    register({ by: deps.by, at: await deps.now(), why }, options),
+  );
   return { number: buildOf(changed).number, checks };
 }
 

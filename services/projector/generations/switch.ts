@@ -66,7 +66,7 @@ async function switchIfUnchanged(
   number: number,
   options: { why: string; acceptOlder: boolean },
 ): Promise<boolean> {
-  const change = activate(number, { by, at: now(), why: options.why }, options);
+  const change = activate(number, { by, at: await now(), why: options.why }, options);
   let isChecked = false;
   await changeRegistry(control, (read) => {
     isChecked = read.revision === checked.revision;
@@ -95,7 +95,7 @@ async function replicasElsewhere(
 ): Promise<Replica[]> {
   const deadline = performance.now() + timeoutSeconds * 1_000;
   for (;;) {
-    const replicas = await liveReplicas(control, now());
+    const replicas = await liveReplicas(control, await now());
     const elsewhere = replicas.filter(({ generation }) => generation !== number);
     if (elsewhere.length === 0 || performance.now() > deadline) return elsewhere;
     await sleep(250);

@@ -17,7 +17,12 @@ const comparisonOf = (again: Pair[]): Comparison => ({
   watermarks: async () => [new Date(now.getTime() + 1)],
 });
 const verified = (again: Pair[], options: object = {}) =>
-  verify(comparisonOf(again), { expectations: [], now: () => now, report: () => undefined, ...options });
+  verify(comparisonOf(again), {
+    expectations: [],
+    now: async () => now,
+    report: () => undefined,
+    ...options,
+  });
 const settled = numbers.map((number): Pair => ({ expected: tag(number, 'new'), actual: tag(number, 'new') }));
 
 describe('a verification', () => {

@@ -36,7 +36,7 @@ export type Verification = {
 
 export type VerifyOptions = {
   expectations: Expectation[];
-  now: () => Date;
+  now: () => Promise<Date>;
   report: (line: string) => void;
   /** How many differing documents are remembered, to be looked at again. */
   rememberedMax?: number;
@@ -68,11 +68,12 @@ export async function verify(comparison: Comparison, options: VerifyOptions): Pr
     report(
       `${sizeOf(open)} documents differ; waiting until both sides have applied the present, to look again`,
     );
-    await settled(comparison, now());
+    const at = await now();
+    await settled(comparison, at);
     const changing: Candidates = new Map();
     for (const [kind, before] of open)
       for (const pair of await lookAgain(comparison, kind, [...before.keys()])) {
-        const found = differencesOf(kind, pair.expected, pair.actual, now());
+        const found = differencesOf(kind, pair.expected, pair.actual, at);
         const [first] = found;
         if (!first) continue;
         const isSame = before.get(first.id) === appearanceOf(pair);
@@ -102,8 +103,9 @@ async function scanAll(
     let ofKind = 0;
     for await (const pairs of comparison.scan(kind)) {
       ofKind += pairs.length;
+      const at = await now();
       for (const pair of pairs) {
-        const found = differencesOf(kind, pair.expected, pair.actual, now());
+        const found = differencesOf(kind, pair.expected, pair.actual, at);
         const unexpected = found.find((one) => !isExpected(one, expectations));
         if (!unexpected) sum.expected += found.length;
         else if (sizeOf(candidates) >= rememberedMax) sum.forgotten += 1;

@@ -1,0 +1,44 @@
+import type { Db } from 'mongodb';
+import { readRegistry } from '../../../shared/store/generations.ts';
+import type { RequestsInProgress } from '../../../shared/store/replicas.ts';
+import { readOptions } from './deadline.ts';
+import type { ReadSnapshots } from './read-snapshot.ts';
+import { StoreUnavailable } from './store-errors.ts';
+
+/** The requests in progress, by the generation that each of them reads. */
+export type GenerationsInUse = {
+  /** Counts a request. The returned function ends it. */
+  begin: (generation: number) => () => void;
+  counts: () => RequestsInProgress[];
+};
+
+export function createGenerationsInUse(): GenerationsInUse {
+  const byGeneration = new Map<number, number>();
+  const count = (generation: number, by: 1 | -1) => {
+    const requests = (byGeneration.get(generation) ?? 0) + by;
+    if (requests > 0) byGeneration.set(generation, requests);
+    else byGeneration.delete(generation);
+  };
+  return {
+    begin: (generation) => {
+      count(generation, 1);
+      return () => count(generation, -1);
+    },
+    counts: () => [...byGeneration].map(([generation, requests]) => ({ generation, requests })),
+  };
+}
+
+/**
+ * Creates the function that rejects with `StoreUnavailable` if a generation was dropped. The collections of a dropped
+ * generation read as empty, which a range that is read batch by batch would take for its end.
+ */
+export const createGenerationCheck =
+  ({ control, snapshots }: { control: Db; snapshots: Pick<ReadSnapshots, 'current'> }) =>
+  async (generation: number): Promise<void> => {
+    // The active generation cannot be dropped, and a drop begins long after a switch: most checks read nothing.
+    if ((await snapshots.current()).generation === generation) return;
+    const registry = await readRegistry(control, { ...readOptions(), projection: { history: 0 } });
+    const state = registry?.generations.find(({ number }) => number === generation)?.state;
+    if (state === undefined || state === 'dropping' || state === 'dropped')
+      throw new StoreUnavailable(`generation ${generation} was dropped while a request read it`);
+  };

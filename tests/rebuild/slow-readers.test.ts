@@ -1,0 +1,110 @@
+import { beginDrop } from '../../services/projector/generations/transitions.ts';
+import { changeRegistry } from '../../services/projector/generations/registry.ts';
+import { dropGeneration } from '../../services/projector/generations/drop.ts';
+import { storeTime } from '../../shared/store/clock.ts';
+import { generationsOf } from '../../shared/store/generations.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
+import { replicasOf } from '../../shared/store/replicas.ts';
+import * as build from '../api/builders.ts';
+import { startApi, tokens, type TestApi } from '../api/test-api.ts';
+import { eventually } from '../support/eventually.ts';
+import { generation, openRebuild, type Rebuild } from './fixture.ts';
+
+/** 120 MB, far more than the buffers of a connection hold. */
+const messageCount = 3_000;
+const content = { content: 'x'.repeat(40_000) };
+const longAgo = new Date('2020-01-01T00:00:00Z');
+
+type Outcome = number | 'broken';
+
+let rebuild: Rebuild;
+let api: TestApi;
+
+beforeAll(async () => {
+  rebuild = await openRebuild();
+  await given();
+  const { mongo: client, name } = rebuild;
+  api = await startApi({ client, name });
+}, 120_000);
+afterAll(async () => {
+  await api.close();
+  await rebuild.close();
+}, 60_000);
+
+/** Generation 2 is active and has a long conversation, generation 1 is a standby. */
+async function given(): Promise<void> {
+  await rebuild.given([generation(1, 'standby', { since: longAgo }), generation(2, 'active')]);
+  const messages = Array.from({ length: messageCount }, (_, index) =>
+    build.message({ id: `msg_${String(index).padStart(4, '0')}`, ...content }),
+  );
+  for (const number of [1, 2]) {
+    const database = rebuild.databaseOf(number);
+    await database.dropDatabase();
+    await ensureIndexes(database);
+    await build.store(database, 'apiKey', [build.apiKey(tokens.a, { id: 'key_a' })]);
+    await build.store(database, 'conversation', [build.conversation({ id: 'conv_1' })]);
+    await build.store(database, 'message', number === 2 ? messages : []);
+  }
+}
+
+/** Until the replica has noticed a switch, as any request lets it do, and announced it. */
+const isServed = (number: number) =>
+  eventually(async () => {
+    await api.get('/v1/tickets?limit=1');
+    return (await replicasOf(rebuild.control).findOne())?.generation === number;
+  });
+
+/** Three readers that have taken the beginning of the conversation; each goes on when `read` is called. */
+async function startReaders(): Promise<{ read: () => Promise<Outcome[]> }> {
+  const headers = { authorization: `Bearer ${tokens.a}`, 'x-forwarded-proto': 'https' };
+  const responses = await Promise.all(
+    [1, 2, 3].map(() => fetch(`${api.url}/v1/conversations/conv_1`, { headers })),
+  );
+  const readWhole = async (response: Response): Promise<Outcome> => {
+    const text = await response.text().catch(() => 'broken');
+    return text === 'broken' ? text : (JSON.parse(text) as { messages: unknown[] }).messages.length;
+  };
+  return { read: () => Promise.all(responses.map(readWhole)) };
+}
+
+/** An operator goes from generation 2 back to generation 1, long enough ago for every replica to notice. */
+async function rollBack(): Promise<void> {
+  const generations = [
+    generation(1, 'active', { since: longAgo }),
+    generation(2, 'standby', { since: longAgo }),
+  ];
+  await generationsOf(rebuild.control).updateOne({ _id: 'active' }, { $set: { generation: 1, generations } });
+  await generationsOf(rebuild.control).updateOne({ _id: 'active' }, { $set: { acceptOlder: true } });
+  await isServed(1);
+}
+
+test('a drop waits for requests in progress, names them, and each of them gets everything', async () => {
+  await isServed(2);
+  const readers = await startReaders();
+  await rollBack();
+  const lines: string[] = [];
+  const drop = (timeoutSeconds: number) => {
+    const now = () => storeTime(rebuild.control);
+    const deps = rebuild.deps({ now, report: (line) => lines.push(line) });
+    return dropGeneration(deps, 2, { force: true, why: 'test', timeoutSeconds });
+  };
+  await expect(drop(0)).rejects.toThrow(`3 requests in process ${process.pid}`);
+  // when it waits, and the readers go on
+  const dropped = drop(60);
+  await eventually(() => lines.some((line) => line.includes('3 requests')));
+  expect(await readers.read()).toEqual([messageCount, messageCount, messageCount]);
+  // then it drops
+  expect(await dropped).toBe('dropped');
+}, 40_000);
+
+test('a request whose generation was dropped regardless never ends as complete JSON', async () => {
+  await given();
+  await isServed(2);
+  const readers = await startReaders();
+  await rollBack();
+  // when a drop did not know of this replica
+  const cause = { by: 'ann@host', at: new Date(), why: 'test' };
+  await changeRegistry(rebuild.control, beginDrop(2, cause));
+  await rebuild.databaseOf(2).dropDatabase();
+  expect(await readers.read()).toEqual(['broken', 'broken', 'broken']);
+}, 40_000);
