@@ -15,48 +15,86 @@ export const longTextLengthMax = 65_536;
 /** The most elements that a list may have. */
 export const itemsMax = 1_000;
 
-/** Not zod's `max`, which counts code points: beyond the basic plane each takes two units and four bytes. */
-const characters = (lengthMax: number) =>
-  z.string().refine((value) => value.length <= lengthMax, `must have ${lengthMax} characters or fewer`);
+type Parse = z.ZodType['_zod']['parse'];
+type Payload = Parameters<Parse>[0];
+
+const Field = z.core.$constructor<z.ZodType, { type: 'custom'; parse: Parse }>(
+  'Field',
+  (field, definition) => {
+    z.ZodType.init(field, definition);
+    field._zod.parse = definition.parse;
+  },
+);
+
+/**
+ * A field that is parsed in one step: zod's own checks and pipes create objects for each field of each record. Its
+ * value becomes what `read` returns; null means that `read` has called `broken`.
+ */
+export const fieldOf = <Output, Input>(read: (value: unknown, payload: Payload) => Output | null) => {
+  const parse: Parse = (payload) => {
+    const value = read(payload.value, payload);
+    if (value !== null) payload.value = value;
+    return payload;
+  };
+  return new Field({ type: 'custom', parse }) as z.ZodType<Output, Input>;
+};
+
+/** Reports the rule that a value of the right type breaks: `continue` makes a union name the rule. */
+export function broken({ issues, value: input }: Payload, message: string): null {
+  issues.push({ code: 'custom', message, input, continue: true });
+  return null;
+}
+
+/** A text; see `fieldOf`. */
+export const textField = <Output>(read: (value: string, payload: Payload) => Output | null) =>
+  fieldOf<Output, string>((input, payload) => {
+    if (typeof input === 'string') return read(input, payload);
+    payload.issues.push({ code: 'invalid_type', expected: 'string', input });
+    return null;
+  });
 
 /** JSON may contain lone surrogates. Each becomes U+FFFD, since UTF-8 cannot represent it. */
-const toWellFormed = (value: string) => value.toWellFormed();
+const characters = (lengthMax: number) =>
+  textField((value, payload) =>
+    value.length <= lengthMax
+      ? value.toWellFormed()
+      : broken(payload, `must have ${lengthMax} characters or fewer`),
+  );
 
 /** A text without a limit of its own: only the size of the whole state bounds it. */
-export const text = z.string().transform(toWellFormed);
+export const text = characters(Infinity);
 
 /** A name of a person, a label, a channel or a file, or another text of a few words. */
-export const name = characters(nameLengthMax).transform(toWellFormed);
+export const name = characters(nameLengthMax);
 
 /** An email address, a domain, a URL or a description. */
-export const shortText = characters(shortTextLengthMax).transform(toWellFormed);
+export const shortText = characters(shortTextLengthMax);
 
 /** A title, a question, a signature or an automatic reply. */
-export const longText = characters(longTextLengthMax).transform(toWellFormed);
+export const longText = characters(longTextLengthMax);
 
 /** A list of at most `itemsMax` elements. Zod rejects a longer list before it checks any element. */
 export const listOf = <T extends z.ZodType>(element: T) =>
   z.array(element).max(itemsMax, `must have ${itemsMax} items or fewer`);
 
-/** An id in any form. */
-export const anyId = characters(idLengthMax)
-  .min(1)
-  .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be well-formed text without NUL');
-
 /** An id that starts with `prefix` and continues after it. */
 export const prefixedId = (prefix: string) =>
-  anyId.refine((value) => value.startsWith(prefix) && value.length > prefix.length, {
-    message: `must be ${prefix} and a remainder`,
+  textField((value, payload) => {
+    if (value.length > idLengthMax) return broken(payload, `must have ${idLengthMax} characters or fewer`);
+    if (!value.isWellFormed() || value.includes('\0'))
+      return broken(payload, 'must be well-formed text without NUL');
+    if (value.startsWith(prefix) && value.length > prefix.length) return value;
+    return broken(payload, prefix ? `must be ${prefix} and a remainder` : 'must not be empty');
   });
 
+/** An id in any form. */
+export const anyId = prefixedId('');
+
 /** An RFC 3339 timestamp, kept to the millisecond as a Date. */
-export const instant = z.string().transform((value, context) => {
-  const parsed = parseInstant(value);
-  if (parsed) return parsed;
-  context.addIssue({ code: 'custom', message: 'must be an RFC 3339 timestamp with an offset or Z' });
-  return z.NEVER;
-});
+export const instant = textField(
+  (value, payload) =>
+    parseInstant(value) ?? broken(payload, 'must be an RFC 3339 timestamp with an offset or Z'),
+);
 
 /** A field that may be null or absent; an absent field is read as null. */
-export const optional = <T extends z.ZodType>(schema: T) =>
-  schema.nullish().transform((value): z.output<T> | null => value ?? null);
+export const optional = <T extends z.ZodType>(schema: T) => schema.nullable().default(null);

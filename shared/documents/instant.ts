@@ -1,7 +1,20 @@
-const shape = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
+const shape = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
 const daysIn = (year: number, month: number) =>
   new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+
+/** `Date.UTC` reads the years 0 to 99 as 1900 to 1999. The calendar repeats after 400 years. */
+const fourCenturiesMs = Date.UTC(2400, 0) - Date.UTC(2000, 0);
+const firstMs = Date.UTC(400, 0) - fourCenturiesMs;
+const lastMs = Date.UTC(10_000, 0) - 1;
+
+/** The number that `count` digits of a text form. It creates no objects, as the groups of an expression would. */
+function digits(text: string, start: number, count: number): number {
+  let number = 0;
+  for (let index = start; index < start + count; index += 1)
+    number = number * 10 + text.charCodeAt(index) - 48;
+  return number;
+}
 
 /**
  * Parses an RFC 3339 timestamp. Fractions beyond the millisecond are truncated; a leap second counts as the first
@@ -9,20 +22,22 @@ const daysIn = (year: number, month: number) =>
  * sort keys rely on the fixed width of an ISO 8601 string.
  */
 export function parseInstant(value: string): Date | null {
-  const match = shape.exec(value);
-  if (!match) return null;
-  const part = (index: number) => Number(match[index] ?? 0);
-  const [year, month, day, hour, minute, second] = [part(1), part(2), part(3), part(4), part(5), part(6)];
-  if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return null;
-  if (hour > 23 || minute > 59 || second > 60 || part(9) > 23 || part(10) > 59) return null;
-  const millisecond = second === 60 ? 0 : Number((match[7] ?? '').padEnd(3, '0').slice(0, 3));
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  date.setUTCHours(hour, minute, second, millisecond);
-  const offsetMinutes = (match[8] === '-' ? -1 : 1) * (part(9) * 60 + part(10));
-  const shifted = new Date(date.getTime() - offsetMinutes * 60_000);
-  const shiftedYear = shifted.getUTCFullYear();
-  return shiftedYear < 0 || shiftedYear > 9999 ? null : shifted;
+  if (!shape.test(value)) return null;
+  const [year, month, day] = [digits(value, 0, 4), digits(value, 5, 2), digits(value, 8, 2)];
+  const [hour, minute, second] = [digits(value, 11, 2), digits(value, 14, 2), digits(value, 17, 2)];
+  const hasOffset = value.at(-3) === ':';
+  const end = value.length - (hasOffset ? 6 : 1);
+  const [offsetHours, offsetMinutes] = hasOffset
+    ? [digits(value, end + 1, 2), digits(value, end + 4, 2)]
+    : [0, 0];
+  if (month < 1 || month > 12 || day < 1 || (day > 28 && day > daysIn(year, month))) return null;
+  if (hour > 23 || minute > 59 || second > 60 || offsetHours > 23 || offsetMinutes > 59) return null;
+  const fraction = second === 60 ? '' : value.slice(20, Math.min(end, 23));
+  const millisecond = digits(fraction.padEnd(3, '0'), 0, 3);
+  const localMs = Date.UTC(year + 400, month - 1, day, hour, minute, second, millisecond) - fourCenturiesMs;
+  const offsetMs = (value[end] === '-' ? -1 : 1) * (offsetHours * 60 + offsetMinutes) * 60_000;
+  const ms = localMs - offsetMs;
+  return ms < firstMs || ms > lastMs ? null : new Date(ms);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
-import { instant, optional, prefixedId } from '../../../shared/documents/fields.ts';
+import { broken, fieldOf, instant, optional, prefixedId } from '../../../shared/documents/fields.ts';
 import { idOf } from './topics.ts';
 
 /** The effect of an event on its entity. */
@@ -14,7 +14,7 @@ export function typeOf(kind: Kind, type: string): { verb: Verb; schemaVersion: n
 }
 
 /** The zod schema of an entity's version; its output is a number. */
-export const entityVersion = z.unknown().transform((value, context) => {
+export const entityVersion = fieldOf<number, unknown>((value, payload) => {
   const digits = typeof value === 'string' && /^[0-9]+$/.test(value);
   const version = digits ? Number(value) : value;
   if (Number.isSafeInteger(version) && Number(version) >= 1) return Number(version);
@@ -22,8 +22,7 @@ export const entityVersion = z.unknown().transform((value, context) => {
   const message = isTooLarge
     ? `must not exceed 2^53 - 1, beyond which versions cannot be distinguished`
     : 'must be an integer of 1 or more, or a string of its digits';
-  context.addIssue({ code: 'custom', message });
-  return z.NEVER;
+  return broken(payload, message);
 });
 
 /** Only blanks and control characters are rejected, since the URI reference is never followed. */
