@@ -4,7 +4,7 @@ import { kinds } from '../../shared/documents/document.ts';
 import { dayMs } from '../../shared/documents/retention.ts';
 import { endOffsets } from '../projector/consumer/progress.ts';
 import { topicOf } from '../projector/events/topics.ts';
-import { errorChain } from '../projector/runtime/transient-errors.ts';
+import { isTransient } from '../projector/runtime/transient-errors.ts';
 
 /**
  * The time for which compaction keeps tombstones. If a rebuild takes longer, or a projector is down for longer, the
@@ -46,8 +46,7 @@ export async function untilLed(admin: Pick<Admin, 'fetchTopicOffsets'>, topics: 
       await endOffsets(admin, topics);
       return;
     } catch (error) {
-      const mayPass = errorChain(error).some((cause) => 'retriable' in cause && cause.retriable === true);
-      if (!mayPass || performance.now() > deadline) throw error;
+      if (!isTransient(error) || performance.now() > deadline) throw error;
       await sleep(100);
     }
   }

@@ -1,5 +1,10 @@
 import { createMongo } from './connection.ts';
 
+it('a write waits for a majority, but not for ever', () => {
+  const { writeConcern } = createMongo('mongodb://a/', 'test').db('support');
+  expect(writeConcern).toMatchObject({ w: 'majority', journal: true, wtimeoutMS: 30_000 });
+});
+
 const poolOf = (url: string, pool?: Parameters<typeof createMongo>[2]) =>
   createMongo(url, 'test', pool).options.maxPoolSize;
 

@@ -5,6 +5,12 @@ import { resources } from '../documents/resources.ts';
 /** How long an operation waits for a reachable server before it fails, in milliseconds. */
 const serverSelectionTimeoutMs = 5_000;
 
+/**
+ * How long a write waits for a majority that is lost, in milliseconds. It would wait for ever otherwise. Whether it
+ * applied is then unknown, and the caller repeats it.
+ */
+const majorityTimeoutMs = 30_000;
+
 /** The pool size if the connection string has no `maxPoolSize`. */
 const poolSizeDefault = 20;
 
@@ -18,7 +24,7 @@ type PoolOptions = {
 };
 
 /**
- * A client that writes with `w: majority`, journaled, and reads from the primary. The driver connects at the first
+ * A client that writes with `w: majority`, journaled and within a time limit, and reads from the primary. The driver connects at the first
  * operation, so that an unavailable MongoDB is an error of that operation, not of the start.
  */
 export const createMongo = (url: string, appName: string, pool: PoolOptions = {}): MongoClient =>
@@ -29,7 +35,7 @@ export const createMongo = (url: string, appName: string, pool: PoolOptions = {}
     serverSelectionTimeoutMS: serverSelectionTimeoutMs,
     ignoreUndefined: true,
     readPreference: 'primary',
-    writeConcern: { w: 'majority', journal: true },
+    writeConcern: { w: 'majority', journal: true, wtimeoutMS: majorityTimeoutMs },
   });
 
 /** Options in code override the connection string, so its `maxPoolSize` is read here. 0 means no limit. */

@@ -11,9 +11,9 @@ import {
 import { isTransientStoreError } from './transient-errors.ts';
 
 /** Instances of the driver's classes, filled as the driver fills them. The states cannot be produced on demand. */
-const answered = (code: number) => new MongoServerError({ ok: 0, code, errmsg: 'refused' });
-const bulk = (code: number) =>
-  new MongoBulkWriteError({ code, message: 'refused', writeErrors: [] }, {
+const answered = (code: number, errmsg = 'refused') => new MongoServerError({ ok: 0, code, errmsg });
+const bulk = (code: number, message = 'refused') =>
+  new MongoBulkWriteError({ code, message, writeErrors: [] }, {
     getWriteErrors: () => [],
   } as never);
 
@@ -30,7 +30,10 @@ describe('an error of MongoDB', () => {
       'a missing majority',
       new MongoWriteConcernError({ ok: 1, writeConcernError: { code: 64, errmsg: 'w' } }),
     ],
-    ['a proxy whose own database is unavailable', answered(1)],
+    ['a missing majority for a bulk', bulk(64)],
+    ['a store that has lost its database', answered(1, 'pool.go:90: failed to connect to `user=postgres`')],
+    ['a store that has lost its database, in a bulk', bulk(1, 'conn.go:7: unexpected EOF')],
+    ['a store whose database shuts down', answered(1, 'terminating connection due to administrator command')],
     ['a primary that steps down during a bulk', bulk(189)],
   ])('is transient: %s', (_, error) => {
     expect(isTransientStoreError(error)).toBe(true);
@@ -43,6 +46,7 @@ describe('an error of MongoDB', () => {
     ['a missing permission', answered(13)],
     ['a duplicate id', answered(11_000)],
     ['a document that cannot be stored', bulk(1)],
+    ['an internal error of MongoDB', answered(1, 'Invariant failure')],
     ['a wrong argument', new MongoInvalidArgumentError('wrong')],
     ['a bug', new TypeError('undefined')],
     ['a text', 'text'],

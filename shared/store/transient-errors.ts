@@ -1,10 +1,5 @@
-import {
-  MongoBulkWriteError,
-  MongoError,
-  MongoNetworkError,
-  MongoServerError,
-  MongoSystemError,
-} from 'mongodb';
+import { MongoError, MongoNetworkError, MongoServerError, MongoSystemError } from 'mongodb';
+import { hasLostDatabase } from './stand-in-errors.ts';
 
 /** Driver errors, besides network errors, for a lost or closed connection, or no free connection in time. */
 const driverErrors = new Set([
@@ -27,12 +22,6 @@ const serverCodes = new Set([
 ]);
 
 /**
- * The code of a proxy such as FerretDB whose own database is unavailable. For a single write in a bulk, the same code
- * means that the database cannot store the document.
- */
-const internalErrorCode = 1;
-
-/**
  * Whether an error of the MongoDB driver is transient: no server, a lost connection, an election, a time limit. Every
  * other error repeats for the same command: credentials, permissions, an index conflict, a document that cannot be
  * stored.
@@ -42,7 +31,6 @@ export function isTransientStoreError(error: unknown): boolean {
   if (!(error instanceof MongoError)) return false;
   // The write may be durable already, or become durable once a majority is back. The caller retries until it knows.
   if (error.name === 'MongoWriteConcernError' || driverErrors.has(error.name)) return true;
-  if (!(error instanceof MongoServerError) || typeof error.code !== 'number') return false;
-  if (error.code === internalErrorCode) return !(error instanceof MongoBulkWriteError);
-  return serverCodes.has(error.code);
+  if (!(error instanceof MongoServerError)) return false;
+  return serverCodes.has(Number(error.code)) || hasLostDatabase(error);
 }

@@ -6,6 +6,7 @@ import {
   type AnyBulkWriteOperation,
   type Collection,
 } from 'mongodb';
+import { causeInSqlState } from '../../../shared/store/stand-in-errors.ts';
 import type { StoredDocument, Write, Written } from './store.ts';
 
 /**
@@ -58,9 +59,8 @@ async function writeBulk(
 }
 
 /**
- * A write that lost: an id that is taken (E11000), a conflict with another write (WriteConflict), or, in a store on
- * PostgreSQL, a transaction that was rolled back for another (SQLSTATE class 40). The next read of the document shows
- * whether the write applied.
+ * A write that lost: an id that is taken (E11000), or a conflict with another write (WriteConflict). The next read of the
+ * document shows whether the write applied.
  */
 const conflictCodes = [11_000, 112];
 
@@ -68,15 +68,9 @@ const conflictCodes = [11_000, 112];
 const refusalCodes = [2, 9, 14, 10_334, 17_280, 17_419, 17_420];
 
 const causeOf = (code: number): 'conflict' | 'refusal' | null => {
-  if (conflictCodes.includes(code) || sqlClass(code) === '40') return 'conflict';
-  // Data exceptions (22), and exceeded limits of PostgreSQL (54).
-  if (refusalCodes.includes(code) || ['22', '54'].includes(sqlClass(code))) return 'refusal';
-  return null;
+  if (conflictCodes.includes(code)) return 'conflict';
+  return refusalCodes.includes(code) ? 'refusal' : causeInSqlState(code);
 };
-
-/** The class of a PostgreSQL error: the first two of the five characters packed into the code, six bits each. */
-const sqlClass = (code: number): string =>
-  code < 1 << 12 ? '' : String.fromCharCode(48 + (code & 63), 48 + ((code >> 6) & 63));
 
 /** Why the store, or the driver before it sends anything, refuses the document; null for any other error. */
 function refusalReason(error: unknown): string | null {

@@ -1,20 +1,32 @@
 import {
   KafkaJSConnectionError,
+  KafkaJSGroupCoordinatorNotFound,
   KafkaJSNonRetriableError,
   KafkaJSNumberOfRetriesExceeded,
   KafkaJSProtocolError,
   KafkaJSSASLAuthenticationError,
 } from 'kafkajs';
-import { MongoNetworkError } from 'mongodb';
+import { MongoNetworkError, MongoServerError } from 'mongodb';
 import { isKafkaAuthorizationError, isTransient } from './transient-errors.ts';
 
-const answered = (type: string) =>
-  new KafkaJSProtocolError(Object.assign(new Error('refused'), { type, code: 1, retriable: false }));
+const answered = (type: string, retriable = false) =>
+  new KafkaJSProtocolError(Object.assign(new Error('refused'), { type, code: 1, retriable }));
 
 describe('an error of the brokers or of MongoDB', () => {
   it.each([
     ['a broker that does not respond', new KafkaJSConnectionError('refused')],
-    ['a leader that has moved', answered('NOT_LEADER_FOR_PARTITION')],
+    ['a leader that has moved', answered('NOT_LEADER_FOR_PARTITION', true)],
+    [
+      'a coordinator that no broker names',
+      Reflect.construct(KafkaJSGroupCoordinatorNotFound, ['none']) as Error,
+    ],
+    [
+      'brokers that do not respond to any attempt',
+      new KafkaJSNumberOfRetriesExceeded(new KafkaJSConnectionError('refused'), {
+        retryCount: 8,
+        retryTime: 1,
+      }),
+    ],
     ['an unavailable MongoDB', new MongoNetworkError('reset')],
     ['a transient error as the cause', new Error('indexes', { cause: new MongoNetworkError('reset') })],
   ])('is transient: %s', (_, error) => {
@@ -34,7 +46,12 @@ describe('an error of the brokers or of MongoDB', () => {
     }
   });
 
-  it('is not transient if it is a bug', () => {
-    expect(isTransient(new TypeError('undefined'))).toBe(false);
+  it.each([
+    ['a bug', new TypeError('undefined')],
+    ['an internal error of MongoDB', new MongoServerError({ ok: 0, code: 1, errmsg: 'Invariant failure' })],
+    ['a request that the brokers refuse each time', answered('INVALID_RECORD')],
+    ['a response that kafkajs cannot decode', new KafkaJSNonRetriableError('invalid varint')],
+  ])('is permanent: %s', (_, error) => {
+    expect([isTransient(error), isKafkaAuthorizationError(error)]).toEqual([false, false]);
   });
 });

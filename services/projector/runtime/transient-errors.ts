@@ -25,7 +25,13 @@ export const isKafkaAuthorizationError = (error: unknown): boolean =>
       authorizationErrors.includes(String((cause as { type?: unknown }).type)),
   );
 
+/** Errors of kafkajs for brokers that do not respond, although it does not mark them as retriable. */
+const noResponseErrors = ['KafkaJSGroupCoordinatorNotFound', 'KafkaJSTimeout', 'KafkaJSLockTimeout'];
+
+const isTransientKafkaError = (error: Error & { retriable?: unknown }): boolean =>
+  error.retriable === true || noResponseErrors.includes(error.name);
+
 /** Whether MongoDB or the brokers are temporarily unavailable, which a restart would not change. */
 export const isTransient = (error: unknown): boolean =>
-  errorChain(error).some((cause) => isTransientStoreError(cause) || cause.name.startsWith('KafkaJS')) &&
+  errorChain(error).some((cause) => isTransientStoreError(cause) || isTransientKafkaError(cause)) &&
   !isKafkaAuthorizationError(error);

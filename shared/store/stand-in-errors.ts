@@ -1,0 +1,29 @@
+import type { MongoServerError } from 'mongodb';
+
+/*
+ * This file alone knows the errors of stores on PostgreSQL that speak MongoDB's protocol, such as FerretDB, on which the
+ * tests run. MongoDB never sends them.
+ */
+
+/** InternalError: such a store sends it for every error of PostgreSQL that it has no code for. */
+const internalError = 1;
+
+const lostDatabase =
+  /failed to connect to|unexpected EOF|conn closed|broken pipe|connection reset|terminating connection|the database system is|too many clients|connection slots/;
+
+/** Whether the store has lost its PostgreSQL: only the message says so. */
+export const hasLostDatabase = ({ code, message }: MongoServerError): boolean =>
+  code === internalError && lostDatabase.test(message);
+
+/**
+ * Why a write failed, by the SQLSTATE that its code holds: five characters of six bits each, the first in the lowest
+ * bits. `conflict`: it was rolled back for another transaction (class 40). `refusal`: invalid data (22) or an exceeded
+ * limit (54). Null for MongoDB's own codes, which are below the fifth character.
+ */
+export function causeInSqlState(code: number): 'conflict' | 'refusal' | null {
+  if (code < 1 << 24) return null;
+  const sqlState = String.fromCharCode(...[0, 6, 12, 18, 24].map((bits) => 48 + ((code >> bits) & 63)));
+  if (!/^[0-9A-Z]{5}$/.test(sqlState)) return null;
+  if (sqlState.startsWith('40')) return 'conflict';
+  return /^(?:22|54)/.test(sqlState) ? 'refusal' : null;
+}
