@@ -3,13 +3,12 @@ import type { Kafka } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import type { z } from 'zod';
 import type { Kind } from '../../shared/documents/document.ts';
-import { storeTime } from '../../shared/store/clock.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
+import { storeTime } from '../../shared/store/clock.ts';
 import type { projectorSettings } from './config.ts';
 import { startCommitLoop, type CommitLoop } from './consumer/commit-loop.ts';
 import { startConsumer, type ConsumerDeps } from './consumer/consumer.ts';
 import { createPositions, type Positions } from './consumer/positions.ts';
-import { parse } from './events/parse.ts';
 import { kindOfTopic, topicOf } from './events/topics.ts';
 import { partitionKey } from './kafka/topic-partition.ts';
 import { prerequisites } from './materialize/edges.ts';
@@ -39,6 +38,10 @@ export type ProjectorDeps = {
   logger: Logger;
   topics: string[];
   now: () => Date;
+  /** A monotonic clock, in milliseconds; `performance.now` by default. */
+  nowMs?: () => number;
+  /** The clock that decides up to when the documents are complete; the store's own by default. */
+  clock?: () => Promise<Date>;
   onFatal: (error: Error) => void;
   /** The interval of the commit loop, in milliseconds; a second by default. */
   commitIntervalMs?: number;
@@ -46,7 +49,14 @@ export type ProjectorDeps = {
 
 /** The dependencies, with every connection that the projector opens at its start. */
 type Connected = ProjectorDeps &
-  BrokerClients & { control: Db; generation: number; database: Db; positions: Positions; throttle: Throttle };
+  BrokerClients & {
+    control: Db;
+    generation: number;
+    database: Db;
+    positions: Positions;
+    throttle: Throttle;
+    nowMs: () => number;
+  };
 
 /**
  * Starts a projector on a generation, as one of any number of members of its group. Waits for MongoDB, the
@@ -54,7 +64,7 @@ type Connected = ProjectorDeps &
  */
 export async function startProjector(deps: ProjectorDeps) {
   const connected = await connect(deps);
-  const { config, now, admin, log } = connected;
+  const { config, control, admin, log } = connected;
   const applyDeps = createApplyDeps(connected);
   let commitLoop: CommitLoop | null = null;
   const consumer = await startConsumer({
@@ -73,10 +83,12 @@ export async function startProjector(deps: ProjectorDeps) {
     now: () => storeTime(connected.control),
   });
   const sweeper = startSweeper({ ...applyDeps, ...connected });
-  const liveness = createLiveness(now().getTime());
-  commitLoop = startCommitLoop({ ...connected, liveness, allowanceMs }, consumer, deps.commitIntervalMs);
+  const { clock = () => storeTime(control), nowMs } = connected;
+  const liveness = createLiveness(nowMs());
+  const commitLoopDeps = { ...connected, clock, liveness, allowanceMs };
+  commitLoop = startCommitLoop(commitLoopDeps, consumer, deps.commitIntervalMs);
   return {
-    live: () => liveness.failure(now().getTime()),
+    live: () => liveness.failure(nowMs()),
     stop: async () => {
       await Promise.all([commitLoop.stop(), sweeper.stop(), following.stop()]);
       await consumer.stop(() => commitLoop.flush());
@@ -94,11 +106,11 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
   const brokers = await connectBrokers(kafka, logger);
   await waitForTopics(brokers.admin, topics, logger);
   await waitForGroup(brokers.admin, groupIdOf(config, generation), topics, logger);
-  const nowMs = () => performance.now();
+  const { nowMs = () => performance.now() } = deps;
   const steered = { positions: createPositions(nowMs), throttle: createThrottle(nowMs) };
   // Before the first record is read: a build must not begin with records after its load.
   steer(steered, registered);
-  return { ...deps, ...store, ...brokers, ...steered, generation };
+  return { ...deps, ...store, ...brokers, ...steered, generation, nowMs };
 }
 
 /** What it takes to apply records: the store, its cache, and the dead letters. */
@@ -137,11 +149,6 @@ function createConsumerDeps(connected: Connected, applyDeps: ApplyDeps): Omit<Co
       const kind = kindOf(topic);
       if (!kind) throw new Error(`${topic} is not a topic of this projector`);
       return throttle.run(records, context, () => applyRecords(applyDeps, kind, records, context));
-    },
-    timeOf: (topic, record) => {
-      const kind = kindOf(topic);
-      const parsed = kind && parse(kind, record);
-      return parsed && 'change' in parsed ? parsed.change.time.getTime() : null;
     },
   };
 }

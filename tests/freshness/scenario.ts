@@ -26,6 +26,7 @@ export async function startScenario({
   const join = (index: number) =>
     runProjector(testEnvironment, {
       now: source.now,
+      clock: async () => source.now(),
       through: (kafka) => slowKafka(kafka, createRandom(seed * 10 + index), delayMsMax),
     });
   const projectors = await Promise.all([join(0), join(1)]);

@@ -8,7 +8,8 @@ import type { LogClient } from '../../services/projector/kafka/log-client.ts';
 import type { Snapshot } from '../../services/projector/consumer/snapshot.ts';
 import { ensureControlIndexes } from '../../services/projector/runtime/control-indexes.ts';
 import { createLiveness } from '../../services/projector/runtime/liveness.ts';
-import { createMetrics } from '../../services/projector/runtime/metrics.ts';
+import { createMetrics, type Metrics } from '../../services/projector/runtime/metrics.ts';
+import { eventually } from '../support/eventually.ts';
 import { anyOrder } from '../support/order.ts';
 
 const generation = 1;
@@ -20,6 +21,9 @@ describe('a run of the commit loop', () => {
   const mongo = new MongoClient(process.env.MONGODB_URL ?? '', { monitorCommands: true });
   let control: Db;
   let commitLoop: CommitLoop;
+  let start: (intervalMs: number, onObserved?: () => void) => CommitLoop;
+  let metrics: Metrics;
+  /** The store's clock. */
   let nowMs: number;
   let ends: Map<string, number>;
   let partitions: Snapshot[];
@@ -62,16 +66,19 @@ describe('a run of the commit loop', () => {
       commit: (snapshot) => onCommit(snapshot),
       stop: async () => undefined,
     };
-    const deps = { control, log, generation, allowanceMs, topics: ['t'], now: () => new Date(nowMs) };
-    // The loop's own first run ends here: it may not overlap with the run that a test asks for.
-    await new Promise<void>((resolve) => {
+    const deps = { control, log, generation, allowanceMs, topics: ['t'], clock: async () => new Date(nowMs) };
+    metrics = createMetrics();
+    start = (intervalMs, onObserved = () => undefined) => {
       const observers = {
-        metrics: createMetrics(),
-        liveness: { ...createLiveness(0), observe: () => resolve() },
+        metrics,
+        nowMs: () => performance.now(),
+        liveness: { ...createLiveness(0), observe: onObserved },
         logger: pino({ level: 'silent' }),
       };
-      commitLoop = startCommitLoop({ ...deps, ...observers, ...anyOrder() }, consuming, never);
-    });
+      return startCommitLoop({ ...deps, ...observers, ...anyOrder() }, consuming, intervalMs);
+    };
+    // The loop's own first run ends here: it may not overlap with the run that a test asks for.
+    await new Promise<void>((resolve) => (commitLoop = start(never, resolve)));
   });
   afterEach(async () => {
     await commitLoop.stop();
@@ -81,7 +88,6 @@ describe('a run of the commit loop', () => {
 
   const at = (partition: number, position: number): Snapshot => ({
     ...{ topic: 't', partition, position, progressCount: 0 },
-    ...{ appliedToMs: null, oldestPendingMs: null },
   });
   const recorded = async (partition = 0) => {
     const found = await progressOf(control).findOne({ topic: 't', partition });
@@ -126,10 +132,51 @@ describe('a run of the commit loop', () => {
       ['t/0', 3],
       ['t/1', 9],
     ]);
-    partitions = [at(0, 3), { ...at(1, 4), appliedToMs: 20_000, oldestPendingMs: 30_000 }];
+    partitions = [at(0, 3), at(1, 4)];
     await commitLoop.flush();
-    expect((await watermark(control, generation))?.getTime()).toBe(20_000 - allowanceMs);
-    expect(commitLoop.watermarkMs()).toBe(20_000 - allowanceMs);
+    expect((await watermark(control, generation))?.getTime()).toBe(0);
+    // when the slower partition has reached the end of that run, and new records are published
+    nowMs = 60_000;
+    ends.set('t/1', 12);
+    partitions = [at(0, 3), at(1, 9)];
+    await commitLoop.flush();
+    expect((await watermark(control, generation))?.getTime()).toBe(50_000 - allowanceMs);
+    expect(commitLoop.watermarkMs()).toBe(50_000 - allowanceMs);
+  });
+
+  test.each<[string, () => Promise<void>]>([
+    ['fails', () => Promise.reject(new Error('the coordinator is away'))],
+    ['hangs', () => new Promise<void>(() => undefined)],
+  ])('saves progress, raises the watermark and reports the lag while every commit %s', async (_, fate) => {
+    onCommit = fate;
+    ends.set('t/0', 3);
+    partitions = [at(0, 3)];
+    const running = start(5);
+    const isServed = async (completeToMs: number) =>
+      (await watermark(control, generation))?.getTime() === completeToMs;
+    await eventually(() => isServed(50_000 - allowanceMs));
+    // and goes on in later runs
+    ends.set('t/0', 9);
+    nowMs = 60_000;
+    partitions = [at(0, 7)];
+    await eventually(async () => (await recorded()).position === 7);
+    await eventually(async () => (await metrics.lag.get()).values[0]?.value === 2);
+    partitions = [at(0, 9)];
+    await eventually(() => isServed(60_000 - allowanceMs));
+    await running.stop();
+  });
+
+  test('commits in the next run if a commit has failed', async () => {
+    const commits: number[] = [];
+    onCommit = async ([snapshot]) => {
+      commits.push(snapshot?.position ?? 0);
+      if (commits.length === 1) throw new Error('the group is rebalancing');
+    };
+    partitions = [at(0, 3)];
+    const running = start(5);
+    await eventually(() => commits.length >= 2);
+    expect(commits.slice(0, 2)).toEqual([3, 3]);
+    await running.stop();
   });
 
   test('starts at once when a backlog ends', async () => {

@@ -80,7 +80,6 @@ describe('the log of a real broker', () => {
       // given a group whose offset is after the first record of each
       const snapshot = {
         ...{ topic: topic(), partition: 0, position: 2, progressCount: 0 },
-        ...{ appliedToMs: null, oldestPendingMs: null },
       };
       const progress = { control: testEnvironment.control, generation: 1, allowanceMs: 0 };
       await createProgressRecorder(progress)([snapshot], new Map(), new Date());

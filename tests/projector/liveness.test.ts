@@ -1,4 +1,5 @@
 import type { Admin, ConsumerRunConfig, Kafka } from 'kafkajs';
+import { storeTime } from '../../shared/store/clock.ts';
 import { progressOf } from '../../shared/store/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
@@ -23,17 +24,18 @@ describe('/livez, with a real Kafka and a real MongoDB', () => {
   }, 60_000);
   afterEach(() => testEnvironment.close(), 60_000);
 
-  const now = () => new Date(Date.now() + aheadMs);
+  const nowMs = () => performance.now() + aheadMs;
+  const now = () => storeTime(testEnvironment.control);
   const topic = () => topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
   const messages = [encode(created('tag', 'tag_1'), 'structured')];
   const isRecordedAfter = async (instant: Date) =>
     (await progressOf(testEnvironment.control).findOne({ updatedAt: { $gt: instant } })) !== null;
   /** Resolves when progress has been recorded at a time that was read after this was called. */
   const observed = async () => {
-    const since = now();
+    const since = await now();
     await eventually(() => isRecordedAfter(since));
     // What is recorded is observed a moment later, in the turn after at the latest.
-    const next = now();
+    const next = await now();
     await eventually(() => isRecordedAfter(next));
   };
   const long = async () => {
@@ -60,7 +62,7 @@ describe('/livez, with a real Kafka and a real MongoDB', () => {
       };
       return Object.assign(Object.create(kafka) as Kafka, { consumer });
     };
-    const projector = await runProjector(testEnvironment, { now, through });
+    const projector = await runProjector(testEnvironment, { nowMs, through });
     await long();
     expect(projector.live()).toBeNull();
     await testEnvironment.producer.send({ topic: topic(), messages });
@@ -89,8 +91,8 @@ describe('/livez, with a real Kafka and a real MongoDB', () => {
       };
       return Object.assign(Object.create(kafka) as Kafka, { admin });
     };
-    const other = await runProjector(testEnvironment, { now });
-    const projector = await runProjector(testEnvironment, { now, through });
+    const other = await runProjector(testEnvironment, { nowMs });
+    const projector = await runProjector(testEnvironment, { nowMs, through });
     await long();
     expect(projector.live()).toMatch(/has records, but has not moved for \d+ s/);
     expect(other.live()).toBeNull();
@@ -98,7 +100,7 @@ describe('/livez, with a real Kafka and a real MongoDB', () => {
   }, 60_000);
 
   test('does not fail while the records are in an open transaction', async () => {
-    const projector = await runProjector(testEnvironment, { now });
+    const projector = await runProjector(testEnvironment, { nowMs });
     const producer = testEnvironment.kafka.producer({
       idempotent: true,
       maxInFlightRequests: 1,

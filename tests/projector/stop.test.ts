@@ -72,9 +72,8 @@ describe('a projector that is stopped', () => {
         await released;
         signal.throwIfAborted();
         done.push(...records.map(({ key }) => String(key)));
-        return { events: records.length, rejected: 0, times: [], appliedToMs: null };
+        return { events: records.length, rejected: 0, times: [] };
       },
-      timeOf: () => null,
       ...anyOrder(),
       onApplied: () => undefined,
       onFatal: (error) => done.push(error.message),

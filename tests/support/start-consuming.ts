@@ -19,7 +19,7 @@ export async function startConsuming(
   const seen = new Map<string, string[]>();
   const record = (topic: string, records: KafkaRecord[]): Applied => {
     seen.set(topic, [...(seen.get(topic) ?? []), ...records.map(({ value }) => String(value))]);
-    return { events: records.length, rejected: 0, times: [], appliedToMs: null };
+    return { events: records.length, rejected: 0, times: [] };
   };
   const kafka = createKafka(testEnvironment.config, pino({ level: 'silent' }));
   const log = createLogClient(kafka);
@@ -35,13 +35,12 @@ export async function startConsuming(
     sessionTimeoutMs: 6_000,
     logger,
     apply: (topic, records) => apply(topic, () => record(topic, records)),
-    timeOf: () => null,
     ...anyOrder(),
     onApplied: () => undefined,
     onFatal: (error) => fatal.push(error),
   });
   return {
-    fatal,
+    ...{ consuming, log, fatal },
     /** The values of the applied records, in order. */
     seen: (topic: string): string[] => seen.get(topic) ?? [],
     /** The applied position of the topic's first partition. */

@@ -68,9 +68,12 @@ export async function runProjector(
     now = () => new Date(),
     through = (kafka) => kafka,
     commitIntervalMs = 1_000,
+    ...clocks
   }: {
     logger?: Logger;
     now?: () => Date;
+    nowMs?: () => number;
+    clock?: () => Promise<Date>;
     through?: (kafka: Kafka) => Kafka;
     commitIntervalMs?: number;
   } = {},
@@ -86,6 +89,7 @@ export async function runProjector(
     logger,
     topics,
     now,
+    ...clocks,
     onFatal: (error) => fatal.push(error),
     commitIntervalMs,
   });

@@ -8,9 +8,5 @@ export type ApplyContext = {
   onProgress: () => void;
 };
 
-/**
- * The outcome of a batch of records of one partition. `times` are the events' own, in milliseconds. `appliedToMs` is
- * the latest of them, each limited to its record's timestamp, so that an event time in the future does not move the
- * watermark past records still to come. Null where no record was an event.
- */
-export type Applied = { events: number; rejected: number; times: number[]; appliedToMs: number | null };
+/** The outcome of a batch of records of one partition. `times` are the events' own, in milliseconds. */
+export type Applied = { events: number; rejected: number; times: number[] };

@@ -18,7 +18,7 @@ it('stuck partitions do not keep another partition from being resumed', async ()
     createPositions(() => 0),
     async (topic) => {
       if (topic === 'stuck') await released;
-      return { events: 0, rejected: 0, times: [], appliedToMs: null };
+      return { events: 0, rejected: 0, times: [] };
     },
   );
   const workers = assignment.replace({
@@ -68,7 +68,6 @@ it('a partition is not fetched on while a batch of it waits for the load, and is
     events: 0,
     rejected: 0,
     times: [],
-    appliedToMs: null,
   }));
   const [worker] = assignment.replace({ tags: [0] });
   if (!worker) throw new Error('nothing is assigned');

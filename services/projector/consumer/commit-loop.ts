@@ -23,11 +23,14 @@ export type CommitLoopDeps = {
   liveness: Liveness;
   positions: Positions;
   logger: Logger;
-  now: () => Date;
+  /** The store's clock. No other clock decides up to when the documents are complete. */
+  clock: () => Promise<Date>;
+  /** A monotonic clock, in milliseconds. */
+  nowMs: () => number;
 };
 
 export type CommitLoop = {
-  /** Saves progress and commits, once. */
+  /** Saves progress, raises the watermark and commits, once. Rejects if one of them fails. */
   flush: () => Promise<void>;
   /** Counts applied records. If a backlog ends with them, the next run starts at once. */
   onApplied: (records: number) => void;
@@ -41,27 +44,30 @@ const extraRunMin = 1_000;
 
 /**
  * Runs once a second, and at the end of a backlog: reads the end offsets, registers new partitions, saves the progress
- * of the assigned partitions, then commits. It commits last, so that no committed offset is ahead of saved progress.
+ * of the assigned partitions and raises the watermark, then commits. It commits last, so that no committed offset is
+ * ahead of saved progress. The next runs do not wait for a commit: a group coordinator that is away delays no freshness.
  */
 export function startCommitLoop(
   deps: CommitLoopDeps,
   consumer: RunningConsumer,
   intervalMs = 1_000,
 ): CommitLoop {
-  const { control, generation } = deps;
+  const { control, generation, liveness, nowMs } = deps;
   const registered = new Set<string>();
   const readLog = createLogReader(deps.log, deps.topics);
   const saveProgress = createProgressRecorder(deps);
   let watermarkMs = 0;
   let appliedSince = 0;
+  let committing: Promise<void> | null = null;
 
-  const registerNew = async (keys: Iterable<string>, now: Date) => {
+  const registerNew = async (keys: Iterable<string>, asOf: Date) => {
     const added = [...keys].filter((key) => !registered.has(key));
-    if (added.length > 0) await registerPartitions(control, generation, added, now);
+    if (added.length > 0) await registerPartitions(control, generation, added, asOf);
     for (const key of added) registered.add(key);
   };
-  const flush = async () => {
-    const asOf = deps.now();
+  const save = async (): Promise<Snapshot[]> => {
+    // Before the ends are read: every record that was published until this instant lies before them.
+    const asOf = await deps.clock();
     appliedSince = 0;
     const log = await readLog();
     consumer.detectGaps(log);
@@ -69,25 +75,50 @@ export function startCommitLoop(
     const snapshot = consumer.snapshot();
     await reportPositions(deps, log, snapshot);
     await saveProgress(snapshot, log.ends, asOf);
-    await consumer.commit(snapshot);
-    measureLag(deps.metrics, log, snapshot);
     watermarkMs = (await raiseWatermark(control, generation)).getTime();
-    deps.metrics.staleness.set((deps.now().getTime() - watermarkMs) / 1_000);
-    deps.liveness.observe(deps.now().getTime(), observedPartitions(consumer, log, snapshot));
+    deps.metrics.staleness.set(Math.max(0, asOf.getTime() - watermarkMs) / 1_000);
+    measureLag(deps.metrics, log, snapshot);
+    liveness.observe(nowMs(), observedPartitions(consumer, log, snapshot));
+    return snapshot;
+  };
+  const run = async () => {
+    const snapshot = await save();
+    committing ??= tryCommit(deps, consumer, snapshot).finally(() => (committing = null));
   };
 
-  const { runNow, stop } = repeat(flush, {
+  const { runNow, stop } = repeat(run, {
     intervalMs,
     onError: (error) => {
-      if (isTransient(error)) deps.liveness.observeUnavailable(deps.now().getTime());
+      if (isTransient(error)) liveness.observeUnavailable(nowMs());
       deps.logger.warn({ error }, 'could not save progress; trying again');
     },
   });
-  const onApplied = (records: number) => {
-    appliedSince += records;
-    if (appliedSince >= extraRunMin && consumer.isCaughtUp()) runNow();
+  return {
+    flush: async () => {
+      // An earlier commit that arrives late must not take back a later one.
+      await committing;
+      await consumer.commit(await save());
+    },
+    onApplied: (records) => {
+      appliedSince += records;
+      if (appliedSince >= extraRunMin && consumer.isCaughtUp()) runNow();
+    },
+    watermarkMs: () => watermarkMs,
+    stop,
   };
-  return { flush, onApplied, watermarkMs: () => watermarkMs, stop };
+}
+
+async function tryCommit(
+  { liveness, logger, nowMs }: CommitLoopDeps,
+  consumer: RunningConsumer,
+  snapshot: Snapshot[],
+): Promise<void> {
+  try {
+    await consumer.commit(snapshot);
+    liveness.observeCommit(nowMs());
+  } catch (error) {
+    logger.warn({ error }, 'could not commit the offsets; trying again');
+  }
 }
 
 async function reportPositions(

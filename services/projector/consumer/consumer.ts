@@ -7,7 +7,7 @@ import { createGapDetector } from './gap-detector.ts';
 import { handleBatch } from './handle-batch.ts';
 import type { LogState } from './log-reader.ts';
 import { resumePartitions } from './resume-partitions.ts';
-import { takeSnapshot, type Snapshot, type TimeOf } from './snapshot.ts';
+import { takeSnapshot, type Snapshot } from './snapshot.ts';
 
 export type ConsumerDeps = AssignmentDeps & {
   kafka: Kafka;
@@ -19,7 +19,6 @@ export type ConsumerDeps = AssignmentDeps & {
   topics: string[];
   /** After this long without a heartbeat, the group assigns the partitions of this process to other members. */
   sessionTimeoutMs: number;
-  timeOf: TimeOf;
   /** The consumer cannot continue; the process must exit with an error. */
   onFatal: (error: Error) => void;
 };
@@ -69,7 +68,7 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
   });
   const findGap = createGapDetector();
   return {
-    snapshot: () => takeSnapshot(assignment.workers(), deps.timeOf),
+    snapshot: () => takeSnapshot(assignment.workers()),
     isCaughtUp: () => assignment.workers().every(({ position, end }) => position !== null && position >= end),
     withoutStartOffset: () =>
       assignment.workers().flatMap((worker) => (worker.position === null ? [partitionKey(worker)] : [])),

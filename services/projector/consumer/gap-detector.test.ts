@@ -7,7 +7,7 @@ function given() {
   const worker = createPartitionWorker({
     topic: 't',
     partition: 0,
-    apply: async () => ({ events: 0, rejected: 0, times: [], appliedToMs: null }),
+    apply: async () => ({ events: 0, rejected: 0, times: [] }),
     waitForTurn: async () => undefined,
     onApplied: () => undefined,
     logger: pino({ level: 'silent' }),

@@ -13,7 +13,7 @@ function given() {
     queuedBytesMax: 1_000_000,
     apply: async (_, records) => {
       applied.push(...records.map(({ position }) => position.offset));
-      return { events: records.length, rejected: 0, times: [], appliedToMs: null };
+      return { events: records.length, rejected: 0, times: [] };
     },
     positions: createPositions(() => 0),
     prerequisitesOf: () => [],

@@ -1,46 +1,23 @@
 import { createPartitionWatermarks } from './partition-watermark.ts';
 
-type Run = { position: number; end: number; appliedToMs?: number; oldestPendingMs?: number };
+type Run = { position: number; end?: number };
 
 /** The watermark of a partition at each run of the commit loop; the runs are a second apart, from 10,000 on. */
 function watermarks(...runs: Run[]): number[] {
   const completeToMs = createPartitionWatermarks();
-  return runs.map(({ position, end, appliedToMs = null, oldestPendingMs = null }, run) => {
-    const snapshot = { topic: 't', partition: 0, position, appliedToMs, oldestPendingMs, progressCount: 0 };
-    return completeToMs(snapshot, end, 10_000 + run * 1_000);
-  });
+  return runs.map(({ position, end }, run) => completeToMs('t/0', position, end, 10_000 + run * 1_000));
 }
 
 describe('the watermark of a partition', () => {
   it('is the instant before its end was read, if it is caught up', () => {
-    expect(watermarks({ position: 3, end: 3 }, { position: 3, end: 3, appliedToMs: 5 })).toEqual([
-      10_000, 11_000,
-    ]);
+    expect(watermarks({ position: 3, end: 3 }, { position: 3, end: 3 })).toEqual([10_000, 11_000]);
   });
 
-  it('is the time of its last event while it catches up', () => {
-    const behind = { end: 100, oldestPendingMs: 8_000 };
-    expect(watermarks({ ...behind, position: 3, appliedToMs: 7_000 })).toEqual([7_000]);
-  });
-
-  it('is not after the oldest pending record, even if a fast clock dated an earlier record later', () => {
-    const behind = { end: 100, oldestPendingMs: 4_000 };
-    expect(watermarks({ ...behind, position: 3, appliedToMs: 9_000 })).toEqual([4_000]);
-    expect(watermarks({ ...behind, position: 3, appliedToMs: 99_000 })).toEqual([4_000]);
-  });
-
-  it('is not after now, even if all clocks are fast', () => {
-    expect(watermarks({ position: 3, end: 100, appliedToMs: 99_000, oldestPendingMs: 98_000 })).toEqual([
-      10_000,
-    ]);
-  });
-
-  it('is 0 while no pending record has been fetched', () => {
-    expect(watermarks({ position: 3, end: 100, appliedToMs: 9_000 })).toEqual([0]);
+  it('is unknown until it has reached an end, whatever the times of its events', () => {
+    expect(watermarks({ position: 3, end: 100 }, { position: 99, end: 200 })).toEqual([0, 0]);
   });
 
   it('is the start of the last run whose end it has reached, even if it never catches up', () => {
-    const stale = { appliedToMs: 1_000, oldestPendingMs: 2_000 };
     const runs = [
       { position: 5, end: 10 },
       { position: 9, end: 20 },
@@ -49,20 +26,22 @@ describe('the watermark of a partition', () => {
       { position: 29, end: 40 },
       { position: 30, end: 50 },
     ];
-    expect(watermarks(...runs.map((run) => ({ ...run, ...stale })))).toEqual([
-      1_000, 1_000, 10_000, 1_000, 12_000,
-    ]);
+    expect(watermarks(...runs)).toEqual([0, 0, 10_000, 11_000, 12_000]);
   });
 
-  it('is 0 if its end is unknown', () => {
-    const snapshot = {
-      topic: 't',
-      partition: 0,
-      position: 9,
-      appliedToMs: 9,
-      oldestPendingMs: null,
-      progressCount: 0,
-    };
-    expect(createPartitionWatermarks()(snapshot, undefined, 10_000)).toBe(0);
+  it('is unknown in a run that does not know the end, unless an earlier end is reached', () => {
+    expect(watermarks({ position: 9 }, { position: 9, end: 12 }, { position: 12 })).toEqual([0, 0, 11_000]);
+  });
+
+  it('is little older than the partition is late, whatever the backlog', () => {
+    // given a partition that is late by 500 runs of the commit loop
+    const runs = Array.from({ length: 3_000 }, (_, run) => ({ position: run * 10, end: (run + 500) * 10 }));
+    // then, from the first end that it reaches, its watermark is at most a sixteenth older than that
+    let latestMs = 0;
+    const ages = watermarks(...runs).map((completeToMs, run) => {
+      latestMs = Math.max(latestMs, completeToMs);
+      return run - (latestMs - 10_000) / 1_000;
+    });
+    expect(Math.max(...ages.slice(600))).toBeLessThanOrEqual(500 * (1 + 1 / 16) + 1);
   });
 });

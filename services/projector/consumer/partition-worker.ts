@@ -18,16 +18,12 @@ export type PartitionWorker = {
   position: number | null;
   /** Offset of the next record to fetch; null until the worker is started. */
   nextFetchOffset: number | null;
-  /** The latest `appliedToMs` of the applied batches; null before the first. */
-  appliedToMs: number | null;
   /** Counts progress within a batch, and the waits for servers and for prerequisite topics. */
   progressCount: number;
   /** The end offset of the partition's log, as last seen. */
   end: number;
   /** The id of the topic when the start offset was found; null before that, and if the brokers have no topic ids. */
   topicId: string | null;
-  /** The records that are queued or being applied, oldest first. */
-  pendingRecords: () => KafkaRecord[];
   /** The size of the pending records in memory. */
   queuedBytes: () => number;
   push: (fetched: RecordBatch) => void;
@@ -71,7 +67,6 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
       const applied = isEmpty ? nothing : await applyWithRetries(deps, self, signals, batch.records);
       current = { records: [], bytes: 0 };
       self.position = batch.nextOffset;
-      self.appliedToMs = later(self.appliedToMs, applied.appliedToMs);
       deps.onApplied(self, applied);
     }
   };
@@ -89,11 +84,9 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
     partition: deps.partition,
     position: null,
     nextFetchOffset: null,
-    appliedToMs: null,
     progressCount: 0,
     end: 0,
     topicId: null,
-    pendingRecords: () => [current, ...queue].flatMap(({ records }) => records),
     queuedBytes: () => queue.reduce((sum, { bytes }) => sum + bytes, current.bytes),
     push: (fetched) => {
       if (signals.stopping.aborted) return;
@@ -116,7 +109,7 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
 }
 
 /** A batch may hold control records alone, such as the end of a transaction. */
-const nothing: Applied = { events: 0, rejected: 0, times: [], appliedToMs: null };
+const nothing: Applied = { events: 0, rejected: 0, times: [] };
 
 const ignoreRevoked = (error: unknown) => {
   if (!(error instanceof Revoked)) throw error;
@@ -132,8 +125,6 @@ function waitForTurn(
   const turn = { topic, partition, position: self.position ?? 0, end };
   return wait(turn, stopping, () => void (self.progressCount += 1));
 }
-
-const later = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.max(a, b));
 
 /** Skips nothing: a failed batch is retried until it succeeds or the worker stops. */
 async function applyWithRetries(

@@ -65,72 +65,30 @@ export type SaveProgress = (
   asOf: Date,
 ) => Promise<void>;
 
-type Entry = {
-  id: string;
-  snapshot: Snapshot;
-  end: number | undefined;
-  isCaughtUp: boolean;
-  completeToMs: number;
-};
-
-/**
- * Creates the function that saves progress once per run of the commit loop. Idle partitions, those that are caught up
- * and have not moved since the last run, share one update, so that an idle projector sends MongoDB one command.
- */
-export function createProgressRecorder(deps: {
+/** Creates the function that saves progress once per run of the commit loop. */
+export function createProgressRecorder({
+  control,
+  generation,
+  allowanceMs,
+}: {
   control: Db;
   generation: number;
   allowanceMs: number;
 }): SaveProgress {
   const completeToMs = createPartitionWatermarks();
-  // The saved positions of the partitions that were caught up.
-  let caughtUpAt = new Map<string, number>();
-  const lessAllowance = (ms: number) => new Date(Math.max(0, ms - deps.allowanceMs));
-
-  const toEntry = (snapshot: Snapshot, ends: Map<string, { end: number }>, asOf: Date): Entry => {
-    const id = idOf(deps.generation, snapshot.topic, snapshot.partition);
-    // Unknown for a partition that was added after the ends were read: it may have any number of records.
-    const end = ends.get(partitionKey(snapshot))?.end;
-    const isCaughtUp = end !== undefined && snapshot.position >= end;
-    return { id, snapshot, end, isCaughtUp, completeToMs: completeToMs(snapshot, end, asOf.getTime()) };
-  };
-  const saveEach = async (entries: Entry[], asOf: Date) => {
-    const operations = entries.map(({ id, snapshot, end, completeToMs: ms }) => {
-      const { topic, partition, position } = snapshot;
-      const update = {
-        $set: { generation: deps.generation, topic, partition, updatedAt: asOf },
-        $max: { position, end: Math.max(end ?? 0, position), completeTo: lessAllowance(ms) },
-      };
-      return { updateOne: { filter: { _id: id }, update, upsert: true } };
-    });
-    if (operations.length > 0) await progressOf(deps.control).bulkWrite(operations, { ordered: false });
-  };
-  const saveIdle = async (ids: string[], asOf: Date): Promise<boolean> => {
-    if (ids.length === 0) return true;
-    const update = { $set: { updatedAt: asOf }, $max: { completeTo: lessAllowance(asOf.getTime()) } };
-    const { matchedCount } = await progressOf(deps.control).updateMany({ _id: { $in: ids } }, update);
-    return matchedCount === ids.length;
-  };
-
   return async (snapshots, ends, asOf) => {
-    const entries = snapshots.map((snapshot) => toEntry(snapshot, ends, asOf));
-    const before = caughtUpAt;
-    // Nothing counts as saved until every write has succeeded.
-    caughtUpAt = new Map();
-    const [idle, moved] = [[] as Entry[], [] as Entry[]];
-    for (const entry of entries) {
-      const isIdle = entry.isCaughtUp && before.get(entry.id) === entry.snapshot.position;
-      (isIdle ? idle : moved).push(entry);
-    }
-    await saveEach(moved, asOf);
-    const isComplete = await saveIdle(
-      idle.map(({ id }) => id),
-      asOf,
-    );
-    // A document that somebody has deleted is created again in the next run.
-    if (isComplete)
-      caughtUpAt = new Map(
-        entries.flatMap(({ id, snapshot, isCaughtUp }) => (isCaughtUp ? [[id, snapshot.position]] : [])),
-      );
+    const operations = snapshots.map(({ topic, partition, position }) => {
+      const key = partitionKey({ topic, partition });
+      // Unknown for a partition that was added after the ends were read: it may have any number of records.
+      const end = ends.get(key)?.end;
+      const ms = completeToMs(key, position, end, asOf.getTime());
+      const completeTo = new Date(Math.max(0, ms - allowanceMs));
+      const update = {
+        $set: { generation, topic, partition, updatedAt: asOf },
+        $max: { position, end: Math.max(end ?? 0, position), completeTo },
+      };
+      return { updateOne: { filter: { _id: idOf(generation, topic, partition) }, update, upsert: true } };
+    });
+    if (operations.length > 0) await progressOf(control).bulkWrite(operations, { ordered: false });
   };
 }

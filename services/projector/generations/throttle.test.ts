@@ -2,7 +2,7 @@ import { createThrottle } from './throttle.ts';
 import type { Applied } from '../consumer/applied.ts';
 import type { KafkaRecord } from '../events/change.ts';
 
-const nothing: Applied = { events: 0, rejected: 0, times: [], appliedToMs: null };
+const nothing: Applied = { events: 0, rejected: 0, times: [] };
 const records = Array.from({ length: 10 }, () => ({}) as KafkaRecord);
 const context = (signal = new AbortController().signal) => {
   const counted = { progress: 0 };

@@ -30,9 +30,6 @@ export async function applyRecords(
     events: changes.length,
     rejected: rejected.length,
     times: changes.map(({ time }) => time.getTime()),
-    appliedToMs: changes
-      .map(({ time, position }) => Math.min(time.getTime(), position.timestampMs))
-      .reduce<number | null>((latest, ms) => Math.max(latest ?? ms, ms), null),
   };
 }
 

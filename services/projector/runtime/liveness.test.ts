@@ -13,6 +13,7 @@ const partition = (changes: Partial<ObservedPartition> = {}): ObservedPartition 
 function watch(each: (liveness: Liveness, minute: number) => void): (string | null)[] {
   const liveness = createLiveness(0);
   return Array.from({ length: 20 }, (_, minute) => {
+    liveness.observeCommit(at(minute));
     each(liveness, minute);
     return liveness.failure(at(minute));
   });
@@ -73,6 +74,22 @@ describe('a projector is stuck', () => {
       liveness.observe(at(minute), [partition({ end: 20 + minute })]),
     );
     expect(results[6]).toBe('tags/0 has records, but has not moved for 360 s');
+  });
+
+  test('when no commit succeeds, although progress is saved', () => {
+    const liveness = createLiveness(0);
+    const watchUncommitted = (minute: number) => {
+      liveness.observe(at(minute), []);
+      return liveness.failure(at(minute));
+    };
+    const results = Array.from({ length: 17 }, (_, minute) => watchUncommitted(minute));
+    expect(results.slice(0, 16)).toEqual(alive.slice(0, 16));
+    expect(results[16]).toBe('no offset could be committed for 960 s');
+    // and is alive again after a commit, or while the brokers are unavailable
+    liveness.observeCommit(at(17));
+    expect(watchUncommitted(30)).toBeNull();
+    liveness.observeUnavailable(at(33));
+    expect(watchUncommitted(34)).toBeNull();
   });
 
   test('when the commit loop neither succeeds nor fails any more', () => {

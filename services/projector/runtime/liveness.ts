@@ -11,6 +11,8 @@ export type ObservedPartition = {
 export type Liveness = {
   /** MongoDB and the brokers responded; these are the assigned partitions. */
   observe: (nowMs: number, partitions: ObservedPartition[]) => void;
+  /** The offsets were committed, or none was due. */
+  observeCommit: (nowMs: number) => void;
   /** MongoDB or the brokers are unavailable. No progress is possible, and a restart would not help. */
   observeUnavailable: (nowMs: number) => void;
   /** Null while the process is alive; otherwise the reason for a restart, in one line. */
@@ -21,8 +23,9 @@ export type Liveness = {
 const stuckAfterMs = 300_000;
 
 /**
- * After this long without an observation of either kind, in milliseconds, the commit loop hangs or fails because of a
- * bug. It is longer than all timeouts and retries of the MongoDB driver and of kafkajs together.
+ * After this long without an observation, in milliseconds, the commit loop hangs or fails because of a bug. After this
+ * long without a commit, although the brokers respond, the group no longer has this member, or its coordinator is away.
+ * It is longer than all timeouts and retries of the MongoDB driver and of kafkajs together.
  */
 const silentAfterMs = 900_000;
 
@@ -32,6 +35,7 @@ const silentAfterMs = 900_000;
  */
 export function createLiveness(startMs: number): Liveness {
   let lastObservedMs = startMs;
+  let lastCommitMs = startMs;
   const moved = new Map<string, { mark: string; atMs: number }>();
 
   return {
@@ -45,14 +49,19 @@ export function createLiveness(startMs: number): Liveness {
         if (moved.get(key)?.mark !== mark) moved.set(key, { mark, atMs: nowMs });
       }
     },
+    observeCommit: (nowMs) => {
+      lastCommitMs = nowMs;
+    },
     observeUnavailable: (nowMs) => {
-      lastObservedMs = nowMs;
+      lastObservedMs = lastCommitMs = nowMs;
       moved.clear();
     },
     failure: (nowMs) => {
       const seconds = (sinceMs: number) => Math.round((nowMs - sinceMs) / 1_000);
       if (nowMs - lastObservedMs > silentAfterMs)
         return `progress has been neither recorded nor refused for ${seconds(lastObservedMs)} s`;
+      if (nowMs - lastCommitMs > silentAfterMs)
+        return `no offset could be committed for ${seconds(lastCommitMs)} s`;
       for (const [key, { atMs }] of moved)
         if (nowMs - atMs > stuckAfterMs)
           return `${key} has records, but has not moved for ${seconds(atMs)} s`;
