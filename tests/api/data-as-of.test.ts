@@ -1,4 +1,6 @@
 import { MongoClient, type CommandStartedEvent } from 'mongodb';
+import { dayMs } from '../../shared/documents/retention.ts';
+import { storeTime } from '../../shared/store/clock.ts';
 import * as build from './builders.ts';
 import { mongoUrl, startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
 
@@ -21,6 +23,16 @@ afterAll(async () => {
   await api.close();
   await client.close();
   await store.close();
+});
+
+it('is never later than the clock of the store, even if the stored watermark is', async () => {
+  const [since, future] = [await storeTime(store.control), new Date(Date.now() + dayMs)];
+  await build.dataAsOf(store.control, future);
+  const other = await startApi({ ...store, client });
+  const asOf = new Date((await other.get('/v1/tickets')).headers.get('data-as-of') ?? '');
+  await other.close();
+  expect(asOf >= since && asOf <= (await storeTime(store.control))).toBe(true);
+  await build.dataAsOf(store.control, new Date(0));
 });
 
 const read = ['tickets', 'conversations', 'messages', 'channels', 'qas'];
