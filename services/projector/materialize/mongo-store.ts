@@ -39,10 +39,12 @@ export function mongoStore(database: Db): Store {
     readReferenced: async (kind, ids) =>
       byIds(collection(kind), ids).project<ReferencedEntity>(referenced(kind)).toArray(),
     readRevisions: async (kind, ids) => {
-      const found = await byIds(collection(kind), ids)
-        .project<{ _id: string; revision: number }>({ revision: 1 })
+      // One document of at most 8 MB. The driver takes twice as long for a document each.
+      const group = { _id: null, revisions: { $push: ['$_id', '$revision'] } };
+      const [found] = await collection(kind)
+        .aggregate<{ revisions: [string, number][] }>([{ $match: { _id: { $in: ids } } }, { $group: group }])
         .toArray();
-      return new Map(found.map(({ _id, revision }) => [_id, revision]));
+      return new Map(found?.revisions);
     },
     readFirstChildren: (kind, by, parents) =>
       readFirstChildren(childrenOf(collection(kind), kind, by.parent), by, parents),
