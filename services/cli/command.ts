@@ -78,8 +78,8 @@ function createProgram(
   program
     .command('status')
     .description(
-      'print position, end and lag of each partition, documents of each kind, pending documents, ' +
-        'dead letters, the watermark, and topics whose settings make a rebuild unsafe',
+      'print position, end and lag of each partition, pending documents, dead letters, the watermark, topics whose ' +
+        'settings make a rebuild unsafe, and an estimate of the documents of each kind',
     )
     .addOption(jsonOption())
     .addHelpText('after', example('status', 'status --json | jq .deadLetters'))

@@ -1,7 +1,10 @@
 import { ConfigResourceTypes } from 'kafkajs';
+import { MongoClient, type Document } from 'mongodb';
+import { kinds } from '../../shared/documents/document.ts';
+import { resources } from '../../shared/documents/resources.ts';
 import { dayMs } from '../../shared/documents/retention.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import type { Status } from '../../services/cli/status/read.ts';
+import { readStatus, type Status } from '../../services/cli/status/read.ts';
 import { readTopicSettings } from '../../services/projector/kafka/topic-settings.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { startService } from '../support/service.ts';
@@ -48,5 +51,37 @@ describe('the topics that the CLI creates and checks', () => {
     const tags = topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
     await change(tags, 'cleanup.policy', 'delete');
     expect(await warnings()).toEqual([expect.stringContaining(`${tags}: is not compacted`)]);
+  }, 60_000);
+});
+
+describe('the work of the store for a status', () => {
+  let testEnvironment: TestEnvironment;
+  beforeAll(async () => {
+    testEnvironment = await createTestEnvironment(1);
+  }, 60_000);
+  afterAll(() => testEnvironment.close(), 60_000);
+
+  test('does not grow with its collections: it estimates, or it counts within a bound', async () => {
+    const { admin, config, name } = testEnvironment;
+    const mongo = new MongoClient(config.MONGODB_URL, { monitorCommands: true });
+    const commands: Document[] = [];
+    mongo.on('commandStarted', ({ command }) => commands.push(command));
+    await readStatus({ admin, mongo, config: { ...config, REBUILD_DAYS_MAX: 6 } });
+    await mongo.close();
+    // the collection of every resource is estimated
+    const counts = commands.filter(({ count }) => count !== undefined);
+    const collections = kinds.map((kind) => resources[kind].collection);
+    expect(counts.map(({ count }) => String(count)).toSorted()).toEqual(collections.toSorted());
+    for (const { query } of counts) expect(query).toBeUndefined();
+    // every other count ends at a number or after a time
+    const aggregates = commands.filter(({ aggregate }) => aggregate !== undefined);
+    expect(aggregates).toHaveLength(3);
+    for (const { pipeline, maxTimeMS } of aggregates as { pipeline: Document[]; maxTimeMS?: number }[]) {
+      const limit = pipeline.find((stage) => '$limit' in stage)?.$limit as number | undefined;
+      expect((limit ?? Infinity) <= 10_000 || (maxTimeMS ?? Infinity) <= 500).toBe(true);
+    }
+    // and documents are read from the control database alone
+    const finds = commands.filter(({ find }) => find !== undefined);
+    expect(new Set(finds.map(({ $db }) => String($db)))).toEqual(new Set([name]));
   }, 60_000);
 });

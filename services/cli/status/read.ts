@@ -1,6 +1,6 @@
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Admin } from 'kafkajs';
-import type { Db, MongoClient } from 'mongodb';
+import { MongoServerError, type Db, type MongoClient } from 'mongodb';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import { readRegistry } from '../../../shared/store/generations.ts';
@@ -17,14 +17,26 @@ export type Status = {
   generation: number | null;
   watermark: string | null;
   partitions: { topic: string; partition: number; position: number; end: number; lag: number }[];
+  /** Estimates by collection, tombstones included. */
   documents: Record<string, number>;
-  /** Conversations whose channel is missing; missing tickets that conversations refer to. */
-  pending: { conversations: number; tickets: number };
+  /**
+   * Conversations whose channel is missing, counted up to `countMax`; missing tickets that conversations refer to, null
+   * if they cannot be counted in time.
+   */
+  pending: { conversations: number; tickets: number | null };
+  /** Counted up to `countMax`. */
   deadLetters: number;
   /** One sentence for each topic whose settings make a rebuild unsafe. */
   warnings: string[];
 };
 
+/** Dead letters and pending conversations are counted up to this number, so that a count is short. */
+export const countMax = 10_000;
+
+/** How long the store may look for missing tickets, in milliseconds. No index has them. */
+const ticketsTimeoutMs = 500;
+
+/** Reads the status. The store scans no collection, whatever their size. */
 export async function readStatus(deps: {
   admin: Admin;
   mongo: MongoClient;
@@ -38,20 +50,22 @@ export async function readStatus(deps: {
   const topics = kinds
     .map((kind) => topicOf(kind, config.TOPIC_PREFIX))
     .filter((topic) => present.has(topic));
-  const [partitions, warnings, documents, pending, deadLetters, completeTo] = await Promise.all([
-    readPartitions(admin, control, topics, generation ?? 1),
-    readWarnings(admin, topics, config.REBUILD_DAYS_MAX),
-    countDocuments(database),
-    countPending(database),
-    deadLettersOf(control).countDocuments(),
-    generation === null ? null : watermark(control, generation),
-  ]);
+  const [partitions, warnings, documents, conversations, tickets, deadLetters, completeTo] =
+    await Promise.all([
+      readPartitions(admin, control, topics, generation ?? 1),
+      readWarnings(admin, topics, config.REBUILD_DAYS_MAX),
+      estimateDocuments(database),
+      collectionOf(database, 'conversation').countDocuments({ pending: true }, { limit: countMax }),
+      countMissingTickets(database),
+      deadLettersOf(control).countDocuments({}, { limit: countMax }),
+      generation === null ? null : watermark(control, generation),
+    ]);
   return {
     generation,
     watermark: completeTo?.toISOString() ?? null,
     partitions,
     documents,
-    pending,
+    pending: { conversations, tickets },
     deadLetters,
     warnings,
   };
@@ -79,30 +93,34 @@ async function readPartitions(admin: Admin, control: Db, topics: string[], gener
     .sort((a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition);
 }
 
-async function countDocuments(database: Db): Promise<Record<string, number>> {
-  const countPresent = async (kind: Kind): Promise<[string, number]> => {
-    const collection = collectionOf(database, kind);
-    const count = await collection.countDocuments({ state: { $exists: true } });
-    return [resources[kind].collection, count];
-  };
-  return Object.fromEntries(await Promise.all(kinds.map(countPresent)));
+async function estimateDocuments(database: Db): Promise<Record<string, number>> {
+  const estimate = async (kind: Kind): Promise<[string, number]> => [
+    resources[kind].collection,
+    await collectionOf(database, kind).estimatedDocumentCount(),
+  ];
+  return Object.fromEntries(await Promise.all(kinds.map(estimate)));
 }
 
-async function countPending(database: Db): Promise<Status['pending']> {
-  const conversations = collectionOf(database, 'conversation');
-  const orphaned = await conversations
-    .aggregate<{ tickets: number }>([
-      { $match: { 'state.ticketId': { $exists: true } } },
-      { $group: { _id: '$state.ticketId' } },
-      {
-        $lookup: { from: resources.ticket.collection, localField: '_id', foreignField: '_id', as: 'ticket' },
-      },
-      { $match: { 'ticket.state': { $exists: false } } },
-      { $count: 'tickets' },
-    ])
-    .toArray();
-  return {
-    conversations: await conversations.countDocuments({ pending: true }),
-    tickets: orphaned[0]?.tickets ?? 0,
-  };
+/** Both stages before the look-up read the index on tickets alone. */
+async function countMissingTickets(database: Db): Promise<number | null> {
+  const stages = [
+    { $match: { 'state.ticketId': { $gt: '' } } },
+    { $group: { _id: '$state.ticketId' } },
+    {
+      $lookup: { from: resources.ticket.collection, localField: '_id', foreignField: '_id', as: 'ticket' },
+    },
+    { $match: { 'ticket.state': { $exists: false } } },
+    { $count: 'tickets' },
+  ];
+  const found = await collectionOf(database, 'conversation')
+    .aggregate<{ tickets: number }>(stages, { maxTimeMS: ticketsTimeoutMs })
+    .toArray()
+    .catch((error: unknown) => {
+      if (error instanceof MongoServerError && error.code === maxTimeExpired) return null;
+      throw error;
+    });
+  return found && (found[0]?.tickets ?? 0);
 }
+
+/** MongoDB's code for an operation that `maxTimeMS` ended. */
+const maxTimeExpired = 50;

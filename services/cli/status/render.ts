@@ -1,5 +1,7 @@
 import { table } from '../table.ts';
-import type { Status } from './read.ts';
+import { countMax, type Status } from './read.ts';
+
+const counted = (count: number): string => `${count}${count >= countMax ? ' or more' : ''}`;
 
 /** Renders the status as text. */
 export function renderStatus(status: Status): string {
@@ -10,15 +12,16 @@ export function renderStatus(status: Status): string {
     String(end),
     String(lag),
   ]);
+  const { conversations, tickets } = status.pending;
   const counts = Object.entries(status.documents).map(([kind, count]) => [kind, String(count)]);
   return [
     `generation    ${status.generation ?? 'none yet'}`,
     `watermark     ${status.watermark ?? 'none yet'}`,
-    `dead letters  ${status.deadLetters}`,
-    `pending       ${status.pending.conversations} conversations, ${status.pending.tickets} tickets`,
+    `dead letters  ${counted(status.deadLetters)}`,
+    `pending       ${counted(conversations)} conversations, ${tickets ?? 'unknown (too many)'} tickets`,
     ...status.warnings.map((warning) => `warning       ${warning}`),
     '',
-    table(['documents', 'count'], counts),
+    table(['documents', 'estimate'], counts),
     table(['topic', 'partition', 'position', 'end', 'lag'], rows),
   ].join('\n');
 }

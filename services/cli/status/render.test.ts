@@ -1,0 +1,16 @@
+import type { Status } from './read.ts';
+import { renderStatus } from './render.ts';
+
+const status: Status = {
+  ...{ generation: 2, watermark: '2026-01-01T00:00:00.000Z', partitions: [], warnings: [] },
+  ...{ documents: { tickets: 12_345 }, pending: { conversations: 3, tickets: 0 }, deadLetters: 7 },
+};
+
+it('says which figures are estimates, and which are incomplete', () => {
+  const text = renderStatus(status);
+  expect(text).toMatch(/^dead letters {2}7 \(estimate\)$/m);
+  expect(text).toMatch(/^pending {7}3 conversations, 0 tickets$/m);
+  expect(text).toMatch(/^documents {2}estimate\ntickets {7}12345$/m);
+  const incomplete = renderStatus({ ...status, pending: { conversations: 10_000, tickets: null } });
+  expect(incomplete).toMatch(/^pending {7}10000 or more conversations, unknown \(too many\) tickets$/m);
+});
