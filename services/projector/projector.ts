@@ -7,7 +7,7 @@ import type { Logger } from '../../shared/runtime/logger.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import type { projectorSettings } from './config.ts';
 import { startCommitLoop, type CommitLoop } from './consumer/commit-loop.ts';
-import { startConsumer, type ConsumerDeps } from './consumer/consumer.ts';
+import { startConsumer, type ConsumerDeps, type RunningConsumer } from './consumer/consumer.ts';
 import { createPositions, type Positions } from './consumer/positions.ts';
 import { kindOfTopic, topicOf } from './events/topics.ts';
 import { partitionKey } from './kafka/topic-partition.ts';
@@ -16,6 +16,7 @@ import { mongoStore } from './materialize/mongo-store.ts';
 import { createReferenceCache } from './materialize/reference-cache.ts';
 import type { Applied } from './consumer/applied.ts';
 import { applyRecords, type ApplyDeps } from './pipeline/apply-records.ts';
+import { mongoSweepStore } from './retention/mongo-sweep-store.ts';
 import { startSweeper } from './retention/sweeper.ts';
 import {
   connectBrokers,
@@ -76,14 +77,14 @@ export async function startProjector(deps: ProjectorDeps) {
   });
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
   const by = `projector ${hostname()} ${process.pid}`;
-  const following = followRegistry({
-    ...connected,
-    allowanceMs,
-    by,
-    now: () => storeTime(connected.control),
+  const storeClock = () => storeTime(control);
+  const following = followRegistry({ ...connected, allowanceMs, by, now: storeClock });
+  const sweeper = startSweeper({
+    ...{ ...applyDeps, ...connected },
+    sweepStore: mongoSweepStore({ ...connected, prefix: config.TOPIC_PREFIX }),
+    isOwner: () => ownsChannels(consumer, config.TOPIC_PREFIX),
   });
-  const sweeper = startSweeper({ ...applyDeps, ...connected });
-  const { clock = () => storeTime(control), nowMs } = connected;
+  const { clock = storeClock, nowMs } = connected;
   const liveness = createLiveness(nowMs());
   const commitLoopDeps = { ...connected, clock, liveness, allowanceMs };
   commitLoop = startCommitLoop(commitLoopDeps, consumer, deps.commitIntervalMs);
@@ -96,6 +97,10 @@ export async function startProjector(deps: ProjectorDeps) {
     },
   };
 }
+
+/** Of all members of a group, one has started partition 0 of the channels; for a moment of a rebalance perhaps two. */
+const ownsChannels = (consumer: RunningConsumer, prefix: string): boolean =>
+  consumer.snapshot().some(({ topic, partition }) => topic === topicOf('channel', prefix) && partition === 0);
 
 /** Waits for MongoDB, the brokers, the topics and the group, in this order. */
 async function connect(deps: ProjectorDeps): Promise<Connected> {

@@ -5,10 +5,13 @@ import type { Document as Stored } from 'mongodb';
 import { runRebuild } from '../../services/cli/rebuild/run.ts';
 import { betweenGenerations, withFreshJoins } from '../../services/projector/generations/comparisons.ts';
 import { verify, type Comparison } from '../../services/projector/generations/verify.ts';
+import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
+import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
 import type { Kind } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { progressOf, watermark } from '../../shared/store/progress.ts';
+import { engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { logEnds, reached } from '../support/progress.ts';
@@ -152,8 +155,9 @@ describe('the documents that two generations have of one log', () => {
   test('do not differ by expired data, which one side has freed', async () => {
     const { control, config } = rebuild;
     const swept = await sweep({
-      ...{ database: rebuild.databaseOf(2), control, prefix: config.TOPIC_PREFIX, tombstoneDays: 30 },
-      ...{ asOf: now, now: () => now, signal: new AbortController().signal },
+      ...engineDeps(mongoStore(rebuild.databaseOf(2)), { now: () => now }),
+      sweepStore: mongoSweepStore({ database: rebuild.databaseOf(2), control, prefix: config.TOPIC_PREFIX }),
+      asOf: now,
     });
     expect(swept).toEqual({ conversations: 1, messages: 1 });
     const states = { state: { $exists: true } };
@@ -165,7 +169,7 @@ describe('the documents that two generations have of one log', () => {
     now = new Date('2020-01-01T12:00:00Z');
     const { counts } = await verified(between());
     now = present;
-    expect(counts).toEqual({ missing: 2 });
+    expect(counts).toEqual({ joined: 1, missing: 2 });
   }, 60_000);
 
   test('differ from a fresh join where a joined entity has changed without them', async () => {

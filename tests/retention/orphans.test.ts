@@ -1,10 +1,11 @@
-import type { Db } from 'mongodb';
-import { resources } from '../../shared/documents/resources.ts';
+import type { Kind } from '../../shared/documents/document.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
-import { changeOf, engineDeps } from '../support/engine.ts';
+import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
+import { deadLetterOf } from '../../services/projector/dead-letters/dead-letter.ts';
+import { changeOf, engineDeps, recordOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { day, eventsOf, openReadModel, type ReadModel } from './read-model.ts';
 
@@ -22,23 +23,25 @@ describe('a message whose conversation is missing', () => {
   afterEach(() => model.close(), 60_000);
 
   const stored = () => collectionOf<StoredDocument>(model.database, 'message').findOne({ _id: 'msg_a_000' });
-  /** Sweeps as of day 30; `before` runs between the check for messages of a conversation and its update. */
-  const sweepWith = (before: () => Promise<void>) => {
-    const database = Object.create(model.database, {
-      collection: {
-        value: (name: string) => {
-          const collection = model.database.collection(name);
-          const updateMany = collection.updateMany.bind(collection);
-          if (name === resources.conversation.collection)
-            collection.updateMany = async (...call) => {
-              await before();
-              return updateMany(...call);
-            };
-          return collection;
+  /** Sweeps as of a day; `before` runs before each write of the sweep to a collection. */
+  const sweepWith = (onDay: number, kind: Kind, before: () => Promise<void>) =>
+    sweep({
+      ...model.sweepDeps(day(onDay)),
+      store: {
+        ...model.store,
+        write: async (written, writes) => {
+          if (written === kind && writes.length > 0) await before();
+          return model.store.write(written, writes);
         },
       },
-    }) as Db;
-    return sweep({ ...model.sweepDeps(day(30)), database });
+    });
+  const once = (action: () => Promise<void>) => {
+    let isFirst = true;
+    return async () => {
+      if (!isFirst) return;
+      isFirst = false;
+      await action();
+    };
   };
 
   test('is deleted after 30 days, and not before', async () => {
@@ -47,7 +50,8 @@ describe('a message whose conversation is missing', () => {
     expect(await stored()).toMatchObject({ state: { id: 'msg_a_000' }, orphanedAt: day(100) });
     expect(await model.sweepAsOf(day(130))).toEqual(freed(1));
     expect(await stored()).toEqual({
-      ...{ _id: 'msg_a_000', orgId: 'org_1', version: 1, revision: 2, expiresAt: day(160) },
+      ...{ _id: 'msg_a_000', orgId: 'org_1', version: 1, expiresAt: day(160) },
+      revision: expect.any(Number) as number,
       position: { partition: 0, offset: 1, timestampMs: 1 },
     });
   }, 60_000);
@@ -92,7 +96,8 @@ describe('a message whose conversation is missing', () => {
 
   test('is still marked as an orphan when a refresh that read its conversation before the sweep is late', async () => {
     // given a conversation that has expired
-    await model.apply([channel(), conversation(0), contact('Ada', 1)]);
+    const data = { ...conversation(0).data, contactId: 'con_2' };
+    await model.apply([channel(), { ...conversation(0), data }, contact('Ada', 1)]);
     // and a worker on the contact that halts before it writes the message
     const halted = Promise.withResolvers<void>();
     const resumed = Promise.withResolvers<void>();
@@ -108,12 +113,16 @@ describe('a message whose conversation is missing', () => {
     };
     let refreshed: Promise<unknown> = Promise.resolve();
     // when the sweep has found no message, and then one arrives and is being refreshed
-    const swept = await sweepWith(async () => {
-      await model.apply([message(0)]);
-      const rename = changeOf(contact('Countess', 2));
-      refreshed = applyChanges(engineDeps(slow, { now: () => day(31) }), 'contact', [rename]);
-      await halted.promise;
-    });
+    const swept = await sweepWith(
+      30,
+      'conversation',
+      once(async () => {
+        await model.apply([message(0)]);
+        const rename = changeOf(contact('Countess', 2));
+        refreshed = applyChanges(engineDeps(slow, { now: () => day(31) }), 'contact', [rename]);
+        await halted.promise;
+      }),
+    );
     expect(swept).toEqual({ conversations: 1, messages: 0 });
     // and the worker writes after the conversation was freed
     resumed.resolve();
@@ -123,6 +132,65 @@ describe('a message whose conversation is missing', () => {
       ...{ joined: { author: { name: 'Countess' } }, orphanedAt: day(30) },
     });
     expect(await model.sweepAsOf(day(60))).toEqual(freed(1));
+  }, 60_000);
+
+  test('is served like its conversation, if both arrive while the sweep is about to purge the conversation', async () => {
+    // given a conversation that has expired, with a retention above the 30 days that orphans are kept
+    await model.apply([channel(90), conversation(0)]);
+    // when the customer writes again just before the sweep purges it
+    const swept = await sweepWith(
+      90,
+      'conversation',
+      once(() => model.apply([conversation(90, 2), message(90)], day(90))),
+    );
+    // then it is kept, and its message is served until it expires
+    expect(swept).toEqual({ conversations: 0, messages: 0 });
+    for (const onDay of [121, 179]) {
+      expect(await model.sweepAsOf(day(onDay))).toEqual(freed(0));
+      expect((await model.answersAt('a', day(onDay))).messages).toMatchObject([{ id: message(90).id }]);
+    }
+    expect(await model.sweepAsOf(day(180))).toEqual({ conversations: 1, messages: 1 });
+  }, 60_000);
+
+  test('is kept and unmarked if its conversation is there', async () => {
+    // given a message of a living conversation that is marked as an orphan all the same
+    await model.apply([channel(0), conversation(0), message(0)]);
+    const marked = { $set: { orphanedAt: day(0) }, $inc: { revision: 1 } };
+    await collectionOf<StoredDocument>(model.database, 'message').updateOne({}, marked);
+    expect(await model.sweepAsOf(day(100))).toEqual(freed(0));
+    expect(await stored()).toMatchObject({ state: { id: 'msg_a_000' } });
+    expect(await stored()).not.toHaveProperty('orphanedAt');
+  }, 60_000);
+
+  test('waits again while a dead letter may bring its conversation', async () => {
+    // given a message whose conversation is a dead letter
+    await model.apply([message(0)], day(100));
+    const rejected = {
+      record: recordOf(conversation(0), 1),
+      rejection: { reason: 'bad_data', detail: 'data.title: must be a text' } as const,
+    };
+    const deadLetters = { prefix: 'support.', generation: 1, now: () => day(100) };
+    await deadLettersOf(model.control).insertOne(
+      deadLetterOf(deadLetters, 'support.conversations', rejected),
+    );
+    // then it stays, and is served once the conversation is re-driven
+    expect(await model.sweepAsOf(day(130))).toEqual(freed(0));
+    expect(await stored()).toMatchObject({ orphanedAt: day(130) });
+    await model.apply([channel(0), conversation(0)], day(140));
+    await deadLettersOf(model.control).deleteMany({});
+    expect(await model.sweepAsOf(day(170))).toEqual(freed(0));
+    expect((await model.answersAt('a', day(170))).messages).toMatchObject([{ id: 'msg_a_000' }]);
+  }, 60_000);
+
+  test('is not deleted with a conversation of another organization', async () => {
+    // given messages of two organizations that name one conversation, which belongs to the first
+    const other = eventsOf('a').message(1);
+    await model.apply([channel(), conversation(0), message(0), { ...other, orgId: 'org_2' }], day(10));
+    // when the conversation expires with the message of its organization
+    expect(await model.sweepAsOf(day(31))).toEqual({ conversations: 1, messages: 1 });
+    // then the other message stays until it has waited 30 days
+    expect(await model.sweepAsOf(day(40, -1))).toEqual(freed(0));
+    expect(await model.sweepAsOf(day(40))).toEqual(freed(1));
   }, 60_000);
 
   test('is deleted whatever the number of such messages, while messages with a conversation are kept', async () => {

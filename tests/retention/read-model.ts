@@ -5,6 +5,7 @@ import { threadOf } from '../../services/api/resources/messages/query.ts';
 import { readConversations } from '../../services/api/resources/tickets/conversations.ts';
 import { findTicket } from '../../services/api/resources/tickets/query.ts';
 import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
+import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { sweep, type SweepDeps } from '../../services/projector/retention/sweep.ts';
 import { dayMs } from '../../shared/documents/retention.ts';
 import { testReaders } from '../api/test-api.ts';
@@ -98,8 +99,9 @@ export async function openReadModel() {
         );
   };
   const sweepDeps = (asOf: Date, { signal, now = asOf }: SweepOptions = {}): SweepDeps => ({
-    ...{ database, control, prefix: 'support.', asOf, now: () => now, tombstoneDays: 30 },
-    signal: signal ?? new AbortController().signal,
+    ...engineDeps(store, { now: () => now, ...(signal && { signal }) }),
+    sweepStore: mongoSweepStore({ database, control, prefix: 'support.' }),
+    asOf,
   });
   return {
     store,

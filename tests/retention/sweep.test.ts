@@ -1,7 +1,11 @@
 import { collectionOf } from '../../shared/store/connection.ts';
 import { watermarksOf } from '../../shared/store/progress.ts';
-import { sweepApplied } from '../../services/projector/retention/sweeper.ts';
+import { dayMs } from '../../shared/documents/retention.ts';
+import { sweep } from '../../services/projector/retention/sweep.ts';
+import type { SweepStore } from '../../services/projector/retention/sweep-store.ts';
+import { sweepApplied as sweepUpToWatermark } from '../../services/projector/retention/sweeper.ts';
 import { deletionOf } from '../support/engine.ts';
+import { created } from '../support/entities.ts';
 import { day, eventsOf, openReadModel, type ReadModel } from './read-model.ts';
 
 const freed = (conversations: number, messages: number) => ({ conversations, messages });
@@ -45,7 +49,8 @@ describe('conversation data that expires by the retention of its channel', () =>
     expect(await model.everything()).not.toMatch(/(title|content) of a/);
     const left = await collectionOf(model.database, 'conversation').findOne({ _id: 'conv_a' });
     expect(left).toEqual({
-      ...{ _id: 'conv_a', orgId: 'org_1', version: 1, revision: 2, expiresAt: day(80) },
+      ...{ _id: 'conv_a', orgId: 'org_1', version: 1, expiresAt: day(80) },
+      revision: expect.any(Number) as number,
       position: { partition: 0, offset: 1, timestampMs: 1 },
     });
     expect(await model.sweepAsOf(day(50))).toEqual(freed(0, 0));
@@ -128,15 +133,62 @@ describe('conversation data that expires by the retention of its channel', () =>
     expect(await model.sweepAsOf(day(10))).toEqual(freed(1, 1));
   }, 60_000);
 
+  /** Days before the store's time. */
+  const daysAgo = (number: number) => new Date(Date.now() - number * dayMs).toISOString();
+  const sweepApplied = () => sweepUpToWatermark({ ...model.sweepDeps(new Date()), ...model, generation: 1 });
+  const watermarkAt = (completeTo: Date) =>
+    watermarksOf(model.control).updateOne({ _id: 1 }, { $set: { completeTo } }, { upsert: true });
+
   test('is kept until the watermark reaches its expiry, since an earlier update may extend it', async () => {
-    const { channel, ticket, conversation, message } = eventsOf('g');
-    await model.apply([channel(), ticket, conversation(0), message(0)]);
-    const sweepOn60 = () => sweepApplied({ ...model.sweepDeps(day(60)), generation: 1 });
-    expect(await sweepOn60()).toEqual(freed(0, 0));
-    await watermarksOf(model.control).insertOne({ _id: 1, completeTo: day(30, -1) });
-    expect(await sweepOn60()).toEqual(freed(0, 0));
-    await watermarksOf(model.control).updateOne({ _id: 1 }, { $set: { completeTo: day(30) } });
-    expect(await sweepOn60()).toEqual(freed(1, 1));
+    const { channel, ticket } = eventsOf('g');
+    const times = { ticketId: 'ti_g', channelId: 'chan_g', createdAt: daysAgo(60), updatedAt: daysAgo(60) };
+    await model.apply([channel(), ticket, created('conversation', 'conv_g', times)]);
+    expect(await sweepApplied()).toEqual(freed(0, 0));
+    await watermarkAt(new Date(Date.parse(times.updatedAt) + 30 * dayMs - 1));
+    expect(await sweepApplied()).toEqual(freed(0, 0));
+    await watermarkAt(new Date(Date.parse(times.updatedAt) + 30 * dayMs));
+    expect(await sweepApplied()).toEqual(freed(1, 0));
+    // and its tombstone document expires by the store's clock
+    const left = await collectionOf(model.database, 'conversation').findOne({ _id: 'conv_g' });
+    const expiresMs = (left as { expiresAt?: Date } | null)?.expiresAt?.getTime() ?? 0;
+    expect(Math.abs(expiresMs - Date.now() - 30 * dayMs)).toBeLessThan(dayMs);
+  }, 60_000);
+
+  test('is kept although the clock of a projector, and with it the watermark, is a year ahead', async () => {
+    const { channel, ticket } = eventsOf('i');
+    const recent = { createdAt: daysAgo(29), updatedAt: daysAgo(29) };
+    await model.apply([
+      ...[channel(), ticket],
+      created('conversation', 'conv_i', { ...recent, ticketId: 'ti_i', channelId: 'chan_i' }),
+      created('message', 'msg_i', { createdAt: daysAgo(29), conversationId: 'conv_i' }),
+    ]);
+    await watermarkAt(new Date(Date.now() + 365 * dayMs));
+    expect(await sweepApplied()).toEqual(freed(0, 0));
+  }, 60_000);
+
+  test('is swept in channels with few conversations before a large channel is finished', async () => {
+    // given a channel with more pages than one turn takes, and a smaller one after it
+    const { channel, conversation } = eventsOf('j');
+    await model.apply([channel()]);
+    const large = Array.from({ length: 21 }, (_, index) => `conv_j_${index + 100}`);
+    await model.applyAtOnce(
+      large.map((id) => ({ ...conversation(0), id, data: { ...conversation(0).data, id } })),
+    );
+    const small = eventsOf('k');
+    await model.apply([small.channel(), small.conversation(0)]);
+    const deps = model.sweepDeps(day(30));
+    const turns: string[] = [];
+    const sweepStore: SweepStore = {
+      ...deps.sweepStore,
+      // Pages of one conversation.
+      readConversations: async (of, after) => {
+        const page = (await deps.sweepStore.readConversations(of, after)).slice(0, 1);
+        turns.push(...page.map(({ _id }) => _id));
+        return page;
+      },
+    };
+    expect(await sweep({ ...deps, sweepStore })).toEqual(freed(22, 0));
+    expect(turns).toEqual([...large.slice(0, 20), 'conv_k', ...large.slice(20)]);
   }, 60_000);
 
   /** More conversations than the sweep reads at a time, and more messages than that in one of them. */

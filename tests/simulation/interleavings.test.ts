@@ -48,7 +48,7 @@ function given() {
     };
   };
   const stored = (kind: Kind, id: string) => data.get(kind)?.get(id);
-  /** Frees a document as the retention sweep does. */
+  /** Purges a document as the retention sweep does. */
   const free = (kind: Kind, id: string) => {
     const { orgId = null, version = 0, revision = 0, position = null } = stored(kind, id) ?? {};
     const freed: StoredDocument = {
@@ -105,7 +105,7 @@ describe('a worker with a cache', () => {
   });
 });
 
-describe('a document whose state was freed', () => {
+describe('a document whose state was purged', () => {
   it('is not restored by a worker that had read it before', async () => {
     // given a worker that is about to write a renamed contact into a message
     const { apply, applyLate, stored, free } = given();

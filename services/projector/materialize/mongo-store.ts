@@ -10,7 +10,8 @@ import type { Child, Current, ReferencedEntity, Store, StoredDocument } from './
 /** Ids of dependents read at a time, 768 bytes each at most. Limits the memory of a fan-out. */
 export const pageSize = 2_000;
 
-const envelope = {
+/** The projection of an envelope. */
+export const envelope = {
   orgId: 1,
   version: 1,
   revision: 1,

@@ -37,7 +37,7 @@ export type Reconciled = {
   state?: StoredState;
   /** The state that has reached every dependent; null where that is not known. */
   before: { state?: StoredState } | null;
-  resumeAt: Current['fanOutCursor'];
+  resumeAt?: Current['fanOutCursor'];
 };
 
 type Rejected<K extends Kind> = { change: Change<K>; rejection: Rejection };
@@ -198,7 +198,8 @@ async function writeBatch<K extends Kind>(
       else cache.forget(kind, item.id);
       round.entities.set(item.id, reconciledOf(deps, kind, item, write));
       const { refs } = write.document;
-      if (item.target && refs && (isCached || !isSame(item.current?.refs, refs))) toRecheck.push(item.target);
+      if (item.target && refs && (isCached || !isSame(item.current?.state && item.current.refs, refs)))
+        toRecheck.push(item.target);
     }
   }
   round.outdated = await recheck(deps, kind, toRecheck, references);

@@ -1,183 +1,157 @@
-import type { Collection, Db, Filter } from 'mongodb';
-import type { Channel } from '../../../shared/documents/channel.ts';
-import type { Conversation } from '../../../shared/documents/conversation.ts';
-import { sortKey } from '../../../shared/documents/instant.ts';
+import type { Envelope } from '../../../shared/documents/document.ts';
 import { dayMs, expiredUpTo } from '../../../shared/documents/retention.ts';
-import { collectionOf } from '../../../shared/store/connection.ts';
-import { deadLettersOf } from '../dead-letters/collection.ts';
-import { eraseDeadLetters } from '../dead-letters/erase.ts';
 import { refOf } from '../materialize/edges.ts';
+import { updateDependents, type UpdateDeps } from '../materialize/fan-out.ts';
+import { reconcile } from '../materialize/reconcile.ts';
 import type { StoredDocument } from '../materialize/store.ts';
+import type { ExpiringChannel, ExpiringConversation, SweepStore } from './sweep-store.ts';
 
-/** Documents freed at a time. Limits the memory of a sweep, and the duration of one command in the store. */
-const pageSize = 500;
+/** Pages of a channel in one turn. Limits the time that other channels wait. */
+const pagesPerTurn = 20;
 
-export type SweepDeps = {
-  database: Db;
-  control: Db;
-  prefix: string;
-  /** The watermark: every change up to this instant has been applied. */
+/** `now` is the store's time. */
+export type SweepDeps = UpdateDeps & {
+  sweepStore: SweepStore;
+  /** The watermark, but never later than the store's time: every change up to this instant has been applied. */
   asOf: Date;
-  now: () => Date;
-  tombstoneDays: number;
-  signal: AbortSignal;
 };
 
-/** Numbers of freed documents. */
+/** Numbers of purged documents. */
 export type Swept = { conversations: number; messages: number };
 
-type ChannelRow = { _id: string; orgId: string; state: Pick<Channel, 'dataRetentionDays'> };
-type Row = { _id: string; state: Pick<Conversation, 'updatedAt'> };
+/** A channel, and the id of the last conversation that has been swept. */
+type Turn = { channel: ExpiringChannel; after: string };
 
 /**
- * Frees messages and conversations whose retention has passed, and messages whose conversation has not come within
- * `tombstoneDays`. No reader sees them: the API hides them by the clock. A freed document keeps its version for
- * `tombstoneDays`: Invariant 12 in docs/internals/consistency.md.
+ * Purges messages and conversations whose retention has passed, and messages whose conversation has not come within
+ * `tombstoneDays`. No reader sees them: the API hides them by the clock. A purged document keeps its version for
+ * `tombstoneDays`. Two sweeps at once purge no more than one: Invariant 12 in docs/internals/consistency.md.
  */
 export async function sweep(deps: SweepDeps): Promise<Swept> {
-  const swept: Swept = { conversations: 0, messages: 0 };
-  const channels = collectionOf<StoredDocument>(deps.database, 'channel')
-    .find({ 'state.dataRetentionDays': { $gt: 0 } })
-    .project<ChannelRow>({ orgId: 1, 'state.dataRetentionDays': 1 });
-  for await (const channel of channels) await sweepChannel(deps, channel, swept);
-  swept.messages += await sweepOrphans(deps);
+  const swept: Swept = { conversations: 0, messages: await sweepOrphans(deps) };
+  let unfinished: Turn[] = [];
+  const take = async (turns: Turn[]) => {
+    for (const turn of turns) {
+      const next = await sweepChannel(deps, turn, swept);
+      if (next) unfinished.push(next);
+    }
+  };
+  for (let channels = await deps.sweepStore.readChannels(''); channels.length > 0;) {
+    await take(channels.map((channel) => ({ channel, after: '' })));
+    channels = await deps.sweepStore.readChannels(channels.at(-1)?.id ?? '');
+  }
+  while (unfinished.length > 0) {
+    const turns = unfinished;
+    unfinished = [];
+    await take(turns);
+  }
   return swept;
 }
 
-async function sweepChannel(
-  deps: SweepDeps,
-  { _id: id, orgId, state }: ChannelRow,
-  swept: Swept,
-): Promise<void> {
-  const upTo = expiredUpTo(state.dataRetentionDays, deps.asOf);
-  if (upTo === null) return;
-  const conversations = collectionOf<StoredDocument>(deps.database, 'conversation');
-  for (let after = ''; ;) {
+/** Sweeps some pages of a channel. Returns its next turn; null at the end of the channel. */
+async function sweepChannel(deps: SweepDeps, { channel, after }: Turn, swept: Swept): Promise<Turn | null> {
+  const upTo = expiredUpTo(channel.dataRetentionDays, deps.asOf);
+  if (upTo === null) return null;
+  let sweptTo = after;
+  for (let pages = 0; pages < pagesPerTurn; pages += 1) {
     deps.signal.throwIfAborted();
-    const page = await conversations
-      .find({ refs: refOf('channel', id), orgId, _id: { $gt: after } }, { hint: 'references' })
-      .project<Row>({ 'state.updatedAt': 1 })
-      .sort({ _id: 1 })
-      .limit(pageSize)
-      .toArray();
+    const page = await deps.sweepStore.readConversations(channel, sweptTo);
     const last = page.at(-1);
-    if (!last) return;
-    after = last._id;
+    if (!last) return null;
     const ids = page.map(({ _id }) => _id);
-    swept.messages += await sweepMessages(deps, orgId, ids, upTo);
-    const expired = page.filter(({ state: { updatedAt } }) => updatedAt <= upTo).map(({ _id }) => _id);
-    if (expired.length > 0)
-      swept.conversations += await sweepConversations(deps, { id, orgId }, expired, upTo);
+    const messages = await deps.sweepStore.readExpiredMessages(channel.orgId, ids, upTo);
+    if (messages.length > 0) {
+      // The same conversations come again, and may have more.
+      swept.messages += (await purge(deps, 'message', messages)).length;
+      continue;
+    }
+    swept.conversations += await sweepConversations(deps, channel, page, upTo);
+    sweptTo = last._id;
   }
-}
-
-async function sweepMessages(deps: SweepDeps, orgId: string, ids: string[], upTo: Date): Promise<number> {
-  const messages = collectionOf<StoredDocument>(deps.database, 'message');
-  // The first sort key after the expired messages.
-  const byCreated = { $lt: sortKey(new Date(upTo.getTime() + 1), '') };
-  const filter = { 'state.conversationId': { $in: ids }, orgId, byCreated };
-  let freed = 0;
-  for (;;) {
-    deps.signal.throwIfAborted();
-    const page = await messages
-      .find(filter, { hint: 'thread' })
-      .project({ _id: 1 })
-      .limit(pageSize)
-      .toArray();
-    if (page.length === 0) return freed;
-    freed += await free(deps, messages, { ...filter, _id: { $in: page.map(({ _id }) => String(_id)) } });
-  }
+  return { channel, after: sweptTo };
 }
 
 /**
- * Erases the expired dead letters of expired conversations, and frees the conversations that have no messages and no
+ * Erases the expired dead letters of expired conversations, and purges the conversations that have no messages and no
  * dead letters left. Without its conversation, nothing tells when a younger dead letter expires.
  */
 async function sweepConversations(
   deps: SweepDeps,
-  { id, orgId }: { id: string; orgId: string },
-  expired: string[],
+  { id, orgId }: ExpiringChannel,
+  page: ExpiringConversation[],
   upTo: Date,
 ): Promise<number> {
-  await eraseDeadLetters(
-    deps,
-    expired.map((conversationId) => ({
-      ...{ kind: 'conversation', id: conversationId },
-      covers: ({ timestampMs }) => timestampMs <= upTo.getTime(),
-    })),
-  );
-  const inUse = await collectionOf<StoredDocument>(deps.database, 'message')
-    .aggregate<{ _id: string }>(
-      [
-        { $match: { 'state.conversationId': { $in: expired }, orgId, byCreated: { $gte: '' } } },
-        { $group: { _id: '$state.conversationId' } },
-      ],
-      { hint: 'thread' },
-    )
-    .toArray();
-  const inDeadLetters = await deadLettersOf(deps.control)
-    .aggregate<{ _id: string }>([
-      { $match: { subjects: { $in: expired } } },
-      { $unwind: '$subjects' },
-      { $match: { subjects: { $in: expired } } },
-      { $group: { _id: '$subjects' } },
-    ])
-    .toArray();
-  const isInUse = new Set([...inUse, ...inDeadLetters].map(({ _id }) => _id));
-  const unused = expired.filter((conversationId) => !isInUse.has(conversationId));
-  const conversations = collectionOf<StoredDocument>(deps.database, 'conversation');
-  const filter = {
-    _id: { $in: unused },
-    orgId,
-    refs: refOf('channel', id),
-    'state.updatedAt': { $lte: upTo },
-  };
-  const freed = await free(deps, conversations, filter);
-  // A message that arrived since the check is an orphan from now on. The mark bumps the revision: a refresh that read
-  // the conversation before it was freed is not rechecked, and must not write the message without the mark.
-  const lateMessages = { 'state.conversationId': { $in: unused }, orgId, orphanedAt: { $exists: false } };
-  if (unused.length > 0)
-    await collectionOf<StoredDocument>(deps.database, 'message').updateMany(
-      lateMessages,
-      { $set: { orphanedAt: deps.now() }, $inc: { revision: 1 } },
-      { hint: 'thread' },
-    );
-  return freed;
+  const { sweepStore } = deps;
+  const expired = page.filter(({ updatedAt }) => updatedAt && updatedAt <= upTo);
+  const ids = expired.map(({ _id }) => _id);
+  if (ids.length > 0) await sweepStore.eraseDeadLetters(ids, upTo);
+  const isNamed = ids.length > 0 ? await sweepStore.readInDeadLetters(ids) : new Set();
+  const hasMessages = ids.length > 0 ? await sweepStore.readWithMessages(orgId, ids) : new Set();
+  const unused = expired.filter(({ _id }) => !isNamed.has(_id) && !hasMessages.has(_id));
+  // The reference stays until the dependents are refreshed, so that the next sweep does it after a crash.
+  const purged = await purge(deps, 'conversation', unused, [refOf('channel', id)]);
+  const interrupted = page.filter(({ updatedAt }) => updatedAt === undefined);
+  const toRefresh = [...purged, ...interrupted];
+  const changed = toRefresh.map(({ _id, version }) => ({ id: _id, orgId, version, before: null }));
+  await updateDependents(deps, 'conversation', changed, []);
+  await purge(deps, 'conversation', toRefresh);
+  return purged.length;
 }
 
 /**
- * Frees messages that have waited `tombstoneDays` for their conversation. A compacted log may hold them long after the
- * last record of their conversation was removed.
+ * Purges messages that have waited `tombstoneDays` for their conversation. A compacted log may hold them long after the
+ * last record of their conversation was removed. While a dead letter may bring the conversation, they wait again.
  */
 async function sweepOrphans(deps: SweepDeps): Promise<number> {
-  const messages = collectionOf<StoredDocument>(deps.database, 'message');
-  const orphanedAt = { $lte: new Date(deps.asOf.getTime() - deps.tombstoneDays * dayMs) };
-  let freed = 0;
+  const { store, sweepStore } = deps;
+  const upTo = new Date(deps.asOf.getTime() - deps.tombstoneDays * dayMs);
+  let purged = 0;
   for (;;) {
     deps.signal.throwIfAborted();
-    const page = await messages
-      .find({ orphanedAt }, { hint: 'orphaned' })
-      .project({ _id: 1 })
-      .limit(pageSize)
-      .toArray();
-    if (page.length === 0) return freed;
-    freed += await free(deps, messages, { _id: { $in: page.map(({ _id }) => String(_id)) }, orphanedAt });
+    const orphans = await sweepStore.readOrphans(upTo);
+    if (orphans.length === 0) return purged;
+    const ids = [...new Set(orphans.map(({ conversationId }) => conversationId))];
+    // In this order: a redrive writes the conversation before it removes the dead letter.
+    const isNamed = await sweepStore.readInDeadLetters(ids);
+    const conversations = await store.readEnvelopes('conversation', ids);
+    const living = new Map(conversations.flatMap(({ _id, orgId, state }) => (state ? [[_id, orgId]] : [])));
+    const {
+      marked = [],
+      waiting = [],
+      lost = [],
+    } = Object.groupBy(orphans, ({ orgId, conversationId }) => {
+      if (living.get(conversationId) === orgId) return 'marked';
+      return isNamed.has(conversationId) ? 'waiting' : 'lost';
+    });
+    // A refresh removes the mark of a message whose conversation is there.
+    const idsOfMarked = marked.map(({ _id }) => _id);
+    await reconcile(deps, 'message', idsOfMarked, null);
+    if (waiting.length > 0) await sweepStore.waitAgain(waiting, upTo, deps.now());
+    purged += (await purge(deps, 'message', lost)).length;
   }
 }
 
-/** Removes the state of each document that the filter still matches. */
-async function free(
-  { now, tombstoneDays }: SweepDeps,
-  collection: Collection<StoredDocument>,
-  filter: Filter<StoredDocument>,
-): Promise<number> {
-  const { modifiedCount } = await collection.updateMany(filter, {
-    $unset: {
-      ...{ state: '', joined: '', refs: '', byCreated: '', byUpdated: '' },
-      ...{ pending: '', orphanedAt: '', fanOutCursor: '' },
-    },
-    $set: { expiresAt: new Date(now().getTime() + tombstoneDays * dayMs) },
-    $inc: { revision: 1 },
-  });
-  return modifiedCount;
+/**
+ * Removes the state of documents that have not been written since they were read. Returns their new documents, which
+ * keep `refs`, if any.
+ */
+async function purge(
+  { store, now, tombstoneDays }: SweepDeps,
+  kind: 'conversation' | 'message',
+  documents: Envelope[],
+  refs?: string[],
+): Promise<StoredDocument[]> {
+  const expiresAt = new Date(now().getTime() + tombstoneDays * dayMs);
+  const purged = documents.map(({ _id, orgId, version, revision, position, tombstonePosition }) => ({
+    ...{ _id, orgId, version, revision: revision + 1, position, expiresAt },
+    ...(tombstonePosition && { tombstonePosition }),
+    ...(refs && { refs }),
+  }));
+  const writes = purged.map((document) => ({
+    op: 'put' as const,
+    document,
+    guard: { revision: document.revision - 1, orgId: document.orgId },
+  }));
+  const { conflicted } = await store.write(kind, writes);
+  return purged.filter(({ _id }) => !conflicted.has(_id));
 }

@@ -1,0 +1,113 @@
+import type { Db } from 'mongodb';
+import type { Envelope } from '../../../shared/documents/document.ts';
+import { sortKey } from '../../../shared/documents/instant.ts';
+import { collectionOf } from '../../../shared/store/connection.ts';
+import { deadLettersOf } from '../dead-letters/collection.ts';
+import { eraseDeadLetters } from '../dead-letters/erase.ts';
+import { refOf } from '../materialize/edges.ts';
+import { envelope } from '../materialize/mongo-store.ts';
+import type { StoredDocument } from '../materialize/store.ts';
+import type { SweepStore } from './sweep-store.ts';
+
+/** Documents of a page. Limits the memory of a sweep, and the duration of one command in the store. */
+const pageSize = 500;
+
+type DeadLetterDeps = { control: Db; prefix: string };
+type ReadsDocuments = 'readChannels' | 'readConversations';
+type ReadsDeadLetters = 'readInDeadLetters' | 'eraseDeadLetters';
+
+/** The sweep's reads from one generation's database, and from the dead letters in the control database. */
+export const mongoSweepStore = ({ database, ...deps }: { database: Db } & DeadLetterDeps): SweepStore => ({
+  ...expiring(database),
+  ...expiringMessages(database),
+  ...deadLetters(deps),
+});
+
+function expiring(database: Db): Pick<SweepStore, ReadsDocuments> {
+  const channels = collectionOf<StoredDocument>(database, 'channel');
+  const conversations = collectionOf<StoredDocument>(database, 'conversation');
+  return {
+    readChannels: async (after) => {
+      const found = await channels
+        .find({ _id: { $gt: after }, 'state.dataRetentionDays': { $gt: 0 } })
+        .project<{ _id: string; orgId: string; state: { dataRetentionDays: number } }>({
+          ...{ orgId: 1, 'state.dataRetentionDays': 1 },
+        })
+        .sort({ _id: 1 })
+        .limit(pageSize)
+        .toArray();
+      return found.map(({ _id, orgId, state }) => ({ id: _id, orgId, ...state }));
+    },
+    readConversations: async ({ id, orgId }, after) => {
+      const found = await conversations
+        .find({ refs: refOf('channel', id), orgId, _id: { $gt: after } }, { hint: 'references' })
+        .project<Envelope & { state?: { updatedAt: Date } }>({ ...envelope, 'state.updatedAt': 1 })
+        .sort({ _id: 1 })
+        .limit(pageSize)
+        .toArray();
+      return found.map(({ state, ...conversation }) => ({ ...conversation, ...state }));
+    },
+  };
+}
+
+function expiringMessages(database: Db): Omit<SweepStore, ReadsDocuments | ReadsDeadLetters> {
+  const messages = collectionOf<StoredDocument>(database, 'message');
+  return {
+    readExpiredMessages: (orgId, conversationIds, upTo) => {
+      // The first sort key after the expired messages.
+      const byCreated = { $lt: sortKey(new Date(upTo.getTime() + 1), '') };
+      return messages
+        .find({ 'state.conversationId': { $in: conversationIds }, orgId, byCreated }, { hint: 'thread' })
+        .project<Envelope>(envelope)
+        .limit(pageSize)
+        .toArray();
+    },
+    readWithMessages: async (orgId, conversationIds) => {
+      const living = { 'state.conversationId': { $in: conversationIds }, orgId, byCreated: { $gte: '' } };
+      const found = await messages
+        .aggregate<{ _id: string }>([{ $match: living }, { $group: { _id: '$state.conversationId' } }], {
+          hint: 'thread',
+        })
+        .toArray();
+      return new Set(found.map(({ _id }) => _id));
+    },
+    readOrphans: async (upTo) => {
+      const found = await messages
+        .find({ orphanedAt: { $lte: upTo } }, { hint: 'orphaned' })
+        .project<Envelope & { state: { conversationId: string } }>({ ...envelope, 'state.conversationId': 1 })
+        .limit(pageSize)
+        .toArray();
+      return found.map(({ state, ...message }) => ({ ...message, ...state }));
+    },
+    waitAgain: async (orphans, upTo, from) => {
+      const ids = orphans.map(({ _id }) => _id);
+      const orgIds = orphans.map(({ orgId }) => orgId);
+      await messages.updateMany(
+        { _id: { $in: ids }, orgId: { $in: orgIds }, orphanedAt: { $lte: upTo } },
+        { $set: { orphanedAt: from }, $inc: { revision: 1 } },
+      );
+    },
+  };
+}
+
+const deadLetters = (deps: DeadLetterDeps): Pick<SweepStore, ReadsDeadLetters> => ({
+  readInDeadLetters: async (conversationIds) => {
+    const subjects = { $match: { subjects: { $in: conversationIds } } };
+    const found = await deadLettersOf(deps.control)
+      .aggregate<{ _id: string }>([
+        ...[subjects, { $unwind: '$subjects' }, subjects],
+        { $group: { _id: '$subjects' } },
+      ])
+      .toArray();
+    return new Set(found.map(({ _id }) => _id));
+  },
+  eraseDeadLetters: async (conversationIds, upTo) => {
+    await eraseDeadLetters(
+      deps,
+      conversationIds.map((id) => ({
+        ...{ kind: 'conversation', id },
+        covers: ({ timestampMs }) => timestampMs <= upTo.getTime(),
+      })),
+    );
+  },
+});

@@ -1,0 +1,54 @@
+import { pino } from 'pino';
+import { createMetrics } from '../../services/projector/runtime/metrics.ts';
+import { startSweeper } from '../../services/projector/retention/sweeper.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { watermarksOf } from '../../shared/store/progress.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
+import { openReadModel, type ReadModel } from './read-model.ts';
+
+const long = { createdAt: '2020-01-01T00:00:00Z', updatedAt: '2020-01-01T00:00:00Z' };
+
+describe('the sweeper of a projector', () => {
+  let model: ReadModel;
+
+  beforeEach(async () => {
+    model = await openReadModel();
+  }, 60_000);
+  afterEach(() => model.close(), 60_000);
+
+  test('sweeps only while its projector is the owner, again and again', async () => {
+    // given expired data, and a projector that is not the owner
+    await model.apply([created('channel', 'chan_1', { dataRetentionDays: 1 })]);
+    await model.apply([created('conversation', 'conv_1', { ...long, channelId: 'chan_1' })]);
+    await watermarksOf(model.control).insertOne({ _id: 1, completeTo: new Date() });
+    let polls = 0;
+    let isOwner = false;
+    const metrics = createMetrics();
+    const sweeper = startSweeper(
+      {
+        ...model.sweepDeps(new Date()),
+        ...{ control: model.control, prefix: 'support.', generation: 1 },
+        ...{ metrics, logger: pino({ level: 'silent' }) },
+        isOwner: () => {
+          polls += 1;
+          return isOwner;
+        },
+      },
+      { intervalMs: 0, pollMs: 5 },
+    );
+    const expired = async () => (await metrics.expired.get()).values[0]?.value;
+    const living = () =>
+      collectionOf(model.database, 'conversation').countDocuments({ state: { $exists: true } });
+    // then it sweeps nothing
+    await eventually(() => polls >= 5);
+    expect(await living()).toBe(1);
+    // and once it is the owner, it sweeps, and what expires later too
+    isOwner = true;
+    await eventually(async () => (await expired()) === 1);
+    expect(await living()).toBe(0);
+    await model.apply([created('conversation', 'conv_2', { ...long, channelId: 'chan_1' })]);
+    await eventually(async () => (await expired()) === 2);
+    await sweeper.stop();
+  }, 60_000);
+});
