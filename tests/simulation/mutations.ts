@@ -57,8 +57,8 @@ export const mutations: Mutation[] = [
     file: writes,
     edits: [
       [
-        'const revision = (current?.revision ?? 0) + 1;',
-        'const revision = (current?.revision ?? 0) + (current && !upsert && target ? 0 : 1);',
+        'const revision = (current?.revision ?? deps.now().getTime()) + 1;',
+        'const revision = (current?.revision ?? deps.now().getTime()) + (current && !upsert && target ? 0 : 1);',
       ],
     ],
   },

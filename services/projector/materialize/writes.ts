@@ -32,7 +32,8 @@ export function writeOf<K extends Kind>(
   references: References,
 ): Write {
   const { current, target, entity, upsert } = item;
-  const revision = (current?.revision ?? 0) + 1;
+  // Invariant 2: a document that comes back after its tombstone document has expired has another revision.
+  const revision = (current?.revision ?? deps.now().getTime()) + 1;
   const guard = current ? { revision: current.revision, orgId: current.orgId } : null;
   const joined = target && join(kind, target, references);
   // Invariant 10: a document whose owner is deleted is deleted too.
