@@ -5,6 +5,7 @@ import { messageRoles, messageTypes } from '../../shared/documents/message.ts';
 import type { EntityState } from '../../shared/documents/resources.ts';
 import { ticketStatuses } from '../../shared/documents/ticket.ts';
 import { channelStates, channelStatus, issueCodes } from '../../services/api/resources/channels/status.ts';
+import { rawHeaders } from '../../services/projector/events/example-records.ts';
 import { parse } from '../../services/projector/events/parse.ts';
 import { generateSampleData, type Size } from './sample-data.ts';
 import type { SampleRecord } from './encode.ts';
@@ -19,7 +20,7 @@ function read({ kind, key, value, headers }: SampleRecord, offset: number) {
   const parsed = parse(kind, {
     key: Buffer.from(key),
     value: value === null ? null : Buffer.from(value),
-    headers,
+    headers: rawHeaders(headers),
     position,
   });
   if ('rejected' in parsed) throw new Error(`${kind}: ${parsed.rejected.detail}`);

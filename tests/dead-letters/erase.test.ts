@@ -8,6 +8,7 @@ import {
 import { eraseDeadLetters, erasuresAmong } from '../../services/projector/dead-letters/erase.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import type { Change } from '../../services/projector/events/change.ts';
+import { rawHeaders } from '../../services/projector/events/example-records.ts';
 import { encode } from '../support/events.ts';
 import { created } from '../support/entities.ts';
 
@@ -36,7 +37,12 @@ describe('the dead letters about a deleted entity', () => {
   const rejectedVersion = (id: string, version: number): Rejected => {
     const { key, value, headers } = encode(created('contact', id, {}, version), 'structured');
     const position = { partition: 0, offset: version, timestampMs: 1_700_000_000_000 };
-    const record = { key: Buffer.from(key), value: Buffer.from(value ?? ''), headers, position };
+    const record = {
+      key: Buffer.from(key),
+      value: Buffer.from(value ?? ''),
+      headers: rawHeaders(headers),
+      position,
+    };
     return { record, rejection: { reason: 'bad_data', detail: 'data.email: must be an object' } };
   };
 

@@ -1,6 +1,7 @@
 import { collectionOf } from '../../shared/store/connection.ts';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
+import { rawHeaders } from '../../services/projector/events/example-records.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event, type Produced } from '../support/events.ts';
@@ -52,7 +53,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     const record = {
       key: Buffer.from(key),
       value: value === null ? null : Buffer.from(value),
-      headers,
+      headers: rawHeaders(headers),
       position,
     };
     const { control, config } = testEnvironment;

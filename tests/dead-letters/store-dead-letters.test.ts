@@ -4,6 +4,7 @@ import { deadLettersOf, type DeadLetter } from '../../services/projector/dead-le
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { buffer } from '../../services/projector/dead-letters/dead-letter.ts';
 import type { KafkaRecord, Rejection } from '../../services/projector/events/change.ts';
+import { rawHeaders, type Headers } from '../../services/projector/events/example-records.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 
 const megabyte = 1024 * 1024;
@@ -18,14 +19,10 @@ describe('storing dead letters, with a real Kafka and a real MongoDB', () => {
   afterAll(() => testEnvironment.close(), 60_000);
 
   const topic = () => `${testEnvironment.config.TOPIC_PREFIX}tags`;
-  const record = (
-    offset: number,
-    value: Buffer | null,
-    headers: KafkaRecord['headers'] = {},
-  ): KafkaRecord => ({
+  const record = (offset: number, value: Buffer | null, headers: Headers = {}): KafkaRecord => ({
     key: Buffer.from(`tag_${offset}`),
     value,
-    headers,
+    headers: rawHeaders(headers),
     position: { partition: 0, offset, timestampMs: 1_700_000_000_000 },
   });
   const store = (
@@ -112,14 +109,14 @@ describe('storing dead letters, with a real Kafka and a real MongoDB', () => {
         { ...given, position: { ...given.position, timestampMs: 1 } },
         { ...given, key: Buffer.from('tag_1') },
         { ...given, value: second },
-        { ...given, headers: { a: 'x', b: ['z', 'y'] } },
+        { ...given, headers: rawHeaders({ a: 'x', b: ['z', 'y'] }) },
         { ...given, value: large },
         { ...given, value: Buffer.concat([large.subarray(1), Buffer.from('w')]) },
       ];
       for (const other of [given, ...others, given, ...others]) await store([other]);
       expect((await places(41)).map(({ count }) => count)).toEqual([2, 2, 2, 2, 2, 2, 2]);
       // but not one whose headers come in another order
-      await store([{ ...given, headers: { b: ['y', 'z'], a: 'x' } }]);
+      await store([{ ...given, headers: rawHeaders({ b: ['y', 'z'], a: 'x' }) }]);
       expect((await places(41))[0]).toMatchObject({ isSuffixed: false, count: 3 });
     }, 60_000);
 
@@ -157,8 +154,7 @@ describe('storing dead letters, with a real Kafka and a real MongoDB', () => {
 
   test('headers are stored byte for byte, repeated ones too', async () => {
     const odd = Buffer.from([0xff, 0x00, 0xfe]);
-    const none = { 'x-none': null } as unknown as KafkaRecord['headers'];
-    await store([record(10, null, { ce_id: [Buffer.from('a'), odd], 'x.$y': odd, ...none })]);
+    await store([record(10, null, { ce_id: [Buffer.from('a'), odd], 'x.$y': odd, 'x-none': null })]);
     const deadLetter = await stored(10);
     expect(deadLetter?.headers.map(({ name, value }) => [name, buffer(value)])).toEqual([
       ['ce_id', Buffer.from('a')],

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { ensureActiveGeneration } from '../../shared/store/generations.ts';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
+import { noHeaders } from '../../services/projector/events/headers.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { dieWithParent } from '../../infra/dev-servers/die-with-parent.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
@@ -28,7 +29,7 @@ describe('on a terminal', () => {
       record: {
         key: Buffer.from('tag_1'),
         value: Buffer.from('{'),
-        headers: {},
+        headers: noHeaders,
         position: { partition: 0, offset, timestampMs: 1_700_000_000_000 },
       },
       rejection: { reason: 'not_json', detail: 'value: must be JSON' } as const,

@@ -1,7 +1,9 @@
+import { createRequire } from 'node:module';
 import type { EachBatchPayload, KafkaMessage } from 'kafkajs';
 import { pino } from 'pino';
 import { kindOfTopic } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
+import type { BatchMessage } from '../../services/projector/kafka/fetch-decoder.ts';
 import type { Kind } from '../../shared/documents/document.ts';
 import type { Event } from '../support/events.ts';
 import { logEnds } from '../support/progress.ts';
@@ -20,6 +22,13 @@ export type Logged = {
 };
 
 let readings = 0;
+
+const require = createRequire(import.meta.url);
+const Decoder = require('kafkajs/src/protocol/decoder') as new (bytes: Buffer) => object;
+/** The decoder of kafkajs, which is independent of the projector's. */
+const decodeBatch = require('kafkajs/src/protocol/recordBatch/v0/decoder') as (
+  decoder: object,
+) => Promise<{ records: KafkaMessage[] }>;
 
 /** Reads the whole log, ordered by time, and by offset within a partition. */
 export async function readLog(testEnvironment: TestEnvironment): Promise<Logged[]> {
@@ -41,7 +50,10 @@ export async function readLog(testEnvironment: TestEnvironment): Promise<Logged[
     });
     consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error));
     const eachBatch = async ({ batch: { topic, partition, messages } }: EachBatchPayload) => {
-      for (const message of messages) log.push(logged(config.TOPIC_PREFIX, { topic, partition, message }));
+      for (const { batch } of messages as unknown as BatchMessage[]) {
+        const { records } = await decodeBatch(new Decoder(batch.bytes));
+        for (const message of records) log.push(logged(config.TOPIC_PREFIX, { topic, partition, message }));
+      }
     };
     consumer.run({ autoCommit: false, eachBatch }).catch(reject);
   });

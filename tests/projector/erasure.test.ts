@@ -1,6 +1,7 @@
 import { BSON } from 'mongodb';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
+import { rawHeaders } from '../../services/projector/events/example-records.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event, type Produced } from '../support/events.ts';
@@ -119,7 +120,12 @@ describe('a deletion erases all personal data', () => {
     const store = (event: Event, offset: number) => {
       const { key, value, headers } = encode({ ...event, data: { ...event.data, email: 7 } }, 'structured');
       const position = { partition: 7, offset, timestampMs: Date.now() };
-      const late = { key: Buffer.from(key), value: Buffer.from(value ?? ''), headers, position };
+      const late = {
+        key: Buffer.from(key),
+        value: Buffer.from(value ?? ''),
+        headers: rawHeaders(headers),
+        position,
+      };
       const rejection = { reason: 'bad_data' as const, detail: 'data.email: must be an object' };
       const deps = { control, prefix: config.TOPIC_PREFIX, generation: 1, now: () => new Date() };
       return storeDeadLetters(deps, topicOf('contact', config.TOPIC_PREFIX), [{ record: late, rejection }]);

@@ -3,6 +3,7 @@ import { deadLetterConfig } from '../../services/cli/config.ts';
 import { runDeadLetters } from '../../services/cli/dead-letters/run.ts';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
+import { rawHeaders } from '../../services/projector/events/example-records.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { switchTo } from '../../services/projector/generations/switch.ts';
 import { ensureControlIndexes } from '../../services/projector/runtime/control-indexes.ts';
@@ -25,7 +26,12 @@ describe('dead letters of several generations', () => {
     const topic = topicOf('tag', rebuild.config.TOPIC_PREFIX);
     const offset = Number(id.split('_')[1]);
     const position = { partition: 0, offset, timestampMs: 1_700_000_000_000 };
-    const record = { key: Buffer.from(key), value: Buffer.from(value ?? ''), headers, position };
+    const record = {
+      key: Buffer.from(key),
+      value: Buffer.from(value ?? ''),
+      headers: rawHeaders(headers),
+      position,
+    };
     for (const number of generations)
       await storeDeadLetters(
         {

@@ -4,7 +4,7 @@ import { applyChanges } from '../../services/projector/materialize/apply-changes
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
-import { deadLetterOf } from '../../services/projector/dead-letters/dead-letter.ts';
+import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { changeOf, engineDeps, recordOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { day, eventsOf, openReadModel, type ReadModel } from './read-model.ts';
@@ -169,10 +169,8 @@ describe('a message whose conversation is missing', () => {
       record: recordOf(conversation(0), 1),
       rejection: { reason: 'bad_data', detail: 'data.title: must be a text' } as const,
     };
-    const deadLetters = { prefix: 'support.', generation: 1, now: () => day(100) };
-    await deadLettersOf(model.control).insertOne(
-      deadLetterOf(deadLetters, 'support.conversations', rejected),
-    );
+    const deadLetters = { control: model.control, prefix: 'support.', generation: 1, now: () => day(100) };
+    await storeDeadLetters(deadLetters, 'support.conversations', [rejected]);
     // then it stays, and is served once the conversation is re-driven
     expect(await model.sweepAsOf(day(130))).toEqual(freed(0));
     expect(await stored()).toMatchObject({ orphanedAt: day(130) });

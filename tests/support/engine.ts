@@ -1,5 +1,6 @@
 import type { Kind } from '../../shared/documents/document.ts';
 import type { KafkaRecord, Change } from '../../services/projector/events/change.ts';
+import { rawHeaders } from '../../services/projector/events/example-records.ts';
 import { parse } from '../../services/projector/events/parse.ts';
 import { createReferenceCache } from '../../services/projector/materialize/reference-cache.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';
@@ -22,7 +23,12 @@ export const engineDeps = (store: Store, overrides: Partial<UpdateDeps> = {}): U
 /** The record of an event at a position. */
 function recordAt(event: Event, position: KafkaRecord['position']): KafkaRecord {
   const { key, value, headers } = encode(event, 'structured');
-  return { key: Buffer.from(key), value: value === null ? null : Buffer.from(value), headers, position };
+  return {
+    key: Buffer.from(key),
+    value: value === null ? null : Buffer.from(value),
+    headers: rawHeaders(headers),
+    position,
+  };
 }
 
 /** The record of an event at an offset of partition 0. */

@@ -1,13 +1,15 @@
+import type { Consumer } from 'kafkajs';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { KafkaRecord } from '../events/change.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
 import type { Applied, ApplyContext } from './applied.ts';
-import type { RecordBatch } from './batches.ts';
+import { createBudget } from './decode-budget.ts';
 import { createPartitionWorker, type PartitionWorker } from './partition-worker.ts';
 import type { Positions } from './positions.ts';
+import { createRecordQueue } from './record-queue.ts';
 import { createWaitForTurn } from './wait-for-turn.ts';
 
-/** The largest share of `queuedBytesMax` that one partition may take, however few partitions are assigned. */
+/** The largest share of the memory that one partition may take, however few partitions are assigned. */
 const partitionShareMax = 1 / 8;
 
 /** The partitions that the group has assigned to this process, each with its worker and its share of the memory. */
@@ -17,16 +19,16 @@ export type Assignment = {
   /** The offsets last committed, by `<topic>/<partition>`. */
   committedOffsets: Map<string, number>;
   positions: Positions;
-  /** Replaces the assigned partitions. The workers of the previous assignment are stopped. */
+  /** Replaces the assigned partitions. The workers of the previous assignment are stopped; the new ones are paused. */
   replace: (memberAssignment: Record<string, number[]>) => PartitionWorker[];
-  /** Queues a batch. `pause` stops fetching the partition and returns a function that resumes it. */
-  enqueue: (worker: PartitionWorker, fetched: RecordBatch, pause: () => () => void) => void;
+  /** Pauses the partition of a worker or resumes it: it is fetched below its share of the memory, up to its load end. */
+  updateFetching: (worker: PartitionWorker) => void;
 };
 
 export type AssignmentDeps = {
   /**
-   * The bytes that all partitions together may queue and apply. Each partition has an equal share and pauses above
-   * it, so that no partition waits for another. One fetch may exceed the share.
+   * The fetched bytes that all partitions together may hold, compressed, and as many decompressed. Each partition has an
+   * equal share, so that no partition waits for another. One batch may exceed it, and one decompressed batch.
    */
   queuedBytesMax: number;
   apply: (topic: string, records: KafkaRecord[], context: ApplyContext) => Promise<Applied>;
@@ -37,61 +39,66 @@ export type AssignmentDeps = {
   logger: Logger;
 };
 
-export function createAssignment(deps: AssignmentDeps): Assignment {
+export function createAssignment(
+  deps: AssignmentDeps,
+  consumer: Pick<Consumer, 'pause' | 'resume'>,
+): Assignment {
+  const { positions } = deps;
   const assigned = new Map<string, PartitionWorker>();
-  const resumePaused = new Map<string, () => void>();
   const committedOffsets = new Map<string, number>();
-  const bytesPerPartition = () => deps.queuedBytesMax * Math.min(partitionShareMax, 1 / assigned.size);
-  const resumeIfDrained = (worker: PartitionWorker) => {
+  // Half is for what is queued and the other half for the next fetch; or for decompressed batches and the chunks of them.
+  const halfBytes = deps.queuedBytesMax / 2;
+  const shareBytes = () => halfBytes * Math.min(partitionShareMax, 1 / assigned.size);
+  const budget = createBudget(halfBytes);
+  const paused = new Set<string>();
+  const updateFetching = (worker: PartitionWorker) => {
+    const { topic, partition, nextFetchOffset } = worker;
     const key = partitionKey(worker);
-    const resume = resumePaused.get(key);
-    if (!resume || assigned.get(key) !== worker || worker.queuedBytes() > bytesPerPartition()) return;
-    resumePaused.delete(key);
-    resume();
+    if (assigned.get(key) !== worker || nextFetchOffset === null) return;
+    const isDue = worker.queuedBytes() <= shareBytes() && nextFetchOffset < positions.loadEnd(key);
+    if (isDue !== paused.has(key)) return;
+    if (isDue) paused.delete(key);
+    else paused.add(key);
+    consumer[isDue ? 'resume' : 'pause']([{ topic, partitions: [partition] }]);
   };
+  positions.onLoadChange(() => [...assigned.values()].forEach(updateFetching));
   const add = (topic: string, partition: number, previousStopped: Promise<void> | undefined) => {
     const created = createPartitionWorker({
-      topic,
-      partition,
-      logger: deps.logger,
-      retryDelayMs: 500,
-      waitForTurn: createWaitForTurn(deps.positions, deps.prerequisitesOf),
+      ...{ topic, partition, logger: deps.logger, retryDelayMs: 500 },
+      queue: createRecordQueue({ partition, budget, chunkBytesMax: shareBytes }),
+      waitForTurn: createWaitForTurn(positions, deps.prerequisitesOf),
       apply: async (records, work) => {
         await previousStopped;
         return deps.apply(topic, records, work);
       },
       onApplied: (worker, applied) => {
-        deps.positions.report(partitionKey(worker), { position: worker.position ?? 0 });
+        positions.report(partitionKey(worker), { position: worker.position ?? 0 });
         deps.onApplied(worker, applied);
-        resumeIfDrained(worker);
+        updateFetching(worker);
       },
     });
     assigned.set(partitionKey(created), created);
+    paused.add(partitionKey(created));
   };
 
   return {
     workers: () => [...assigned.values()],
     worker: (key) => assigned.get(key),
     committedOffsets,
-    positions: deps.positions,
+    positions,
     replace: (memberAssignment) => {
       // The previous worker of a partition stops before the new one applies its records again.
       const stopped = new Map([...assigned].map(([key, worker]) => [key, worker.stop(0)]));
       assigned.clear();
       committedOffsets.clear();
-      resumePaused.clear();
+      paused.clear();
       for (const [topic, partitions] of Object.entries(memberAssignment)) {
         for (const partition of partitions)
           add(topic, partition, stopped.get(partitionKey({ topic, partition })));
       }
+      consumer.pause(Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions })));
       return [...assigned.values()];
     },
-    enqueue: (worker, fetched, pause) => {
-      worker.push(fetched);
-      const key = partitionKey(worker);
-      const isFull = worker.queuedBytes() > bytesPerPartition();
-      // Records after the load wait for minutes or hours: one batch of them is enough.
-      if (isFull || fetched.nextOffset > deps.positions.loadEnd(key)) resumePaused.set(key, pause());
-    },
+    updateFetching,
   };
 }

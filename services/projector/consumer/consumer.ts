@@ -47,8 +47,8 @@ const shutdownGraceMs = 15_000;
  * This module decides where to start reading, not kafkajs: a partition is paused until its start offset is found.
  */
 export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer> {
-  const assignment = createAssignment(deps);
   const consumer = createConsumer(deps);
+  const assignment = createAssignment(deps, consumer);
   const stopping = new AbortController();
   const { signal } = stopping;
   handleGroupEvents(deps, consumer, assignment, signal);
@@ -89,7 +89,7 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
   };
 }
 
-const createConsumer = ({ kafka, groupId, sessionTimeoutMs }: ConsumerDeps): Consumer =>
+const createConsumer = ({ kafka, groupId, sessionTimeoutMs, queuedBytesMax }: ConsumerDeps): Consumer =>
   kafka.consumer({
     groupId,
     allowAutoTopicCreation: false,
@@ -102,8 +102,10 @@ const createConsumer = ({ kafka, groupId, sessionTimeoutMs }: ConsumerDeps): Con
     // How long brokers hold back a response while there are no new records; new records are sent at once. kafkajs
     // sends no heartbeat between two responses, and a stopping consumer waits for the response in progress.
     maxWaitTimeInMs: Math.min(1_000, sessionTimeoutMs / 10),
-    // Bounds the memory of one fetch before decompression; one partition takes up to 1 MB of it, or one batch.
+    // Bounds the memory of one response.
     maxBytes: 4 * 1024 * 1024,
+    // Of all partitions together: the patch of kafkajs gives each an equal share.
+    maxBytesPerPartition: queuedBytesMax / 2,
   });
 
 function handleGroupEvents(
@@ -117,7 +119,6 @@ function handleGroupEvents(
     reassigned.abort();
     reassigned = new AbortController();
     const workers = assignment.replace(memberAssignment);
-    consumer.pause(Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions })));
     deps.logger.info({ partitions: workers.length }, 'joined the group');
     const signal = AbortSignal.any([stopping, reassigned.signal]);
     void resumePartitions(deps, consumer, assignment, workers, signal);

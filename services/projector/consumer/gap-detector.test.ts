@@ -1,6 +1,8 @@
 import { pino } from 'pino';
+import { createBudget } from './decode-budget.ts';
 import { createGapDetector, gapSightings } from './gap-detector.ts';
 import { createPartitionWorker } from './partition-worker.ts';
+import { createRecordQueue } from './record-queue.ts';
 
 /** A worker that fetches from offset 5 next, and a gap detector for its log. */
 function given() {
@@ -9,6 +11,7 @@ function given() {
     partition: 0,
     apply: async () => ({ events: 0, rejected: 0, times: [] }),
     waitForTurn: async () => undefined,
+    queue: createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1 }),
     onApplied: () => undefined,
     logger: pino({ level: 'silent' }),
     retryDelayMs: 1,

@@ -1,5 +1,7 @@
 import type { EachBatchPayload } from 'kafkajs';
 import { pino } from 'pino';
+import type { KafkaRecord } from '../events/change.ts';
+import { rawBatch } from '../kafka/example-responses.ts';
 import { createAssignment } from './assignment.ts';
 import { createPositions } from './positions.ts';
 import { handleBatch } from './handle-batch.ts';
@@ -9,29 +11,33 @@ const logger = pino({ level: 'silent' });
 /** One partition of topic `t`, and the calls that kafkajs receives. */
 function given() {
   const applied: number[] = [];
-  const assignment = createAssignment({
+  const positions = createPositions(() => 0);
+  const fetching: string[] = [];
+  const deps = {
     queuedBytesMax: 1_000_000,
-    apply: async (_, records) => {
+    apply: async (_: string, records: KafkaRecord[]) => {
       applied.push(...records.map(({ position }) => position.offset));
       return { events: records.length, rejected: 0, times: [] };
     },
-    positions: createPositions(() => 0),
+    positions,
     prerequisitesOf: () => [],
     onApplied: () => undefined,
     logger,
+  };
+  const assignment = createAssignment(deps, {
+    pause: () => void fetching.push('paused'),
+    resume: () => void fetching.push('resumed'),
   });
   const [worker] = assignment.replace({ t: [0] });
   if (!worker) throw new Error('nothing was assigned');
   const seeks: string[] = [];
   const resolved: string[] = [];
   const consumer = { seek: ({ offset }: { offset: string }) => void seeks.push(offset) };
-  /** Delivers a batch that was fetched from `from`, holds these offsets, and ends at `to`. */
+  /** Delivers one batch for each record that was fetched from `from`, holds these offsets, and ends at `to`. */
   const deliver = (from: number, offsets: number[], to: number, isStale = false) => {
     const messages = offsets.map((offset) => ({
-      key: null,
-      value: null,
-      timestamp: '0',
       offset: `${offset}`,
+      batch: rawBatch({ baseOffset: offset, lastOffset: offset, records: [{ offset }] }),
     }));
     const batch = { topic: 't', partition: 0, fetchedOffset: `${from}`, messages, lastOffset: () => `${to}` };
     const payload = {
@@ -39,11 +45,10 @@ function given() {
       isStale: () => isStale,
       isRunning: () => true,
       resolveOffset: (offset: string) => void resolved.push(offset),
-      pause: () => () => undefined,
     };
     handleBatch({ logger }, consumer, assignment, payload as unknown as EachBatchPayload);
   };
-  return { assignment, worker, applied, seeks, resolved, deliver };
+  return { assignment, positions, fetching, worker, applied, seeks, resolved, deliver };
 }
 
 const idle = () => new Promise((resolve) => setImmediate(resolve));
@@ -113,5 +118,24 @@ describe('a fetched batch', () => {
     deliver(5, [5], 5, true);
     await idle();
     expect({ applied, resolved }).toEqual({ applied: [], resolved: [] });
+  });
+
+  it('is applied up to the end of the load only, and the rest is fetched after the load', async () => {
+    const { positions, fetching, worker, applied, resolved, deliver } = given();
+    positions.load(new Map([['t/0', 7]]));
+    worker.start(5);
+    deliver(5, [5, 6, 9, 10], 11);
+    const position = () => worker.position;
+    while (position() !== 9) await idle();
+    expect({ applied, resolved, fetching }).toEqual({
+      applied: [5, 6],
+      resolved: ['8'],
+      fetching: ['paused'],
+    });
+    positions.load(null);
+    expect(fetching).toEqual(['paused', 'resumed']);
+    deliver(9, [9, 10], 11);
+    while (position() !== 12) await idle();
+    expect(applied).toEqual([5, 6, 9, 10]);
   });
 });

@@ -1,6 +1,6 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { KafkaRecord } from '../events/change.ts';
+import type { BatchMessage } from '../kafka/fetch-decoder.ts';
 import { fetchedOffsetOf } from '../kafka/kafkajs-patch.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
 import type { Assignment } from './assignment.ts';
@@ -30,42 +30,15 @@ export function handleBatch(
     assignment.committedOffsets.delete(key);
     return seek(consumer, worker, nextFetchOffset);
   }
-  const waitsLong = nextFetchOffset >= assignment.positions.loadEnd(key);
-  const records = batch.messages.map((message) => {
-    const record = toKafkaRecord(batch.partition, message);
-    return waitsLong ? copyOf(record) : record;
-  });
-  const bytes = records.reduce((sum, record) => sum + bytesInMemory(record), 0);
-  const nextOffset = Number(batch.lastOffset()) + 1;
+  const fetched = batch.messages.map((message) => (message as unknown as BatchMessage).batch);
+  // A build fetches what comes after its load when the load is over.
+  const loadEnd = assignment.positions.loadEnd(key);
+  const later = fetched.find(({ baseOffset }) => baseOffset >= loadEnd);
+  const nextOffset = later ? Math.max(nextFetchOffset, later.baseOffset) : Number(batch.lastOffset()) + 1;
   worker.nextFetchOffset = nextOffset;
   worker.end = Math.max(worker.end, Number(batch.highWatermark));
   assignment.positions.report(key, { end: worker.end });
-  payload.resolveOffset(batch.lastOffset());
-  assignment.enqueue(worker, { records, nextOffset, bytes }, () => payload.pause());
+  payload.resolveOffset(String(nextOffset - 1));
+  worker.push(later ? fetched.slice(0, fetched.indexOf(later)) : fetched, nextOffset);
+  assignment.updateFetching(worker);
 }
-
-type Message = EachBatchPayload['batch']['messages'][number];
-
-const toKafkaRecord = (partition: number, message: Message): KafkaRecord => ({
-  key: message.key,
-  value: message.value,
-  headers: message.headers ?? {},
-  position: { partition, offset: Number(message.offset), timestampMs: Number(message.timestamp) },
-});
-
-/** A record is a part of its whole fetch response, of some megabytes: one that waits for long must not keep that. */
-const copyOf = ({ key, value, headers, position }: KafkaRecord): KafkaRecord => ({
-  key: key && Buffer.from(key),
-  value: value && Buffer.from(value),
-  headers: Object.fromEntries(Object.entries(headers).map(([name, header]) => [name, copyOfHeader(header)])),
-  position,
-});
-
-const copyOfHeader = (header: KafkaRecord['headers'][string]) => {
-  const copyOfOne = (one: Buffer | string) => (typeof one === 'string' ? one : Buffer.from(one));
-  return Array.isArray(header) ? header.map(copyOfOne) : header && copyOfOne(header);
-};
-
-/** The approximate size of a record in memory. Each header and buffer costs an object, even if its value is small. */
-const bytesInMemory = ({ value, headers }: KafkaRecord): number =>
-  (value?.length ?? 0) + 400 + 200 * Object.keys(headers).length;

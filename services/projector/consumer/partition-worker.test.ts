@@ -1,14 +1,13 @@
 import { pino } from 'pino';
-import type { KafkaRecord } from '../events/change.ts';
+import { rawBatch } from '../kafka/example-responses.ts';
 import type { ApplyContext } from './applied.ts';
+import { createBudget } from './decode-budget.ts';
 import { createPartitionWorker, type PartitionWorker } from './partition-worker.ts';
+import { createRecordQueue } from './record-queue.ts';
 
-const record = (offset: number): KafkaRecord => ({
-  key: null,
-  value: null,
-  headers: {},
-  position: { partition: 0, offset, timestampMs: 1_000 + offset },
-});
+const batch = (lastOffset: number, ...offsets: number[]) =>
+  rawBatch({ baseOffset: offsets[0] ?? 0, lastOffset, records: offsets.map((offset) => ({ offset })) });
+const queue = () => createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1_000 });
 const nothingApplied = { events: 0, rejected: 0, times: [] };
 const idle = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -26,6 +25,7 @@ function given() {
     topic: 't',
     partition: 0,
     waitForTurn: async () => undefined,
+    queue: queue(),
     apply: (records, { signal, onProgress }) =>
       new Promise((resolve, reject) => {
         const offsets = records.map(({ position }) => position.offset);
@@ -37,7 +37,7 @@ function given() {
     retryDelayMs: 0,
   });
   worker.start(5);
-  worker.push({ records: [record(5), record(7)], nextOffset: 9, bytes: 100 });
+  worker.push([batch(8, 5, 7)], 9);
   return { worker, attempts, applied };
 }
 
@@ -76,22 +76,6 @@ describe('the position of a worker', () => {
   });
 });
 
-describe('the queued bytes', () => {
-  it('are the size of the fetched records that are not applied yet', async () => {
-    const { worker, attempts } = given();
-    await idle();
-    worker.push({ records: [record(9)], nextOffset: 10, bytes: 50 });
-    await idle();
-    expect(worker.queuedBytes()).toBe(150);
-    attempts[0]?.end();
-    await idle();
-    expect(worker.queuedBytes()).toBe(50);
-    attempts[1]?.end();
-    await idle();
-    expect(worker.queuedBytes()).toBe(0);
-  });
-});
-
 describe('the progress count of a worker', () => {
   it('grows only when an attempt gets further than every attempt before it', async () => {
     const { worker, attempts } = given();
@@ -118,7 +102,7 @@ describe('a worker that stops', () => {
   it('tells at once that it stops, and only later that its partition is lost', async () => {
     let context: ApplyContext | undefined;
     const worker = createPartitionWorker({
-      ...{ topic: 't', partition: 0, waitForTurn: async () => undefined, retryDelayMs: 0 },
+      ...{ topic: 't', partition: 0, queue: queue(), waitForTurn: async () => undefined, retryDelayMs: 0 },
       apply: (_, given) =>
         new Promise((_resolve, reject) => {
           context = given;
@@ -128,7 +112,7 @@ describe('a worker that stops', () => {
       logger: pino({ level: 'silent' }),
     });
     worker.start(5);
-    worker.push({ records: [record(5)], nextOffset: 6, bytes: 1 });
+    worker.push([batch(5, 5)], 6);
     await idle();
     await worker.stop(3_600_000);
     expect([context?.stopping?.aborted, context?.signal.aborted]).toEqual([true, false]);

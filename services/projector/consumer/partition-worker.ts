@@ -2,7 +2,7 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { KafkaRecord } from '../events/change.ts';
 import type { Applied, ApplyContext } from './applied.ts';
 import { isTransient } from '../runtime/transient-errors.ts';
-import { splitBatch, takeBatch, type RecordBatch } from './batches.ts';
+import type { RecordQueue } from './record-queue.ts';
 import type { WaitForTurn } from './wait-for-turn.ts';
 
 /** Thrown when work is aborted because the partition is no longer assigned to this process. */
@@ -10,7 +10,7 @@ export class Revoked extends Error {
   override name = 'Revoked';
 }
 
-/** The worker of one assigned partition: it queues fetched batches and applies them in order. */
+/** The worker of one assigned partition: it applies the fetched batches of its queue in order. */
 export type PartitionWorker = {
   topic: string;
   partition: number;
@@ -24,9 +24,9 @@ export type PartitionWorker = {
   end: number;
   /** The id of the topic when the start offset was found; null before that, and if the brokers have no topic ids. */
   topicId: string | null;
-  /** The size of the pending records in memory. */
+  /** The size of the queued batches, compressed. */
   queuedBytes: () => number;
-  push: (fetched: RecordBatch) => void;
+  push: RecordQueue['push'];
   /** Sets the start offset, which has been checked. Nothing is fetched before. */
   start: (offset: number) => void;
   /**
@@ -39,6 +39,7 @@ export type PartitionWorker = {
 export type PartitionWorkerDeps = {
   topic: string;
   partition: number;
+  queue: RecordQueue;
   apply: (records: KafkaRecord[], context: ApplyContext) => Promise<Applied>;
   waitForTurn: WaitForTurn;
   onApplied: (worker: PartitionWorker, applied: Applied) => void;
@@ -50,28 +51,33 @@ export type PartitionWorkerDeps = {
 /** `stopping`: start no further batch. `revoked`: abort the batch in progress. */
 type Signals = { stopping: AbortSignal; revoked: AbortSignal };
 
+/** After this long, a batch that is applied in parts gives its memory back, so that no other partition waits for it. */
+const parkAfterMs = 1_000;
+
 export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorker {
-  const queue: RecordBatch[] = [];
+  const { queue } = deps;
   const [stopping, revoked] = [new AbortController(), new AbortController()];
   const signals: Signals = { stopping: stopping.signal, revoked: revoked.signal };
   let running: Promise<void> | null = null;
-  let current: Pick<RecordBatch, 'records' | 'bytes'> = { records: [], bytes: 0 };
 
   const applyQueue = async () => {
-    while (!signals.stopping.aborted && queue.length > 0) {
+    while (!signals.stopping.aborted && !queue.isEmpty()) {
       await waitForTurn(deps, self, signals);
       if (signals.stopping.aborted) return;
-      const batch = takeBatch(queue);
-      current = batch;
-      const isEmpty = batch.records.length === 0;
-      const applied = isEmpty ? nothing : await applyWithRetries(deps, self, signals, batch.records);
-      current = { records: [], bytes: 0 };
-      self.position = batch.nextOffset;
+      const { records, nextOffset } = await queue.take(self.position ?? 0);
+      if (signals.stopping.aborted) return;
+      const parkTimer = setTimeout(queue.park, parkAfterMs);
+      const applied =
+        records.length === 0
+          ? nothing
+          : await applyWithRetries(deps, self, signals, records).finally(() => clearTimeout(parkTimer));
+      clearTimeout(parkTimer);
+      self.position = nextOffset;
       deps.onApplied(self, applied);
     }
   };
   const wake = () => {
-    if (signals.stopping.aborted || running || queue.length === 0) return;
+    if (signals.stopping.aborted || running || queue.isEmpty()) return;
     running = applyQueue().catch(ignoreRevoked);
     void running.finally(() => {
       running = null;
@@ -87,10 +93,9 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
     progressCount: 0,
     end: 0,
     topicId: null,
-    queuedBytes: () => queue.reduce((sum, { bytes }) => sum + bytes, current.bytes),
-    push: (fetched) => {
-      if (signals.stopping.aborted) return;
-      queue.push(...splitBatch(fetched));
+    queuedBytes: queue.bytes,
+    push: (batches, nextOffset) => {
+      queue.push(batches, nextOffset);
       wake();
     },
     start: (offset) => {
@@ -98,7 +103,7 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
     },
     stop: async (graceMs) => {
       stopping.abort();
-      queue.length = 0;
+      queue.close();
       const reason = new Revoked(`${deps.topic}/${deps.partition} is no longer assigned`);
       const graceTimer = setTimeout(() => revoked.abort(reason), graceMs);
       await running;

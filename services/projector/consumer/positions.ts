@@ -10,13 +10,17 @@ export type Positions = {
   /** Whether the record at this offset, and every record before it, has been fully applied. */
   isApplied: (key: string, offset: number) => boolean;
   /**
-   * Sets the offsets up to which a build loads each partition first; null once it is loaded. Later records wait until
-   * then: applied with the backlog, they cost a batch each, and are refreshed again and again.
+   * Sets the offsets up to which a build loads each partition first; null once it is loaded. Later records are fetched
+   * only then: applied with the backlog, they cost a batch each, and are refreshed again and again.
    */
   load: (ends: ReadonlyMap<string, number> | null) => void;
   isLoading: () => boolean;
-  /** The offset from which on the records of a partition wait for the load. */
+  /** Calls `listener` whenever `load` was called. */
+  onLoadChange: (listener: () => void) => void;
+  /** The offset from which on a partition is not fetched before the load has ended. */
   loadEnd: (key: string) => number;
+  /** A monotonic clock, in milliseconds. */
+  nowMs: () => number;
   /** The end offsets of those partitions of the topics that are not caught up, or not loaded. */
   catchUpTargets: (topics: string[]) => Map<string, number>;
   /**
@@ -32,6 +36,7 @@ const stalledAfterMs = 5_000;
 export function createPositions(nowMs: () => number): Positions {
   const partitions = new Map<string, PartitionPosition>();
   let loadEnds: ReadonlyMap<string, number> | null = null;
+  const listeners: (() => void)[] = [];
   const positionOf = (key: string) => partitions.get(key)?.position ?? 0;
   return {
     report: (key, { position = 0, end = 0 }) => {
@@ -45,9 +50,12 @@ export function createPositions(nowMs: () => number): Positions {
     isApplied: (key, offset) => offset < positionOf(key),
     load: (ends) => {
       loadEnds = ends;
+      for (const listener of listeners) listener();
     },
     isLoading: () => loadEnds !== null,
+    onLoadChange: (listener) => void listeners.push(listener),
     loadEnd: (key) => (loadEnds ? (loadEnds.get(key) ?? 0) : Infinity),
+    nowMs,
     catchUpTargets: (topics) => {
       const ends = loadEnds ?? new Map([...partitions].map(([key, { end }]) => [key, end]));
       const behind = [...ends].filter(

@@ -32,17 +32,15 @@ export async function resumePartitions(
 }
 
 function startAt(consumer: Consumer, assignment: Assignment, startOffsets: StartOffset[]): void {
-  for (const { worker, offset } of startOffsets) seek(consumer, worker, offset);
-  consumer.resume(
-    startOffsets.map(({ worker: { topic, partition } }) => ({ topic, partitions: [partition] })),
-  );
-  for (const { worker, offset, end, topicId } of startOffsets) {
+  for (const { worker, offset, committed, end, topicId } of startOffsets) {
     const key = partitionKey(worker);
-    assignment.committedOffsets.set(key, offset);
+    seek(consumer, worker, offset);
+    assignment.committedOffsets.set(key, committed);
     worker.end = end;
     worker.topicId = topicId;
     assignment.positions.report(key, { position: offset, end });
     worker.start(offset);
+    assignment.updateFetching(worker);
   }
 }
 

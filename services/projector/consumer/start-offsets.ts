@@ -8,8 +8,17 @@ import type { PartitionWorker } from './partition-worker.ts';
 import { recordedPositions } from './progress.ts';
 import { rememberTopicIds } from './topic-identity.ts';
 
-/** The offset at which a worker starts to fetch, the end of its log, and the id of its topic if it has one. */
-export type StartOffset = { worker: PartitionWorker; offset: number; end: number; topicId: string | null };
+/**
+ * The offset at which a worker starts to fetch, the committed offset (negative if there is none), the end of its log, and
+ * the id of its topic if it has one.
+ */
+export type StartOffset = {
+  worker: PartitionWorker;
+  offset: number;
+  committed: number;
+  end: number;
+  topicId: string | null;
+};
 
 export type StartOffsetDeps = {
   admin: Admin;
@@ -30,7 +39,7 @@ export async function findStartOffsets(
   const topics = [...new Set(workers.map(({ topic }) => topic))];
   if (topics.length === 0) return [];
   // Records are applied, then recorded, then committed. Read in reverse order, no value can appear ahead.
-  const committed = await committedOffsets(deps, topics);
+  const committedByKey = await committedOffsets(deps, topics);
   const recorded = await recordedPositions(deps.control, deps.generation);
   const { ends, topicIds } = await createLogReader(deps.log, topics)();
   const remembered = await rememberTopicIds(deps, topicIds, recorded);
@@ -44,12 +53,13 @@ export async function findStartOffsets(
     if (topicId !== null && remembered.get(worker.topic) !== topicId)
       throw otherTopic(key, applied, worker.topic);
     // Negative if the group has committed nothing, or if kafkajs has reset the offset.
-    const offset = committed.get(key) ?? -1;
+    const committed = committedByKey.get(key) ?? -1;
     if (applied > end) throw shorterLog(key, applied, end);
-    if (offset > applied) throw committedButNotApplied(key, applied, offset);
+    if (committed > applied) throw committedButNotApplied(key, applied, committed);
     // A group that has applied nothing yet starts wherever the log starts.
-    if ((offset >= 0 || applied > 0) && low > applied) throw deletedRecords(key, applied, low);
-    return { worker, offset: Math.max(offset, low), end, topicId };
+    if ((committed >= 0 || applied > 0) && low > applied) throw deletedRecords(key, applied, low);
+    // The committed offset may be lost, or an older one: a commit is refused to a member that was away for long.
+    return { worker, offset: Math.max(applied, low), committed, end, topicId };
   });
 }
 

@@ -1,21 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { partitionKey } from '../kafka/topic-partition.ts';
 import type { Positions } from './positions.ts';
 
 /** A partition with at least this many records to apply has a backlog. */
 const backlogMin = 200;
 const pollMs = 20;
-/** A partition that is loaded waits for seconds at least, until all are. */
-const loadedPollMs = 250;
+/** The longest that a partition waits in one backlog, in milliseconds, outside a load. */
+const waitMaxMs = 10 * 60_000;
 
 /** A partition, the offset of the next record to apply, and the present end of its log as far as known. */
 export type Turn = { topic: string; partition: number; position: number; end: () => number };
 
 /**
- * Waits until the next batch of a partition may be applied. While a build loads, records after the load wait. A backlog
- * waits while its prerequisite topics have one too, so that nearly every document is written once: it waits only for the
- * records that were in those topics when the wait began, and never for a stalled partition, unless a build loads. No
- * wait is longer than until `signal` aborts. `onWait` is called at each poll.
+ * Waits until the next batch of a partition may be applied. A backlog waits while its prerequisite topics have one too,
+ * so that nearly every document is written once: it waits only for the records that were in those topics when the wait
+ * began, for ten minutes at most, and never for a stalled partition. While a build loads, it waits for all of them. The
+ * wait ends when `signal` aborts. `onWait` is called at each poll.
  */
 export type WaitForTurn = (turn: Turn, signal: AbortSignal, onWait: () => void) => Promise<void>;
 
@@ -25,20 +24,21 @@ export function createWaitForTurn(
   prerequisitesOf: (topic: string) => string[],
 ): WaitForTurn {
   let targets: Map<string, number> | null = null;
-  return async (turn, signal, onWait) => {
-    const { topic, position, end } = turn;
-    while (!signal.aborted && position >= positions.loadEnd(partitionKey(turn))) {
-      // What has come since the load is a backlog of its own.
-      targets = null;
-      onWait();
-      await sleep(loadedPollMs);
-    }
-    if (!positions.isLoading() && end() - position < backlogMin) {
+  let wasLoading = false;
+  let untilMs = 0;
+  return async ({ topic, position, end }, signal, onWait) => {
+    const isLoading = positions.isLoading();
+    // The records that have come since the load are a backlog of their own.
+    if (wasLoading && !isLoading) targets = null;
+    wasLoading = isLoading;
+    if (!isLoading && end() - position < backlogMin) {
       targets = null;
       return;
     }
+    if (targets === null) untilMs = positions.nowMs() + waitMaxMs;
     targets ??= positions.catchUpTargets(prerequisitesOf(topic));
-    while (!signal.aborted && positions.isCatchingUp(targets)) {
+    const isDue = () => !positions.isLoading() && positions.nowMs() >= untilMs;
+    while (!signal.aborted && !isDue() && positions.isCatchingUp(targets)) {
       onWait();
       await sleep(pollMs);
     }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Binary } from 'mongodb';
 import type { KafkaRecord } from '../events/change.ts';
-import { binary, record, structured, tagBytes } from '../events/example-records.ts';
+import { binary, record, structured, tagBytes, type Headers } from '../events/example-records.ts';
 import { parse } from '../events/parse.ts';
 import { buffer, recordFields, recordOf } from './dead-letter.ts';
 
@@ -9,13 +9,6 @@ const prefix = 'support.';
 const deadLetter = (given: KafkaRecord) => recordFields('support.tags', prefix, given);
 
 const long = (prefix: string) => prefix.padEnd(257, 'x');
-
-const flat = ({ headers }: KafkaRecord) =>
-  Object.entries(headers).flatMap(([name, content]) =>
-    ([content].flat() as unknown[])
-      .filter((value) => value === null || typeof value === 'string' || value instanceof Uint8Array)
-      .map((value) => [name, value === null ? null : Buffer.from(value as string).toString('hex')]),
-  );
 
 test('a dead letter has the position of its record, its organization and its entity', () => {
   expect(deadLetter(structured({ orgid: 'org_7' }))).toMatchObject({
@@ -48,20 +41,13 @@ test.each<[string, KafkaRecord]>([
   ],
   [
     'headers without a value, and of names that a prototype has',
-    binary(tagBytes(), {}, {
-      ce_extra: null,
-      constructor: [Object, Buffer.from('x')],
-      ['__proto__']: 'y',
-      'a.$b': '',
-    } as unknown as KafkaRecord['headers']),
+    binary(tagBytes(), {}, { ce_extra: null, constructor: 'x', ['__proto__']: 'y', 'a.$b': '' }),
   ],
   ['no key and no value', { ...record(null), key: null }],
   ['bytes that are no text', { ...record(Buffer.from([0, 255, 0])), key: Buffer.from([255, 0]) }],
 ])('a record with %s is restored from its dead letter byte by byte', (_, given) => {
   const again = recordOf(deadLetter(given));
-  const { headers, ...rest } = again;
-  expect(rest).toEqual({ key: given.key, value: given.value, position: given.position });
-  expect(flat({ ...again, headers })).toEqual(flat(given));
+  expect(again).toEqual(given);
   expect(parse('tag', again)).toEqual(parse('tag', given));
 });
 
@@ -91,7 +77,7 @@ test('a record of 8 MB is stored whole, a larger one as its head, sizes and hash
   });
 });
 
-test.each<[string, KafkaRecord['headers']]>([
+test.each<[string, Headers]>([
   ['large', { 'x-large': Buffer.alloc(9 * megabyte) }],
   ['many', { x: Array.from({ length: 200_000 }, () => Buffer.alloc(0)) }],
 ])('headers that are too %s for a document are left out, and their bytes are counted', (_, headers) => {

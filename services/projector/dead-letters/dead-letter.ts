@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
-import { Binary, BSON } from 'mongodb';
+import { BSON, type Binary } from 'mongodb';
 import { anyId, prefixedId } from '../../../shared/documents/fields.ts';
 import type { KafkaRecord } from '../events/change.ts';
 import { readContent } from '../events/content-mode.ts';
 import { entityVersion } from '../events/envelope.ts';
+import { encodeHeaders } from '../events/headers.ts';
 import { kindOfTopic } from '../events/topics.ts';
 import { contentOf } from './truncate.ts';
 import { subjectsOf } from './subjects.ts';
-import type { DeadLetter, DeadLetterHeader, RecordFields } from './collection.ts';
+import type { DeadLetter, RecordFields } from './collection.ts';
 
 /** The part of a dead letter that comes from its record. */
 export function recordFields(topic: string, prefix: string, record: KafkaRecord): RecordFields {
@@ -16,7 +17,7 @@ export function recordFields(topic: string, prefix: string, record: KafkaRecord)
     topic,
     partition,
     offset,
-    ...contentOf(record, headersOf(record)),
+    ...contentOf(record),
     timestampMs,
     ...identityOf(record),
     subjects: subjectsOf(kindOfTopic(topic, prefix), record),
@@ -36,29 +37,15 @@ export function fingerprint({ timestampMs, key, headers, value, truncated }: Rec
 
 /** The record of a dead letter that is not truncated, as `parse` received it. */
 export function recordOf({ key, value, headers, partition, offset, timestampMs }: RecordFields): KafkaRecord {
-  const byName = Map.groupBy(headers, ({ name }) => name);
-  // A header may have no value at all; `parse` ignores it.
-  const values = [...byName].map(([name, ofName]) => [name, ofName.map(({ value: bytes }) => buffer(bytes))]);
   return {
     key: buffer(key),
     value: buffer(value),
-    headers: Object.fromEntries(values) as KafkaRecord['headers'],
+    headers: encodeHeaders(headers.map(({ name, value: bytes }) => ({ name, value: buffer(bytes) }))),
     position: { partition, offset, timestampMs },
   };
 }
 
 export const buffer = (bytes: Binary | null): Buffer | null => bytes && Buffer.from(bytes.value());
-
-/** kafkajs mixes members of `Object.prototype` into headers with their names. Values without bytes are left out. */
-function headersOf({ headers }: KafkaRecord): DeadLetterHeader[] {
-  return Object.entries(headers).flatMap(([name, content]) =>
-    ([content].flat() as unknown[]).flatMap((value): DeadLetterHeader[] => {
-      if (value === null) return [{ name, value: null }];
-      if (typeof value === 'string') return [{ name, value: new Binary(Buffer.from(value)) }];
-      return value instanceof Uint8Array ? [{ name, value: new Binary(value) }] : [];
-    }),
-  );
-}
 
 const orgIdRule = prefixedId('org_');
 

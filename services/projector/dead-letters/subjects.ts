@@ -28,7 +28,7 @@ export function subjectsOf(kind: Kind | null, record: KafkaRecord): string[] {
 }
 
 const allTexts = ({ headers, value }: KafkaRecord): string[] => [
-  String(headers.ce_subject ?? ''),
+  headers.toString('latin1'),
   value?.toString('latin1') ?? '',
 ];
 

@@ -5,8 +5,11 @@ import type { EntityState } from '../../../shared/documents/resources.ts';
 export type KafkaRecord = {
   key: Buffer | null;
   value: Buffer | null;
-  headers: Record<string, Buffer | string | (Buffer | string)[] | undefined>;
+  /** In Kafka's format: the number of headers, then each name and value. headers.ts reads and writes it. */
+  headers: Buffer;
   position: Position;
+  /** Set if this stands for the records of a batch that cannot be decoded, whose bytes are the value: the error. */
+  undecodable?: string;
 };
 
 /** An event with the full state of an entity at a version. */
@@ -46,6 +49,9 @@ export const rejectionReasons = {
   wrong_organization: 'the entity belongs to another organization',
   too_large: 'the state takes more than 8 MB in MongoDB',
   refused_by_store: 'MongoDB refuses the document',
+  headers_too_large: 'the record has more than 1,000 headers, or more than 256 KB of them',
+  undecodable:
+    'a batch of records cannot be decompressed or decoded; its dead letter stands for all its records',
 } as const;
 
 /** Why a record is dead-lettered; `detail` names fields and rules, never values. */

@@ -17,7 +17,8 @@ export type Content = RawEvent | 'tombstone' | { rejected: Rejection };
  * Decodes the event of a record by the Kafka binding of CloudEvents: structured mode if the content type says so or is
  * absent, otherwise binary mode. A null value is a deletion if the headers say so, otherwise a tombstone.
  */
-export function readContent({ value, headers: given }: KafkaRecord): Content {
+export function readContent({ value, headers: given, undecodable }: KafkaRecord): Content {
+  if (undecodable !== undefined) return rejected('undecodable', undecodable);
   const headers = readHeaders(given);
   for (const [name, text] of headers) {
     if (text === null) return rejected('bad_envelope', `header ${name}: must be UTF-8, and one value only`);

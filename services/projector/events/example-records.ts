@@ -1,4 +1,5 @@
 import type { KafkaRecord } from './change.ts';
+import { encodeHeaders } from './headers.ts';
 
 /** Example records for the tests of `parse`: a tag in either content mode. */
 
@@ -15,12 +16,22 @@ export const attributes = {
   entityversion: 3,
 };
 export type Given = Record<string, unknown>;
-export type Headers = KafkaRecord['headers'];
+/** Headers by name; a list of values for a name that is repeated. */
+export type Headers = Record<string, Buffer | string | null | (Buffer | string | null)[]>;
+
+/** Headers as a record has them. */
+export const rawHeaders = (headers: Headers): Buffer =>
+  encodeHeaders(
+    Object.entries(headers).flatMap(([name, content]) =>
+      [content].flat().map((value) => ({ name, value: value === null ? null : Buffer.from(value) })),
+    ),
+  );
+
 export const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
 export const record = (value: Buffer | null, headers: Headers = {}, key = 'tag_1'): KafkaRecord => ({
   key: Buffer.from(key),
   value,
-  headers,
+  headers: rawHeaders(headers),
   position,
 });
 export const structured = (given: Given = {}, contentType?: string) =>

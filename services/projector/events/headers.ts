@@ -1,31 +1,84 @@
 import { decodeText } from './bytes.ts';
 import type { KafkaRecord } from './change.ts';
+import { readBytes, readVarint, skipBytes, varint } from './record-format.ts';
 
 /** The headers by name. A value is null if it is not UTF-8, or if the header occurs with different values. */
 export type Headers = Map<string, string | null>;
 
+/** One header of a record. */
+export type RecordHeader = { name: string; value: Buffer | null };
+
+/** The most headers of a record, and their bytes together. A record beyond either is dead-lettered. */
+export const headersMax = 1_000;
+export const headersBytesMax = 256 * 1024;
+
 /** The attributes of CloudEvents that the projector reads. */
 const attributes = ['specversion', 'id', 'source', 'type', 'subject', 'time', 'orgid', 'entityversion'];
 const wanted = new Set(['content-type', ...attributes.map((name) => `ce_${name}`)]);
+const wantedLengths = new Set([...wanted].map(({ length }) => length));
+
+/** The headers of a record that has none. */
+export const noHeaders = varint(0);
+
+/** Describes headers that are beyond their bounds; null for others. */
+export const describeLargeHeaders = (headers: KafkaRecord['headers']): string | null =>
+  headers.length > headersBytesMax || readVarint({ bytes: headers, at: 0 }) > headersMax
+    ? `headers: must be at most ${headersMax}, and take at most ${headersBytesMax} bytes`
+    : null;
 
 /**
- * The content type and the CloudEvents attributes of a record's headers, by lower-case name. Kafka allows repeated
- * names and null values: repeats with equal values count once, null values are ignored.
+ * The content type and the CloudEvents attributes of a record's headers, by lower-case name. Kafka allows repeated names
+ * and null values: repeats with equal values count once, null values are ignored. Other headers are skipped without being
+ * decoded.
  */
 export function readHeaders(headers: KafkaRecord['headers']): Headers {
+  const cursor = { bytes: headers, at: 0 };
   const found: Headers = new Map();
-  for (const [given, content] of Object.entries(headers)) {
-    const name = given.toLowerCase();
-    if (!wanted.has(name)) continue;
-    for (const value of Array.isArray(content) ? content : [content]) {
-      const text =
-        typeof value === 'string' ? value : value instanceof Uint8Array ? decodeText(value) : undefined;
-      if (text === undefined) continue;
-      found.set(name, found.has(name) && found.get(name) !== text ? null : text);
+  for (let left = readVarint(cursor); left > 0; left -= 1) {
+    const start = skipBytes(cursor) ?? cursor.at;
+    const isWanted = wantedLengths.has(cursor.at - start);
+    const name = isWanted ? headers.toString('latin1', start, cursor.at).toLowerCase() : '';
+    if (!wanted.has(name)) {
+      skipBytes(cursor);
+      continue;
     }
+    const value = readBytes(cursor);
+    if (value === null) continue;
+    const text = decodeText(value);
+    found.set(name, found.has(name) && found.get(name) !== text ? null : text);
   }
   return found;
 }
+
+/** The number of headers, and the bytes of their names and values. */
+export function measureHeaders(headers: KafkaRecord['headers']): { count: number; bytes: number } {
+  const cursor = { bytes: headers, at: 0 };
+  const count = readVarint(cursor);
+  let bytes = 0;
+  for (let left = 2 * count; left > 0; left -= 1) {
+    const start = skipBytes(cursor);
+    if (start !== null) bytes += cursor.at - start;
+  }
+  return { count, bytes };
+}
+
+/** Every header of a record, in its order. The values are parts of `headers`. */
+export function decodeHeaders(headers: KafkaRecord['headers']): RecordHeader[] {
+  const cursor = { bytes: headers, at: 0 };
+  return Array.from({ length: readVarint(cursor) }, () => ({
+    name: String(readBytes(cursor) ?? ''),
+    value: readBytes(cursor),
+  }));
+}
+
+/** The headers as a record carries them; the inverse of `decodeHeaders`. */
+export const encodeHeaders = (headers: RecordHeader[]): Buffer =>
+  Buffer.concat([
+    varint(headers.length),
+    ...headers.flatMap(({ name, value }) => [...withLength(Buffer.from(name)), ...withLength(value)]),
+  ]);
+
+const withLength = (bytes: Buffer | null): Buffer[] => (bytes ? [varint(bytes.length), bytes] : [varint(-1)]);
 
 /** The media type of the content-type header, in lower case and without parameters; null if absent. */
 export function mediaType(headers: Headers): string | null {

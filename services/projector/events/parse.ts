@@ -5,6 +5,7 @@ import type { KafkaRecord, Change, Rejection } from './change.ts';
 import { readContent, type RawEvent } from './content-mode.ts';
 import { attributes, typeOf, type Attributes, type Verb } from './envelope.ts';
 import { describeIssues } from './describe-issues.ts';
+import { describeLargeHeaders } from './headers.ts';
 import { describeOversize } from './state-size.ts';
 import { idOf } from './topics.ts';
 import { newestVersion, upcast, upcasts, type Upcasts } from './upcasts.ts';
@@ -17,6 +18,8 @@ export type Parsed = { change: Change } | { rejected: Rejection };
  * would stop the consumer. Fields and headers outside the event contract are dropped, secrets included.
  */
 export function parse(kind: Kind, record: KafkaRecord, known: Upcasts = upcasts): Parsed {
+  const tooLarge = describeLargeHeaders(record.headers);
+  if (tooLarge) return rejected('headers_too_large', tooLarge);
   const content = readContent(record);
   if (content !== 'tombstone' && 'rejected' in content) return content;
   const key = record.key && decodeText(record.key);

@@ -1,10 +1,14 @@
+import type { RawBatch } from './record-batch.ts';
+
 /** A record batch as a broker stores it in its log. */
 export type ExampleBatch = {
   baseOffset: number;
   /** The last offset of the batch as written; compaction does not change it. */
   lastOffset: number;
-  /** The offsets and keys of the remaining records. */
-  records: { offset: number; key?: string }[];
+  /** The remaining records. The headers are in Kafka's format, with their number. */
+  records: { offset: number; key?: string; value?: Buffer; headers?: Buffer }[];
+  /** The number of a codec of Kafka, and the records that it compressed. */
+  compressed?: { codec: number; by: (records: Buffer) => Buffer };
   producerId?: number;
   isTransactional?: boolean;
   /** Makes it a control batch that ends its producer's transaction. */
@@ -22,6 +26,12 @@ export type ExamplePartition = {
 
 /** The bytes of consecutive record batches, in record format v2. */
 export const batchBytes = (...batches: ExampleBatch[]): Buffer => Buffer.concat(batches.map(oneBatch));
+
+/** A batch as the projector queues it. */
+export const rawBatch = (batch: ExampleBatch): RawBatch => ({
+  ...{ baseOffset: batch.baseOffset, lastOffset: batch.lastOffset },
+  bytes: oneBatch(batch),
+});
 
 /** The bytes of a Fetch response with one topic, `t`, in one of the versions 4 to 11. */
 export function responseBytes(version: number, ...partitions: ExamplePartition[]): Buffer {
@@ -66,31 +76,38 @@ function onePartition(version: number, example: ExamplePartition): Buffer {
 
 function oneBatch({ baseOffset, lastOffset, ends, ...batch }: ExampleBatch): Buffer {
   const control = ends ? 0x20 : 0;
-  const attributes = control | (ends || batch.isTransactional ? 0x10 : 0);
-  const records = batch.records.map(({ offset, key = 'key' }) =>
-    record(offset - baseOffset, ends ? controlKey(ends) : Buffer.from(key)),
+  const transactional = ends || batch.isTransactional ? 0x10 : 0;
+  const records = Buffer.concat(
+    batch.records.map(({ offset, key = 'key', value, headers }) =>
+      record(offset - baseOffset, ends ? controlKey(ends) : Buffer.from(key), value, headers),
+    ),
   );
+  const { codec = 0, by = (bytes: Buffer) => bytes } = batch.compressed ?? {};
   const content = Buffer.concat([
     int32(0),
     int8(2),
     int32(0),
-    int16(attributes),
+    int16(codec | control | transactional),
     int32(lastOffset - baseOffset),
     int64(0),
     int64(0),
     int64(batch.producerId ?? -1),
     int16(0),
     int32(0),
-    int32(records.length),
-    ...records,
+    int32(batch.records.length),
+    by(records),
   ]);
   return Buffer.concat([int64(baseOffset), int32(content.length), content]);
 }
 
 const controlKey = (ends: 'commit' | 'abort') => Buffer.concat([int16(0), int16(ends === 'abort' ? 0 : 1)]);
 
-function record(offsetDelta: number, key: Buffer): Buffer {
-  const value = Buffer.from('value');
+function record(
+  offsetDelta: number,
+  key: Buffer,
+  value: Buffer = Buffer.from('value'),
+  headers: Buffer = varint(0),
+): Buffer {
   const content = Buffer.concat([
     int8(0),
     varint(0),
@@ -99,7 +116,7 @@ function record(offsetDelta: number, key: Buffer): Buffer {
     key,
     varint(value.length),
     value,
-    varint(0),
+    headers,
   ]);
   return Buffer.concat([varint(content.length), content]);
 }

@@ -1,18 +1,14 @@
-import type { KafkaMessage } from 'kafkajs';
+import { batchHeader, batchHeaderBytes, isOldFormat, type RawBatch } from './record-batch.ts';
 
 /** The internal parts of kafkajs that decode Fetch responses. */
-export type FetchParts = {
-  fetch: FetchApi;
-  Decoder: new (bytes: Buffer) => Decoder;
-  decodeRecordBatch: (decoder: Decoder) => Promise<{ records: Message[] }>;
-  decodeMessageSet: (decoder: Decoder, bytes: number) => Promise<Message[]>;
-};
+export type FetchParts = { fetch: FetchApi; Decoder: new (bytes: Buffer) => Decoder };
 
 /** The Fetch API of kafkajs: the supported versions, and their protocols. */
 type FetchApi = {
   versions: string[];
-  protocol: (options: { version: number }) => (request: object) => Fetch;
+  protocol: (options: { version: number }) => (request: FetchRequest) => Fetch;
 };
+type FetchRequest = { topics: { topic: string; partitions: { partition: number; fetchOffset: string }[] }[] };
 type Fetch = { request: unknown; requestTimeout: number; response: FetchResponse };
 type FetchResponse = {
   decode: (bytes: Buffer) => Promise<FetchData>;
@@ -31,20 +27,32 @@ type PartitionData = {
   messages: Message[];
 };
 
-type Message = KafkaMessage & { isControlRecord?: boolean };
+/**
+ * The message that kafkajs is given for a whole record batch: with the last offset of the batch, after which it continues.
+ * `handleBatch` takes the batch out again.
+ */
+export type BatchMessage = { offset: string; batch: RawBatch };
+/** A control record: kafkajs uses its offset and drops the record. */
+type EndMarker = { offset: string; isControlRecord: true; key: null };
+type Message = BatchMessage | EndMarker;
+
 type Decoder = {
   readInt16: () => number;
   readInt32: () => number;
   readInt64: () => bigint;
+  readVarInt: () => number;
+  readVarLong: () => unknown;
+  readVarIntBytes: () => Buffer | null;
   readString: () => string;
   readBytes: (length: number) => Buffer;
   readArray: <T>(read: (decoder: Decoder) => T) => T[];
-  readArrayAsync: <T>(read: (decoder: Decoder) => Promise<T>) => Promise<T[]>;
 };
 
 /**
- * Replaces the decoder of Fetch responses. The decoder of kafkajs delivers records of overlapping aborted transactions,
- * fetches a batch that compaction has emptied again forever, and throws above some 120,000 records in a batch.
+ * Replaces the decoder of Fetch responses: kafkajs gets one message for each record batch, which is decoded when it is
+ * applied. Its own decoder holds everything decompressed, takes quadratic time for the headers of a record, delivers
+ * records of overlapping aborted transactions, fetches a batch that compaction has emptied again forever, and rejects all
+ * partitions of a response for one batch that it cannot decode.
  */
 export function patchFetch(parts: FetchParts): void {
   const { fetch } = parts;
@@ -54,9 +62,9 @@ export function patchFetch(parts: FetchParts): void {
     // Brokers older than transactions and record batches (0.11).
     if (version < 4) return createFetch;
     return (request) => {
-      const original = createFetch(request);
+      const original = createFetch({ ...request, topics: rotate(request.topics) });
       const response: FetchResponse = {
-        decode: (bytes) => decodeResponse(parts, version, bytes),
+        decode: (bytes) => decodeResponse(parts, version, bytes, request),
         parse: async (data) => withoutEmpty(await original.response.parse(data)),
       };
       return { ...original, response };
@@ -64,21 +72,47 @@ export function patchFetch(parts: FetchParts): void {
   };
 }
 
+/**
+ * Moves a random topic to the front, and in each topic a random partition. Brokers return a batch that is larger than the
+ * limit of its partition only for the first partition that has records, so each must come first at times.
+ */
+const rotate = (topics: FetchRequest['topics']): FetchRequest['topics'] =>
+  rotated(topics.map((topic) => ({ ...topic, partitions: rotated(topic.partitions) })));
+
+function rotated<T>(items: T[]): T[] {
+  const start = Math.floor(Math.random() * items.length);
+  return [...items.slice(start), ...items.slice(0, start)];
+}
+
 /** Decodes a Fetch response, versions 4 to 11. The decoders of kafkajs describe the format. */
-async function decodeResponse(parts: FetchParts, version: number, bytes: Buffer): Promise<FetchData> {
+async function decodeResponse(
+  parts: FetchParts,
+  version: number,
+  bytes: Buffer,
+  request: FetchRequest,
+): Promise<FetchData> {
   const decoder = new parts.Decoder(bytes);
   const throttleMs = decoder.readInt32();
   // The error code and id of a fetch session, which kafkajs does not use.
   if (version >= 7) decoder.readBytes(6);
-  const responses = await decoder.readArrayAsync(async () => ({
-    topicName: decoder.readString(),
-    partitions: await decoder.readArrayAsync(() => decodePartition(parts, version, decoder)),
-  }));
+  const responses = decoder.readArray(() => {
+    const topicName = decoder.readString();
+    const requested = request.topics.find(({ topic }) => topic === topicName)?.partitions ?? [];
+    return {
+      topicName,
+      partitions: decoder.readArray(() => decodePartition(parts, version, decoder, requested)),
+    };
+  });
   // Before version 8 the broker throttles by itself.
   return { clientSideThrottleTime: version >= 8 ? throttleMs : 0, responses };
 }
 
-async function decodePartition(parts: FetchParts, version: number, decoder: Decoder): Promise<PartitionData> {
+function decodePartition(
+  parts: FetchParts,
+  version: number,
+  decoder: Decoder,
+  requested: FetchRequest['topics'][number]['partitions'],
+): PartitionData {
   const [partition, errorCode] = [decoder.readInt32(), decoder.readInt16()];
   const highWatermark = decoder.readInt64().toString();
   // The last stable offset, then the log start offset.
@@ -89,58 +123,103 @@ async function decodePartition(parts: FetchParts, version: number, decoder: Deco
   }));
   const preferredReadReplica = version >= 11 ? decoder.readInt32() : -1;
   const records = decoder.readBytes(Math.max(0, decoder.readInt32()));
-  const messages = await decodeRecords(parts, records, aborted);
+  const from = Number(requested.find((item) => item.partition === partition)?.fetchOffset ?? 0);
+  const messages = messagesOf(parts, splitBatches(records, from), aborted);
   // The messages are already filtered, so kafkajs must not filter them again.
   return { partition, errorCode, highWatermark, abortedTransactions: [], preferredReadReplica, messages };
 }
 
+/** The bytes of an offset and a length, which precede every batch, and of the fields up to the format. */
+const frameBytes = 17;
+
 /**
- * Decodes record batches and old message sets, without the records of aborted transactions. If the last batch ends after
- * the last record, a control record with its last offset is appended, since kafkajs continues after the last record.
+ * Splits the bytes of a partition into batches and old messages. If a frame cannot be read, the rest of the bytes counts
+ * as one batch, which cannot be decoded and spans one offset.
  */
-async function decodeRecords(
-  parts: FetchParts,
-  bytes: Buffer,
-  aborted: AbortedTransaction[],
-): Promise<Message[]> {
-  const { Decoder, decodeRecordBatch, decodeMessageSet } = parts;
+function splitBatches(response: Buffer, from: number): RawBatch[] {
+  const bytes = copyOfWholeBatches(response);
+  const batches: RawBatch[] = [];
+  for (let start = 0; start < bytes.length;) {
+    const end = frameEnd(bytes, start);
+    const entry = bytes.subarray(start, end ?? bytes.length);
+    const next = Math.max(from, (batches.at(-1)?.lastOffset ?? -1) + 1);
+    if (end === null) return [...batches, { baseOffset: next, lastOffset: next, bytes: entry }];
+    const baseOffset = Number(entry.readBigInt64BE(0));
+    const lastOffset = isOldFormat(entry) ? baseOffset : Number(batchHeader(entry).lastOffset);
+    batches.push({ baseOffset, lastOffset, bytes: entry });
+    start = end;
+  }
+  return batches;
+}
+
+/**
+ * A copy without the end that the size limit of a response has truncated; a later fetch returns that batch whole. Without
+ * the copy, a queued batch would keep the response of all partitions in memory.
+ */
+function copyOfWholeBatches(response: Buffer): Buffer {
+  let end = 0;
+  while (response.length - end >= frameBytes) {
+    const next = frameEnd(response, end) ?? response.length;
+    if (next > response.length) break;
+    end = next;
+  }
+  const copy = Buffer.allocUnsafeSlow(end);
+  response.copy(copy, 0, 0, end);
+  return copy;
+}
+
+/** The end of the batch or old message that starts at `start`; null if its header cannot be read. */
+function frameEnd(bytes: Buffer, start: number): number | null {
+  const end = start + 12 + bytes.readInt32BE(start + 8);
+  const isOld = bytes.readInt8(start + 16) < 2;
+  return end - start < (isOld ? frameBytes : batchHeaderBytes) ? null : end;
+}
+
+/**
+ * The messages for batches that have records, without aborted transactions. If the last batch has none, a control record
+ * with its last offset is appended, since kafkajs continues after the last message.
+ */
+function messagesOf(parts: FetchParts, batches: RawBatch[], aborted: AbortedTransaction[]): Message[] {
   const messages: Message[] = [];
   const isAborted = createAbortFilter(aborted);
-  let lastOffset = -1n;
-  for (let start = 0; bytes.length - start > 16;) {
-    const end = start + 12 + bytes.readInt32BE(start + 8);
-    // A response is truncated at its size limit. A later fetch returns the whole batch.
-    if (end > bytes.length) break;
-    const entry = bytes.subarray(start, end);
-    start = end;
-    if (entry.readInt8(16) < 2) {
-      for (const message of await decodeMessageSet(new Decoder(entry), entry.length)) messages.push(message);
-      continue;
-    }
-    const header = batchHeader(entry);
-    lastOffset = header.lastOffset;
-    const { records } = await decodeRecordBatch(new Decoder(entry));
-    if (isAborted(header, records[0]?.key)) continue;
-    // Not `push(...records)`: the number of arguments is limited.
-    for (const record of records) messages.push(record);
+  let lastOffset = -1;
+  for (const batch of batches) {
+    lastOffset = batch.lastOffset;
+    if (hasRecords(parts, batch, isAborted)) messages.push({ offset: String(lastOffset), batch });
   }
-  if (lastOffset > BigInt(messages.at(-1)?.offset ?? -1)) messages.push(endMarker(lastOffset));
+  if (lastOffset > Number(messages.at(-1)?.offset ?? -1))
+    messages.push({ offset: String(lastOffset), isControlRecord: true, key: null });
   return messages;
 }
 
+function hasRecords(
+  parts: FetchParts,
+  { bytes }: RawBatch,
+  isAborted: ReturnType<typeof createAbortFilter>,
+): boolean {
+  // Old messages have no transactions. A batch whose header cannot be read is rejected when it is decoded.
+  if (bytes.length < batchHeaderBytes || bytes.readInt8(16) !== 2) return true;
+  const header = batchHeader(bytes);
+  const firstKey = header.isControl ? controlKey(parts, bytes) : null;
+  return !isAborted(header, firstKey) && !header.isControl && header.recordCount !== 0;
+}
+
+/** The key of the record of a control batch: length, attributes, time and offset precede it. */
+function controlKey({ Decoder }: FetchParts, bytes: Buffer): Buffer | null {
+  if (bytes.length <= batchHeaderBytes) return null;
+  const decoder = new Decoder(bytes.subarray(batchHeaderBytes));
+  decoder.readVarInt();
+  decoder.readBytes(1);
+  decoder.readVarLong();
+  decoder.readVarInt();
+  return decoder.readVarIntBytes();
+}
+
 /** The fields of a record batch's header that the filter needs. */
-export type BatchHeader = ReturnType<typeof batchHeader>;
-
-const batchHeader = (bytes: Buffer) => ({
-  lastOffset: bytes.readBigInt64BE(0) + BigInt(bytes.readInt32BE(23)),
-  producerId: bytes.readBigInt64BE(43),
-  isTransactional: (bytes.readInt16BE(21) & 0x10) !== 0,
-  isControl: (bytes.readInt16BE(21) & 0x20) !== 0,
-});
-
-/** A control record: kafkajs uses its offset and drops the record. */
-const endMarker = (offset: bigint) =>
-  ({ offset: String(offset), isControlRecord: true, key: null, value: null }) as Message;
+export type BatchHeader = Pick<
+  ReturnType<typeof batchHeader>,
+  'lastOffset' | 'producerId' | 'isTransactional' | 'isControl'
+>;
 
 export type AbortedTransaction = { producerId: bigint; firstOffset: bigint };
 
@@ -157,7 +236,8 @@ export function createAbortFilter(aborted: AbortedTransaction[]) {
       upcoming.shift();
     }
     // The key of a control record has two bytes of version and two bytes of type; type 0 is an abort.
-    if (batch.isControl && firstKey?.readInt16BE(2) === 0) abortedProducers.delete(batch.producerId);
+    if (batch.isControl && firstKey && firstKey.length >= 4 && firstKey.readInt16BE(2) === 0)
+      abortedProducers.delete(batch.producerId);
     return batch.isTransactional && abortedProducers.has(batch.producerId);
   };
 }

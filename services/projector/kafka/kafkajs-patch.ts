@@ -27,6 +27,8 @@ type RequestQueue = {
 };
 type ConsumerGroup = {
   maxWaitTime: number;
+  maxBytesPerPartition: number;
+  assigned: () => { partitions: number[] }[];
   paused: () => unknown[];
   fetch: (nodeId: number) => Promise<Batch[]>;
 };
@@ -48,7 +50,7 @@ export function patchKafkajs(parts: KafkajsParts = installedKafkajs()): void {
   requireShapes(parts);
   patchFetch(parts);
   deliverEveryBatch(parts);
-  waitLessWhilePaused(parts);
+  adjustFetches(parts);
   stopIdleTimers(parts);
   keepCoordinatorErrors(parts);
   patched.add(parts.fetch);
@@ -65,9 +67,6 @@ export function installedKafkajs(): KafkajsParts {
     requestQueue: require('kafkajs/src/network/requestQueue') as KafkajsParts['requestQueue'],
     cluster: require('kafkajs/src/cluster') as KafkajsParts['cluster'],
     Decoder: require('kafkajs/src/protocol/decoder') as KafkajsParts['Decoder'],
-    decodeRecordBatch:
-      require('kafkajs/src/protocol/recordBatch/v0/decoder') as KafkajsParts['decodeRecordBatch'],
-    decodeMessageSet: require('kafkajs/src/protocol/messageSet/decoder') as KafkajsParts['decodeMessageSet'],
   };
 }
 
@@ -83,13 +82,12 @@ function requireShapes(parts: KafkajsParts): void {
     'Batch.isEmpty': batch.prototype.isEmpty,
     'Batch.isEmptyDueToFiltering': batch.prototype.isEmptyDueToFiltering,
     'ConsumerGroup.paused': consumerGroup.prototype.paused,
+    'ConsumerGroup.assigned': consumerGroup.prototype.assigned,
     'ConsumerGroup.fetch': consumerGroup.prototype.fetch,
     'RequestQueue.scheduleCheckPendingRequests': requestQueue.prototype.scheduleCheckPendingRequests,
     'RequestQueue.scheduleRequestTimeoutCheck': requestQueue.prototype.scheduleRequestTimeoutCheck,
     'Cluster.findGroupCoordinatorMetadata': cluster.prototype.findGroupCoordinatorMetadata,
     Decoder: parts.Decoder,
-    'recordBatch decoder': parts.decodeRecordBatch,
-    'messageSet decoder': parts.decodeMessageSet,
   };
   for (const [name, value] of Object.entries(functions)) {
     if (typeof value !== 'function') throw shapeError(`${name} is missing`);
@@ -117,17 +115,25 @@ function deliverEveryBatch({ batch: { prototype } }: KafkajsParts): void {
 const pausedWaitMs = 20;
 
 /**
+ * Gives each assigned partition an equal part of `maxBytesPerPartition`, which kafkajs would ask for of each.
+ *
  * A resumed partition is fetched only after the brokers have responded to the fetch in progress, which they delay while
  * the other partitions have no new records. While a partition is paused, the consumer therefore asks for short waits. An
  * idle consumer can ask for long waits.
  */
-function waitLessWhilePaused({ consumerGroup: { prototype } }: KafkajsParts): void {
-  const configured = new WeakMap<ConsumerGroup, number>();
+function adjustFetches({ consumerGroup: { prototype } }: KafkajsParts): void {
+  const configured = new WeakMap<ConsumerGroup, { maxWaitMs: number; maxBytes: number }>();
   const fetch = prototype.fetch;
   prototype.fetch = function (this: ConsumerGroup, nodeId) {
-    const maxWaitMs = configured.get(this) ?? this.maxWaitTime;
-    configured.set(this, maxWaitMs);
+    const given = configured.get(this) ?? {
+      maxWaitMs: this.maxWaitTime,
+      maxBytes: this.maxBytesPerPartition,
+    };
+    const { maxWaitMs, maxBytes } = given;
+    configured.set(this, given);
     this.maxWaitTime = this.paused().length > 0 ? Math.min(pausedWaitMs, maxWaitMs) : maxWaitMs;
+    const partitions = this.assigned().reduce((sum, { partitions: some }) => sum + some.length, 0);
+    this.maxBytesPerPartition = Math.floor(maxBytes / Math.max(1, partitions));
     return fetch.call(this, nodeId);
   };
 }

@@ -74,15 +74,19 @@ describe('the requests on a connection to a broker', () => {
 });
 
 describe('a fetch', () => {
-  test('asks the brokers for short waits while a partition is paused, then for the configured wait again', async () => {
+  test('asks for an equal share of each partition, and for short waits while one is paused', async () => {
     // given a consumer group that records the wait of each fetch
     const paused: unknown[] = [];
     const waitsMs: number[] = [];
+    const sharesBytes = new Set<number>();
     const prototype = {
       maxWaitTime: 1_000,
+      maxBytesPerPartition: 900,
+      assigned: () => [{ partitions: [0, 1] }, { partitions: [0] }],
       paused: () => paused,
-      async fetch(this: { maxWaitTime: number }) {
+      async fetch(this: { maxWaitTime: number; maxBytesPerPartition: number }) {
         waitsMs.push(this.maxWaitTime);
+        sharesBytes.add(this.maxBytesPerPartition);
         return [];
       },
     };
@@ -98,5 +102,6 @@ describe('a fetch', () => {
     await ask();
     // then
     expect(waitsMs).toEqual([1_000, 1_000, 20, 20, 1_000, 1_000]);
+    expect([...sharesBytes]).toEqual([300]);
   });
 });

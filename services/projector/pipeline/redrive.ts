@@ -72,13 +72,15 @@ async function redriveKind(
   return [...truncated.map(refuseTruncated), ...outcomes.values()];
 }
 
-const refuseTruncated = ({ _id, topic, partition, offset, reason }: DeadLetter): Redriven => ({
+const refuseTruncated = ({ _id, topic, partition, offset, reason, detail }: DeadLetter): Redriven => ({
   id: _id,
   outcome: 'refused',
   reason,
   detail:
-    `the record is larger than 8 MB, and only its head is stored; it was at offset ${offset} of partition ${partition} ` +
-    `of ${topic}: publish it again from there or from its source, then purge this dead letter`,
+    (reason === 'undecodable'
+      ? `${detail}; only the head of the batch is stored; it was in partition ${partition} of ${topic}: `
+      : `the record is larger than 8 MB, and only its head is stored; it was at offset ${offset} of partition ${partition} of ${topic}: `) +
+    'publish it again from there or from its source, then purge this dead letter',
 });
 
 /** Applies the dead letters, and corrects the expected outcomes. */

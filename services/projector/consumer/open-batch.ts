@@ -1,0 +1,97 @@
+import { endOfRecord, readRecord, type BatchContext, type Cursor } from '../events/record-format.ts';
+import type { KafkaRecord } from '../events/change.ts';
+import { noHeaders } from '../events/headers.ts';
+import { batchHeader, decodeOldMessages, decompress, isOldFormat } from '../kafka/record-batch.ts';
+
+/** How far the records of a batch have been read: the place of the next one, and the number of records before it. */
+export type Place = { at: number; count: number };
+
+/** The records that were read, and the place after them. `error` says why the next record cannot be read. */
+export type Read = { records: KafkaRecord[]; bytes: number; place: Place; isEnd: boolean; error?: unknown };
+
+/** A decompressed batch, whose records are decoded on demand. `bytes` is what it holds besides the batch itself. */
+export type OpenBatch = {
+  bytes: number;
+  /** Reads up to that many records and bytes, but at least one record. */
+  read: (place: Place, recordsMax: number, bytesMax: number) => Read;
+};
+
+/** Decompresses a batch, or decodes messages of an old format. Rejects if that is impossible. */
+export async function openBatch(partition: number, bytes: Buffer): Promise<OpenBatch> {
+  if (isOldFormat(bytes)) return openOldMessages(partition, bytes);
+  const records = await decompress(bytes);
+  const header = batchHeader(bytes);
+  if (header.recordCount < 0) throw new RangeError('its number of records is negative');
+  const isCopy = header.codec !== null;
+  return {
+    bytes: isCopy ? records.length : 0,
+    read: (place, recordsMax, bytesMax) => {
+      const left = header.recordCount - place.count;
+      const probed = probe({ bytes: records, at: place.at }, Math.min(left, recordsMax), bytesMax);
+      const isEnd = probed.count === left;
+      // Records that are read in parts are copied, so that they do not keep the whole batch in memory.
+      const isPart = isCopy && !isEnd;
+      const cursor = isPart
+        ? { bytes: Buffer.from(records.subarray(place.at, probed.end)), at: 0 }
+        : { bytes: records, at: place.at };
+      const decoded = decode(cursor, { ...header, partition }, probed.count);
+      const count = place.count + decoded.records.length;
+      return {
+        records: decoded.records,
+        bytes: probed.end - place.at,
+        place: { at: probed.end, count },
+        isEnd,
+        error: decoded.error ?? probed.error,
+      };
+    },
+  };
+}
+
+/** The end of the next records that fit into the limits, and their number. */
+function probe(cursor: Cursor, recordsMax: number, bytesMax: number) {
+  const start = cursor.at;
+  let [count, end] = [0, start];
+  try {
+    while (count < recordsMax) {
+      const next = endOfRecord(cursor);
+      if (count > 0 && next - start > bytesMax) break;
+      end = cursor.at = next;
+      count += 1;
+    }
+    return { count, end };
+  } catch (error) {
+    return { count, end, error };
+  }
+}
+
+function decode(
+  cursor: Cursor,
+  batch: BatchContext,
+  count: number,
+): { records: KafkaRecord[]; error?: unknown } {
+  const records: KafkaRecord[] = [];
+  try {
+    while (records.length < count) records.push(readRecord(cursor, batch));
+    return { records };
+  } catch (error) {
+    return { records, error };
+  }
+}
+
+async function openOldMessages(partition: number, bytes: Buffer): Promise<OpenBatch> {
+  const messages = await decodeOldMessages(bytes);
+  const all = messages.map(({ key, value, offset, timestamp }) => ({
+    key,
+    value,
+    headers: noHeaders,
+    position: { partition, offset: Number(offset), timestampMs: Number(timestamp ?? 0) },
+  }));
+  return {
+    bytes: all.reduce((sum, { value }) => sum + (value?.length ?? 0), 0),
+    read: ({ count }, recordsMax) => {
+      const records = all.slice(count, count + recordsMax);
+      const place = { at: 0, count: count + records.length };
+      return { records, bytes: bytes.length, place, isEnd: place.count === all.length };
+    },
+  };
+}

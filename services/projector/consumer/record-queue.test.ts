@@ -1,0 +1,189 @@
+import { gzipSync } from 'node:zlib';
+import { rawHeaders } from '../events/example-records.ts';
+import { decodeHeaders } from '../events/headers.ts';
+import { oldMessageBytes, rawBatch, type ExampleBatch } from '../kafka/example-responses.ts';
+import { createBudget } from './decode-budget.ts';
+import { chunkRecordsMax, createRecordQueue, type RecordQueue } from './record-queue.ts';
+
+const gzip = { codec: 1, by: (records: Buffer) => gzipSync(records) };
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
+
+/** A batch of records of 100 bytes and a few more. */
+const batch = (from: number, to: number, changes: Partial<ExampleBatch> = {}) =>
+  rawBatch({
+    ...{ baseOffset: from, lastOffset: to - 1 },
+    records: range(from, to).map((offset) => ({ offset, value: Buffer.alloc(100, String(offset)) })),
+    ...changes,
+  });
+
+const given = (chunkBytesMax = 1_000_000, budget = createBudget(1_000_000)) =>
+  createRecordQueue({ partition: 3, budget, chunkBytesMax: () => chunkBytesMax });
+
+/** The offsets of each chunk until the queue is empty, and the position after each. */
+async function drain(queue: RecordQueue, position: number, onTaken: () => void = () => undefined) {
+  const [chunks, positions]: [number[][], number[]] = [[], []];
+  for (let at = position; !queue.isEmpty();) {
+    const { records, nextOffset } = await queue.take(at);
+    chunks.push(records.map((record) => record.position.offset));
+    positions.push((at = nextOffset));
+    onTaken();
+  }
+  return { chunks, positions };
+}
+
+describe('a record', () => {
+  it('is decoded as it was written, whatever the codec', async () => {
+    const headers = rawHeaders({ ce_id: ['a', null, 'b'], x: Buffer.from([0xff]) });
+    for (const changes of [{}, { compressed: gzip }]) {
+      const queue = given();
+      queue.push([batch(5, 6, { ...changes, records: [{ offset: 5, key: 'k', headers }] })], 6);
+      const { records } = await queue.take(5);
+      expect(records).toMatchObject([{ key: Buffer.from('k'), value: Buffer.from('value') }]);
+      expect(records[0]?.position).toEqual({ partition: 3, offset: 5, timestampMs: 0 });
+      expect(decodeHeaders(records[0]?.headers ?? headers)).toEqual(decodeHeaders(headers));
+    }
+  });
+
+  it('of an old format is decoded too', async () => {
+    const queue = given();
+    const bytes = oldMessageBytes(4, 'b');
+    queue.push([{ baseOffset: 4, lastOffset: 4, bytes }], 5);
+    const { records, nextOffset } = await queue.take(4);
+    expect(records.map(({ key, value }) => [String(key), value])).toEqual([['b', null]]);
+    expect(nextOffset).toBe(5);
+  });
+
+  it('before the position is not taken', async () => {
+    const queue = given();
+    queue.push([batch(0, 10, { compressed: gzip })], 10);
+    expect(await drain(queue, 8)).toEqual({ chunks: [[8, 9]], positions: [10] });
+  });
+});
+
+describe('a chunk', () => {
+  it('joins small batches, and ends after the control records that follow', async () => {
+    const queue = given();
+    queue.push([batch(0, 1), batch(1, 3, { compressed: gzip }), batch(4, 5)], 9);
+    expect(await drain(queue, 0)).toEqual({ chunks: [[0, 1, 2, 4]], positions: [9] });
+  });
+
+  it('has a bounded number of records', async () => {
+    const queue = given();
+    queue.push([batch(0, 400), batch(400, 800), batch(800, 2_000, { compressed: gzip })], 2_000);
+    const { chunks } = await drain(queue, 0);
+    expect(chunks.map(({ length }) => length)).toEqual([400, 400, 500, 500, 200]);
+    expect(chunks.flat()).toEqual(range(0, 2_000));
+    expect(chunkRecordsMax).toBe(500);
+  });
+
+  it.each([
+    ['plain', {}],
+    ['compressed', { compressed: gzip }],
+  ])('has bounded bytes, but at least one record (%s)', async (_, changes) => {
+    const queue = given(250);
+    queue.push([batch(0, 5, changes)], 5);
+    expect((await drain(queue, 0)).chunks).toEqual([[0, 1], [2, 3], [4]]);
+    const tight = given(1);
+    tight.push([batch(0, 2, changes)], 2);
+    expect((await drain(tight, 0)).chunks).toEqual([[0], [1]]);
+  });
+
+  it('continues in a batch whose memory was given back', async () => {
+    const queue = given(250);
+    queue.push([batch(0, 5, { compressed: gzip })], 5);
+    expect((await drain(queue, 0, queue.park)).chunks).toEqual([[0, 1], [2, 3], [4]]);
+  });
+
+  it('does not keep the memory of the rest of its batch', async () => {
+    const queue = given(250);
+    queue.push([batch(0, 10_000, { compressed: gzip })], 10_000);
+    const { records } = await queue.take(0);
+    expect(records[0]?.value?.buffer.byteLength).toBeLessThan(100_000);
+  });
+});
+
+describe('a batch that cannot be decoded', () => {
+  const corrupt = (from: number, to: number) =>
+    batch(from, to, { compressed: { codec: 1, by: () => Buffer.from('no gzip') } });
+  const first = async (queue: RecordQueue, position: number) => (await queue.take(position)).records[0];
+
+  it('is taken as one record that stands for it, and the records around it are taken', async () => {
+    const queue = given();
+    const broken = corrupt(2, 5);
+    queue.push([batch(0, 2), broken, batch(5, 6)], 6);
+    expect((await queue.take(0)).records.map(({ position }) => position.offset)).toEqual([0, 1]);
+    const { records, nextOffset } = await queue.take(2);
+    expect(records).toMatchObject([{ key: null, position: { partition: 3, offset: 2 } }]);
+    expect(records[0]?.undecodable).toMatch(/^the records of offsets 2 to 4 cannot be decoded: .*header/);
+    expect(records[0]?.value?.equals(broken.bytes)).toBe(true);
+    expect(nextOffset).toBe(5);
+    expect((await drain(queue, 5)).chunks).toEqual([[5]]);
+  });
+
+  it('from a record on yields the records before that', async () => {
+    const records = (bytes: Buffer) => gzipSync(bytes.subarray(0, 250));
+    const queue = given();
+    queue.push([batch(0, 5, { compressed: { codec: 1, by: records } })], 5);
+    expect((await queue.take(0)).records.map(({ position }) => position.offset)).toEqual([0, 1]);
+    expect(await first(queue, 2)).toMatchObject({ position: { offset: 2 } });
+    // and to a projector that starts there, the same record stands for the rest
+    const again = given();
+    again.push([batch(0, 5, { compressed: { codec: 1, by: records } })], 5);
+    expect(await first(again, 2)).toMatchObject({ position: { offset: 2 } });
+  });
+
+  it.each([
+    [
+      'an unknown codec',
+      batch(0, 1, { compressed: { codec: 7, by: (bytes) => bytes } }),
+      /its codec is unknown/,
+    ],
+    ['an unknown format', { ...batch(0, 1), bytes: withByte(batch(0, 1).bytes, 16, 3) }, /format is 3/],
+    ['a negative count', { ...batch(0, 1), bytes: withByte(batch(0, 1).bytes, 57, 0xff) }, /negative/],
+    ['a few bytes', { ...batch(0, 1), bytes: batch(0, 1).bytes.subarray(0, 17) }, /./],
+  ])('because of %s says so', async (_, broken, message) => {
+    const queue = given();
+    queue.push([broken], 1);
+    const record = await first(queue, 0);
+    expect(record?.undecodable).toMatch(message);
+    expect(queue.isEmpty()).toBe(true);
+  });
+});
+
+function withByte(bytes: Buffer, at: number, value: number): Buffer {
+  const changed = Buffer.from(bytes);
+  changed[at] = value;
+  return changed;
+}
+
+describe('the memory of decompressed batches', () => {
+  it('is shared by all partitions, and given back by one that ends, pauses its batch or stops', async () => {
+    const budget = createBudget(1_000);
+    const [one, two, three] = [given(250, budget), given(250, budget), given(250, budget)];
+    for (const queue of [one, two, three]) queue.push([batch(0, 9, { compressed: gzip })], 9);
+    // given a partition that holds all of it
+    await one.take(0);
+    let taken = 0;
+    const count = () => void (taken += 1);
+    const [second, third] = [two.take(0).then(count), three.take(0).then(count)];
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(taken).toBe(0);
+    // then the others get it in turn
+    one.park();
+    await second;
+    expect(taken).toBe(1);
+    two.close();
+    await third;
+    three.close();
+    expect((await drain(one, 2, one.park)).chunks).toEqual([[2, 3], [4, 5], [6, 7], [8]]);
+  });
+
+  it('is not waited for by a partition whose records are not compressed', async () => {
+    const budget = createBudget(1_000);
+    const [one, two] = [given(250, budget), given(250, budget)];
+    one.push([batch(0, 9, { compressed: gzip })], 9);
+    two.push([batch(0, 9)], 9);
+    await one.take(0);
+    expect((await drain(two, 0)).chunks.flat()).toEqual(range(0, 9));
+  });
+});

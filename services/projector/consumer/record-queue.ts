@@ -1,0 +1,172 @@
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
+import type { KafkaRecord } from '../events/change.ts';
+import { noHeaders } from '../events/headers.ts';
+import { batchHeader, batchHeaderBytes, isCompressed, type RawBatch } from '../kafka/record-batch.ts';
+import type { Budget, Release } from './decode-budget.ts';
+import { openBatch, type OpenBatch, type Place } from './open-batch.ts';
+
+/** The most records that are applied together, which bounds the duration of their work. */
+export const chunkRecordsMax = 500;
+
+/** Each queued batch costs some objects, even if it has few bytes. */
+const batchOverheadBytes = 400;
+
+/** Records to apply together, and the offset after them and after the control records that follow them. */
+export type Chunk = { records: KafkaRecord[]; nextOffset: number };
+
+/** The fetched batches of one partition, in the order of the log. They are decoded when their turn comes. */
+export type RecordQueue = {
+  /** Queues batches that have records; `nextOffset` is the offset after all that was fetched with them. */
+  push: (batches: RawBatch[], nextOffset: number) => void;
+  isEmpty: () => boolean;
+  /** The size of the queued batches, compressed. */
+  bytes: () => number;
+  /**
+   * Takes the next records from `position` on, up to `chunkRecordsMax` and `chunkBytesMax` but at least one. In place of
+   * records that cannot be decoded, it takes one record that stands for them.
+   */
+  take: (position: number) => Promise<Chunk>;
+  /** Gives the memory of a batch of which a part is taken back. The next `take` decompresses the batch again. */
+  park: () => void;
+  /** Empties the queue for good. */
+  close: () => void;
+};
+
+/** A batch, or the control records after one (null), how far it was taken, and why its next record cannot be decoded. */
+type Queued = { batch: RawBatch | null; nextOffset: number; place: Place; error?: unknown };
+
+export type RecordQueueDeps = {
+  partition: number;
+  budget: Budget;
+  /** The most bytes of decompressed records that are taken together. */
+  chunkBytesMax: () => number;
+};
+
+export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
+  const queue: Queued[] = [];
+  const head = createHead(deps);
+  let isClosed = false;
+  const shift = () => {
+    head.park();
+    return queue.shift()?.nextOffset ?? 0;
+  };
+  return {
+    push: (batches, nextOffset) => {
+      if (isClosed) return;
+      const place = { at: 0, count: 0 };
+      for (const batch of batches) queue.push({ batch, nextOffset: batch.lastOffset + 1, place });
+      if (nextOffset > (batches.at(-1)?.lastOffset ?? -1) + 1) queue.push({ batch: null, nextOffset, place });
+    },
+    isEmpty: () => queue.length === 0,
+    bytes: () => queue.reduce((sum, { batch }) => sum + batchOverheadBytes + (batch?.bytes.length ?? 0), 0),
+    take: async (position) => {
+      const chunk = { records: [] as KafkaRecord[], nextOffset: position, bytes: 0 };
+      for (let first = queue[0]; first && !isClosed; first = queue[0]) {
+        const { batch, error } = first;
+        const hasRecords = chunk.records.length > 0;
+        if (batch === null) {
+          chunk.nextOffset = shift();
+        } else if (hasRecords && (error !== undefined || !fits(batch, chunk, deps.chunkBytesMax()))) {
+          break;
+        } else if (error !== undefined) {
+          const records = [undecodable(deps.partition, chunk.nextOffset, batch, error)];
+          return { records, nextOffset: shift() };
+        } else {
+          const isRead = await readInto(
+            chunk,
+            first,
+            () => head.open(batch.bytes),
+            position,
+            deps.chunkBytesMax(),
+          );
+          if (isRead) chunk.nextOffset = shift();
+          else if (chunk.records.length > 0) break;
+        }
+      }
+      return chunk;
+    },
+    park: head.park,
+    close: () => {
+      isClosed = true;
+      queue.length = 0;
+      head.close();
+    },
+  };
+}
+
+/**
+ * Adds the next records of the first batch to the chunk, from `position` on. Resolves to whether the batch is read to its
+ * end.
+ */
+async function readInto(
+  chunk: Chunk & { bytes: number },
+  first: Queued,
+  open: () => Promise<OpenBatch>,
+  position: number,
+  bytesMax: number,
+): Promise<boolean> {
+  try {
+    const opened = await open();
+    const read = opened.read(first.place, chunkRecordsMax - chunk.records.length, bytesMax - chunk.bytes);
+    first.place = read.place;
+    first.error = read.error;
+    chunk.bytes += read.bytes;
+    chunk.nextOffset = Math.max(chunk.nextOffset, (read.records.at(-1)?.position.offset ?? -1) + 1);
+    // The first batch may begin before the position.
+    for (const record of read.records) if (record.position.offset >= position) chunk.records.push(record);
+    return read.isEnd && read.error === undefined;
+  } catch (error) {
+    if (isOutOfMemory(error)) throw error;
+    first.error = error;
+    return false;
+  }
+}
+
+/** Keeps the first batch of a queue decompressed, within the budget. */
+function createHead({ partition, budget }: RecordQueueDeps) {
+  let opened: { value: OpenBatch; release: Release } | null = null;
+  let isClosed = false;
+  const park = () => {
+    opened?.release();
+    opened = null;
+  };
+  return {
+    open: async (bytes: Buffer): Promise<OpenBatch> => {
+      const load = () => openBatch(partition, bytes);
+      opened ??= isCompressed(bytes) ? await budget(load) : { value: await load(), release: () => {} };
+      const { value } = opened;
+      if (isClosed) park();
+      return value;
+    },
+    park,
+    close: () => {
+      isClosed = true;
+      park();
+    },
+  };
+}
+
+/** A batch is taken together with records before it only as a whole. */
+const fits = ({ bytes }: RawBatch, chunk: Chunk & { bytes: number }, bytesMax: number): boolean =>
+  bytes.length >= batchHeaderBytes &&
+  chunk.records.length + batchHeader(bytes).recordCount <= chunkRecordsMax &&
+  chunk.bytes + bytes.length <= bytesMax;
+
+/** The process is at its limits, whatever the batch. */
+const isOutOfMemory = (error: unknown) =>
+  error instanceof Error &&
+  (/allocation failed/i.test(error.message) || ('code' in error && error.code === 'Z_MEM_ERROR'));
+
+/** Stands for the records of a batch from an offset on. */
+function undecodable(partition: number, from: number, batch: RawBatch, error: unknown): KafkaRecord {
+  const { lastOffset, bytes } = batch;
+  const offset = Math.max(from, batch.baseOffset);
+  return {
+    ...{ key: null, value: bytes, headers: noHeaders },
+    position: { partition, offset, timestampMs: timestampMs(bytes) },
+    undecodable: `the records of offsets ${offset} to ${lastOffset} cannot be decoded: ${errorMessage(error)}`,
+  };
+}
+
+const timestampMs = (bytes: Buffer): number =>
+  bytes.length >= batchHeaderBytes ? Math.max(0, batchHeader(bytes).maxTimestampMs) : 0;

@@ -1,0 +1,59 @@
+import { createRequire } from 'node:module';
+import type { KafkaMessage } from 'kafkajs';
+import { batchBytesMax, codecs } from './codecs.ts';
+
+/** A record batch as a broker sent it, with the offsets that it spans. Its records are not decoded yet. */
+export type RawBatch = { baseOffset: number; lastOffset: number; bytes: Buffer };
+
+/** The bytes before the records of a batch. */
+export const batchHeaderBytes = 61;
+
+/** The codecs by their number in the attributes of a batch. */
+const codecByNumber = [null, 'gzip', 'snappy', 'lz4', 'zstd'] as const;
+
+/** Whether the bytes are messages of the formats that preceded record batches (before Kafka 0.11). */
+export const isOldFormat = (bytes: Buffer): boolean => bytes.readInt8(16) < 2;
+
+/** The fields of a record batch's header, in record format v2. Throws a RangeError if the bytes are too few. */
+export function batchHeader(bytes: Buffer) {
+  const attributes = bytes.readInt16BE(21);
+  const maxTimestampMs = Number(bytes.readBigInt64BE(35));
+  return {
+    baseOffset: Number(bytes.readBigInt64BE(0)),
+    lastOffset: bytes.readBigInt64BE(0) + BigInt(bytes.readInt32BE(23)),
+    codec: codecByNumber[attributes & 0x07],
+    /** The time at which the broker appended the batch if that is the time of its records; else null. */
+    appendTimestampMs: attributes & 0x08 ? maxTimestampMs : null,
+    isTransactional: (attributes & 0x10) !== 0,
+    isControl: (attributes & 0x20) !== 0,
+    firstTimestampMs: Number(bytes.readBigInt64BE(27)),
+    maxTimestampMs,
+    producerId: bytes.readBigInt64BE(43),
+    recordCount: bytes.readInt32BE(57),
+  };
+}
+
+/** Whether the records are more than a part of these bytes: they are compressed, or in an old format. */
+export const isCompressed = (bytes: Buffer): boolean =>
+  isOldFormat(bytes) || (bytes.readInt16BE(21) & 0x07) !== 0;
+
+/** The records of a batch, decompressed. Rejects if they cannot be, or take more than `batchBytesMax`. */
+export async function decompress(bytes: Buffer): Promise<Buffer> {
+  const magic = bytes.readInt8(16);
+  if (magic !== 2) throw new Error(`its record format is ${magic}`);
+  const { codec } = batchHeader(bytes);
+  if (codec === undefined) throw new Error('its codec is unknown');
+  const records = bytes.subarray(batchHeaderBytes);
+  return codec === null ? records : codecs[codec].decompress(records, batchBytesMax);
+}
+
+const require = createRequire(import.meta.url);
+const Decoder = require('kafkajs/src/protocol/decoder') as new (bytes: Buffer) => object;
+const decodeMessageSet = require('kafkajs/src/protocol/messageSet/decoder') as (
+  decoder: object,
+  bytes: number,
+) => Promise<KafkaMessage[]>;
+
+/** Decodes messages of the old formats by kafkajs. */
+export const decodeOldMessages = (bytes: Buffer): Promise<KafkaMessage[]> =>
+  decodeMessageSet(new Decoder(bytes), bytes.length);

@@ -1,0 +1,102 @@
+import { ConfigResourceTypes } from 'kafkajs';
+import { pino } from 'pino';
+import { createBudget } from '../../services/projector/consumer/decode-budget.ts';
+import { createPartitionWorker } from '../../services/projector/consumer/partition-worker.ts';
+import { createProgressRecorder } from '../../services/projector/consumer/progress.ts';
+import { createRecordQueue } from '../../services/projector/consumer/record-queue.ts';
+import { findStartOffsets } from '../../services/projector/consumer/start-offsets.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { createKafka } from '../../services/projector/kafka/client.ts';
+import { createLogClient, type LogClient } from '../../services/projector/kafka/log-client.ts';
+import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
+
+const logger = pino({ level: 'silent' });
+
+describe('the offset at which a partition starts', () => {
+  let testEnvironment: TestEnvironment;
+  let log: LogClient;
+  beforeEach(async () => {
+    testEnvironment = await createTestEnvironment(1);
+    log = createLogClient(createKafka(testEnvironment.config, logger));
+    await log.connect();
+  }, 60_000);
+  afterEach(async () => {
+    await log.disconnect();
+    await testEnvironment.close();
+  }, 60_000);
+
+  const topic = () => topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
+  const publish = (count: number) =>
+    testEnvironment.producer.send({
+      topic: topic(),
+      messages: Array.from({ length: count }, () => ({ key: 'tag_1', value: 'x' })),
+    });
+  const commit = (offset: number) =>
+    testEnvironment.admin.setOffsets({
+      groupId: testEnvironment.config.CONSUMER_GROUP,
+      topic: topic(),
+      partitions: [{ partition: 0, offset: String(offset) }],
+    });
+  const record = (position: number) =>
+    createProgressRecorder({ control: testEnvironment.control, generation: 1, allowanceMs: 0 })(
+      [{ topic: topic(), partition: 0, position, progressCount: 0 }],
+      new Map(),
+      new Date(),
+    );
+  const deleteUpTo = async (offset: number) => {
+    // A topic that is compacted only cannot lose its beginning this way.
+    const configEntries = [{ name: 'cleanup.policy', value: 'compact,delete' }];
+    const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic(), configEntries }];
+    await testEnvironment.admin.alterConfigs({ validateOnly: false, resources });
+    await testEnvironment.admin.deleteTopicRecords({
+      topic: topic(),
+      partitions: [{ partition: 0, offset: String(offset) }],
+    });
+  };
+  const find = async () => {
+    const worker = createPartitionWorker({
+      ...{ topic: topic(), partition: 0, logger, retryDelayMs: 1 },
+      queue: createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1 }),
+      waitForTurn: async () => undefined,
+      apply: () => Promise.reject(new Error('it applies nothing')),
+      onApplied: () => undefined,
+    });
+    const { admin, control, config } = testEnvironment;
+    const deps = { admin, log, control, groupId: config.CONSUMER_GROUP, generation: 1 };
+    const [found] = await findStartOffsets(deps, [worker]);
+    return found && { offset: found.offset, committed: found.committed, end: found.end };
+  };
+
+  test.each([
+    ['is the recorded position if no offset is committed', null, 3, { offset: 3, committed: -1, end: 5 }],
+    ['is the recorded position if an older offset is committed', 1, 3, { offset: 3, committed: 1, end: 5 }],
+    [
+      'is the start of the log if nothing is committed or recorded',
+      null,
+      0,
+      { offset: 0, committed: -1, end: 5 },
+    ],
+  ])(
+    '%s',
+    async (_, committed, recorded, expected) => {
+      await publish(5);
+      if (committed !== null) await commit(committed);
+      await record(recorded);
+      expect(await find()).toEqual(expected);
+    },
+    60_000,
+  );
+
+  test('is a gap if offset 0 is committed, nothing is applied and the first records are deleted', async () => {
+    await publish(5);
+    await commit(0);
+    await deleteUpTo(2);
+    await expect(find()).rejects.toThrow('the records from offset 0 to 1 are gone');
+  }, 60_000);
+
+  test('is the first record of the log if records were deleted before the group began', async () => {
+    await publish(5);
+    await deleteUpTo(2);
+    expect(await find()).toMatchObject({ offset: 2 });
+  }, 60_000);
+});
