@@ -43,21 +43,21 @@ export async function showRebuild(demo: RebuildDemo): Promise<void> {
     },
     {
       title: 'Wait until it has applied the log, and follows the live changes',
-      run: () => command(demo, ['rebuild', 'await']),
+      run: () => command(demo, ['rebuild', 'await', `${next}`]),
     },
     {
       title: 'Compare each of its documents with the one that is served',
-      run: () => command(demo, ['rebuild', 'verify']),
+      run: () => command(demo, ['rebuild', 'verify', `${next}`]),
     },
-    { title: 'Serve it', run: () => command(demo, ['rebuild', 'promote']) },
+    { title: 'Serve it', run: () => command(demo, ['rebuild', 'promote', `${next}`]) },
     { title: 'Read from it', run: () => read(demo) },
     {
       title: 'Go back: the generation before has followed the live changes, too',
-      run: () => command(demo, ['rebuild', 'rollback']),
+      run: () => command(demo, ['rebuild', 'rollback', '1']),
     },
     { title: 'Serve the new generation again', run: () => command(demo, ['rebuild', 'promote', `${next}`]) },
     {
-      title: 'Drop the old one, once no request can read it: half a minute after the switch',
+      title: 'Drop the old one, once no request reads it any more',
       run: () => drop(demo),
     },
   ];

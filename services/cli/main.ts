@@ -9,6 +9,7 @@ import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { topicOf } from '../projector/events/topics.ts';
 import { createKafka } from '../projector/kafka/client.ts';
+import { createLogClient, type LogClient } from '../projector/kafka/log-client.ts';
 import { cliConfig, deadLetterConfig, storeConfig } from './config.ts';
 import { parseArguments, type CliCommand } from './command.ts';
 import { runDeadLetters } from './dead-letters/run.ts';
@@ -53,21 +54,17 @@ async function run(command: CliCommand): Promise<string | CommandOutput> {
     case 'rebuild status':
     case 'rebuild history':
     case 'rebuild await':
-    case 'rebuild pause':
-    case 'rebuild resume':
-    case 'rebuild release':
-    case 'rebuild hold':
     case 'rebuild pace':
     case 'rebuild verify':
     case 'rebuild promote':
     case 'rebuild rollback':
     case 'rebuild drop':
     case 'verify':
-      return withKafka(({ admin, config }) =>
+      return withKafka(({ admin, log, config }) =>
         withStore(async (mongo, name) => {
           const topics = kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX));
           const control = controlDatabase(mongo, name);
-          const deps = { admin, mongo, config, topics, control, now: () => storeTime(control) };
+          const deps = { admin, log, mongo, config, topics, control, now: () => storeTime(control) };
           return runRebuild({ ...deps, by: operator(), report: toStderr }, command);
         }),
       );
@@ -86,19 +83,20 @@ async function run(command: CliCommand): Promise<string | CommandOutput> {
 const operator = () => `${userInfo().username}@${hostname()}`;
 const toStderr = (line: string) => process.stderr.write(`${line}\n`);
 
-type KafkaTopics = { admin: Admin; config: ReturnType<typeof kafkaConfig> };
+type KafkaTopics = { admin: Admin; log: LogClient; config: ReturnType<typeof kafkaConfig> };
 const kafkaConfig = () => configOrExit(cliConfig(process.env));
 
 async function withKafka<T>(use: (kafkaTopics: KafkaTopics) => Promise<T>): Promise<T> {
   const config = kafkaConfig();
   // The CLI reports a failure once, at the end. kafkajs logs its attempts only if LOG_LEVEL is set.
   const level = process.env.LOG_LEVEL ? config.LOG_LEVEL : 'silent';
-  const admin = createKafka(config, createLogger('cli', level)).admin();
+  const kafka = createKafka(config, createLogger('cli', level));
+  const [admin, log] = [kafka.admin(), createLogClient(kafka)];
   try {
-    await reached('Kafka (KAFKA_BROKERS)', admin.connect());
-    return await use({ admin, config });
+    await reached('Kafka (KAFKA_BROKERS)', Promise.all([admin.connect(), log.connect()]));
+    return await use({ admin, log, config });
   } finally {
-    await admin.disconnect().catch(() => undefined);
+    await Promise.allSettled([admin.disconnect(), log.disconnect()]);
   }
 }
 

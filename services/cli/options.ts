@@ -7,13 +7,13 @@ export const jsonOption = () => new Option('--json', 'print JSON');
 export const example = (...lines: string[]): string =>
   `\nExample${lines.length > 1 ? 's' : ''}:\n${lines.map((line) => `  npm run cli -- ${line}\n`).join('')}`;
 
-/** Parses a whole number from 1 to `max`. */
+/** Parses a whole number from `min` to `max`. */
 export const wholeNumber =
-  (max: number) =>
+  (max: number, min = 1) =>
   (text: string): number => {
     const value = Number(text);
-    if (/^\d{1,15}$/.test(text) && value >= 1 && value <= max) return value;
+    if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value;
     throw new InvalidArgumentError(
-      `It takes a whole number ${Number.isSafeInteger(max) && max < Number.MAX_SAFE_INTEGER ? `from 1 to ${max}` : 'of 1 or more'}.`,
+      `It takes a whole number ${Number.isSafeInteger(max) && max < Number.MAX_SAFE_INTEGER ? `from ${min} to ${max}` : `of ${min} or more`}.`,
     );
   };

@@ -27,9 +27,11 @@ import {
 import { groupIdOf } from './runtime/group-id.ts';
 import { createLiveness } from './runtime/liveness.ts';
 import type { Metrics } from './runtime/metrics.ts';
-import { followRegistry, steer } from './generations/follow.ts';
+import { applyGenerationSettings, followRegistry, recordAbsence } from './generations/follow.ts';
+import { storeFailure } from './generations/last-failure.ts';
 import { createThrottle, type Throttle } from './generations/throttle.ts';
 import { openStore } from './runtime/open-store.ts';
+import { waitUntil } from './runtime/wait-until.ts';
 
 export type ProjectorDeps = {
   config: z.output<z.ZodObject<typeof projectorSettings>>;
@@ -50,13 +52,15 @@ export type ProjectorDeps = {
 
 /** The dependencies, with every connection that the projector opens at its start. */
 type Connected = ProjectorDeps &
-  BrokerClients & {
-    control: Db;
+  BrokerClients & { control: Db; database: Db; positions: Positions; throttle: Throttle } & {
     generation: number;
-    database: Db;
-    positions: Positions;
-    throttle: Throttle;
+    allowanceMs: number;
+    /** The store's clock. */
+    clock: () => Promise<Date>;
+    /** A monotonic clock, in milliseconds. */
     nowMs: () => number;
+    /** Host and process, for the history and for failures. */
+    by: string;
   };
 
 /**
@@ -65,7 +69,7 @@ type Connected = ProjectorDeps &
  */
 export async function startProjector(deps: ProjectorDeps) {
   const connected = await connect(deps);
-  const { config, control, admin, log } = connected;
+  const { config, clock, nowMs, admin, log } = connected;
   const applyDeps = createApplyDeps(connected);
   let commitLoop: CommitLoop | null = null;
   const consumer = await startConsumer({
@@ -75,19 +79,15 @@ export async function startProjector(deps: ProjectorDeps) {
       commitLoop?.onApplied(applied.events + applied.rejected);
     },
   });
-  const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
-  const by = `projector ${hostname()} ${process.pid}`;
-  const storeClock = () => storeTime(control);
-  const following = followRegistry({ ...connected, allowanceMs, by, now: storeClock });
+  // That its generation was dropped is no failure of a projector.
+  const following = followRegistry({ ...connected, now: clock, onFatal: deps.onFatal });
   const sweeper = startSweeper({
     ...{ ...applyDeps, ...connected },
     sweepStore: mongoSweepStore({ ...connected, prefix: config.TOPIC_PREFIX }),
     isOwner: () => ownsChannels(consumer, config.TOPIC_PREFIX),
   });
-  const { clock = storeClock, nowMs } = connected;
   const liveness = createLiveness(nowMs());
-  const commitLoopDeps = { ...connected, clock, liveness, allowanceMs };
-  commitLoop = startCommitLoop(commitLoopDeps, consumer, deps.commitIntervalMs);
+  commitLoop = startCommitLoop({ ...connected, liveness }, consumer, deps.commitIntervalMs);
   return {
     live: () => liveness.failure(nowMs()),
     stop: async () => {
@@ -114,8 +114,17 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
   const { nowMs = () => performance.now() } = deps;
   const steered = { positions: createPositions(nowMs), throttle: createThrottle(nowMs) };
   // Before the first record is read: a build must not begin with records after its load.
-  steer(steered, registered);
-  return { ...deps, ...store, ...brokers, ...steered, generation, nowMs };
+  applyGenerationSettings(steered, registered);
+  const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
+  const { clock = () => storeTime(store.control) } = deps;
+  const by = `projector ${hostname()} ${process.pid}`;
+  const connected = { ...deps, ...store, ...brokers, ...steered, generation, allowanceMs, by, clock, nowMs };
+  // Before the watermark can rise: it tells for how long no projector has run.
+  await waitUntil(logger, 'MongoDB is unavailable', () =>
+    recordAbsence({ ...connected, now: clock }, registered),
+  );
+  const onFatal = (error: Error) => void storeFailure(connected, error).then(() => deps.onFatal(error));
+  return { ...connected, onFatal };
 }
 
 /** What it takes to apply records: the store, its cache, and the dead letters. */

@@ -23,11 +23,7 @@ export type Generation = {
   acceptTruncated?: boolean;
   /** The furthest that it was behind the log since it was registered, in seconds, where that was an hour or more. */
   longestBehindSeconds?: number;
-  /** Forbids to promote it, until `rebuild release`. */
-  hold?: { by: string; at: Date; reason: string };
-  /** Its projectors wait while it is true. */
-  isPaused?: boolean;
-  /** The maximum number of records a second of each of its projectors. */
+  /** The maximum number of records a second of each of its projectors; 0 stands still. */
   pace?: number;
   /** The result of the last `rebuild verify`. */
   report?: VerifyReport;
@@ -43,9 +39,15 @@ export type VerifyReport = {
   lows: { partition: string; low: number }[];
   /** Documents compared. */
   compared: number;
+  /** Documents with a difference that was not expected. */
+  differing: number;
   /** Differences that were not expected, and those that `--expect` named. */
   differences: number;
   expected: number;
+  /** The intended differences, as the operator named them. */
+  expectations: { kind: string; field: string }[];
+  /** User and host. */
+  by: string;
 };
 
 /** A change of a generation's state, or of what an operator has set. */

@@ -1,6 +1,7 @@
 import { cliConfig } from '../../services/cli/config.ts';
 import { deadLettersOf, type DeadLetter } from '../../services/projector/dead-letters/collection.ts';
 import { logOffsets, type OperatorDeps } from '../../services/projector/generations/measure.ts';
+import { createLogClient } from '../../services/projector/kafka/log-client.ts';
 import { parsePartitionKey } from '../../services/projector/kafka/topic-partition.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
 import {
@@ -33,7 +34,8 @@ export const generation = (
 
 /** A report that counts; a test changes what it is about. */
 export const report = (changes: Partial<VerifyReport> = {}): VerifyReport => ({
-  ...{ at: secondsBefore(60), against: 1, compared: 3, differences: 0, expected: 0, lows: [] },
+  ...{ at: secondsBefore(60), against: 1, compared: 3, differing: 0, differences: 0, expected: 0, lows: [] },
+  ...{ expectations: [], by: 'bob@host' },
   versions: { generation: projectionVersion, against: projectionVersion },
   ...changes,
 });
@@ -48,12 +50,14 @@ export type Rebuild = Awaited<ReturnType<typeof openRebuild>>;
  */
 export async function openRebuild() {
   const environment = await createTestEnvironment(1);
-  const { control, admin, mongo, name, topics } = environment;
+  const { control, admin, kafka, mongo, name, topics } = environment;
+  const log = createLogClient(kafka);
+  await log.connect();
   const read = cliConfig(environment.environment);
   if ('errors' in read) throw new Error(read.errors.join('\n'));
   const { config } = read;
   const deps = (changes: Partial<OperatorDeps> = {}): OperatorDeps => ({
-    ...{ admin, mongo, control, config, topics, now: async () => present, by: 'ann@host' },
+    ...{ admin, log, mongo, control, config, topics, now: async () => present, by: 'ann@host' },
     report: () => undefined,
     ...changes,
   });
@@ -118,6 +122,7 @@ export async function openRebuild() {
     },
     close: async () => {
       for (const number of [2, 3, 4]) await databaseOf(number).dropDatabase();
+      await log.disconnect();
       await environment.close();
     },
   };

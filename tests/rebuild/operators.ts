@@ -6,8 +6,8 @@ import { activeGeneration, type Generation } from '../../shared/store/generation
 import { progressOf, watermarksOf } from '../../shared/store/progress.ts';
 import { generation, present, secondsBefore, type Rebuild } from './fixture.ts';
 
-/** Later than every request that began before a drop. */
-export const later = secondsBefore(-60);
+/** Replicas have noticed a switch by then, and projectors that saved progress at `present` still count as running. */
+export const later = secondsBefore(-20);
 export const nothing = { documents: 0, progress: 0, watermarks: 0 };
 
 export const standbyAndActive = () => [generation(1, 'standby'), generation(2, 'active')];
@@ -40,10 +40,11 @@ export function operatorsOf(rebuild: Rebuild) {
     dropGeneration(depsAt(now, by), 2, { force, why: 'test', timeoutSeconds: 0 }, onStep).then(
       (outcome) => outcome as string,
     );
-  const hold = async () => {
-    const cause = { by: 'bob@host', at: present, why: 'held' };
-    await changeRegistry(rebuild.control, configure(2, { hold: { ...cause, reason: 'wait' } }, cause));
-    return 'held';
+  /** Another operator changes the registry. */
+  const setPace = async () => {
+    const cause = { by: 'bob@host', at: present, why: 'at 5 records a second' };
+    await changeRegistry(rebuild.control, configure(2, { pace: 5 }, cause));
+    return 'paced';
   };
 
   /** Two generations with a document each, and dead letters of one and of both. */
@@ -88,7 +89,7 @@ export function operatorsOf(rebuild: Rebuild) {
     promote,
     rollBack,
     drop,
-    hold,
+    setPace,
     given,
     deadLetterIds,
     remains,

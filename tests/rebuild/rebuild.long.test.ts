@@ -93,7 +93,7 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
   test(
     'is refused before it has caught up and was verified',
     async () => {
-      const { code, output } = await cli('rebuild', 'promote');
+      const { code, output } = await cli('rebuild', 'promote', '2');
       expect(code).toBe(1);
       const failed = (output.checks as { name: string; isMet: boolean }[]).filter(({ isMet }) => !isMet);
       expect(failed.map(({ name }) => name)).toEqual(
@@ -109,10 +109,10 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
       await startProjector(2);
       await killProjector(2);
       await startProjector(2);
-      expect(await cli('rebuild', 'await', '--timeout', '600')).toMatchObject({ code: 0 });
+      expect(await cli('rebuild', 'await', '2', '--timeout', '600')).toMatchObject({ code: 0 });
       await killProjector(2);
       await startProjector(2);
-      expect(await cli('rebuild', 'await', '--timeout', '600')).toMatchObject({ code: 0 });
+      expect(await cli('rebuild', 'await', '2', '--timeout', '600')).toMatchObject({ code: 0 });
     },
     timeLimitMs,
   );
@@ -120,8 +120,8 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
   test(
     'is verified and promoted',
     async () => {
-      expect(await cli('rebuild', 'verify')).toMatchObject({ code: 0, output: { differences: 0 } });
-      const promoted = await cli('rebuild', 'promote', '--why', 'test', '--timeout', '600');
+      expect(await cli('rebuild', 'verify', '2')).toMatchObject({ code: 0, output: { differences: 0 } });
+      const promoted = await cli('rebuild', 'promote', '2', '--why', 'test', '--timeout', '600');
       expect(promoted).toMatchObject({ code: 0, output: { outcome: 'promoted', waiting: [] } });
       expect(await cli('rebuild', 'promote', '2', '--timeout', '600')).toMatchObject({
         code: 0,
@@ -137,7 +137,7 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
       await killProjector(1);
       await startProjector(1);
       expect(await cli('rebuild', 'await', '1', '--timeout', '600')).toMatchObject({ code: 0 });
-      expect(await cli('rebuild', 'rollback', '--timeout', '600')).toMatchObject({
+      expect(await cli('rebuild', 'rollback', '1', '--timeout', '600')).toMatchObject({
         code: 0,
         output: { generation: 1, waiting: [] },
       });

@@ -70,9 +70,10 @@ describe('a start is refused, and registers nothing,', () => {
     });
   }, 60_000);
 
-  test('on a topic that is not compacted', async () => {
-    const deps = await topicWith({ 'cleanup.policy': 'delete' });
+  test('on a topic that is not compacted, unless the operator accepts it', async () => {
+    const deps = await topicWith({ 'cleanup.policy': 'delete', 'delete.retention.ms': '864000000' });
     await expectRefused(() => start(deps), 'is not compacted', 'set cleanup.policy=compact');
+    expect(await start(deps, { acceptTruncated: true })).toMatchObject({ number: 2 });
   }, 60_000);
 
   test('on a topic that drops tombstones too soon, also with --accept-truncated', async () => {
@@ -208,27 +209,16 @@ describe('a verb is refused, and changes nothing:', () => {
 
   test('a verification of a build that is loading, and of the active generation', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'building')]);
-    const verify = { verb: 'rebuild verify' as const, expectations: [], json };
+    const verify = { verb: 'rebuild verify' as const, generation: 2, expectations: [], json };
     await run(verify, 'generation 2 is still loading', 'rebuild await 2');
     await run({ ...verify, generation: 1 }, 'generation 1 is the active one', 'with: verify');
   }, 60_000);
 
-  test('a rollback without a standby, a promotion without a build', async () => {
+  test('a verb on a generation that does not exist', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'dropped')]);
-    const options = { acceptOlder: false, dryRun: false, timeout: 0, why: 'test', json };
-    await run({ verb: 'rebuild rollback', ...options }, 'no standby is older');
-    await run(
-      { verb: 'rebuild promote', allowRejects: false, ...options },
-      'no generation is being built',
-      'rebuild start',
-    );
-  }, 60_000);
-
-  test('a rollback to a generation that is held', async () => {
-    const hold = { by: 'bob@host', at: present, reason: 'damaged' };
-    await rebuild.given([generation(1, 'standby', { hold }), generation(2, 'active')]);
-    const options = { acceptOlder: false, dryRun: false, timeout: 0, why: 'test', json };
-    await run({ verb: 'rebuild rollback', ...options }, 'held by bob@host', 'rebuild release 1');
+    const options = { generation: 7, acceptOlder: false, dryRun: false, timeout: 0, why: 'test', json };
+    await run({ verb: 'rebuild rollback', ...options }, 'refused: there is no generation 7; there are 1, 2');
+    await run({ verb: 'rebuild promote', allowRejects: false, ...options }, 'there is no generation 7');
   }, 60_000);
 });
 

@@ -1,9 +1,11 @@
+import type { Db } from 'mongodb';
 import { changeRegistry } from '../../services/projector/generations/registry.ts';
 import { switchTo, type OnStep, type Switched } from '../../services/projector/generations/switch.ts';
 import type { SwitchOptions } from '../../services/projector/generations/checks.ts';
-import { configure } from '../../services/projector/generations/transitions.ts';
-import { progressOf, watermarksOf } from '../../shared/store/progress.ts';
-import { activeAndReady, generation, openRebuild, report, secondsBefore, type Rebuild } from './fixture.ts';
+import { beginDrop } from '../../services/projector/generations/transitions.ts';
+import { failuresOf } from '../../services/projector/generations/last-failure.ts';
+import { progressOf, topicIdsOf, watermarksOf } from '../../shared/store/progress.ts';
+import { activeAndReady, openRebuild, report, secondsBefore, type Rebuild } from './fixture.ts';
 
 type Options = Partial<SwitchOptions>;
 /** What is wrong, how it comes about, the check that finds it, and what its message says. */
@@ -19,12 +21,19 @@ const moveBack = ({ control, topics }: Rebuild) =>
   progressOf(control).updateOne({ _id: `1/${topics[0]}/0` }, { $set: { position: 8 } });
 const watermarkOf = ({ control }: Rebuild, number: number, completeTo: Date) =>
   watermarksOf(control).updateOne({ _id: number }, { $set: { completeTo } });
+/** The generation has applied a record of a topic that has another id now. */
+async function createdAgain(control: Db, topic: string, number: number): Promise<void> {
+  const topicId = '1'.repeat(32);
+  await topicIdsOf(control).insertOne({ _id: `${number}/${topic}`, generation: number, topic, topicId });
+  await progressOf(control).updateOne({ _id: `${number}/${topic}/0` }, { $set: { position: 31 } });
+}
+
 const dayAndHour = 25 * 3_600;
 
 const saysOfReject = [
   '1 records are dead letters here only',
   '/0/5 (not_json: no JSON)',
-  'mend and re-drive',
+  'mend and re-drive them, purge those that were purged before the build',
   '--allow-rejects',
 ];
 
@@ -80,7 +89,7 @@ const refusals: Refusal[] = [
   ],
   [
     'differences in the report',
-    ({ set }) => set(2, { report: report({ differences: 2 }) }),
+    ({ set }) => set(2, { report: report({ differing: 2, differences: 8 }) }),
     'verified',
     ['2 of 3 documents differ', '--expect', 'rebuild verify 2'],
     null,
@@ -90,13 +99,6 @@ const refusals: Refusal[] = [
     ({ announceReplica }) => announceReplica({ versions: [1] }),
     'replicas',
     ['1 of 1 API replicas cannot serve', 'process 41 on api-1', "deploy the API's new release first"],
-    null,
-  ],
-  [
-    'a hold',
-    ({ set }) => set(2, { hold: { by: 'bob@host', at: secondsBefore(60), reason: 'after the holidays' } }),
-    'hold',
-    ['held by bob@host', 'after the holidays', 'rebuild release 2'],
     null,
   ],
   [
@@ -119,6 +121,36 @@ const refusals: Refusal[] = [
     'rejects',
     saysOfReject,
     { allowRejects: true },
+  ],
+  [
+    'a topic that was created again, as no projector can continue it',
+    ({ control, topics: [topic = ''] }) => createdAgain(control, topic, 2),
+    'projectors',
+    ['deleted and created again since its records were applied', 'rebuild drop 2, and start another'],
+    null,
+  ],
+  [
+    'projectors that have ended for good',
+    async ({ control }) => {
+      const failure = {
+        reason: 'tags/0: records are gone',
+        isFinal: true,
+        by: 'projector',
+        at: secondsBefore(2),
+      };
+      await failuresOf(control).insertOne({ _id: 2, ...failure });
+    },
+    'projectors',
+    ['have ended at', 'tags/0: records are gone', 'rebuild drop 2, and start another'],
+    null,
+  ],
+  [
+    'projectors that have been silent for 31 seconds',
+    ({ control }) =>
+      progressOf(control).updateMany({ generation: 2 }, { $set: { updatedAt: secondsBefore(31) } }),
+    'projectors',
+    ['no projector has run since', 'GENERATION=2 npm run projector'],
+    null,
   ],
   [
     'a build that is not ready',
@@ -149,7 +181,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
   beforeEach(() => rebuild.given(activeAndReady()), 60_000);
   afterAll(() => rebuild.close(), 60_000);
 
-  test('nothing, where every condition holds', async () => {
+  test('nothing, if every condition holds', async () => {
     expect(failed(await promote())).toEqual([]);
     expect(await rebuild.states()).toEqual({ 1: 'standby', 2: 'active' });
   }, 60_000);
@@ -174,36 +206,44 @@ describe('a promotion is refused, and changes nothing, for', () => {
     60_000,
   );
 
-  test('a rollback to a standby that may have missed a tombstone', async () => {
-    const standby = generation(1, 'standby', { longestBehindSeconds: 8 * 24 * 3_600 });
-    await rebuild.given([standby, generation(2, 'active')]);
-    const before = await rebuild.everything();
-    const refused = await promote({ needsReport: false, allowRejects: true }, undefined, 1);
-    expect(failed(refused).map(({ name }) => name)).toEqual(['tombstones']);
-    expect(await rebuild.everything()).toEqual(before);
-    // given one that may not, it is served again without a report
-    await rebuild.set(1, { longestBehindSeconds: 6 * 24 * 3_600 });
-    expect(await promote({ needsReport: false, allowRejects: true }, undefined, 1)).toMatchObject({
-      outcome: 'promoted',
-    });
-  }, 60_000);
-
   test('no dead letter that both have, or that either may not have come to yet', async () => {
     await rebuild.deadLetter({ generations: [1, 2] });
     await rebuild.deadLetter({ _id: 'later', firstAt: secondsBefore(3), lastAt: secondsBefore(3) });
     expect(failed(await promote())).toEqual([]);
   }, 60_000);
 
-  test('what was changed after the checks', async () => {
+  test('a generation that another operator drops after the checks', async () => {
     const steps: string[] = [];
-    const refused = await promote({}, async (step) => {
+    const refused = promote({}, async (step) => {
       steps.push(step);
-      if (step === 'switch') await holdAfterwards(rebuild);
+      if (step === 'switch') await dropMeanwhile(rebuild);
     });
-    expect(refused.outcome).toBe('refused');
-    expect(failed(refused).map(({ name }) => name)).toEqual(['hold']);
+    await expect(refused).rejects.toThrow('generation 2 was dropped');
     expect(steps).toEqual(['carry over', 'switch']);
-    expect(await rebuild.states()).toEqual({ 1: 'active', 2: 'ready' });
+    expect(await rebuild.states()).toEqual({ 1: 'active', 2: 'dropping' });
+  }, 60_000);
+
+  test('a record that it rejected since the active generation stopped', async () => {
+    // given an active generation whose projectors stopped before the rejection
+    await progressOf(rebuild.control).updateMany(
+      { generation: 1 },
+      { $set: { updatedAt: secondsBefore(90) } },
+    );
+    await watermarkOf(rebuild, 1, secondsBefore(90));
+    await rebuild.deadLetter({ firstAt: secondsBefore(60) });
+    expect(failed(await promote()).map(({ name }) => name)).toEqual(['rejects']);
+  }, 60_000);
+
+  test('nothing, if differences were waived; the checks and the history say which, and by whom', async () => {
+    const expectations = [{ kind: 'ticket', field: 'joined.tags' }];
+    await rebuild.set(2, { report: report({ expected: 8, expectations }) });
+    const { outcome, checks } = await promote();
+    const waived = '8 intended differences waived by bob@host (--expect ticket:joined.tags)';
+    expect(outcome).toBe('promoted');
+    expect(checks.filter(({ isAccepted }) => isAccepted)).toMatchObject([
+      { name: 'verified', detail: expect.stringContaining(waived) as string },
+    ]);
+    expect((await rebuild.registry()).history.at(-1)?.why).toContain(waived);
   }, 60_000);
 
   test('a dry run, which says the same and changes nothing', async () => {
@@ -218,9 +258,8 @@ describe('a promotion is refused, and changes nothing, for', () => {
   }, 60_000);
 });
 
-/** Another operator holds the build: one change of the registry, with its revision. */
-async function holdAfterwards({ deps }: Rebuild): Promise<void> {
-  const { control, by, now } = deps();
-  const hold = { by: 'bob@host', at: await now(), reason: 'wait' };
-  await changeRegistry(control, configure(2, { hold }, { by, at: await now(), why: 'held: wait' }));
+/** Another operator begins to drop the build. */
+async function dropMeanwhile({ deps }: Rebuild): Promise<void> {
+  const { control, now } = deps();
+  await changeRegistry(control, beginDrop(2, { by: 'bob@host', at: await now(), why: 'test' }));
 }

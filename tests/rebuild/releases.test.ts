@@ -88,16 +88,18 @@ describe('a release that changes a projection', () => {
       `generation 2 holds documents of projection version ${next.projectionVersion}`,
     );
     await start(next.folder, 'projector', { GENERATION: '2' }).logged('projecting');
-    expect(await cli(next.folder, 'rebuild', 'await', '--timeout', '60')).toMatchObject({ code: 0 });
+    expect(await cli(next.folder, 'rebuild', 'await', '2', '--timeout', '60')).toMatchObject({ code: 0 });
   }, 120_000);
 
   test('differs where that is intended, and nowhere else', async () => {
-    expect(await cli(next.folder, 'rebuild', 'verify')).toMatchObject({
+    expect(await cli(next.folder, 'rebuild', 'verify', '2')).toMatchObject({
       code: 1,
       output: { counts: { joined: 1 }, samples: [{ kind: 'ticket', id: 'ti_1', field: 'joined.tags' }] },
     });
-    expect(failedChecks(await cli(next.folder, 'rebuild', 'promote', '--dry-run'))).toEqual(['verified']);
-    const verified = await cli(next.folder, 'rebuild', 'verify', '--expect', 'ticket:joined.tags');
+    expect(failedChecks(await cli(next.folder, 'rebuild', 'promote', '2', '--dry-run'))).toEqual([
+      'verified',
+    ]);
+    const verified = await cli(next.folder, 'rebuild', 'verify', '2', '--expect', 'ticket:joined.tags');
     expect(verified).toMatchObject({ code: 0, output: { differences: 0, expected: 1 } });
   }, 120_000);
 
@@ -105,15 +107,15 @@ describe('a release that changes a projection', () => {
     const before = startApi('.');
     await eventually(async () => (await tagShown(before)) === 'Billing');
     await eventually(async () =>
-      failedChecks(await cli(next.folder, 'rebuild', 'promote')).includes('replicas'),
+      failedChecks(await cli(next.folder, 'rebuild', 'promote', '2')).includes('replicas'),
     );
     const after = startApi(next.folder);
     await eventually(async () => (await tagShown(after)) === 'Billing');
     await before.stop();
-    const promoted = await cli(next.folder, 'rebuild', 'promote');
+    const promoted = await cli(next.folder, 'rebuild', 'promote', '2');
     expect(promoted).toMatchObject({ code: 0, output: { outcome: 'promoted', waiting: [] } });
     expect(await tagShown(after)).toBe('Billing!');
-    expect(await cli(next.folder, 'rebuild', 'rollback')).toMatchObject({ code: 0 });
+    expect(await cli(next.folder, 'rebuild', 'rollback', '1')).toMatchObject({ code: 0 });
     expect(await tagShown(after)).toBe('Billing');
     expect(await cli(next.folder, 'rebuild', 'promote', '2')).toMatchObject({ code: 0 });
   }, 120_000);

@@ -2,8 +2,8 @@ import { runRebuild } from '../../services/cli/rebuild/run.ts';
 import { createPositions } from '../../services/projector/consumer/positions.ts';
 import { followRegistry } from '../../services/projector/generations/follow.ts';
 import type { Measured } from '../../services/projector/generations/measure.ts';
-import type { Demand } from '../../services/projector/generations/throttle.ts';
-import type { Generation } from '../../shared/store/generations.ts';
+import type { ThrottleSettings } from '../../services/projector/generations/throttle.ts';
+import { createMetrics } from '../../services/projector/runtime/metrics.ts';
 import { progressOf, watermarksOf } from '../../shared/store/progress.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { pino } from 'pino';
@@ -28,70 +28,47 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => rebuild.close(), 60_000);
 
-describe('what an operator asks of a projector', () => {
-  /** Runs `use` while the registry is followed as generation 2. Returns the last demand on the throttle, and errors. */
-  const following = async (use: (demand: () => Demand | undefined, fatal: Error[]) => Promise<void>) => {
-    let last: Demand | undefined;
+describe('a projector that follows the registry', () => {
+  /** Runs `use` while the registry is followed as generation 2. Returns the last settings, and errors. */
+  const following = async (
+    use: (settings: () => ThrottleSettings | undefined, fatal: Error[]) => Promise<void>,
+  ) => {
+    let last: ThrottleSettings | undefined;
     const fatal: Error[] = [];
-    const throttle = {
-      demand: (demand: Demand) => void (last = demand),
-      run: () => Promise.reject(new Error()),
-    };
+    const throttle = { set: (settings: ThrottleSettings) => void (last = settings) };
     const { stop } = followRegistry(
       {
         ...{ control: rebuild.control, generation: 2, allowanceMs: 5_000, by: 'projector' },
-        ...{ throttle, positions: createPositions(() => 0) },
-        ...{
-          logger: pino({ level: 'silent' }),
-          now: async () => present,
-          onFatal: (error) => fatal.push(error),
-        },
+        ...{ throttle, positions: createPositions(() => 0), metrics: createMetrics() },
+        ...{ logger: pino({ level: 'silent' }), now: async () => present },
+        onFatal: (error) => fatal.push(error),
       },
       10,
     );
     await use(() => last, fatal).finally(stop);
   };
-  const building = (changes: Partial<Generation> = {}) =>
-    rebuild.given([generation(1, 'active'), generation(2, 'ready', changes)]);
-  const activeIsBehind = (seconds: number) =>
-    watermarksOf(rebuild.control).updateOne({ _id: 1 }, { $set: { completeTo: secondsBefore(seconds) } });
 
-  test('is to yield while the active generation is behind, and to go on when it has caught up', async () => {
-    await building();
-    await following(async (demand) => {
-      await eventually(() => demand()?.yields === false);
-      // 5 seconds are the lateness allowance
-      await activeIsBehind(36);
-      await eventually(() => demand()?.yields === true);
-      await activeIsBehind(35);
-      await eventually(() => demand()?.yields === false);
-    });
-    // and one that was promoted yields to nobody
-    await rebuild.given([generation(1, 'standby'), generation(2, 'active')]);
-    await watermarksOf(rebuild.control).updateOne({ _id: 2 }, { $set: { completeTo: secondsBefore(3_000) } });
-    await following(async (demand) => {
-      await eventually(() => demand() !== undefined);
-      expect(demand()).toMatchObject({ yields: false });
-    });
-  }, 60_000);
-
-  test('is its pace and its pause', async () => {
-    await building();
-    await following(async (demand) => {
-      expect(await cli({ verb: 'rebuild pace', pace: 250, json })).toMatchObject({ exitCode: 0 });
-      await eventually(() => demand()?.pace === 250);
-      await cli({ verb: 'rebuild pause', json });
-      await eventually(() => demand()?.isPaused === true && demand()?.pace === 250);
-      await cli({ verb: 'rebuild resume', json });
-      await cli({ verb: 'rebuild pace', pace: undefined, json });
-      await eventually(() => demand()?.isPaused === false && demand()?.pace === undefined);
+  test('applies the pace that an operator sets', async () => {
+    await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
+    const pace = { verb: 'rebuild pace' as const, generation: 2, json };
+    await following(async (settings) => {
+      expect(await cli({ ...pace, pace: 250 })).toEqual({
+        ...{ exitCode: 0, output: { generation: 2, outcome: 'at 250 records a second' } },
+      });
+      await eventually(() => settings()?.pace === 250);
+      await cli({ ...pace, pace: 0 });
+      await eventually(() => settings()?.pace === 0);
+      await cli({ ...pace, pace: undefined });
+      await eventually(() => settings()?.pace === undefined);
     });
     expect((await rebuild.registry()).history.map(({ why }) => why)).toEqual([
-      ...['at 250 records a second', 'paused', 'resumed', 'at full pace'],
+      ...['at 250 records a second', 'at 0 records a second', 'at full pace'],
     ]);
+    // and a pace of the active generation is set with a warning
+    expect((await cli({ ...pace, generation: 1, pace: 0 })).output.warning).toContain('Data-As-Of');
   }, 60_000);
 
-  test('is to end when its generation is dropped', async () => {
+  test('ends when its generation is dropped', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'dropping')]);
     await following(async (_, fatal) => {
       await eventually(() => fatal.length > 0);
@@ -99,7 +76,7 @@ describe('what an operator asks of a projector', () => {
     });
   }, 60_000);
 
-  test('is not asked of a build, which advances when it is loaded and has caught up', async () => {
+  test('advances a build when it is loaded and has caught up, and leaves room for readers until then', async () => {
     const [topic = ''] = rebuild.topics;
     const loadTo = [{ topic, partition: 0, end: 5 }];
     await rebuild.given([generation(1, 'active'), generation(2, 'building', { loadTo })]);
@@ -110,107 +87,35 @@ describe('what an operator asks of a projector', () => {
       { _id: 2 },
       { $set: { completeTo: secondsBefore(8 * 3_600) } },
     );
-    await following(async (demand) => {
+    const activeSavedAt = (updatedAt: Date) =>
+      progressOf(rebuild.control).updateMany({ generation: 1 }, { $set: { updatedAt } });
+    await following(async (settings) => {
       await set({ position: 4 });
-      // Readers of the active generation have room while it loads.
-      await eventually(() => demand()?.oneAtATime === true);
+      await eventually(() => settings()?.oneAtATime === true);
+      // More room does not help an active generation without projectors.
+      await activeSavedAt(secondsBefore(31));
+      await eventually(() => settings()?.oneAtATime === false);
+      await activeSavedAt(present);
+      await eventually(() => settings()?.oneAtATime === true);
       expect(await isState('building')).toBe(true);
       await set({ position: 5 });
       await eventually(() => isState('catching-up'));
       await watermarksOf(rebuild.control).updateOne({ _id: 2 }, { $set: { completeTo: secondsBefore(15) } });
       await eventually(() => isState('ready'));
-      expect(demand()?.oneAtATime).toBe(false);
+      expect(settings()?.oneAtATime).toBe(false);
     });
     // and the longest time that it was behind is kept, for the tombstones
     expect((await rebuild.registry()).generations[1]?.longestBehindSeconds).toBe(8 * 3_600 - 5);
   }, 60_000);
-
-  test('is a hold that is released', async () => {
-    await building();
-    await cli({ verb: 'rebuild hold', why: 'not before Monday', json });
-    const held = async () => (await rebuild.registry()).generations[1]?.hold;
-    expect(await held()).toEqual({ by: 'ann@host', at: present, reason: 'not before Monday' });
-    await cli({ verb: 'rebuild release', json });
-    expect(await held()).toBeUndefined();
-  }, 60_000);
 });
 
-describe('what an operator is told', () => {
-  const wait = (timeout = 0): Command => ({ verb: 'rebuild await', maxBehind: 10, timeout, json });
-
-  test('the status of every living generation', async () => {
-    await rebuild.given([
-      generation(1, 'active'),
-      generation(2, 'ready', { isPaused: true }),
-      generation(3, 'dropped'),
-    ]);
-    await rebuild.deadLetter({ generations: [1, 2] });
-    const { output, exitCode } = await cli({ verb: 'rebuild status', watch: false, json });
-    expect(exitCode).toBe(0);
-    const topics = rebuild.topics.toSorted().map((topic) => ({
-      ...{ topic, position: 0, end: 0, lag: 0, behindSeconds: 1, recordsPerSecond: 0, secondsLeft: 0 },
-    }));
-    const same = {
-      ...{ projectionVersion: 2, watermark: secondsBefore(6).toISOString(), behindSeconds: 1, lag: 0 },
-      ...{ savedAt: present.toISOString(), rejects: [], rejectCount: 0, fanOuts: 0, afterLoad: 0 },
-      topics,
-    };
-    expect(output).toEqual({
-      active: 1,
-      generations: [
-        { ...same, number: 1, state: 'active', condition: 'active', waitsFor: [] },
-        {
-          ...same,
-          number: 2,
-          state: 'ready',
-          condition: 'paused',
-          waitsFor: ['it is paused: rebuild resume 2'],
-        },
-      ],
-    });
-  }, 60_000);
-
-  test('that the time is up, with what the build waits for', async () => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'building', { isPaused: true })]);
-    await progressOf(rebuild.control).updateMany(
-      { generation: 2 },
-      { $set: { updatedAt: secondsBefore(60) } },
-    );
-    const { output, exitCode } = await cli(wait());
-    expect({ output, exitCode }).toEqual({ exitCode: 1, output: { generation: 2, outcome: 'time is up' } });
-    const { text } = await runRebuild(rebuild.deps(), { ...wait(), json: false });
-    expect(text).toContain('no projector is running on it since');
-    expect(text).toContain('GENERATION=2 npm run projector');
-    expect(text).toContain('rebuild resume 2');
-  }, 60_000);
-
-  test('that a build fails, which rejects what is served', async () => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'building')]);
-    await rebuild.deadLetter();
-    expect(await cli(wait(600))).toMatchObject({
-      exitCode: 3,
-      output: { outcome: 'failing', rejects: [{ reason: 'not_json', detail: 'no JSON' }] },
-    });
-  }, 60_000);
-
-  test('that it is ready, and where there is no build', async () => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
-    expect(await cli(wait())).toEqual({ exitCode: 0, output: { generation: 2, outcome: 'ready' } });
-    await rebuild.given([generation(1, 'active'), generation(2, 'dropped')]);
-    expect(await cli(wait())).toMatchObject({
-      exitCode: 1,
-      output: { refused: expect.any(String) as string },
-    });
-  }, 60_000);
-});
-
-test('a paused projector applies nothing, stays alive, and goes on when it is resumed', async () => {
-  await rebuild.given([generation(1, 'active', { isPaused: true })]);
+test('a projector at pace 0 applies nothing, stays alive, and goes on at a higher pace', async () => {
+  await rebuild.given([generation(1, 'active', { pace: 0 })]);
   for (const name of ['progress', 'watermarks']) await rebuild.control.collection(name).deleteMany({});
   const projector = await runProjector(rebuild);
   const tags = collectionOf(rebuild.database, 'tag');
   try {
-    // given a projector that knows of the pause, and of a record
+    // given a projector that knows of its pace, and of a record
     await publish(rebuild, [created('tag', 'tag_1')]);
     await eventually(async () => {
       const topic = rebuild.topics.find((name) => name.endsWith('.tags'));
@@ -219,8 +124,8 @@ test('a paused projector applies nothing, stays alive, and goes on when it is re
     });
     expect(await progressOf(rebuild.control).countDocuments({ position: { $gt: 0 } })).toBe(0);
     expect([await tags.countDocuments(), projector.live()]).toEqual([0, null]);
-    // when it is resumed
-    await cli({ verb: 'rebuild resume', generation: 1, json });
+    // when its pace is lifted
+    await cli({ verb: 'rebuild pace', generation: 1, pace: undefined, json });
     await applied(rebuild, () => projector.fatal);
     expect(await tags.countDocuments()).toBe(1);
   } finally {

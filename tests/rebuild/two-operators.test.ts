@@ -38,7 +38,7 @@ describe('two operators at once leave one active generation, and a history that 
   const second = {
     promote: () => on.promote(undefined, later, 'bob@host'),
     drop: () => on.drop(undefined, later, 'bob@host'),
-    hold: () => on.hold(),
+    setPace: () => on.setPace(),
   };
 
   test.each([
@@ -72,14 +72,14 @@ describe('two operators at once leave one active generation, and a history that 
   );
 
   test.each([
-    ['carry over', ['refused', 'held'], ['2 ready by bob']],
-    ['switch', ['refused', 'held'], ['2 ready by bob']],
-    ['wait for replicas', ['promoted', 'held'], ['1 standby by ann', '2 active by ann', '2 active by bob']],
+    ['carry over', ['promoted', 'paced'], ['2 ready by bob', '1 standby by ann', '2 active by ann']],
+    ['switch', ['promoted', 'paced'], ['2 ready by bob', '1 standby by ann', '2 active by ann']],
+    ['wait for replicas', ['promoted', 'paced'], ['1 standby by ann', '2 active by ann', '2 active by bob']],
   ])(
-    'a promotion before its step "%s", and a hold',
+    'a promotion before its step "%s", which is checked again after a change of the pace',
     async (step, outcomes, history) => {
       await on.given(activeAndReady());
-      expect(await interleaved(step, on.promote, second.hold)).toEqual(outcomes);
+      expect(await interleaved(step, on.promote, second.setPace)).toEqual(outcomes);
       expect(await on.historyOf()).toEqual(history);
       await on.expectLivable();
     },

@@ -16,8 +16,9 @@ export const withRates = (before: Measured[], present: Measured[], seconds: numb
     const topics = one.topics.map((topic) => {
       const then = earlier.find((each) => each.topic === topic.topic) ?? topic;
       const recordsPerSecond = Math.max(0, (topic.position - then.position) / seconds);
-      const fallsBy = (then.lag - topic.lag) / seconds;
-      const secondsLeft = topic.lag === 0 ? 0 : fallsBy > 0 ? Math.ceil(topic.lag / fallsBy) : null;
+      const lag = topic.lag ?? Infinity;
+      const fallsBy = ((then.lag ?? Infinity) - lag) / seconds;
+      const secondsLeft = lag === 0 ? 0 : fallsBy > 0 ? Math.ceil(lag / fallsBy) : null;
       return { ...topic, recordsPerSecond, secondsLeft };
     });
     return { ...one, topics };
@@ -28,8 +29,8 @@ export const renderStarted = ({ number, checks }: { number: number; checks: Chec
     ...checks.map(renderCheck),
     `Generation ${number} is registered. Run its projectors beside those of the active generation:`,
     `  GENERATION=${number} npm run projector`,
-    'Then wait until it is ready, and prove it:',
-    `  npm run cli -- rebuild await ${number} && npm run cli -- rebuild verify ${number}`,
+    'Then wait until it is ready, verify it, and serve it:',
+    ...['await', 'verify', 'promote'].map((verb) => `  npm run cli -- rebuild ${verb} ${number}`),
     '',
   ].join('\n');
 
@@ -42,16 +43,18 @@ function renderGeneration(one: Rated): string {
   const behind = one.behindSeconds === null ? 'unknown' : `${Math.round(one.behindSeconds)} s`;
   const rows = one.topics.map((topic) => [
     topic.topic,
-    ...[topic.position, topic.end, topic.lag, Math.round(topic.recordsPerSecond)].map(String),
+    ...[topic.position, topic.end, topic.lag ?? 'unknown', Math.round(topic.recordsPerSecond)].map(String),
     topic.behindSeconds === null ? 'unknown' : `${Math.round(topic.behindSeconds)} s`,
     topic.secondsLeft === null ? 'unknown' : `${topic.secondsLeft} s`,
   ]);
-  const isSettled = one.lag === 0;
-  const still = one.topics.filter(({ lag, recordsPerSecond }) => lag > 0 && recordsPerSecond === 0);
+  const isSettled = one.topics.every(({ lag }) => lag === 0);
+  const still = one.topics.filter(({ lag, recordsPerSecond }) => lag && recordsPerSecond === 0);
+  const isStanding = !one.stopped && one.waitsFor.length === 0 && still.length > 0;
+  const condition = `${one.condition}${one.condition === one.state ? '' : ` (${one.state})`}`;
   return [
-    `generation ${one.number}  ${one.condition}${one.condition === one.state ? '' : ` (${one.state})`}`,
+    `generation ${one.number}  ${condition}${one.stopped ? `: ${one.stopped.reason}` : ''}`,
     `  projection version ${one.projectionVersion}, behind ${behind}, ${recordsLeft(one)}`,
-    ...(one.waitsFor.length === 0 && still.length > 0 ? [standStill(still)] : []),
+    ...(isStanding ? [standStill(still)] : []),
     ...one.waitsFor.map((reason) => `  waits  ${reason}`),
     ...one.rejects.map(({ id, reason, detail }) => `  reject ${id}  ${reason}: ${detail}`),
     ...(isSettled
@@ -62,8 +65,8 @@ function renderGeneration(one: Rated): string {
 }
 
 const standStill = (topics: RatedTopic[]): string =>
-  `  waits  ${topics.map(({ topic }) => topic).join(', ')}: nothing was applied for a moment. Either it waits for topics ` +
-  "that it refers to, or see the projector's log";
+  `  waits  ${topics.map(({ topic }) => topic).join(', ')}: no record was applied for a moment. They wait for the topics ` +
+  "that they refer to, or see the projector's log";
 
 /** What a generation has still to apply, in words. */
 export const recordsLeft = ({
@@ -83,14 +86,27 @@ export const renderHistory = (history: Transition[]): string =>
     })
     .join('');
 
+/** The result in one line: figures of documents and of differences, which one document may have several of. */
+export function verificationText({
+  compared,
+  differing,
+  differences,
+  expected,
+  isCutShort,
+}: Verification): string {
+  if (differences === 0) return `${compared} compared: 0 unintended, ${expected} intended differences`;
+  return (
+    `${compared} compared: ${differing} differ, with ${differences}${isCutShort ? ' or more' : ''} unintended, ` +
+    `${expected} intended differences`
+  );
+}
+
 export function renderVerification(number: number, verification: Verification): string {
-  const { compared, differences, expected, counts, samples, isCutShort } = verification;
-  const intended = expected > 0 ? `, ${expected} intended differences` : '';
-  if (differences === 0) return `generation ${number}: ${compared} documents are equal${intended}\n`;
-  const classes = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
+  const classes = Object.entries(verification.counts).map(([name, count]) => `  ${count} ${name}`);
   return [
-    `generation ${number}: ${differences}${isCutShort ? ' or more' : ''} differences in ${compared} documents${intended}: ${classes.join(', ')}`,
-    ...samples.map(
+    `generation ${number}: ${verificationText(verification)}`,
+    ...classes,
+    ...verification.samples.map(
       ({ kind, id, class: name, field }) => `  ${kind} ${id}  ${name}${field === name ? '' : ` ${field}`}`,
     ),
     '',

@@ -3,11 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { generationOf, NoSuchGeneration, requireVersion } from '../../../shared/store/generations.ts';
 import { betweenGenerations, withFreshJoins } from '../../projector/generations/comparisons.ts';
+import { expectationText } from '../../projector/generations/differences.ts';
 import { dropGeneration, readersOf, readersText } from '../../projector/generations/drop.ts';
 import {
   logOffsets,
   measure,
   measureAll,
+  readLog,
   type Measured,
   type OperatorDeps,
 } from '../../projector/generations/measure.ts';
@@ -15,13 +17,7 @@ import { RebuildRefused } from '../../projector/generations/refused.ts';
 import { changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
 import { startRebuild } from '../../projector/generations/start.ts';
 import { switchTo, type Switched } from '../../projector/generations/switch.ts';
-import {
-  buildOf,
-  configure,
-  promotedOf,
-  standbyOf,
-  type Settings,
-} from '../../projector/generations/transitions.ts';
+import { configure } from '../../projector/generations/transitions.ts';
 import { verify, type Verification } from '../../projector/generations/verify.ts';
 import { asJson, type CommandOutput } from '../output.ts';
 import type { RebuildCommand } from './command.ts';
@@ -33,6 +29,7 @@ import {
   renderStatus,
   renderSwitched,
   renderVerification,
+  verificationText,
   withRates,
 } from './render.ts';
 
@@ -66,25 +63,8 @@ async function dispatch(deps: OperatorDeps, command: RebuildCommand): Promise<Co
     }
     case 'rebuild await':
       return awaitReady(deps, command);
-    case 'rebuild pause':
-      return set(deps, command, { isPaused: true }, 'paused');
-    case 'rebuild resume':
-      return set(deps, command, { isPaused: undefined }, 'resumed');
-    case 'rebuild pace': {
-      const { pace } = command;
-      return set(
-        deps,
-        command,
-        { pace },
-        pace === undefined ? 'at full pace' : `at ${pace} records a second`,
-      );
-    }
-    case 'rebuild hold': {
-      const hold = { by: deps.by, at: await deps.now(), reason: command.why };
-      return set(deps, command, { hold }, 'held');
-    }
-    case 'rebuild release':
-      return set(deps, command, { hold: undefined }, 'released');
+    case 'rebuild pace':
+      return setPace(deps, command);
     case 'rebuild verify':
       return verifyBuild(deps, command);
     case 'rebuild promote':
@@ -104,21 +84,17 @@ const done = (
   exitCode: CommandOutput['exitCode'] = 0,
 ): CommandOutput => ({ text: json ? asJson(value) : text, exitCode });
 
-async function set(
-  deps: OperatorDeps,
-  command: Of<'rebuild pause' | 'rebuild resume' | 'rebuild release' | 'rebuild pace' | 'rebuild hold'>,
-  settings: Settings,
-  word: string,
-): Promise<CommandOutput> {
-  const registry = await requireRegistry(deps.control);
-  const number = command.generation ?? buildOf(registry).number;
-  const cause = {
-    by: deps.by,
-    at: await deps.now(),
-    why: 'why' in command ? `${word}: ${command.why}` : word,
-  };
-  await changeRegistry(deps.control, configure(number, settings, cause));
-  return done(command, { generation: number, outcome: word }, `generation ${number} is ${word}\n`);
+async function setPace(deps: OperatorDeps, command: Of<'rebuild pace'>): Promise<CommandOutput> {
+  const { generation: number, pace } = command;
+  const outcome = pace === undefined ? 'at full pace' : `at ${pace} records a second`;
+  const cause = { by: deps.by, at: await deps.now(), why: outcome };
+  const changed = await changeRegistry(deps.control, configure(number, { pace }, cause));
+  const warning =
+    pace === undefined || changed.generation !== number
+      ? null
+      : `it is active: Data-As-Of lags, and stands still at 0, until: rebuild pace ${number} none`;
+  const text = `generation ${number} is ${outcome}\n${warning ? `warning: ${warning}\n` : ''}`;
+  return done(command, { generation: number, outcome, ...(warning && { warning }) }, text);
 }
 
 const statusPauseMs = 2_000;
@@ -139,42 +115,45 @@ async function status(deps: OperatorDeps, command: Of<'rebuild status'>): Promis
 
 async function measured(deps: OperatorDeps): Promise<{ active: number; generations: Measured[] }> {
   const registry = await requireRegistry(deps.control);
-  const generations = await measureAll(deps, registry, await logOffsets(deps));
+  const generations = await measureAll(deps, registry);
   return { active: registry.generation, generations };
 }
 
 async function awaitReady(deps: OperatorDeps, command: Of<'rebuild await'>): Promise<CommandOutput> {
+  const { generation: number } = command;
   const deadline = performance.now() + command.timeout * 1_000;
   let said = '';
   for (;;) {
     const registry = await requireRegistry(deps.control);
-    const { generation: wanted } = command;
-    const target = wanted === undefined ? buildOf(registry) : generationOf(registry, wanted);
-    const { number } = target;
-    const one = await measure(deps, registry, target, await logOffsets(deps));
-    if (one.condition === 'failing') {
-      const [first] = one.rejects;
-      const text =
-        `generation ${number} fails: ${one.rejectCount} records are dead letters that the active generation has applied, ` +
-        `the first is ${first?.id} (${first?.reason}: ${first?.detail})\n`;
-      return done(command, { generation: number, outcome: 'failing', rejects: one.rejects }, text, 3);
-    }
+    const one = await measure(deps, registry, generationOf(registry, number), await readLog(deps));
+    const failed = inVain(one);
+    if (failed) return done(command, { generation: number, ...failed }, `${failed.text}\n`, 3);
     const isBehind = (one.behindSeconds ?? Infinity) > command.maxBehind;
-    const isFollowed = ['ready', 'standby', 'active'].includes(one.state);
-    if (isFollowed && !isBehind) {
+    if (['ready', 'standby', 'active'].includes(one.state) && !isBehind && !one.stopped) {
       const next = one.state === 'ready' ? `: verify it with: rebuild verify ${number}` : '';
       const text = `generation ${number} is ${one.state}, and follows the log${next}\n`;
       return done(command, { generation: number, outcome: 'ready' }, text);
     }
-    const line = [`generation ${number} is ${one.condition}, ${recordsLeft(one)}`, ...one.waitsFor].join(
-      '; ',
-    );
+    const reasons = [one.stopped?.reason ?? recordsLeft(one), ...one.waitsFor];
+    const line = [`generation ${number} is ${one.condition}`, ...reasons].join('; ');
     if (line !== said) deps.report(line);
     said = line;
     if (performance.now() > deadline)
       return done(command, { generation: number, outcome: 'time is up' }, `time is up: ${line}\n`, 1);
     await sleep(Math.min(2_000, Math.max(0, deadline - performance.now()) + 1));
   }
+}
+
+/** Why waiting for a generation is in vain; null while it may become ready. */
+function inVain({ number, condition, stopped, rejects, rejectCount }: Measured) {
+  if (stopped?.isFinal)
+    return { outcome: 'stopped', text: `generation ${number} cannot continue: ${stopped.reason}` };
+  if (condition !== 'failing') return null;
+  const [first] = rejects;
+  const text =
+    `generation ${number} fails: ${rejectCount} records are dead letters that the active generation does not list: it ` +
+    `applied them, or they were purged; the first is ${first?.id} (${first?.reason}: ${first?.detail})`;
+  return { outcome: 'failing', text, rejects };
 }
 
 const sideOf = ({ mongo, config }: OperatorDeps, number: number) => ({
@@ -184,7 +163,7 @@ const sideOf = ({ mongo, config }: OperatorDeps, number: number) => ({
 async function verifyBuild(deps: OperatorDeps, command: Of<'rebuild verify'>): Promise<CommandOutput> {
   const { control, now, by } = deps;
   const registry = await requireRegistry(control);
-  const target = generationOf(registry, command.generation ?? buildOf(registry).number);
+  const target = generationOf(registry, command.generation);
   const active = generationOf(registry, registry.generation);
   if (target.state === 'building')
     throw new RebuildRefused(
@@ -196,14 +175,24 @@ async function verifyBuild(deps: OperatorDeps, command: Of<'rebuild verify'>): P
     );
   const comparison = betweenGenerations(deps, sideOf(deps, active.number), sideOf(deps, target.number));
   const verification = await verify(comparison, { ...deps, ...command });
-  const { compared, differences, expected } = verification;
+  const { compared, differing, differences, expected } = verification;
+  const { expectations } = command;
   const report = {
-    ...{ at: await now(), against: active.number, compared, differences, expected },
+    ...{
+      at: await now(),
+      by,
+      against: active.number,
+      compared,
+      differing,
+      differences,
+      expected,
+      expectations,
+    },
     versions: { generation: target.projectionVersion, against: active.projectionVersion },
     lows: [...(await logOffsets(deps))].map(([partition, { low }]) => ({ partition, low })),
   };
-  const cause = { by, at: report.at, why: `verified: ${differences} of ${compared} documents differ` };
-  await changeRegistry(control, configure(target.number, { report }, cause));
+  const why = ['verified:', verificationText(verification), ...expectations.map(expectationText)].join(' ');
+  await changeRegistry(control, configure(target.number, { report }, { by, at: report.at, why }));
   return verified(command, target.number, verification);
 }
 
@@ -245,10 +234,8 @@ async function switchGeneration(
   deps: OperatorDeps,
   command: Of<'rebuild promote' | 'rebuild rollback'>,
 ): Promise<CommandOutput> {
-  const registry = await requireRegistry(deps.control);
   const isPromotion = command.verb === 'rebuild promote';
-  const number = command.generation ?? (isPromotion ? promotedOf(registry) : standbyOf(registry)).number;
-  const switched: Switched = await switchTo(deps, number, {
+  const switched: Switched = await switchTo(deps, command.generation, {
     ...{ why: command.why, dryRun: command.dryRun, timeoutSeconds: command.timeout },
     ...{ acceptOlder: command.acceptOlder, needsReport: isPromotion },
     allowRejects: command.verb === 'rebuild rollback' || command.allowRejects,

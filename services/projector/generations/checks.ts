@@ -9,10 +9,18 @@ import {
 import { liveReplicas } from '../../../shared/store/replicas.ts';
 import { dayMs } from '../../../shared/documents/retention.ts';
 import { recordedPositions } from '../consumer/progress.ts';
-import { readTopicSettings } from '../kafka/topic-settings.ts';
-import { readyWithinSeconds, recordedStep } from './follow.ts';
-import { logOffsets, measure, type LogOffsets, type OperatorDeps } from './measure.ts';
-import { heldText } from './transitions.ts';
+import { expectationText } from './differences.ts';
+import { readyWithinSeconds } from './follow.ts';
+import {
+  another,
+  measure,
+  readLog,
+  type LogOffsets,
+  type LogState,
+  type Measured,
+  type OperatorDeps,
+} from './measure.ts';
+import { tombstoneWarning } from './tombstones.ts';
 
 /**
  * One condition of a promotion. `detail` says what was found; where it is not met, also what to do. `isAccepted`: it does
@@ -43,14 +51,15 @@ export async function checkSwitch(
   options: SwitchOptions,
 ): Promise<Check[]> {
   const target = generationOf(registry, number);
-  const offsets = await logOffsets(deps);
+  const log = await readLog(deps);
+  const measured = await measure(deps, registry, target, log);
   return [
     checkState(target),
-    checkHold(target),
-    ...(await checkProgress(deps, registry, target, offsets, options)),
-    await checkTombstones(deps, target),
+    checkProjectors(measured),
+    ...(await checkProgress(deps, registry, measured, options)),
+    checkTombstones(target, measured, log, await deps.now()),
     await checkReplicas(deps, target),
-    ...(options.needsReport ? [checkReport(await deps.now(), registry, target, offsets)] : []),
+    ...(options.needsReport ? [checkReport(await deps.now(), registry, target, log.offsets)] : []),
   ];
 }
 
@@ -60,27 +69,33 @@ function checkState({ number, state }: Generation): Check {
   return { name: 'state', isMet, detail };
 }
 
-const checkHold = (target: Generation): Check => ({
-  name: 'hold',
-  isMet: !target.hold,
-  detail: target.hold ? heldText(target, target.hold) : 'not held',
-});
+/** A generation that nothing follows would be served as it is for good. Nothing overrides this. */
+function checkProjectors({ stopped, savedAt, number }: Measured): Check {
+  const never = savedAt ? null : `no projector has run on it: GENERATION=${number} npm run projector`;
+  const problem = stopped?.reason ?? never;
+  return {
+    name: 'projectors',
+    isMet: problem === null,
+    detail: problem ?? `a projector saved progress at ${savedAt?.toISOString()}`,
+  };
+}
 
 async function checkProgress(
   deps: OperatorDeps,
   registry: GenerationRegistry,
-  target: Generation,
-  offsets: LogOffsets,
+  measured: Measured,
   { acceptOlder, allowRejects }: SwitchOptions,
 ): Promise<Check[]> {
-  const { number } = target;
+  const { number, stopped } = measured;
   const served = await recordedPositions(deps.control, registry.generation);
-  const behind = await partitionsBehind(deps, served, number, acceptOlder ? 1 : catchUpAttempts);
+  const attempts = acceptOlder || stopped ? 1 : catchUpAttempts;
+  const behind = await partitionsBehind(deps, served, number, attempts);
   const [first] = behind;
   const servedTo = await watermark(deps.control, registry.generation);
-  const measured = await measure(deps, registry, target, offsets);
   const [reject] = measured.rejects;
-  const wait = `wait with: rebuild await ${number}, or accept it with --accept-older`;
+  const wait = stopped
+    ? 'see the check projectors'
+    : `wait with: rebuild await ${number}, or accept it with --accept-older`;
   return [
     {
       name: 'offsets',
@@ -97,7 +112,7 @@ async function checkProgress(
       ...acceptable(
         measured.rejectCount === 0,
         allowRejects,
-        'mend and re-drive them, or accept it with --allow-rejects',
+        'mend and re-drive them, purge those that were purged before the build, or accept it with --allow-rejects',
         {
           good: 'no dead letter that the active generation does not have',
           bad:
@@ -157,29 +172,17 @@ async function partitionsBehind(
 }
 
 /**
- * Kafka forgets tombstones after `delete.retention.ms`. A generation that was further behind may have missed the
- * deletion of an entity whose earlier record it had applied.
+ * Kafka forgets tombstones after `delete.retention.ms`. A generation with a longer lag may have missed the deletion of an
+ * entity whose earlier record it had applied. Nothing overrides this.
  */
-async function checkTombstones(deps: OperatorDeps, target: Generation): Promise<Check> {
-  const settings = await readTopicSettings(deps.admin, deps.topics);
-  const [shortest] = settings
-    .filter(({ deleteRetentionMs }) => deleteRetentionMs !== null)
-    .toSorted((a, b) => (a.deleteRetentionMs ?? 0) - (b.deleteRetentionMs ?? 0));
-  const boundMs = shortest?.deleteRetentionMs ?? Infinity;
-  const completeTo = await watermark(deps.control, target.number);
-  const behindNowMs =
-    completeTo && target.state === 'standby' ? (await deps.now()).getTime() - completeTo.getTime() : 0;
-  const behindMs = Math.max((target.longestBehindSeconds ?? 0) * 1_000, behindNowMs);
-  // It may have grown by the step that is not recorded.
-  const isMet = Math.max((target.longestBehindSeconds ?? 0) * 1_000 * recordedStep, behindNowMs) < boundMs;
-  const hours = (ms: number) => `${Number((ms / 3_600_000).toFixed(2))} hours`;
+function checkTombstones(target: Generation, measured: Measured, log: LogState, now: Date): Check {
+  const warning = tombstoneWarning(target, measured.watermark, log.tombstones, now);
   return {
     name: 'tombstones',
-    isMet,
-    detail: isMet
-      ? 'never further behind than Kafka keeps tombstones'
-      : `generation ${target.number} was ${hours(behindMs)} behind, but ${shortest?.topic} drops tombstones after ` +
-        `${hours(boundMs)}: it may hold entities that were erased. Drop it (rebuild drop ${target.number}) and start another`,
+    isMet: warning === null,
+    detail: warning
+      ? `${warning}: ${another(target)}`
+      : 'never behind for longer than Kafka keeps tombstones',
   };
 }
 
@@ -209,16 +212,19 @@ function checkReport(
   const expiry = expiryOf(now, registry, projectionVersion, report, offsets);
   if (expiry)
     return { name, isMet: false, detail: `the verification no longer counts, as ${expiry}: ${again}` };
-  const { differences, compared, at } = report;
-  return {
-    name,
-    isMet: differences === 0,
-    detail:
-      differences === 0
-        ? `${compared} documents were equal at ${at.toISOString()}`
-        : `${differences} of ${compared} documents differ: mend the projection, or name what is intended with ` +
-          `--expect, and ${again}`,
-  };
+  const { differences, differing, compared, expected, at, by } = report;
+  const waived = report.expectations.map(expectationText).join(', ');
+  const intended = expected > 0 ? `, ${expected} intended differences waived by ${by} (${waived})` : '';
+  if (differences > 0)
+    return {
+      name,
+      isMet: false,
+      detail:
+        `${differing} of ${compared} documents differ${intended}: mend the projection, or name the intended differences ` +
+        `with --expect, and ${again}`,
+    };
+  const detail = `${compared} compared at ${at.toISOString()}: 0 unintended differences${intended}`;
+  return { name, isMet: true, ...(expected > 0 && { isAccepted: true as const }), detail };
 }
 
 function expiryOf(
@@ -238,6 +244,7 @@ function expiryOf(
     return 'a projection version has changed since';
   const moved = report.lows.find(({ partition, low }) => (offsets.get(partition)?.low ?? low) !== low);
   if (moved) return `the log of ${moved.partition} begins elsewhere now`;
+  if (!('expectations' in report)) return 'an earlier release has made it';
   if (now.getTime() - report.at.getTime() > reportValidMs) return 'it is older than a day';
   return null;
 }

@@ -1,13 +1,15 @@
 import type { Db } from 'mongodb';
+import type { ConversationDocument } from '../../../shared/documents/conversation.ts';
 import type { Kind } from '../../../shared/documents/document.ts';
 import { resources, type EntityState } from '../../../shared/documents/resources.ts';
 import { isExpired, retainUntil } from '../../../shared/documents/retention.ts';
+import type { TicketJoined } from '../../../shared/documents/ticket.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { watermark } from '../../../shared/store/progress.ts';
 import { idsInState, join, readReferences } from '../materialize/join.ts';
 import { mongoStore } from '../materialize/mongo-store.ts';
 import type { StoredDocument } from '../materialize/store.ts';
-import { seenFields, type Seen } from './differences.ts';
+import { comparedFields, type ComparedDocument } from './differences.ts';
 import type { Comparison, Pair } from './verify.ts';
 
 /** Documents in one batch of a scan: memory stays in the tens of megabytes. */
@@ -17,42 +19,63 @@ const living = { state: { $exists: true } };
 
 const documents = (database: Db, kind: Kind, filter: object = {}) =>
   collectionOf<StoredDocument>(database, kind)
-    .find({ ...living, ...filter }, { projection: seenFields, batchSize })
+    .find(filter, { projection: comparedFields, batchSize })
     .sort({ _id: 1 });
 
 type SideOf = { database: Db; number: number };
 
 /** Compares a generation with the active one: `expected` is the active one's document. */
-export function betweenGenerations(
-  { control, now }: { control: Db; now: () => Promise<Date> },
-  active: SideOf,
-  built: SideOf,
-): Comparison {
+export function betweenGenerations({ control }: { control: Db }, active: SideOf, built: SideOf): Comparison {
   const watermarkOf = async ({ number }: SideOf) => (await watermark(control, number)) ?? new Date(0);
+  const sideOf = async ({ database }: SideOf, kind: Kind, found: ComparedDocument[], now: Date) =>
+    new Map((await presented(database, kind, found, now)).map((document) => [document._id, document]));
   return {
     scan: (kind) => merged(documents(active.database, kind), documents(built.database, kind)),
     again: async (kind, ids) => {
       const [expected, actual] = await Promise.all(
         [active, built].map(async ({ database }) => {
           const found = await documents(database, kind, { _id: { $in: ids } }).toArray();
-          const readable = kind === 'message' ? await readableMessages(database, found, await now()) : found;
-          return new Map(readable.map((document) => [document._id, document]));
+          return new Map(found.map((document) => [document._id, document]));
         }),
       );
       return ids.map((id) => ({ expected: expected?.get(id) ?? null, actual: actual?.get(id) ?? null }));
+    },
+    asPresented: async (kind, pairs, now) => {
+      const expected = pairs.flatMap((pair) => pair.expected ?? []);
+      const actual = pairs.flatMap((pair) => pair.actual ?? []);
+      const [before, after] = await Promise.all([
+        sideOf(active, kind, expected, now),
+        sideOf(built, kind, actual, now),
+      ]);
+      return pairs.map((pair) => ({
+        expected: before.get(pair.expected?._id ?? '') ?? null,
+        actual: after.get(pair.actual?._id ?? '') ?? null,
+      }));
     },
     watermarks: () => Promise.all([watermarkOf(active), watermarkOf(built)]),
   };
 }
 
+/** Documents as readers get them, if that depends on other documents. */
+async function presented(
+  database: Db,
+  kind: Kind,
+  found: ComparedDocument[],
+  now: Date,
+): Promise<ComparedDocument[]> {
+  if (kind === 'message') return readableMessages(database, found, now);
+  if (kind !== 'ticket') return found;
+  return Promise.all(found.map((ticket) => withAllConversations(database, ticket)));
+}
+
 /** Merges two streams in the order of their ids. */
 async function* merged(
-  ofExpected: AsyncIterable<Seen>,
-  ofActual: AsyncIterable<Seen>,
+  ofExpected: AsyncIterable<ComparedDocument>,
+  ofActual: AsyncIterable<ComparedDocument>,
 ): AsyncGenerator<Pair[]> {
-  const left = ofExpected[Symbol.asyncIterator]() as AsyncIterator<Seen, undefined>;
-  const right = ofActual[Symbol.asyncIterator]() as AsyncIterator<Seen, undefined>;
-  const next = async (side: AsyncIterator<Seen, undefined>) => (await side.next()).value ?? null;
+  const left = ofExpected[Symbol.asyncIterator]() as AsyncIterator<ComparedDocument, undefined>;
+  const right = ofActual[Symbol.asyncIterator]() as AsyncIterator<ComparedDocument, undefined>;
+  const next = async (side: AsyncIterator<ComparedDocument, undefined>) => (await side.next()).value ?? null;
   let [expected, actual] = await Promise.all([next(left), next(right)]);
   let batch: Pair[] = [];
   while (expected || actual) {
@@ -68,17 +91,55 @@ async function* merged(
 }
 
 /** Negative where only `expected` comes now. The store orders ids by their bytes. */
-function orderOf(expected: Seen | null, actual: Seen | null): number {
+function orderOf(expected: ComparedDocument | null, actual: ComparedDocument | null): number {
   if (!expected || !actual) return expected ? -1 : 1;
   if (expected._id === actual._id) return 0;
   return Buffer.compare(Buffer.from(expected._id), Buffer.from(actual._id));
 }
 
+/**
+ * A ticket with its conversations beyond the embedded ones, which readers get from the conversations themselves. If some
+ * of the embedded ones were freed, two sides embed different ones.
+ */
+async function withAllConversations(database: Db, ticket: ComparedDocument): Promise<ComparedDocument> {
+  const { moreAfter, ...joined } = (ticket.joined ?? {}) as Partial<TicketJoined>;
+  if (typeof moreAfter !== 'string') return { ...ticket, joined };
+  const range = { 'state.ticketId': ticket._id, orgId: ticket.orgId, byCreated: { $gt: moreAfter } };
+  const further = await collectionOf<ConversationDocument>(database, 'conversation')
+    .find(range as object, { projection: { state: 1, joined: 1 }, batchSize, hint: 'ticket' })
+    .sort({ byCreated: 1 })
+    .toArray();
+  const conversations = further.flatMap(({ state, joined: { channel } }) => {
+    const { id, role, status, createdAt, updatedAt } = state;
+    if (!channel) return [];
+    return [
+      {
+        id,
+        role,
+        status,
+        createdAt,
+        updatedAt,
+        retainUntil: retainUntil(updatedAt, channel.dataRetentionDays),
+      },
+    ];
+  });
+  return {
+    ...ticket,
+    joined: { ...joined, conversations: [...(joined.conversations ?? []), ...conversations] },
+  };
+}
+
 /** The messages that a reader can get: those of a conversation that is served and retains them. */
-async function readableMessages(database: Db, messages: Seen[], now: Date): Promise<Seen[]> {
-  const idOf = ({ state }: Seen) => (state as EntityState['message']).conversationId;
+async function readableMessages(
+  database: Db,
+  messages: ComparedDocument[],
+  now: Date,
+): Promise<ComparedDocument[]> {
+  const idOf = ({ state }: ComparedDocument) =>
+    (state as Partial<EntityState['message']>)?.conversationId ?? '';
   const found = await documents(database, 'conversation', {
     _id: { $in: [...new Set(messages.map(idOf))] },
+    ...living,
   }).toArray();
   const channels = new Map(
     found.map(({ _id, joined }) => [
@@ -87,6 +148,7 @@ async function readableMessages(database: Db, messages: Seen[], now: Date): Prom
     ]),
   );
   return messages.filter((message) => {
+    if (message.state === undefined) return true;
     const channel = channels.get(idOf(message));
     const { createdAt } = message.state as EntityState['message'];
     return channel && !isExpired(retainUntil(createdAt, channel.dataRetentionDays), now);
@@ -96,7 +158,7 @@ async function readableMessages(database: Db, messages: Seen[], now: Date): Prom
 /** Compares the documents of one generation with what a fresh join of the stored states gives. */
 export function withFreshJoins({ control }: { control: Db }, { database, number }: SideOf): Comparison {
   const store = mongoStore(database);
-  const fresh = async <K extends Kind>(kind: K, stored: Seen[]): Promise<Pair[]> => {
+  const fresh = async <K extends Kind>(kind: K, stored: ComparedDocument[]): Promise<Pair[]> => {
     const pairs: Pair[] = [];
     for (let open = stored; open.length > 0;) {
       const targets = open.map(({ _id: id, orgId, state }) => ({
@@ -106,10 +168,10 @@ export function withFreshJoins({ control }: { control: Db }, { database, number 
       for (const [index, actual] of open.entries()) {
         const target = targets[index];
         if (!target || remaining.has(actual._id)) continue;
-        const { joined, isPending, ownerDeleted } = join(kind, target, references);
-        const { _id, orgId, state } = actual;
+        const { joined, refs, isPending, ownerDeleted } = join(kind, target, references);
+        const { _id, orgId, version, state } = actual;
         const expected = {
-          ...{ _id, orgId, joined, ...resources[kind].sortKeys(state as EntityState[K]) },
+          ...{ _id, orgId, version, joined, refs, ...resources[kind].sortKeys(state as EntityState[K]) },
           ...(state && { state }),
           ...(isPending && { pending: true as const }),
         };
@@ -121,8 +183,8 @@ export function withFreshJoins({ control }: { control: Db }, { database, number 
   };
   return {
     scan: async function* (kind) {
-      let batch: Seen[] = [];
-      for await (const document of documents(database, kind)) {
+      let batch: ComparedDocument[] = [];
+      for await (const document of documents(database, kind, living)) {
         batch.push(document);
         if (batch.length < batchSize) continue;
         yield await fresh(kind, batch);
@@ -130,7 +192,9 @@ export function withFreshJoins({ control }: { control: Db }, { database, number 
       }
       yield await fresh(kind, batch);
     },
-    again: async (kind, ids) => fresh(kind, await documents(database, kind, { _id: { $in: ids } }).toArray()),
+    again: async (kind, ids) =>
+      fresh(kind, await documents(database, kind, { _id: { $in: ids }, ...living }).toArray()),
+    asPresented: async (_kind, pairs) => pairs,
     watermarks: async () => [(await watermark(control, number)) ?? new Date(0)],
   };
 }

@@ -1,59 +1,86 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Kind } from '../../../shared/documents/document.ts';
 import { isExpired, retainUntil } from '../../../shared/documents/retention.ts';
+import { edgesOf, refOf } from '../materialize/edges.ts';
 import type { StoredDocument } from '../materialize/store.ts';
 
-/** What of a document a reader can see, or a list is found by. */
-export type Seen = Pick<
+/** The part of a stored document that a reader can see, that a list finds it by, or that later events depend on. */
+export type ComparedDocument = Pick<
   StoredDocument,
-  '_id' | 'orgId' | 'state' | 'joined' | 'byCreated' | 'byUpdated' | 'pending'
+  '_id' | 'orgId' | 'version' | 'state' | 'joined' | 'refs' | 'byCreated' | 'byUpdated' | 'pending'
 >;
 
 /** The fields of a stored document that a comparison reads. */
-export const seenFields = { orgId: 1, state: 1, joined: 1, byCreated: 1, byUpdated: 1, pending: 1 };
+export const comparedFields = {
+  ...{ orgId: 1, version: 1, state: 1, joined: 1, refs: 1 },
+  ...{ byCreated: 1, byUpdated: 1, pending: 1 },
+};
 
 /** The classes of differences, from the point of view of the new document. */
-export type DifferenceClass = 'missing' | 'extra' | 'state' | 'joined' | 'sort-key' | 'pending';
+export const differenceClasses = [
+  ...(['missing', 'extra', 'state', 'joined', 'sort-key', 'pending', 'refs', 'version'] as const),
+];
+export type DifferenceClass = (typeof differenceClasses)[number];
 
-/** `field` is the path of what differs, such as `joined.tags`; or the class, where the whole document does. */
+/** `field` is the path of the difference, such as `joined.tags`; the class, if the whole document differs. */
 export type Difference = { kind: Kind; id: string; class: DifferenceClass; field: string };
 
 /** A difference that a change of a projection intends: `kind:field`, `kind:class`, or `*` for any kind. */
 export type Expectation = { kind: Kind | '*'; field: string };
 
+export const expectationText = ({ kind, field }: { kind: string; field: string }): string =>
+  `--expect ${kind}:${field}`;
+
 /**
- * Compares a document with the one that it should equal; null where there is none. Versions, revisions and positions
- * are left out, and so is data that has expired at `now`: readers never see it, and each side frees it in its own time.
+ * Compares a document with the one that it should equal; null if there is none. Revisions and positions are left out: they
+ * order the writes of one generation, and nothing refers to them. So is data that has expired at `now`: readers never see
+ * it, and each side frees it in its own time.
  */
 export function differencesOf(
   kind: Kind,
-  expected: Seen | null,
-  actual: Seen | null,
+  expected: ComparedDocument | null,
+  actual: ComparedDocument | null,
   now: Date,
 ): Difference[] {
   const [before, after] = [expected && visible(kind, expected, now), actual && visible(kind, actual, now)];
   const id = (expected ?? actual)?._id ?? '';
-  if (!before && !after) return [];
-  if (!after) return [{ kind, id, class: 'missing', field: 'missing' }];
-  if (!before) return [{ kind, id, class: 'extra', field: 'extra' }];
-  const differs = (field: 'orgId' | 'byCreated' | 'byUpdated' | 'pending') => before[field] !== after[field];
+  const difference = (name: DifferenceClass, field: string = name): Difference => ({
+    kind,
+    id,
+    class: name,
+    field,
+  });
+  if (!before && !after) return isFencedHigher(expected, actual) ? [difference('version')] : [];
+  if (!after) return [difference('missing')];
+  if (!before) return [difference('extra')];
+  const differs = (field: 'orgId' | 'version' | 'byCreated' | 'byUpdated' | 'pending') =>
+    before[field] !== after[field];
+  const refsDiffer = !isDeepStrictEqual(ownRefs(kind, before), ownRefs(kind, after));
   return [
-    ...(differs('orgId') ? [{ kind, id, class: 'state' as const, field: 'orgId' }] : []),
-    ...fieldsOf(before.state, after.state, 'state').map((field) => ({
-      kind,
-      id,
-      class: 'state' as const,
-      field,
-    })),
-    ...fieldsOf(before.joined, after.joined, 'joined').map((field) => ({
-      ...{ kind, id, class: 'joined' as const, field },
-    })),
-    ...(['byCreated', 'byUpdated'] as const)
-      .filter(differs)
-      .map((field) => ({ kind, id, class: 'sort-key' as const, field })),
-    ...(differs('pending') ? [{ kind, id, class: 'pending' as const, field: 'pending' }] : []),
+    ...(differs('orgId') ? [difference('state', 'orgId')] : []),
+    ...fieldsOf(before.state, after.state, 'state').map((field) => difference('state', field)),
+    ...fieldsOf(before.joined, after.joined, 'joined').map((field) => difference('joined', field)),
+    ...(['byCreated', 'byUpdated'] as const).filter(differs).map((field) => difference('sort-key', field)),
+    ...(differs('pending') ? [difference('pending')] : []),
+    ...(refsDiffer ? [difference('refs')] : []),
+    ...(differs('version') ? [difference('version')] : []),
   ];
 }
+
+/**
+ * Whether a document without state would reject events that the other one accepts. A lower version is no difference: after
+ * compaction a build may know a deletion by its Kafka tombstone alone, or not at all.
+ */
+const isFencedHigher = (expected: ComparedDocument | null, actual: ComparedDocument | null): boolean =>
+  expected?.state === undefined &&
+  actual?.state === undefined &&
+  (actual?.version ?? 0) > (expected?.version ?? Infinity);
+
+/** The references that the state names. The children of a document are compared with its joined fields. */
+const ownRefs = (kind: Kind, { refs = [] }: ComparedDocument): string[] => {
+  const own = edgesOf(kind).filter(({ type }) => type === 'reference' || type === 'owner');
+  return refs.filter((ref) => own.some(({ name }) => ref.startsWith(refOf(name, '')))).toSorted();
+};
 
 function fieldsOf(before: object = {}, after: object = {}, path: string): string[] {
   const [one, other] = [before as Record<string, unknown>, after as Record<string, unknown>];
@@ -65,7 +92,7 @@ function fieldsOf(before: object = {}, after: object = {}, path: string): string
 type Retained = { retainUntil?: Date | null };
 
 /** The document as readers may see it at `now`; null once it has expired. */
-function visible(kind: Kind, document: Seen, now: Date): Seen | null {
+function visible(kind: Kind, document: ComparedDocument, now: Date): ComparedDocument | null {
   if (document.state === undefined) return null;
   if (kind === 'conversation') {
     const { channel } = (document.joined ?? {}) as { channel?: { dataRetentionDays?: number | null } | null };
@@ -78,7 +105,7 @@ function visible(kind: Kind, document: Seen, now: Date): Seen | null {
   return { ...document, joined: { ...joined, conversations } };
 }
 
-/** Whether a difference is one of those that are intended. */
+/** Whether a difference is intended. */
 export const isExpected = (difference: Difference, expectations: Expectation[]): boolean =>
   expectations.some(
     ({ kind, field }) =>

@@ -5,6 +5,7 @@ import { progressOf, topicIdsOf, watermarksOf } from '../../../shared/store/prog
 import { liveReplicas, type Replica } from '../../../shared/store/replicas.ts';
 import { deadLettersOf } from '../dead-letters/collection.ts';
 import { groupIdOf } from '../runtime/group-id.ts';
+import { failuresOf } from './last-failure.ts';
 import type { OperatorDeps } from './measure.ts';
 import { RebuildRefused } from './refused.ts';
 import { changeRegistry, requireRegistry } from './registry.ts';
@@ -85,6 +86,7 @@ async function removeEverything(waiting: Waiting, onStep: OnStep): Promise<void>
   await progressOf(control).deleteMany({ generation: number });
   await topicIdsOf(control).deleteMany({ generation: number });
   await watermarksOf(control).deleteMany({ _id: number });
+  await failuresOf(control).deleteMany({ _id: number });
   await onStep('dead letters');
   await deadLettersOf(control).updateMany({ generations: number }, { $pull: { generations: number } });
   await deadLettersOf(control).deleteMany({ generations: { $size: 0 } });

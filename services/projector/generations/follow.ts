@@ -1,3 +1,4 @@
+import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
 import {
   generationOf,
@@ -12,17 +13,20 @@ import type { Positions } from '../consumer/positions.ts';
 import { recordedPositions } from '../consumer/progress.ts';
 import { isFollowed, secondsBehind } from './freshness.ts';
 import { loadEndsOf } from './load-ends.ts';
+import type { Metrics } from '../runtime/metrics.ts';
 import { changeRegistry } from './registry.ts';
-import type { Demand, Throttle } from './throttle.ts';
-import { advance, isBuild, wasBehind } from './transitions.ts';
+import type { Throttle } from './throttle.ts';
+import { readTombstoneBound, recordedStep, tombstoneWarning } from './tombstones.ts';
+import { advance, recordMaxLag } from './transitions.ts';
 
 export type FollowDeps = {
   control: Db;
   generation: number;
-  throttle: Throttle;
+  throttle: Pick<Throttle, 'set'>;
   positions: Pick<Positions, 'load'>;
   /** The lateness allowance, by which every watermark lags. */
   allowanceMs: number;
+  metrics: Pick<Metrics, 'longestLag'>;
   logger: Logger;
   /** The time of the store. */
   now: () => Promise<Date>;
@@ -33,59 +37,48 @@ export type FollowDeps = {
 
 /** A build is ready once it is behind by less than this, in seconds. */
 export const readyWithinSeconds = 10;
-/** A build works half the time while the active generation is behind by more than this, in seconds. */
-const yieldAfterSeconds = 30;
 
-/** Tells the workers what is asked of a generation. */
-export function steer(
+/** Tells the workers how to apply records to a generation. A build leaves room for readers while it loads. */
+export function applyGenerationSettings(
   { throttle, positions }: Pick<FollowDeps, 'throttle' | 'positions'>,
   own: Generation,
-  { yields, oneAtATime }: Pick<Demand, 'yields' | 'oneAtATime'> = { yields: false },
+  oneAtATime = own.state === 'building',
 ): void {
   positions.load(loadEndsOf(own));
-  throttle.demand({ isPaused: own.isPaused === true, pace: own.pace, yields, oneAtATime });
+  throttle.set({ pace: own.pace, oneAtATime });
 }
 
 /**
- * Follows what operators decide about the generation of this projector: once a second it reads the registry, ends where
- * the generation was dropped, slows a build down, and records how far a build has come.
+ * Follows the decisions of operators about the generation of this projector: once a second it reads the registry, ends if
+ * the generation was dropped, applies its pace, and records how far a build has come.
  */
 export function followRegistry(deps: FollowDeps, intervalMs = 1_000): Pick<Repeating, 'stop'> {
   const { control, generation: number, logger } = deps;
-  const look = async () => {
+  const poll = async () => {
     const registry = await readRegistry(control, { projection: { history: 0 } });
     if (!registry) return;
     try {
       const own = generationOf(registry, number);
-      steer(deps, own, await roomFor(deps, own, registry.generation));
-      await recordBehind(deps, own);
+      // More room does not help an active generation without projectors.
+      const leavesRoom =
+        own.state === 'building' && (await isFollowed(control, registry.generation, await deps.now()));
+      applyGenerationSettings(deps, own, leavesRoom);
+      await recordLag(deps, own);
       await advanceBuild(deps, own);
     } catch (error) {
       if (!(error instanceof NoSuchGeneration)) throw error;
       deps.onFatal(new NoSuchGeneration(`${error.message}; this projector ends`));
     }
   };
-  return repeat(look, {
+  return repeat(poll, {
     intervalMs,
     onError: (error) => logger.warn({ error }, 'could not read the registry of generations; trying again'),
   });
 }
 
-/**
- * How much room a build leaves: its load to the readers of the active generation, and all of it to an active generation
- * that falls behind. One that nobody follows does not get ahead by more room.
- */
-async function roomFor(
-  deps: FollowDeps,
-  own: Generation,
-  active: number,
-): Promise<Pick<Demand, 'yields' | 'oneAtATime'>> {
-  if (!isBuild(own) || !(await isFollowed(deps.control, active, await deps.now()))) return { yields: false };
-  const yields = (await behindSeconds(deps, active)) > yieldAfterSeconds;
-  return { yields, oneAtATime: own.state === 'building' };
-}
+type LagDeps = Pick<FollowDeps, 'control' | 'allowanceMs' | 'metrics' | 'now'>;
 
-const behindSeconds = async ({ control, allowanceMs, now }: FollowDeps, number: number): Promise<number> =>
+const behindSeconds = async ({ control, allowanceMs, now }: LagDeps, number: number): Promise<number> =>
   secondsBehind((await watermark(control, number)) ?? new Date(0), await now(), allowanceMs);
 
 async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
@@ -103,16 +96,34 @@ async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
   }
 }
 
-/** Being behind for this long can matter to tombstones; it is recorded again when it has grown by this factor. */
+/** A lag of this many seconds can matter to tombstones. */
 const recordedFromSeconds = 3_600;
-export const recordedStep = 1.1;
 
-/** Records how far the generation is behind. What it loads at first may be older than itself, and is not missed. */
-async function recordBehind(deps: FollowDeps, own: Generation): Promise<void> {
+/** Records the lag of a generation, if it is longer than before. A build loads records that are older than itself. */
+async function recordLag(deps: LagDeps, own: Generation): Promise<number> {
+  const { control, metrics } = deps;
   const sinceRegistered = ((await deps.now()).getTime() - own.registeredAt.getTime()) / 1_000;
-  const seconds = Math.min(sinceRegistered, await behindSeconds(deps, own.number));
-  if (seconds >= Math.max(recordedFromSeconds, (own.longestBehindSeconds ?? 0) * recordedStep))
-    await changeRegistry(deps.control, wasBehind(own.number, Math.round(seconds)));
+  const seconds = Math.round(Math.min(sinceRegistered, await behindSeconds(deps, own.number)));
+  const recorded = own.longestBehindSeconds ?? 0;
+  const isLonger = seconds >= Math.max(recordedFromSeconds, recorded * recordedStep);
+  if (isLonger) await changeRegistry(control, recordMaxLag(own.number, seconds));
+  metrics.longestLag.set(isLonger ? seconds : recorded);
+  return isLonger ? seconds : recorded;
+}
+
+/**
+ * Records at the start of a projector for how long none has run, and logs it if tombstones may have been missed. The Kafka
+ * user may lack the right to read how long they are kept; then nothing is logged.
+ */
+export async function recordAbsence(
+  deps: LagDeps & Pick<FollowDeps, 'logger'> & { admin: Admin; topics: string[] },
+  own: Generation,
+): Promise<void> {
+  const longestBehindSeconds = await recordLag(deps, own);
+  const bound = await readTombstoneBound(deps.admin, deps.topics).catch(() => null);
+  const completeTo = await watermark(deps.control, own.number);
+  const reason = tombstoneWarning({ ...own, longestBehindSeconds }, completeTo, bound, await deps.now());
+  if (reason) deps.logger.error({ reason }, 'deletions may have been missed; build another generation');
 }
 
 async function hasReached(control: Db, number: number, ends: ReadonlyMap<string, number>): Promise<boolean> {

@@ -1,20 +1,21 @@
 import type { Admin } from 'kafkajs';
 import type { Db, Filter, MongoClient } from 'mongodb';
-import { kinds } from '../../../shared/documents/document.ts';
-import { dayMs } from '../../../shared/documents/retention.ts';
-import { collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
 import type { Generation, GenerationRegistry } from '../../../shared/store/generations.ts';
 import { progressOf, watermark, type Progress } from '../../../shared/store/progress.ts';
 import { endOffsets } from '../consumer/progress.ts';
 import { deadLettersOf, type DeadLetter } from '../dead-letters/collection.ts';
+import type { LogClient } from '../kafka/log-client.ts';
 import { parsePartitionKey, partitionKey } from '../kafka/topic-partition.ts';
-import type { StoredDocument } from '../materialize/store.ts';
 import { isFollowed, secondsBehind, silentAfterSeconds } from './freshness.ts';
+import { failuresOf, type Failure } from './last-failure.ts';
 import { loadEndsOf } from './load-ends.ts';
+import { recreatedTopics } from './recreated-topics.ts';
+import { readTombstoneBound, tombstoneWarning, type TombstoneBound } from './tombstones.ts';
 import { isBuild } from './transitions.ts';
 
 export type OperatorDeps = {
   admin: Admin;
+  log: Pick<LogClient, 'readTopicIds'>;
   mongo: MongoClient;
   control: Db;
   config: {
@@ -33,13 +34,14 @@ export type OperatorDeps = {
   report: (line: string) => void;
 };
 
-/** Sums over the partitions of a topic. `behindSeconds` is that of the partition which is furthest behind. */
+/** Sums over the partitions of a topic. `behindSeconds` is that of the partition with the largest. */
 export type TopicProgress = {
   topic: string;
   position: number;
   /** The end of the log; while a build loads, the end of what it loads first. */
   end: number;
-  lag: number;
+  /** Null if the topic was deleted and created again: its positions mean records of the old one. */
+  lag: number | null;
   behindSeconds: number | null;
 };
 
@@ -47,8 +49,10 @@ export type TopicProgress = {
 export type Measured = {
   number: number;
   state: Generation['state'];
-  /** The state, or what stands in its way: lagging, failing, held, paused. */
-  condition: Generation['state'] | 'lagging' | 'failing' | 'held' | 'paused';
+  /** The state, unless it is lagging, failing (a build with dead letters of its own), or has no projector any more. */
+  condition: Generation['state'] | 'lagging' | 'failing' | 'stopped';
+  /** Why it no longer follows the log; null while it does, and before a projector has ever run. */
+  stopped: Stopped | null;
   projectionVersion: number;
   watermark: Date | null;
   /** How far the watermark is behind the clock, less the lateness allowance; null before there is one. */
@@ -62,31 +66,45 @@ export type Measured = {
   /** Dead letters that the active generation does not have. */
   rejects: { id: string; reason: string; detail: string }[];
   rejectCount: number;
-  /** Entities whose change is still being written to the documents that embed them. */
-  fanOuts: number;
-  /** What holds it up, in words. */
+  /** Everything else that holds it up or endangers it, in words. */
   waitsFor: string[];
 };
 
-/** A ready generation that is behind by more than this is lagging, in seconds. */
+/** `isFinal`: waiting, and starting a projector, are in vain. */
+export type Stopped = { reason: string; isFinal: boolean };
+
+/** A ready, active or standby generation that is behind by more than this is lagging, in seconds. */
 export const laggingAfterSeconds = 30;
 const rejectsShown = 10;
 
 /** The offsets of each partition in the log, by `<topic>/<partition>`. */
 export type LogOffsets = Map<string, { low: number; end: number }>;
 
+/** What the brokers report: offsets, the ids of the topics, and how long tombstones are kept. */
+export type LogState = {
+  offsets: LogOffsets;
+  topicIds: Map<string, string>;
+  tombstones: TombstoneBound | null;
+};
+
 export const logOffsets = ({ admin, topics }: OperatorDeps): Promise<LogOffsets> => endOffsets(admin, topics);
 
+export async function readLog(deps: OperatorDeps): Promise<LogState> {
+  const [offsets, topicIds, tombstones] = await Promise.all([
+    logOffsets(deps),
+    deps.log.readTopicIds(deps.topics),
+    readTombstoneBound(deps.admin, deps.topics),
+  ]);
+  return { offsets, topicIds, tombstones };
+}
+
 /** Measures every generation that is not gone. */
-export async function measureAll(
-  deps: OperatorDeps,
-  registry: GenerationRegistry,
-  offsets: LogOffsets,
-): Promise<Measured[]> {
+export async function measureAll(deps: OperatorDeps, registry: GenerationRegistry): Promise<Measured[]> {
+  const log = await readLog(deps);
   return Promise.all(
     registry.generations
       .filter(({ state }) => state !== 'dropped')
-      .map((one) => measure(deps, registry, one, offsets)),
+      .map((one) => measure(deps, registry, one, log)),
   );
 }
 
@@ -94,26 +112,27 @@ export async function measure(
   deps: OperatorDeps,
   registry: GenerationRegistry,
   generation: Generation,
-  offsets: LogOffsets,
+  log: LogState,
 ): Promise<Measured> {
-  const { control, mongo, config } = deps;
+  const { control } = deps;
   const { number } = generation;
+  const { offsets } = log;
   const now = await deps.now();
-  const database = generationDatabase(mongo, config.DATABASE_NAME, number);
   const completeTo = await watermark(control, number);
   const rejected = rejectedOnlyBy(
     number,
     registry.generation,
     await settledTo(deps, registry, completeTo, now),
   );
-  const [progress, rejects, rejectCount, fanOuts] = await Promise.all([
+  const [progress, rejects, rejectCount, recreated, failure] = await Promise.all([
     progressOf(control).find({ generation: number }).toArray(),
     deadLettersOf(control).find(rejected).sort({ _id: 1 }).limit(rejectsShown).toArray(),
     deadLettersOf(control).countDocuments(rejected),
-    countFanOuts(database),
+    recreatedTopics(control, number, log.topicIds),
+    failuresOf(control).findOne({ _id: number }),
   ]);
   const ends = endsOf(generation, offsets);
-  const topics = topicProgress(deps, progress, ends, now);
+  const topics = topicProgress(deps, progress, ends, { recreated, now });
   const savedAt = progress.reduce<Date | null>(
     (latest, { updatedAt }) => (latest && latest > updatedAt ? latest : updatedAt),
     null,
@@ -122,13 +141,56 @@ export async function measure(
   const behindSeconds = completeTo && completeTo.getTime() > 0 ? behindOf(deps, completeTo, now) : null;
   const measured = {
     ...{ number, state: generation.state, projectionVersion: generation.projectionVersion },
-    ...{ watermark: completeTo, behindSeconds, topics, savedAt, rejectCount, fanOuts },
-    lag: topics.reduce((sum, { lag }) => sum + lag, 0),
+    ...{ watermark: completeTo, behindSeconds, topics, savedAt, rejectCount },
+    stopped: whyStopped(generation, { recreated, failure, savedAt, now }),
+    lag: topics.reduce((sum, { lag }) => sum + (lag ?? 0), 0),
     afterLoad: [...offsets].reduce((sum, [key, { end }]) => sum + end - (ends.get(key) ?? 0), 0),
     rejects: rejects.map(({ _id: id, reason, detail }) => ({ id, reason, detail })),
   };
-  const waitsFor = [...reasonsToWait(deps, generation, measured, now), ...shorterLogs(generation, offsets)];
+  const tombstones = tombstoneWarning(generation, completeTo, log.tombstones, now);
+  const waitsFor = [
+    ...reasonsToWait(generation, measured),
+    ...shorterLogs(generation, offsets),
+    ...(tombstones ? [`${tombstones}: ${another(generation)}`] : []),
+  ];
   return { ...measured, condition: conditionOf(generation, measured), waitsFor };
+}
+
+/** What to do about a generation that can never be trusted or continued again. */
+export const another = ({ number, state }: Pick<Generation, 'number' | 'state'>): string =>
+  state === 'active'
+    ? 'build another: rebuild start (docs/rebuilding.md, After a gap)'
+    : `rebuild drop ${number}, and start another`;
+
+/** Why a generation with progress is no longer followed. */
+function whyStopped(
+  generation: Generation,
+  {
+    recreated,
+    failure,
+    savedAt,
+    now,
+  }: { recreated: string[]; failure: Failure | null; savedAt: Date | null; now: Date },
+): Stopped | null {
+  const restart = `GENERATION=${generation.number} npm run projector`;
+  if (generation.state === 'dropping') return null;
+  if (recreated.length > 0)
+    return {
+      reason:
+        `${recreated.join(', ')}: deleted and created again since its records were applied, so that no projector can ` +
+        `continue: ${another(generation)}`,
+      isFinal: true,
+    };
+  const isSilent = savedAt !== null && now.getTime() - savedAt.getTime() > silentAfterSeconds * 1_000;
+  // A projector that ends saves its progress once more.
+  const isLast = failure && failure.at.getTime() + silentAfterSeconds * 1_000 > (savedAt?.getTime() ?? 0);
+  if (isLast && (failure.isFinal || isSilent)) {
+    const { at, reason, isFinal } = failure;
+    const advice = isFinal ? another(generation) : restart;
+    return { reason: `its projectors have ended at ${at.toISOString()}: ${reason}: ${advice}`, isFinal };
+  }
+  if (!isSilent) return null;
+  return { reason: `no projector has run since ${savedAt.toISOString()}: ${restart}`, isFinal: false };
 }
 
 const behindOf = ({ config }: OperatorDeps, completeTo: Date, now: Date): number =>
@@ -156,19 +218,20 @@ function topicProgress(
   deps: OperatorDeps,
   progress: Progress[],
   ends: ReadonlyMap<string, number>,
-  now: Date,
+  { recreated, now }: { recreated: string[]; now: Date },
 ): TopicProgress[] {
   const recorded = new Map(progress.map((one) => [partitionKey(one), one]));
   const byTopic = new Map<string, TopicProgress>();
   for (const [key, end] of ends) {
     const { topic } = parsePartitionKey(key);
     const saved = recorded.get(key);
-    const position = Math.min(end, saved?.position ?? 0);
+    const isRecreated = recreated.includes(topic);
+    const position = isRecreated ? (saved?.position ?? 0) : Math.min(end, saved?.position ?? 0);
     const sum = byTopic.get(topic) ?? { topic, position: 0, end: 0, lag: 0, behindSeconds: 0 };
     const behind = saved && saved.completeTo.getTime() > 0 ? behindOf(deps, saved.completeTo, now) : null;
     byTopic.set(topic, {
       ...{ topic, position: sum.position + position, end: sum.end + end },
-      lag: sum.lag + end - position,
+      lag: isRecreated || sum.lag === null ? null : sum.lag + end - position,
       behindSeconds:
         behind === null || sum.behindSeconds === null ? null : Math.max(sum.behindSeconds, behind),
     });
@@ -200,50 +263,25 @@ async function settledTo(
   return new Date(Math.min(...both.map((completeTo) => completeTo?.getTime() ?? 0)));
 }
 
-async function countFanOuts(database: Db): Promise<number> {
-  const counts = await Promise.all(
-    kinds.map((kind) =>
-      collectionOf<StoredDocument>(database, kind).countDocuments({ fanOutCursor: { $exists: true } }),
-    ),
-  );
-  return counts.reduce((sum, count) => sum + count, 0);
-}
-
 type Facts = Omit<Measured, 'condition' | 'waitsFor'>;
 
 function conditionOf(generation: Generation, facts: Facts): Measured['condition'] {
+  if (facts.stopped) return 'stopped';
   if (isBuild(generation) && facts.rejectCount > 0) return 'failing';
-  if (generation.isPaused) return 'paused';
-  if (generation.hold) return 'held';
-  const isFollowed = generation.state === 'ready' || generation.state === 'standby';
-  if (isFollowed && (facts.behindSeconds ?? Infinity) > laggingAfterSeconds) return 'lagging';
+  const isFollowing = ['ready', 'active', 'standby'].includes(generation.state);
+  if (isFollowing && (facts.behindSeconds ?? Infinity) > laggingAfterSeconds) return 'lagging';
   return generation.state;
 }
 
-function reasonsToWait({ config }: OperatorDeps, generation: Generation, facts: Facts, now: Date): string[] {
-  const { number, hold, isPaused } = generation;
-  const silentSeconds = facts.savedAt ? (now.getTime() - facts.savedAt.getTime()) / 1_000 : Infinity;
+function reasonsToWait({ number, state, pace }: Generation, facts: Facts): string[] {
   return [
-    ...(silentSeconds > silentAfterSeconds
-      ? [
-          `no projector is running on it${facts.savedAt ? ` since ${facts.savedAt.toISOString()}` : ''}: ` +
-            `GENERATION=${number} npm run projector`,
-        ]
-      : []),
-    ...(generation.state === 'standby' &&
-    (facts.behindSeconds ?? Infinity) > (config.REBUILD_DAYS_MAX * dayMs) / 1_000
-      ? [
-          `it is behind by more than REBUILD_DAYS_MAX (${config.REBUILD_DAYS_MAX}) days, so that erasures may never reach ` +
-            `it: rebuild drop ${number}`,
-        ]
-      : []),
-    ...(isPaused ? [`it is paused: rebuild resume ${number}`] : []),
-    ...(hold ? [`it is held by ${hold.by} since ${hold.at.toISOString()}: ${hold.reason}`] : []),
+    ...(state === 'dropping' ? [`it is being dropped; if that was interrupted: rebuild drop ${number}`] : []),
+    ...(facts.savedAt || facts.stopped || state === 'dropping'
+      ? []
+      : [`no projector is running on it: GENERATION=${number} npm run projector`]),
+    ...(pace === 0 ? [`its pace is 0: rebuild pace ${number} none`] : []),
     ...(facts.rejectCount > 0
-      ? [`${facts.rejectCount} records are dead letters here, but not in the active generation`]
-      : []),
-    ...(facts.fanOuts > 0
-      ? [`${facts.fanOuts} changes are being written to the documents that embed them`]
+      ? [`${facts.rejectCount} records are dead letters here that the active generation does not list`]
       : []),
   ];
 }

@@ -7,7 +7,7 @@ import type { Check } from './checks.ts';
 import { logOffsets, type LogOffsets, type OperatorDeps } from './measure.ts';
 import { RebuildRefused } from './refused.ts';
 import { changeRegistry, requireRegistry } from './registry.ts';
-import { buildOf, register } from './transitions.ts';
+import { register } from './transitions.ts';
 
 export type StartOptions = {
   /** Build although the log does not begin at its beginning. */
@@ -39,7 +39,7 @@ export async function startRebuild(
     deps.control,
     register({ by: deps.by, at: await deps.now(), why }, options),
   );
-  return { number: buildOf(changed).number, checks };
+  return { number: changed.lastNumber, checks };
 }
 
 async function preflight(

@@ -48,12 +48,20 @@ export async function switchTo(
     await onStep('carry over');
     await carryOver(deps, registry.generation, number);
     await onStep('switch');
-    if (!(await switchIfUnchanged(deps, registry, number, options))) continue;
+    if (!(await switchIfUnchanged(deps, registry, number, { ...options, why: whyOf(checks, options) })))
+      continue;
     deps.report(`generation ${number} is active; waiting for the API replicas`);
     await onStep('wait for replicas');
     return { number, outcome: 'promoted', checks, waiting: await replicasElsewhere(deps, number, options) };
   }
 }
+
+/** The operator's reason, with the conditions that were accepted, for the history. */
+const whyOf = (checks: Check[], { why }: { why: string }): string =>
+  [
+    why,
+    ...checks.flatMap(({ isAccepted, name, detail }) => (isAccepted ? [`accepted ${name}: ${detail}`] : [])),
+  ].join('; ');
 
 /** Lets the replicas switch that wait for the active generation to catch up. */
 const acceptOlder = ({ control }: OperatorDeps) =>

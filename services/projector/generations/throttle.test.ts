@@ -8,70 +8,79 @@ const context = (signal = new AbortController().signal) => {
   const counted = { progress: 0 };
   return { counted, signal, onProgress: () => (counted.progress += 1) };
 };
+/** A batch that ends when `end` is called. */
+const openBatch = () => {
+  let end = () => {};
+  const ended = new Promise<Applied>((resolve) => (end = () => resolve(nothing)));
+  return { apply: () => ended, end };
+};
+const immediately = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('the throttle of a build', () => {
-  it('applies at once without a demand', async () => {
-    const throttle = createThrottle(() => 0);
+describe('the throttle', () => {
+  it('applies a batch at once without a setting', async () => {
     const { counted, ...one } = context();
-    await throttle.run(records, one, async () => nothing);
+    await createThrottle(() => 0).run(records, one, async () => nothing);
     expect(counted.progress).toBe(0);
   });
 
-  it('holds a paused worker back, counts it as in progress, and lets it go on', async () => {
-    const throttle = createThrottle(() => performance.now());
-    throttle.demand({ isPaused: true, yields: false });
+  it('holds a worker back at pace 0, counts it as in progress, and lets it go on at a higher pace', async () => {
+    const throttle = createThrottle(() => 0);
+    throttle.set({ pace: 0, oneAtATime: false });
     const { counted, ...one } = context();
     let isApplied = false;
     const running = throttle.run(records, one, async () => {
       isApplied = true;
       return nothing;
     });
-    expect(isApplied).toBe(false);
-    throttle.demand({ isPaused: false, yields: false });
+    await immediately();
+    expect([isApplied, counted.progress]).toEqual([false, 1]);
+    throttle.set({ pace: 1, oneAtATime: false });
     await running;
     expect(isApplied).toBe(true);
-    expect(counted.progress).toBeGreaterThan(0);
   });
 
-  it('ends the wait of a worker that loses its partition', async () => {
-    const throttle = createThrottle(() => performance.now());
-    throttle.demand({ isPaused: true, yields: false });
+  it('starts no batch earlier than the pace allows', async () => {
+    let nowMs = 0;
+    const throttle = createThrottle(() => nowMs);
+    throttle.set({ pace: 100, oneAtATime: false });
+    const { counted, ...one } = context();
+    await throttle.run(records, one, async () => nothing);
+    nowMs = 99;
+    const second = throttle.run(records, one, async () => nothing);
+    expect(counted.progress).toBe(1);
+    nowMs = 100;
+    await second;
+  });
+
+  it('applies a changed pace to the time since the last batch', async () => {
+    let nowMs = 0;
+    const throttle = createThrottle(() => nowMs);
+    throttle.set({ pace: 1, oneAtATime: false });
+    const { counted, ...one } = context();
+    await throttle.run(records, one, async () => nothing);
+    nowMs = 10;
+    throttle.set({ pace: 1_000, oneAtATime: false });
+    await throttle.run(records, one, async () => nothing);
+    expect(counted.progress).toBe(0);
+  });
+
+  it.each(['signal', 'stopping'])('ends the wait of a worker when its %s aborts', async (name) => {
+    const throttle = createThrottle(() => 0);
+    throttle.set({ pace: 0, oneAtATime: false });
     const ending = new AbortController();
-    const running = throttle.run(records, context(ending.signal), async () => nothing);
+    const running = throttle.run(records, { ...context(), [name]: ending.signal }, async () => nothing);
     ending.abort();
     await expect(running).rejects.toThrow();
   });
 
-  it('ends the wait of a worker that is to stop, which keeps its partition until its batches have ended', async () => {
-    const throttle = createThrottle(() => performance.now());
-    throttle.demand({ isPaused: true, yields: false });
-    const stopping = new AbortController();
-    const running = throttle.run(records, { ...context(), stopping: stopping.signal }, async () => nothing);
-    stopping.abort();
-    await expect(running).rejects.toThrow();
-  });
-
-  it('keeps what is applied where the worker is to stop while it yields', async () => {
-    let nowMs = 0;
-    const throttle = createThrottle(() => nowMs);
-    throttle.demand({ isPaused: false, yields: true });
-    const stopping = new AbortController();
-    const running = throttle.run(records, { ...context(), stopping: stopping.signal }, async () => {
-      nowMs += 3_600_000;
-      return nothing;
-    });
-    stopping.abort();
-    expect(await running).toBe(nothing);
-  });
-
-  it('applies one batch at a time where that is asked, in the order in which they came', async () => {
-    const throttle = createThrottle(() => performance.now());
-    throttle.demand({ isPaused: false, yields: false, oneAtATime: true });
+  it('applies one batch at a time, in the order in which they came, also after one that failed', async () => {
+    const throttle = createThrottle(() => 0);
+    throttle.set({ oneAtATime: true });
     const seen: string[] = [];
     const batch = (name: string) =>
       throttle.run(records, context(), async () => {
         seen.push(`${name} begins`);
-        await new Promise((resolve) => setImmediate(resolve));
+        await immediately();
         seen.push(`${name} ends`);
         if (name === 'b') throw new Error('refused');
         return nothing;
@@ -81,14 +90,11 @@ describe('the throttle of a build', () => {
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('ends the wait for another batch of a worker that is to stop', async () => {
-    const throttle = createThrottle(() => performance.now());
-    throttle.demand({ isPaused: false, yields: false, oneAtATime: true });
-    let end = () => {};
-    const first = throttle.run(records, context(), async () => {
-      await new Promise<void>((resolve) => (end = resolve));
-      return nothing;
-    });
+  it('ends the wait for another batch when the worker is to stop', async () => {
+    const throttle = createThrottle(() => 0);
+    throttle.set({ oneAtATime: true });
+    const { apply, end } = openBatch();
+    const first = throttle.run(records, context(), apply);
     const stopping = new AbortController();
     const second = throttle.run(records, { ...context(), stopping: stopping.signal }, async () => nothing);
     stopping.abort();
@@ -97,52 +103,22 @@ describe('the throttle of a build', () => {
     expect(await first).toBe(nothing);
   });
 
-  it('starts no batch of those that wait for another once it is paused', async () => {
-    const throttle = createThrottle(() => performance.now());
-    const together = { yields: false, oneAtATime: true };
-    throttle.demand({ ...together, isPaused: false });
-    let end = () => {};
-    const first = throttle.run(records, context(), async () => {
-      await new Promise<void>((resolve) => (end = resolve));
-      return nothing;
-    });
-    await new Promise((resolve) => setImmediate(resolve));
+  it('starts no batch that waits for another one after the pace has become 0', async () => {
+    const throttle = createThrottle(() => 0);
+    throttle.set({ oneAtATime: true });
+    const { apply, end } = openBatch();
+    const first = throttle.run(records, context(), apply);
     let isApplied = false;
     const second = throttle.run(records, context(), async () => {
       isApplied = true;
       return nothing;
     });
-    throttle.demand({ ...together, isPaused: true });
+    throttle.set({ pace: 0, oneAtATime: true });
     end();
     await first;
-    await new Promise((resolve) => setImmediate(resolve));
+    await immediately();
     expect(isApplied).toBe(false);
-    throttle.demand({ ...together, isPaused: false });
+    throttle.set({ oneAtATime: true });
     await second;
-  });
-
-  it('lets no other batch work while one yields, where one works at a time', async () => {
-    const throttle = createThrottle(() => performance.now());
-    throttle.demand({ isPaused: false, yields: true, oneAtATime: true });
-    const spans: { beganMs: number; endedMs: number }[] = [];
-    const batch = () =>
-      throttle.run(records, context(), async () => {
-        const beganMs = performance.now();
-        await new Promise((resolve) => setTimeout(resolve, 40));
-        spans.push({ beganMs, endedMs: performance.now() });
-        return nothing;
-      });
-    await Promise.all([batch(), batch()]);
-    const [first, second] = spans;
-    if (!first || !second) throw new Error('a batch was not applied');
-    expect(second.beganMs - first.endedMs).toBeGreaterThanOrEqual((first.endedMs - first.beganMs) * 0.9);
-  });
-
-  it('starts each batch as late as the pace asks', async () => {
-    const throttle = createThrottle(() => performance.now());
-    throttle.demand({ isPaused: false, pace: 100, yields: false });
-    const beganMs = performance.now();
-    for (let batch = 0; batch < 3; batch += 1) await throttle.run(records, context(), async () => nothing);
-    expect(performance.now() - beganMs).toBeGreaterThanOrEqual(199);
   });
 });

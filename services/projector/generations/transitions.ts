@@ -1,6 +1,5 @@
 import {
   generationOf,
-  NoSuchGeneration,
   projectionVersion,
   type Generation,
   type GenerationRegistry,
@@ -60,14 +59,13 @@ export const activate =
   (registry) => {
     const target = generationOf(registry, number);
     if (target.state === 'active') return registry;
-    if (target.hold) throw new RebuildRefused(heldText(target, target.hold));
     if (target.state !== 'ready' && target.state !== 'standby')
       throw new RebuildRefused(
         `generation ${number} is ${target.state}, not ready: wait with: rebuild await ${number}`,
       );
     const before = generationOf(registry, registry.generation);
-    // Limits of a build do not hold for what is served.
-    const { isPaused: _isPaused, pace: _pace, ...unlimited } = target;
+    // The pace of a build does not hold for what is served.
+    const { pace: _pace, ...unlimited } = target;
     const released = {
       ...registry,
       generations: registry.generations.map((one) => (one.number === number ? unlimited : one)),
@@ -104,7 +102,7 @@ export const endDrop =
 
 /** What an operator or a verification sets on a generation without a change of its state. */
 export type Settings = {
-  [Name in 'hold' | 'isPaused' | 'pace' | 'report']?: Generation[Name] | undefined;
+  [Name in 'pace' | 'report']?: Generation[Name] | undefined;
 };
 
 /** Sets, or with `undefined` removes, settings of a generation. */
@@ -125,8 +123,8 @@ export const configure =
     };
   };
 
-/** Records how far a generation was behind; a smaller value than the recorded one has no effect. */
-export const wasBehind =
+/** Records the longest lag of a generation; a smaller value than the recorded one has no effect. */
+export const recordMaxLag =
   (number: number, seconds: number): Change =>
   (registry) => {
     const current = registry.generations.find((one) => one.number === number);
@@ -138,12 +136,6 @@ export const wasBehind =
       ),
     };
   };
-
-export const heldText = (
-  { number }: Generation,
-  { by, at, reason }: NonNullable<Generation['hold']>,
-): string =>
-  `generation ${number} is held by ${by} since ${at.toISOString()}: ${reason}. To allow its promotion: rebuild release ${number}`;
 
 function moved(
   registry: GenerationRegistry,
@@ -164,34 +156,3 @@ const appended = (
   { history }: GenerationRegistry,
   transition: GenerationRegistry['history'][number],
 ): GenerationRegistry['history'] => [...history, transition].slice(-historyMax);
-
-/** The generation that `rebuild` verbs mean without a number: the one that is being built. */
-export function buildOf(registry: GenerationRegistry): Generation {
-  const build = registry.generations.find(isBuild);
-  if (!build) throw new NoSuchGeneration('no generation is being built: start one with: rebuild start');
-  return build;
-}
-
-/**
- * What `rebuild rollback` goes back to without a number: the standby that was active last, of those older than the active
- * generation. So a rollback that is repeated does not serve again what it has just left.
- */
-export function standbyOf({ generation: active, generations }: GenerationRegistry): Generation {
-  const standbys = generations
-    .filter(({ state, number }) => state === 'standby' && number < active)
-    .toSorted((a, b) => b.since.getTime() - a.since.getTime());
-  const [latest] = standbys;
-  if (!latest)
-    throw new NoSuchGeneration(
-      `generation ${active} is active, and no standby is older: name the generation to serve another one`,
-    );
-  return latest;
-}
-
-/** What `rebuild promote` means without a number: the build; after its promotion, the same generation again. */
-export function promotedOf(registry: GenerationRegistry): Generation {
-  const active = generationOf(registry, registry.generation);
-  const isRepeated =
-    !registry.generations.some(isBuild) && active.number === registry.lastNumber && active.number > 1;
-  return isRepeated ? active : buildOf(registry);
-}

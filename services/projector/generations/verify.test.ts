@@ -3,13 +3,14 @@ import { verify, type Comparison, type Pair } from './verify.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');
 const tag = (number: number, name: string) => ({
-  ...{ _id: `tag_${number}`, orgId: 'org_1', state: { id: `tag_${number}`, name }, joined: {} },
+  ...{ _id: `tag_${number}`, orgId: 'org_1', version: 1, state: { id: `tag_${number}`, name }, joined: {} },
 });
 const numbers = [0, 1, 2, 3, 4];
 const unequal = numbers.map((number): Pair => ({ expected: tag(number, 'old'), actual: tag(number, 'new') }));
 
-/** Five tags that differ at first sight, and as `again` says afterwards. */
+/** Five tags that differ in the first comparison, and as `again` says afterwards. */
 const comparisonOf = (again: Pair[]): Comparison => ({
+  asPresented: async (_, pairs) => pairs,
   scan: async function* (kind: Kind) {
     yield kind === 'tag' ? unequal : [];
   },
@@ -26,18 +27,62 @@ const verified = (again: Pair[], options: object = {}) =>
 const settled = numbers.map((number): Pair => ({ expected: tag(number, 'new'), actual: tag(number, 'new') }));
 
 describe('a verification', () => {
-  it('finds nothing where every difference has settled', async () => {
+  it('finds nothing if every difference has settled', async () => {
     expect(await verified(settled)).toMatchObject({ compared: 5, differences: 0, isCutShort: false });
   });
 
-  it('counts what it could not look at again, so that it never passes by forgetting', async () => {
+  it('counts documents that it could not compare again, so that it never passes by forgetting', async () => {
     expect(await verified(settled, { rememberedMax: 2 })).toMatchObject({ differences: 3, isCutShort: true });
     expect(await verified(unequal, { rememberedMax: 2 })).toMatchObject({ differences: 5, isCutShort: true });
   });
 
-  it('need not remember what is intended, of which there may be any number', async () => {
+  it('need not remember intended differences, of which there may be any number', async () => {
     const expectations = [{ kind: 'tag' as const, field: 'state.name' }];
     const intended = { differences: 0, expected: 5, isCutShort: false };
     expect(await verified(unequal, { rememberedMax: 2, expectations })).toMatchObject(intended);
   });
+
+  it('does not remember documents that no reader can get, of which there may be any number', async () => {
+    const nobody = async () => [];
+    const comparison = { ...comparisonOf([]), asPresented: nobody };
+    const options = { expectations: [], now: async () => now, report: () => undefined, rememberedMax: 2 };
+    expect(await verify(comparison, options)).toMatchObject({ differences: 0, isCutShort: false });
+  });
+
+  it('counts a document that differs in another way each time', async () => {
+    let round = 0;
+    const changing: Comparison = {
+      ...comparisonOf([]),
+      again: async () => [{ expected: tag(0, 'old'), actual: tag(0, `new ${(round += 1)}`) }],
+    };
+    const options = { expectations: [], now: async () => now, report: () => undefined };
+    expect(await verify(changing, options)).toMatchObject({ differing: 1, differences: 1 });
+    expect(round).toBe(3);
+  });
+
+  it('tells documents that differ from their differences', async () => {
+    const two = { ...tag(0, 'new'), orgId: 'org_2' };
+    const one = [{ expected: tag(0, 'old'), actual: two }];
+    expect(await verified(one)).toMatchObject({ differing: 1, differences: 2 });
+  });
+
+  it('waits for watermarks for as long as they move, and no longer than 15 seconds for others', async () => {
+    let nowMs = 0;
+    let polls = 0;
+    /** Ten seconds pass at each poll; the watermark moves until the poll `until`. */
+    const options = { expectations: [], now: async () => now, report: () => undefined, nowMs: () => nowMs };
+    const moving = (until: number, again: Pair[]): Comparison => ({
+      ...comparisonOf(again),
+      watermarks: async () => {
+        nowMs += 10_000;
+        polls += 1;
+        return [new Date(now.getTime() - 3_000 + 1_000 * Math.min(polls, until))];
+      },
+    });
+    await verify(moving(4, settled), options);
+    expect(polls).toBe(4);
+    polls = 0;
+    await verify(moving(0, settled), options);
+    expect(polls).toBe(3);
+  }, 20_000);
 });

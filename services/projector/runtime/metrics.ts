@@ -43,6 +43,11 @@ export function createMetrics() {
       labelNames: ['topic', 'partition'],
       registers,
     }),
+    longestLag: new Gauge({
+      name: 'projector_longest_lag_seconds',
+      help: 'Longest lag of the generation behind the log, if that was an hour or more',
+      registers,
+    }),
     staleness: new Gauge({
       name: 'projector_watermark_age_seconds',
       help: 'Age of the watermark',

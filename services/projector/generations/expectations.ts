@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { kinds, type Kind } from '../../../shared/documents/document.ts';
+import { states } from '../../../shared/documents/resources.ts';
+import { edgesOf } from '../materialize/edges.ts';
+import { projections } from '../projections/projections.ts';
+import { differenceClasses, type Expectation } from './differences.ts';
+
+const envelopeFields = ['orgId', 'byCreated', 'byUpdated'];
+
+/** The names of a schema's fields; of a channel, those of any type of it. */
+function fieldNames(schema: z.ZodType): string[] {
+  if (schema instanceof z.ZodObject) return Object.keys(schema.shape);
+  if (schema instanceof z.ZodPipe) return fieldNames(schema.in as z.ZodType);
+  if (schema instanceof z.ZodUnion)
+    return schema.options.flatMap((option) => fieldNames(option as z.ZodType));
+  return [];
+}
+
+/** The fields that an expectation for a kind may name, besides the classes. */
+function knownFields(kind: Kind): string[] {
+  const resolved = edgesOf(kind).map((edge) => {
+    if (edge.type === 'children') return [edge.name, { items: [], moreAfter: null }];
+    return [edge.name, edge.type === 'reference' && edge.single ? null : []];
+  });
+  const { joined } = projections[kind].join(Object.fromEntries(resolved) as Record<string, unknown>);
+  return [
+    ...envelopeFields,
+    ...fieldNames(states[kind]).map((name) => `state.${name}`),
+    ...Object.keys(joined).map((name) => `joined.${name}`),
+  ];
+}
+
+/**
+ * Parses `kind:field`; `*` is any kind. Returns an error text if this release has no such kind, class or field, since an
+ * expectation with a typing error would waive nothing, or more than intended.
+ */
+export function parseExpectation(text: string): Expectation | { error: string } {
+  const [, name = '', field = ''] = /^([A-Za-z]+|\*):([A-Za-z][A-Za-z.-]*)$/.exec(text) ?? [];
+  const kind = kinds.find((one) => one === name) ?? (name === '*' ? name : null);
+  if (kind === null)
+    return { error: `It takes kind:field, with one of these kinds: ${kinds.join(', ')}, or *.` };
+  if (differenceClasses.some((one) => one === field)) return { kind, field };
+  const fields = [...new Set((kind === '*' ? kinds : [kind]).flatMap(knownFields))];
+  if (fields.some((one) => field === one || field.startsWith(`${one}.`))) return { kind, field };
+  return {
+    error:
+      `${field} is neither a class (${differenceClasses.join(', ')}) nor a field` +
+      (kind === '*' ? '.' : ` of ${kind}: ${fields.join(', ')}.`),
+  };
+}

@@ -1,0 +1,133 @@
+import { runRebuild } from '../../services/cli/rebuild/run.ts';
+import { failuresOf } from '../../services/projector/generations/last-failure.ts';
+import type { Measured } from '../../services/projector/generations/measure.ts';
+import { progressOf, topicIdsOf, watermarksOf } from '../../shared/store/progress.ts';
+import { generation, openRebuild, present, secondsBefore, type Rebuild } from './fixture.ts';
+
+type Command = Parameters<typeof runRebuild>[1];
+
+let rebuild: Rebuild;
+const cli = async (command: Command) => {
+  const { text, exitCode } = await runRebuild(rebuild.deps(), command);
+  return { exitCode, output: JSON.parse(String(text)) as Record<string, unknown> };
+};
+const json = true;
+
+beforeAll(async () => {
+  rebuild = await openRebuild();
+}, 60_000);
+afterAll(() => rebuild.close(), 60_000);
+
+describe('an operator is told', () => {
+  const wait = (timeout = 0): Command => ({
+    ...{ verb: 'rebuild await' as const, generation: 2, maxBehind: 10, timeout, json },
+  });
+
+  test('the status of every living generation', async () => {
+    await rebuild.given([
+      generation(1, 'active'),
+      generation(2, 'ready', { pace: 0 }),
+      generation(3, 'dropped'),
+    ]);
+    await rebuild.deadLetter({ generations: [1, 2] });
+    const { output, exitCode } = await cli({ verb: 'rebuild status', watch: false, json });
+    expect(exitCode).toBe(0);
+    const topics = rebuild.topics.toSorted().map((topic) => ({
+      ...{ topic, position: 0, end: 0, lag: 0, behindSeconds: 1, recordsPerSecond: 0, secondsLeft: 0 },
+    }));
+    const same = {
+      ...{ projectionVersion: 2, watermark: secondsBefore(6).toISOString(), behindSeconds: 1, lag: 0 },
+      ...{ savedAt: present.toISOString(), rejects: [], rejectCount: 0, stopped: null, afterLoad: 0 },
+      topics,
+    };
+    expect(output).toEqual({
+      active: 1,
+      generations: [
+        { ...same, number: 1, state: 'active', condition: 'active', waitsFor: [] },
+        {
+          ...same,
+          number: 2,
+          state: 'ready',
+          condition: 'ready',
+          waitsFor: ['its pace is 0: rebuild pace 2 none'],
+        },
+      ],
+    });
+  }, 60_000);
+
+  test('that the time is up, with what the build waits for', async () => {
+    await rebuild.given([generation(1, 'active'), generation(2, 'building', { pace: 0 })]);
+    await progressOf(rebuild.control).updateMany(
+      { generation: 2 },
+      { $set: { updatedAt: secondsBefore(60) } },
+    );
+    const { output, exitCode } = await cli(wait());
+    expect({ output, exitCode }).toEqual({ exitCode: 1, output: { generation: 2, outcome: 'time is up' } });
+    const { text } = await runRebuild(rebuild.deps(), { ...wait(), json: false });
+    expect(text).toContain('no projector has run since');
+    expect(text).toContain('GENERATION=2 npm run projector');
+    expect(text).toContain('rebuild pace 2 none');
+  }, 60_000);
+
+  test('that a build fails, which rejects records that are served', async () => {
+    await rebuild.given([generation(1, 'active'), generation(2, 'building')]);
+    await rebuild.deadLetter();
+    expect(await cli(wait(600))).toMatchObject({
+      exitCode: 3,
+      output: { outcome: 'failing', rejects: [{ reason: 'not_json', detail: 'no JSON' }] },
+    });
+  }, 60_000);
+
+  test('that it is ready, and that there is no such generation', async () => {
+    await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
+    expect(await cli(wait())).toEqual({ exitCode: 0, output: { generation: 2, outcome: 'ready' } });
+    await rebuild.given([generation(1, 'active'), generation(2, 'dropped')]);
+    expect(await cli(wait())).toMatchObject({ exitCode: 1, output: { refused: 'generation 2 was dropped' } });
+  }, 60_000);
+
+  test('at once that waiting for a generation is in vain, and why', async () => {
+    // given a projector of the build that ended at a gap in the log
+    await rebuild.given([generation(1, 'active'), generation(2, 'catching-up')]);
+    const reason = 'tags/0: the records from offset 3 to 7 are gone';
+    await failuresOf(rebuild.control).insertOne({
+      _id: 2,
+      reason,
+      isFinal: true,
+      by: 'projector',
+      at: present,
+    });
+    expect(await cli(wait(600))).toMatchObject({ exitCode: 3, output: { outcome: 'stopped' } });
+    const { text } = await runRebuild(rebuild.deps(), { verb: 'rebuild status', watch: false, json: false });
+    expect(text).toContain(`generation 2  stopped (catching-up): its projectors have ended at`);
+    expect(text).toContain(`${reason}: rebuild drop 2, and start another`);
+    expect(text).not.toContain('GENERATION=2 npm run projector');
+  }, 60_000);
+
+  test('that a topic of the active generation was created again, with no lag that would not be true', async () => {
+    await rebuild.given([generation(1, 'active')]);
+    const [topic = ''] = rebuild.topics.toSorted();
+    const identity = { generation: 1, topic, topicId: '1'.repeat(32) };
+    await topicIdsOf(rebuild.control).insertOne({ _id: `1/${topic}`, ...identity });
+    await progressOf(rebuild.control).updateOne({ _id: `1/${topic}/0` }, { $set: { position: 31 } });
+    const status = { verb: 'rebuild status' as const, watch: false };
+    const { output } = await cli({ ...status, json });
+    const { generations } = output as { generations: Measured[] };
+    expect(generations[0]).toMatchObject({ condition: 'stopped', stopped: { isFinal: true } });
+    expect(generations[0]?.topics[0]).toMatchObject({ topic, position: 31, end: 0, lag: null });
+    const { text } = await runRebuild(rebuild.deps(), { ...status, json: false });
+    expect(text).toContain(`generation 1  stopped (active): ${topic}: deleted and created again`);
+    expect(text).toContain('After a gap');
+  }, 60_000);
+
+  test('that the active generation lags, and that it missed tombstones', async () => {
+    const missed = { longestBehindSeconds: 8 * 24 * 3_600 };
+    await rebuild.given([generation(1, 'active', missed)]);
+    await watermarksOf(rebuild.control).updateOne({ _id: 1 }, { $set: { completeTo: secondsBefore(60) } });
+    const { output } = await cli({ verb: 'rebuild status', watch: false, json });
+    const { generations } = output as { generations: Measured[] };
+    expect(generations[0]?.condition).toBe('lagging');
+    expect(generations[0]?.waitsFor).toEqual([
+      expect.stringContaining('it may hold entities that were erased'),
+    ]);
+  }, 60_000);
+});
