@@ -16,7 +16,7 @@ describe('the arguments of the dead-letter verbs', () => {
         topic: 'support.tags',
         reason: 'bad_data',
         key: 'tag_1',
-        orgId: 'org_1',
+        org: 'org_1',
         since: new Date('2026-01-31T09:00:00Z'),
         until: new Date('2026-01-31T09:00:00Z'),
       },

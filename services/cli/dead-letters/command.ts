@@ -12,12 +12,12 @@ type Reason = Rejection['reason'];
 
 /** Selects dead letters; an absent field matches all. `since` is inclusive, `until` is exclusive. */
 export type DeadLetterFilter = {
-  topic?: string;
-  reason?: Reason;
-  key?: string;
-  orgId?: string;
-  since?: Date;
-  until?: Date;
+  topic?: string | undefined;
+  reason?: Reason | undefined;
+  key?: string | undefined;
+  org?: string | undefined;
+  since?: Date | undefined;
+  until?: Date | undefined;
 };
 
 /** Dead letters by id, or at most `limit` by filter; an empty filter matches all. */
@@ -31,15 +31,6 @@ export type DeadLettersCommand =
 
 const reasons = Object.keys(rejectionReasons) as Reason[];
 const listLimit = { default: 50, max: 1_000 };
-
-type FilterOptions = {
-  topic?: string | undefined;
-  reason?: Reason | undefined;
-  key?: string | undefined;
-  org?: string | undefined;
-  since?: Date | undefined;
-  until?: Date | undefined;
-};
 
 /** Adds a verb that takes filters. */
 const filtered = (group: Command, name: string) =>
@@ -76,7 +67,7 @@ export function addDeadLetters(program: Command, accept: (command: DeadLettersCo
     .option('--limit <n>', 'at most this many', wholeNumber(listLimit.max), listLimit.default)
     .addHelpText('after', example('dead-letters list --reason bad_data --since 2026-11-21T00:00:00Z'))
     .action(({ limit, json = false, ...filter }) =>
-      accept({ verb: 'dead-letters list', filter: filterOf(filter), limit, json }),
+      accept({ verb: 'dead-letters list', filter, limit, json }),
     );
   group
     .command('show')
@@ -116,24 +107,15 @@ export function addDeadLetters(program: Command, accept: (command: DeadLettersCo
 function selectionOf(
   verb: Pick<CommandUnknownOpts, 'error'>,
   ids: string[],
-  { all, limit, ...options }: FilterOptions & { all?: true | undefined; limit?: number | undefined },
+  { all, limit, ...filter }: DeadLetterFilter & { all?: true | undefined; limit?: number | undefined },
 ): Selection {
-  const filter = filterOf(options);
-  const selectors = [ids.length > 0, Object.keys(filter).length > 0, all === true].filter(Boolean).length;
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  const selectors = [ids.length > 0, isFiltered, all === true].filter(Boolean).length;
   if (selectors !== 1) verb.error('give exactly one of: ids, or filters, or --all');
   if (ids.length === 0) return { filter, limit: limit ?? Infinity };
   if (limit !== undefined) verb.error('--limit goes with filters or --all, not with ids');
   return { ids: [...new Set(ids)] };
 }
-
-const filterOf = ({ topic, reason, key, org, since, until }: FilterOptions): DeadLetterFilter => ({
-  ...(topic !== undefined && { topic }),
-  ...(reason !== undefined && { reason }),
-  ...(key !== undefined && { key }),
-  ...(org !== undefined && { orgId: org }),
-  ...(since && { since }),
-  ...(until && { until }),
-});
 
 function orgIdOf(text: string): string {
   if (/^org_./.test(text)) return text;

@@ -10,7 +10,7 @@ export type StoredDeadLettersDeps = { control: Db; prefix: string };
 
 /** Translates a filter for MongoDB. An unknown topic is a usage error. */
 export function storeFilter(
-  { topic, reason, key, orgId, since, until }: DeadLetterFilter,
+  { topic, reason, key, org, since, until }: DeadLetterFilter,
   prefix: string,
 ): Filter<DeadLetter> {
   const topics = kinds.map((kind) => topicOf(kind, prefix));
@@ -22,10 +22,13 @@ export function storeFilter(
     ...(topic !== undefined && { topic }),
     ...(reason !== undefined && { reason }),
     ...(key !== undefined && { key: new Binary(Buffer.from(key)) }),
-    ...(orgId !== undefined && { orgId }),
+    ...(org !== undefined && { orgId: org }),
     ...(since || until ? { lastAt } : {}),
   };
 }
+
+const selectionFilter = (selection: Selection, prefix: string): Filter<DeadLetter> =>
+  'ids' in selection ? { _id: { $in: selection.ids } } : storeFilter(selection.filter, prefix);
 
 /** Limits of one chunk. A single larger dead letter is a chunk of its own. */
 const deadLettersPerChunk = 200;
@@ -39,9 +42,8 @@ export async function* selected(
   { control, prefix }: StoredDeadLettersDeps,
   selection: Selection,
 ): AsyncGenerator<string[]> {
-  const isById = 'ids' in selection;
-  const filter = isById ? { _id: { $in: selection.ids } } : storeFilter(selection.filter, prefix);
-  let remaining = isById ? selection.ids.length : selection.limit;
+  const filter = selectionFilter(selection, prefix);
+  let remaining = 'ids' in selection ? selection.ids.length : selection.limit;
   let after = '';
   while (remaining > 0) {
     const found = await deadLettersOf(control)
@@ -64,7 +66,6 @@ export async function countSelected(
   { control, prefix }: StoredDeadLettersDeps,
   selection: Selection,
 ): Promise<number> {
-  const filter = 'ids' in selection ? { _id: { $in: selection.ids } } : storeFilter(selection.filter, prefix);
-  const count = await deadLettersOf(control).countDocuments(filter);
+  const count = await deadLettersOf(control).countDocuments(selectionFilter(selection, prefix));
   return 'ids' in selection ? count : Math.min(count, selection.limit);
 }

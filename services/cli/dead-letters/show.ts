@@ -5,7 +5,7 @@ import { redactRecord } from '../../projector/dead-letters/redact.ts';
 import { asJson, type CommandOutput } from '../output.ts';
 import type { DeadLettersCommand } from './command.ts';
 import type { StoredDeadLettersDeps } from './select.ts';
-import { detailsOf } from './summary.ts';
+import { detailsOf, type DeadLetterDetails } from './summary.ts';
 
 /** `warn` prints to stderr, so that stdout has only the raw bytes. */
 export type ShowDeps = StoredDeadLettersDeps & { warn: (line: string) => void };
@@ -29,7 +29,7 @@ export async function showDeadLetter(
   return { text: json ? asJson(details) : render(details), exitCode: 0 };
 }
 
-type Details = ReturnType<typeof detailsOf> & { headers: { name: string; value: string }[]; value: string };
+type Details = DeadLetterDetails & { headers: { name: string; value: string }[]; value: string };
 
 function render(details: Details): string {
   const rows: [string, string][] = [
@@ -72,15 +72,6 @@ function showRaw({ warn }: ShowDeps, deadLetter: DeadLetter, json: boolean): Com
   const { _id: id, topic, partition, offset, timestampMs } = deadLetter;
   const headers = deadLetter.headers.map((header) => ({ name: header.name, value: base64(header.value) }));
   const record = { key: base64(deadLetter.key), headers, value: base64(deadLetter.value) };
-  const text = asJson({
-    id,
-    topic,
-    partition,
-    offset,
-    timestampMs,
-    truncated,
-    encoding: 'base64',
-    ...record,
-  });
-  return { text, exitCode: 0 };
+  const place = { id, topic, partition, offset, timestampMs };
+  return { text: asJson({ ...place, truncated, encoding: 'base64', ...record }), exitCode: 0 };
 }

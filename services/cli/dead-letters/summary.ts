@@ -5,51 +5,22 @@ import { redactText } from '../../projector/dead-letters/redact.ts';
 import { kindOfTopic } from '../../projector/events/topics.ts';
 import type { StoredDeadLettersDeps } from './select.ts';
 
-/** A dead letter without headers and value, with personal data redacted. Instants are ISO 8601. */
-export type DeadLetterDetails = {
-  id: string;
-  topic: string;
-  partition: number;
-  offset: number;
-  key: string;
-  orgId: string | null;
-  reason: string;
-  detail: string;
-  firstAt: string;
-  lastAt: string;
-  count: number;
-  generation: number;
-  /** The generations that lack the effect of the record. */
-  generations: number[];
-  /** The record's timestamp; null if it is not a valid instant. */
-  recordAt: string | null;
-  bytes: number;
-  /** Sizes of the whole record if only its head is stored. Such a dead letter cannot be re-driven. */
-  truncated: DeadLetter['truncated'];
-};
-
 export type DeadLetterSummary = Omit<DeadLetter, 'headers' | 'value'>;
 
 export const summarize = (deps: StoredDeadLettersDeps) =>
   deadLettersOf(deps.control).find().project<DeadLetterSummary>({ headers: 0, value: 0 });
 
-export function detailsOf(deadLetter: DeadLetterSummary, prefix: string): DeadLetterDetails {
-  const {
-    _id: id,
-    topic,
-    partition,
-    offset,
-    reason,
-    detail,
-    count,
-    generation,
-    generations,
-    bytes,
-    truncated,
-  } = deadLetter;
+export type DeadLetterDetails = ReturnType<typeof detailsOf>;
+
+/**
+ * A dead letter without headers and value, with personal data redacted. Instants are ISO 8601; `recordAt` is null if the
+ * record's timestamp is not a valid one.
+ */
+export function detailsOf(deadLetter: DeadLetterSummary, prefix: string) {
+  const { topic, partition, offset, reason, detail, count, generation, generations } = deadLetter;
   const recordAt = new Date(deadLetter.timestampMs);
   return {
-    id,
+    id: deadLetter._id,
     topic,
     partition,
     offset,
@@ -63,7 +34,7 @@ export function detailsOf(deadLetter: DeadLetterSummary, prefix: string): DeadLe
     generation,
     generations,
     recordAt: Number.isNaN(recordAt.getTime()) ? null : recordAt.toISOString(),
-    bytes,
-    truncated,
+    bytes: deadLetter.bytes,
+    truncated: deadLetter.truncated,
   };
 }

@@ -9,9 +9,7 @@ import { topicOf } from '../events/topics.ts';
 import { applyChanges } from '../materialize/apply-changes.ts';
 import type { ReconcileDeps } from '../materialize/reconcile.ts';
 
-export type ApplyParsedDeps = ReconcileDeps;
-
-export type ApplyDeps = ApplyParsedDeps & StoreDeadLettersDeps;
+export type ApplyDeps = ReconcileDeps & StoreDeadLettersDeps;
 
 /**
  * Applies a batch of records of one topic. When it returns, the effect of each is durable, or the record is stored as a
@@ -35,7 +33,7 @@ export async function applyRecords(
 
 /** Parses the records and applies their changes. Returns the changes, and the records that were rejected. */
 export async function applyParsed(
-  deps: ApplyParsedDeps,
+  deps: ReconcileDeps,
   kind: Kind,
   records: KafkaRecord[],
   context: ApplyContext,

@@ -1,11 +1,12 @@
 import type { Db } from 'mongodb';
 import type { Kind } from '../../../shared/documents/document.ts';
 import { generationOf, readRegistry } from '../../../shared/store/generations.ts';
-import { applyParsed, type ApplyParsedDeps } from './apply-records.ts';
+import { applyParsed } from './apply-records.ts';
 import type { KafkaRecord, Change, Rejection } from '../events/change.ts';
 import { parse } from '../events/parse.ts';
 import { kindOfTopic } from '../events/topics.ts';
 import { evolve, type Entity } from '../materialize/evolve.ts';
+import type { ReconcileDeps } from '../materialize/reconcile.ts';
 import { createReferenceCache } from '../materialize/reference-cache.ts';
 import { projections } from '../projections/projections.ts';
 import { closeDeadLetters, deadLettersOf, type DeadLetter } from '../dead-letters/collection.ts';
@@ -13,7 +14,7 @@ import { eraseDeadLetters, erasuresAmong } from '../dead-letters/erase.ts';
 import { countAgain } from '../dead-letters/store-dead-letters.ts';
 import { recordOf } from '../dead-letters/dead-letter.ts';
 
-export type RedriveDeps = Pick<ApplyParsedDeps, 'store' | 'now' | 'tombstoneDays'> & {
+export type RedriveDeps = Pick<ReconcileDeps, 'store' | 'now' | 'tombstoneDays'> & {
   control: Db;
   prefix: string;
   generation: number;
