@@ -5,6 +5,7 @@ import { progressOf, watermark } from '../../shared/store/progress.ts';
 import type { RunningConsumer } from '../../services/projector/consumer/consumer.ts';
 import { startCommitLoop, type CommitLoop } from '../../services/projector/consumer/commit-loop.ts';
 import type { LogClient } from '../../services/projector/kafka/log-client.ts';
+import type { Positions } from '../../services/projector/consumer/positions.ts';
 import type { Snapshot } from '../../services/projector/consumer/snapshot.ts';
 import { ensureControlIndexes } from '../../services/projector/runtime/control-indexes.ts';
 import { createLiveness } from '../../services/projector/runtime/liveness.ts';
@@ -23,10 +24,14 @@ describe('a run of the commit loop', () => {
   let commitLoop: CommitLoop;
   let start: (intervalMs: number, onObserved?: () => void) => CommitLoop;
   let metrics: Metrics;
+  let positions: Positions;
   /** The store's clock. */
   let nowMs: number;
   let ends: Map<string, number>;
   let partitions: Snapshot[];
+  /** The partitions without a leader, and the brokers that do not answer. */
+  let withoutEnd: string[];
+  let silent: { broker: string; error: unknown }[];
   let isCaughtUp: boolean;
   /** Hooks: while the end offsets are read, after the snapshot, and at the commit. */
   let whileEndsAreRead: () => void;
@@ -39,6 +44,8 @@ describe('a run of the commit loop', () => {
     nowMs = 50_000;
     ends = new Map([['t/0', 0]]);
     partitions = [];
+    withoutEnd = [];
+    silent = [];
     isCaughtUp = true;
     whileEndsAreRead = () => undefined;
     onSnapshot = () => undefined;
@@ -46,12 +53,11 @@ describe('a run of the commit loop', () => {
     const log: LogClient = {
       connect: async () => undefined,
       disconnect: async () => undefined,
-      readStarts: async () => new Map(),
-      readTopicIds: async () => new Map(),
-      readEnds: async () => {
-        const read = new Map(ends);
+      read: async () => {
+        const read = new Map([...ends].map(([key, end]) => [key, { low: 0, end }]));
         whileEndsAreRead();
-        return read;
+        const partitions = [...read.keys(), ...withoutEnd];
+        return { partitions, ends: read, topicIds: new Map<string, string>(), silent };
       },
     };
     const consuming: RunningConsumer = {
@@ -68,6 +74,7 @@ describe('a run of the commit loop', () => {
     };
     const deps = { control, log, generation, allowanceMs, topics: ['t'], clock: async () => new Date(nowMs) };
     metrics = createMetrics();
+    ({ positions } = anyOrder());
     start = (intervalMs, onObserved = () => undefined) => {
       const observers = {
         metrics,
@@ -75,7 +82,7 @@ describe('a run of the commit loop', () => {
         liveness: { ...createLiveness(0), observe: onObserved },
         logger: pino({ level: 'silent' }),
       };
-      return startCommitLoop({ ...deps, ...observers, ...anyOrder() }, consuming, intervalMs);
+      return startCommitLoop({ ...deps, ...observers, positions }, consuming, intervalMs);
     };
     // The loop's own first run ends here: it may not overlap with the run that a test asks for.
     await new Promise<void>((resolve) => (commitLoop = start(never, resolve)));
@@ -179,6 +186,41 @@ describe('a run of the commit loop', () => {
     await running.stop();
   });
 
+  test('goes on for the other partitions while one has no leader, but does not raise the watermark', async () => {
+    withoutEnd = ['t/1'];
+    ends.set('t/0', 3);
+    partitions = [at(0, 3)];
+    let committed: Snapshot[] = [];
+    onCommit = async (snapshot) => void (committed = snapshot);
+    await commitLoop.flush();
+    expect(await recorded()).toEqual({ position: 3, completeToMs: 50_000 - allowanceMs });
+    expect(committed).toEqual(partitions);
+    expect(await watermark(control, generation)).toEqual(new Date(0));
+  });
+
+  test('saves positions, but no freshness, while a broker may know partitions that the others do not', async () => {
+    silent = [{ broker: 'b:9092', error: new Error('no answer') }];
+    ends.set('t/0', 3);
+    partitions = [at(0, 3)];
+    await commitLoop.flush();
+    expect(await recorded()).toEqual({ position: 3, completeToMs: 0 });
+    silent = [];
+    await commitLoop.flush();
+    expect(await recorded()).toEqual({ position: 3, completeToMs: 50_000 - allowanceMs });
+  });
+
+  test('knows how far another projector has applied its partitions, on which a load may wait', async () => {
+    ends = new Map([
+      ['t/0', 3],
+      ['t/1', 5],
+    ]);
+    partitions = [at(0, 3)];
+    await commitLoop.flush();
+    await progressOf(control).updateOne({ partition: 1 }, { $set: { position: 4 } });
+    await commitLoop.flush();
+    expect([3, 4].map((offset) => positions.isApplied('t/1', offset))).toEqual([true, false]);
+  });
+
   test('starts at once when a backlog ends', async () => {
     let commits = 0;
     const committed = new Promise<void>((resolve) => {
@@ -236,15 +278,6 @@ describe('a run of the commit loop', () => {
       nowMs = 60_000;
       await commitLoop.flush();
       expect(await recorded(7)).toEqual({ position: 5, completeToMs: 60_000 - allowanceMs });
-    });
-
-    test('saves a partition that moves, and does not lower one that falls behind', async () => {
-      nowMs = 60_000;
-      ends.set('t/1', 6).set('t/2', 6);
-      partitions[1] = at(1, 6);
-      await commitLoop.flush();
-      expect(await recorded(1)).toEqual({ position: 6, completeToMs: 60_000 - allowanceMs });
-      expect(await recorded(2)).toEqual({ position: 5, completeToMs: 50_000 - allowanceMs });
     });
   });
 });

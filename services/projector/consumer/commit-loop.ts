@@ -2,13 +2,12 @@ import type { Db } from 'mongodb';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import { raiseWatermark } from '../../../shared/store/progress.ts';
-import type { LogClient } from '../kafka/log-client.ts';
+import type { LogClient, LogState } from '../kafka/log-client.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
 import type { Liveness, ObservedPartition } from '../runtime/liveness.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { isTransient } from '../runtime/transient-errors.ts';
 import type { RunningConsumer } from './consumer.ts';
-import { createLogReader, type LogState } from './log-reader.ts';
 import type { Positions } from './positions.ts';
 import { createProgressRecorder, recordedPositions, registerPartitions } from './progress.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -42,6 +41,8 @@ export type CommitLoop = {
 /** Fewer records since the last run do not justify an extra run. */
 const extraRunMin = 1_000;
 
+const unknownEnds: LogState['ends'] = new Map<string, { low: number; end: number }>();
+
 /**
  * Runs once a second, and at the end of a backlog: reads the end offsets, registers new partitions, saves the progress
  * of the assigned partitions and raises the watermark, then commits. It commits last, so that no committed offset is
@@ -54,14 +55,13 @@ export function startCommitLoop(
 ): CommitLoop {
   const { control, generation, liveness, nowMs } = deps;
   const registered = new Set<string>();
-  const readLog = createLogReader(deps.log, deps.topics);
   const saveProgress = createProgressRecorder(deps);
   let watermarkMs = 0;
   let appliedSince = 0;
   let committing: Promise<void> | null = null;
 
-  const registerNew = async (keys: Iterable<string>, asOf: Date) => {
-    const added = [...keys].filter((key) => !registered.has(key));
+  const registerNew = async (keys: string[], asOf: Date) => {
+    const added = keys.filter((key) => !registered.has(key));
     if (added.length > 0) await registerPartitions(control, generation, added, asOf);
     for (const key of added) registered.add(key);
   };
@@ -69,12 +69,14 @@ export function startCommitLoop(
     // Before the ends are read: every record that was published until this instant lies before them.
     const asOf = await deps.clock();
     appliedSince = 0;
-    const log = await readLog();
+    const log = await deps.log.read(deps.topics);
     consumer.detectGaps(log);
-    await registerNew(log.ends.keys(), asOf);
+    await registerNew(log.partitions, asOf);
+    warnOfUnread(deps.logger, log, [...registered]);
     const snapshot = consumer.snapshot();
     await reportPositions(deps, log, snapshot);
-    await saveProgress(snapshot, log.ends, asOf);
+    // While a broker may know more partitions than the others, no instant counts as complete.
+    await saveProgress(snapshot, log.silent.length > 0 ? unknownEnds : log.ends, asOf);
     watermarkMs = (await raiseWatermark(control, generation)).getTime();
     deps.metrics.staleness.set(Math.max(0, asOf.getTime() - watermarkMs) / 1_000);
     measureLag(deps.metrics, log, snapshot);
@@ -108,6 +110,18 @@ export function startCommitLoop(
   };
 }
 
+/** The most partitions that one log line names. */
+const namedMax = 10;
+
+function warnOfUnread(logger: Logger, { ends, silent }: LogState, partitions: string[]): void {
+  const unread = partitions.filter((key) => !ends.has(key));
+  if (unread.length === 0 && silent.length === 0) return;
+  logger.warn(
+    { partitions: unread.slice(0, namedMax), count: unread.length, silent },
+    'the ends of some logs cannot be read; Data-As-Of stands still',
+  );
+}
+
 async function tryCommit(
   { liveness, logger, nowMs }: CommitLoopDeps,
   consumer: RunningConsumer,
@@ -123,12 +137,12 @@ async function tryCommit(
 
 async function reportPositions(
   { control, generation, positions }: CommitLoopDeps,
-  { ends }: LogState,
+  { partitions, ends }: LogState,
   snapshot: Snapshot[],
 ): Promise<void> {
   for (const [key, { end }] of ends) positions.report(key, { end });
   // Other projectors apply the remaining partitions.
-  if (ends.size > snapshot.length)
+  if (partitions.length > snapshot.length)
     for (const [key, position] of await recordedPositions(control, generation))
       positions.report(key, { position });
 }

@@ -1,11 +1,10 @@
 import type { Admin, Consumer, ConsumerGroupJoinEvent, Kafka } from 'kafkajs';
 import type { Db } from 'mongodb';
-import type { LogClient } from '../kafka/log-client.ts';
+import type { LogClient, LogState } from '../kafka/log-client.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
 import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
 import { createGapDetector } from './gap-detector.ts';
 import { handleBatch } from './handle-batch.ts';
-import type { LogState } from './log-reader.ts';
 import { resumePartitions } from './resume-partitions.ts';
 import { takeSnapshot, type Snapshot } from './snapshot.ts';
 

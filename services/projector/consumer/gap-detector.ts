@@ -1,5 +1,5 @@
+import type { LogState } from '../kafka/log-client.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
-import type { LogState } from './log-reader.ts';
 import type { PartitionWorker } from './partition-worker.ts';
 
 /** Records were never applied and cannot be fetched any more. An operator has to decide how to go on. */
@@ -51,7 +51,10 @@ export const otherTopic = (key: string, applied: number, topic: string) =>
  */
 export function createGapDetector() {
   let suspects = new Map<PartitionWorker, { nextFetchOffset: number; sightings: number }>();
-  return (workers: PartitionWorker[], { ends, topicIds }: LogState): LogGap | null => {
+  return (
+    workers: PartitionWorker[],
+    { ends, topicIds }: Pick<LogState, 'ends' | 'topicIds'>,
+  ): LogGap | null => {
     const found: typeof suspects = new Map();
     for (const worker of workers) {
       const { nextFetchOffset, topic, topicId } = worker;

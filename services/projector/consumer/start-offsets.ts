@@ -3,7 +3,6 @@ import type { Db } from 'mongodb';
 import type { LogClient } from '../kafka/log-client.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
 import { committedButNotApplied, deletedRecords, otherTopic, shorterLog } from './gap-detector.ts';
-import { createLogReader } from './log-reader.ts';
 import type { PartitionWorker } from './partition-worker.ts';
 import { recordedPositions } from './progress.ts';
 import { rememberTopicIds } from './topic-identity.ts';
@@ -41,7 +40,7 @@ export async function findStartOffsets(
   // Records are applied, then recorded, then committed. Read in reverse order, no value can appear ahead.
   const committedByKey = await committedOffsets(deps, topics);
   const recorded = await recordedPositions(deps.control, deps.generation);
-  const { ends, topicIds } = await createLogReader(deps.log, topics)();
+  const { ends, topicIds } = await deps.log.read(topics);
   const remembered = await rememberTopicIds(deps, topicIds, recorded);
   return workers.map((worker) => {
     const key = partitionKey(worker);

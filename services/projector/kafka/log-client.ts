@@ -1,83 +1,95 @@
 import type { Kafka } from 'kafkajs';
-import { readTopicIds, type MetadataBroker } from './topic-ids.ts';
-import { partitionKey } from './topic-partition.ts';
+import { addressKey, createBrokerPool, type BrokerAddress, type BrokerPool } from './broker-pool.ts';
+import { mergeTopics, readMetadataOfAll } from './cluster-metadata.ts';
+import { atEnd, atStart, listOffsets } from './list-offsets.ts';
 
-/** Offsets by `<topic>/<partition>`. */
-export type Offsets = Map<string, number>;
+/** What the brokers report of the logs of some topics. */
+export type LogState = {
+  /** By `<topic>/<partition>`: every partition that had accepted a record when the read began. */
+  partitions: string[];
+  /**
+   * The offsets by `<topic>/<partition>`. `low` is the first offset in the log. `end` is the last stable offset: the
+   * records of an open transaction count once it is committed. A partition without a leader that answers is left out.
+   */
+  ends: Map<string, { low: number; end: number }>;
+  /** The topic ids by topic. */
+  topicIds: Map<string, string>;
+  /** The live brokers that did not answer: there may be partitions that only they know. */
+  silent: { broker: string; error: unknown }[];
+};
 
-/** Reads offsets and topic ids of many topics at once, with one request to each broker. */
 export type LogClient = {
   connect: () => Promise<void>;
   disconnect: () => Promise<void>;
-  /** The last stable offsets: the records of an open transaction count once it is committed. */
-  readEnds: (topics: string[]) => Promise<Offsets>;
-  /** The first offsets that are still in the logs. */
-  readStarts: (topics: string[]) => Promise<Offsets>;
-  /** The topic ids by topic. Brokers before Kafka 2.8 have no topic ids; the map is empty then. */
-  readTopicIds: (topics: string[]) => Promise<Map<string, string>>;
+  /** Reads the state of the topics' logs. Rejects if no broker answers, or if the brokers refuse this client. */
+  read: (topics: string[]) => Promise<LogState>;
 };
-
-/** The methods of the kafkajs 2.2.4 cluster that are used here; its types do not include the class. */
-type Cluster = {
-  connect: () => Promise<void>;
-  disconnect: () => Promise<void>;
-  addMultipleTargetTopics: (topics: string[]) => Promise<void>;
-  refreshMetadataIfNecessary: () => Promise<void>;
-  findTopicPartitionMetadata: (topic: string) => { partitionId: number }[];
-  fetchTopicsOffset: (
-    topics: { topic: string; fromBeginning: boolean; partitions: { partition: number }[] }[],
-  ) => Promise<{ topic: string; partitions: { partition: number; offset: string }[] }[]>;
-  brokerPool: { withBroker: <T>(use: (found: { broker: MetadataBroker }) => Promise<T>) => Promise<T> };
-};
-
-/** An added partition or a new leader is noticed within this time. */
-const metadataMaxAgeMs = 10_000;
 
 /**
- * Creates a client for the logs of many topics. The kafkajs admin reads the offsets of one topic at a time, in two
- * requests, and never refreshes its metadata. The cluster, which the admin itself uses, has neither limit.
+ * Creates a client for the logs of many topics. It asks every live broker for the partitions: the leader of a new one
+ * knows it before it accepts a record, the others may not. The kafkajs admin asks one broker, one topic at a time, and
+ * fails if one partition has no leader.
  */
 export function createLogClient(kafka: Kafka): LogClient {
-  const cluster = createCluster(kafka);
-  const read = async (topics: string[], fromBeginning: boolean): Promise<Offsets> => {
-    await cluster.addMultipleTargetTopics(topics);
-    await cluster.refreshMetadataIfNecessary();
-    const wanted = topics.map((topic) => {
-      const partitions = cluster
-        .findTopicPartitionMetadata(topic)
-        .map(({ partitionId }) => ({ partition: partitionId }));
-      return { topic, fromBeginning, partitions };
-    });
-    const found = await cluster.fetchTopicsOffset(wanted);
-    return new Map(
-      found.flatMap(({ topic, partitions }) =>
-        partitions.map(
-          ({ partition, offset }) => [partitionKey({ topic, partition }), Number(offset)] as const,
-        ),
-      ),
-    );
-  };
+  const pool = createBrokerPool(kafka);
+  let known: BrokerAddress[] = [];
   return {
-    connect: () => cluster.connect(),
-    disconnect: () => cluster.disconnect(),
-    readEnds: (topics) => read(topics, false),
-    readStarts: (topics) => read(topics, true),
-    readTopicIds: async (topics) => {
-      await cluster.addMultipleTargetTopics(topics);
-      return cluster.brokerPool.withBroker(({ broker }) => readTopicIds(broker, topics));
+    connect: async () => void (await pool.connect()),
+    disconnect: () => pool.disconnect(),
+    read: async (topics) => {
+      const asked = known.length > 0 ? known : [await pool.connect()];
+      const { answered, failed } = await readMetadataOfAll(pool, asked, topics);
+      const metadata = [...answered.values()];
+      const live = new Map(
+        metadata.flatMap(({ brokers }) => brokers).map((address) => [addressKey(address), address]),
+      );
+      known = [...live.values()].filter((address) => answered.has(addressKey(address)));
+      if (metadata.length === 0) {
+        // The next call starts with a configured address.
+        await pool.disconnect();
+        throw [...failed.values()][0];
+      }
+      const { leaders, topicIds } = mergeTopics(metadata);
+      const ends = await readEnds(pool, [...live.values()], leaders, failed);
+      const silent = [...failed].filter(([broker]) => live.has(broker));
+      return {
+        ...{ partitions: [...leaders.keys()], ends, topicIds },
+        silent: silent.map(([broker, error]) => ({ broker, error })),
+      };
     },
   };
 }
 
-/** Creates a cluster as `kafka.admin()` does. kafkajs keeps that method under a symbol. */
-function createCluster(kafka: Kafka): Cluster {
-  for (let object: object | null = kafka; object; object = Object.getPrototypeOf(object) as object | null) {
-    const symbol = Object.getOwnPropertySymbols(object).find(
-      ({ description }) => description === 'private:Kafka:createCluster',
-    );
-    if (!symbol) continue;
-    const create = (kafka as unknown as Record<symbol, (options: object) => Cluster>)[symbol];
-    if (create) return create({ allowAutoTopicCreation: false, metadataMaxAge: metadataMaxAgeMs });
-  }
-  throw new Error('this version of kafkajs has no createCluster where 2.2.4 has it');
+/** Reads the offsets of each partition from its leader. Adds the leaders that do not answer to `failed`. */
+async function readEnds(
+  pool: BrokerPool,
+  live: BrokerAddress[],
+  leaders: Map<string, number>,
+  failed: Map<string, unknown>,
+): Promise<LogState['ends']> {
+  const ends: LogState['ends'] = new Map();
+  const byLeader = Map.groupBy(leaders.keys(), (key) => leaders.get(key));
+  const readFrom = async (address: BrokerAddress) => {
+    const keys = byLeader.get(address.nodeId) ?? [];
+    if (keys.length === 0 || failed.has(addressKey(address))) return;
+    const leader = await pool.find(address);
+    const [lows, highs] = await Promise.all([
+      listOffsets(leader, keys, atStart),
+      listOffsets(leader, keys, atEnd),
+    ]);
+    for (const [key, end] of highs) {
+      const low = lows.get(key);
+      if (low !== undefined) ends.set(key, { low, end });
+    }
+  };
+  await Promise.all(
+    live.map((address) =>
+      readFrom(address).catch((error: unknown) => {
+        // The brokers refuse this client.
+        if ((error as Error).name === 'KafkaJSProtocolError') throw error;
+        failed.set(addressKey(address), error);
+      }),
+    ),
+  );
+  return ends;
 }

@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { createLogClient } from '../../services/projector/kafka/log-client.ts';
+import { createKafka } from '../../services/projector/kafka/client.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { watermark } from '../../shared/store/progress.ts';
+import { created } from '../support/entities.ts';
+import { encode } from '../support/events.ts';
+import { eventually } from '../support/eventually.ts';
+import { createTestEnvironment, runProjector, type TestEnvironment } from '../support/test-environment.ts';
+
+/** How often a test adds a partition. */
+const rounds = 10;
+
+describe('a partition that is added while projectors run', () => {
+  let testEnvironment: TestEnvironment;
+  beforeEach(async () => {
+    testEnvironment = await createTestEnvironment(1);
+  }, 60_000);
+  afterEach(() => testEnvironment.close(), 60_000);
+
+  const topic = () => topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
+  const add = (count: number) =>
+    testEnvironment.admin.createPartitions({ topicPartitions: [{ topic: topic(), count }] });
+  /** Publishes with a producer that has not seen the topic before. */
+  const publish = async (id: string, partition: number, time: Date) => {
+    const producer = testEnvironment.kafka.producer({ allowAutoTopicCreation: false });
+    await producer.connect();
+    await producer.send({
+      topic: topic(),
+      messages: [{ ...encode({ ...created('tag', id), time }, 'binary'), partition }],
+    });
+    await producer.disconnect();
+  };
+
+  test('is known as soon as a record of it was accepted', async () => {
+    const log = createLogClient(createKafka(testEnvironment.config, pino({ level: 'silent' })));
+    await log.connect();
+    const ends = new Map<number, number | undefined>();
+    for (let partition = 1; partition <= rounds; partition += 1) {
+      await add(partition + 1);
+      await publish(`tag_${partition}`, partition, new Date());
+      ends.set(partition, (await log.read([topic()])).ends.get(`${topic()}/${partition}`)?.end);
+    }
+    await log.disconnect();
+    expect([...ends.values()]).toEqual(Array.from({ length: rounds }, () => 1));
+  }, 60_000);
+
+  test.each([0, 5])(
+    'holds the watermark back until its events are applied, with an allowance of %s s',
+    async (allowanceSeconds) => {
+      const { control, database, config, topics } = testEnvironment;
+      const environment = { config: { ...config, LATENESS_ALLOWANCE_SECONDS: allowanceSeconds }, topics };
+      const projector = await runProjector(environment);
+      const completeToMs = async () => (await watermark(control, 1))?.getTime() ?? 0;
+      const isApplied = async (id: string) =>
+        (await database.collection<{ _id: string }>('tags').countDocuments({ _id: id })) > 0;
+      await eventually(async () => (await completeToMs()) > 0);
+      const early: object[] = [];
+      for (let round = 1; round <= rounds; round += 1) {
+        const id = `tag_${round}`;
+        // given an event that is published within the allowance of its time
+        const time = new Date(Date.now() + (allowanceSeconds === 0 ? 2_000 : 0));
+        await add(round + 1);
+        await publish(id, round, time);
+        if (allowanceSeconds === 0) expect(Date.now()).toBeLessThan(time.getTime());
+        // when the watermark is read again and again until it has passed that time
+        for (let servedMs = 0; servedMs < time.getTime(); await sleep(5)) {
+          servedMs = await completeToMs();
+          // then the event was applied before
+          if (servedMs >= time.getTime() && !(await isApplied(id))) early.push({ round, servedMs, time });
+        }
+      }
+      expect(early).toEqual([]);
+      expect(projector.fatal).toEqual([]);
+      await projector.stop();
+    },
+    300_000,
+  );
+});
