@@ -29,7 +29,10 @@ describe('the sweeper', () => {
     await storeLate(1);
     const { signal: _signal, asOf: _asOf, ...sweepDeps } = model.sweepDeps(new Date());
     const running = { store: model.store, metrics: createMetrics(), logger: pino({ level: 'silent' }) };
-    const sweeper = startSweeper({ ...sweepDeps, ...deps, ...running, now: () => new Date() }, 10);
+    const sweeper = startSweeper(
+      { ...sweepDeps, ...deps, ...running, now: () => new Date(), isOwner: () => true },
+      { intervalMs: 10, pollMs: 5 },
+    );
     // the first run reads all of them, and a later run those since the run before it, with an overlap
     await eventually(isErased);
     await storeLate(2);

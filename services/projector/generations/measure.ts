@@ -2,7 +2,6 @@ import type { Admin } from 'kafkajs';
 import type { Db, Filter, MongoClient } from 'mongodb';
 import type { Generation, GenerationRegistry } from '../../../shared/store/generations.ts';
 import { progressOf, watermark, type Progress } from '../../../shared/store/progress.ts';
-import { endOffsets } from '../consumer/progress.ts';
 import { deadLettersOf, type DeadLetter } from '../dead-letters/collection.ts';
 import type { LogClient } from '../kafka/log-client.ts';
 import { parsePartitionKey, partitionKey } from '../kafka/topic-partition.ts';
@@ -15,7 +14,7 @@ import { isBuild } from './transitions.ts';
 
 export type OperatorDeps = {
   admin: Admin;
-  log: Pick<LogClient, 'readTopicIds'>;
+  log: Pick<LogClient, 'read'>;
   mongo: MongoClient;
   control: Db;
   config: {
@@ -87,12 +86,12 @@ export type LogState = {
   tombstones: TombstoneBound | null;
 };
 
-export const logOffsets = ({ admin, topics }: OperatorDeps): Promise<LogOffsets> => endOffsets(admin, topics);
+export const logOffsets = async ({ log, topics }: OperatorDeps): Promise<LogOffsets> =>
+  (await log.read(topics)).ends;
 
 export async function readLog(deps: OperatorDeps): Promise<LogState> {
-  const [offsets, topicIds, tombstones] = await Promise.all([
-    logOffsets(deps),
-    deps.log.readTopicIds(deps.topics),
+  const [{ ends: offsets, topicIds }, tombstones] = await Promise.all([
+    deps.log.read(deps.topics),
     readTombstoneBound(deps.admin, deps.topics),
   ]);
   return { offsets, topicIds, tombstones };
