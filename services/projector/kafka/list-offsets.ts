@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module';
-import type { Broker, ProtocolCall } from './broker-pool.ts';
-import { throwUnlessRetriable } from './protocol-error.ts';
+import { throwUnlessRetriable, type Broker, type ProtocolCall } from './metadata.ts';
 import { parsePartitionKey, partitionKey } from './topic-partition.ts';
 
 type Wanted = { topic: string; partitions: { partition: number; timestamp: number }[] };

@@ -1,7 +1,6 @@
 import type { Kafka } from 'kafkajs';
-import { addressKey, createBrokerPool, type BrokerAddress, type BrokerPool } from './broker-pool.ts';
-import { mergeTopics, readMetadataOfAll } from './cluster-metadata.ts';
 import { atEnd, atStart, listOffsets } from './list-offsets.ts';
+import { mergeTopics, readMetadata, type Broker, type TopicMetadata } from './metadata.ts';
 
 /** What the brokers report of the logs of some topics. */
 export type LogState = {
@@ -25,71 +24,83 @@ export type LogClient = {
   read: (topics: string[]) => Promise<LogState>;
 };
 
+/** The methods of the kafkajs 2.2.4 cluster that are used here; its types do not include the class. */
+type Cluster = {
+  connect: () => Promise<void>;
+  disconnect: () => Promise<void>;
+  addMultipleTargetTopics: (topics: string[]) => Promise<void>;
+  refreshMetadata: () => Promise<void>;
+  getNodeIds: () => string[];
+  findBroker: (named: { nodeId: string }) => Promise<Broker>;
+};
+
 /**
  * Creates a client for the logs of many topics. It asks every live broker for the partitions: the leader of a new one
- * knows it before it accepts a record, the others may not. The kafkajs admin asks one broker, one topic at a time, and
- * fails if one partition has no leader.
+ * knows it before it accepts a record, the others may not. The kafkajs admin asks one broker, one topic at a time.
  */
 export function createLogClient(kafka: Kafka): LogClient {
-  const pool = createBrokerPool(kafka);
-  let known: BrokerAddress[] = [];
+  const cluster = createCluster(kafka);
   return {
-    connect: async () => void (await pool.connect()),
-    disconnect: () => pool.disconnect(),
+    connect: () => cluster.connect(),
+    disconnect: () => cluster.disconnect(),
     read: async (topics) => {
-      const asked = known.length > 0 ? known : [await pool.connect()];
-      const { answered, failed } = await readMetadataOfAll(pool, asked, topics);
-      const metadata = [...answered.values()];
-      const live = new Map(
-        metadata.flatMap(({ brokers }) => brokers).map((address) => [addressKey(address), address]),
-      );
-      known = [...live.values()].filter((address) => answered.has(addressKey(address)));
-      if (metadata.length === 0) {
-        // The next call starts with a configured address.
-        await pool.disconnect();
-        throw [...failed.values()][0];
-      }
-      const { leaders, topicIds } = mergeTopics(metadata);
-      const ends = await readEnds(pool, [...live.values()], leaders, failed);
-      const silent = [...failed].filter(([broker]) => live.has(broker));
-      return {
-        ...{ partitions: [...leaders.keys()], ends, topicIds },
-        silent: silent.map(([broker, error]) => ({ broker, error })),
-      };
+      await cluster.addMultipleTargetTopics(topics);
+      // Finds the live brokers; what this one response says of partitions is not used.
+      await cluster.refreshMetadata();
+      const brokers = cluster.getNodeIds();
+      const failed = new Map<string, unknown>();
+      const askAll = (ask: (broker: Broker, nodeId: string) => Promise<void>) =>
+        Promise.all(
+          brokers.map(async (nodeId) => {
+            try {
+              await ask(await cluster.findBroker({ nodeId }), nodeId);
+            } catch (error) {
+              // The brokers refuse this client.
+              if ((error as Error).name === 'KafkaJSProtocolError') throw error;
+              failed.set(nodeId, error);
+            }
+          }),
+        );
+      const found: TopicMetadata[] = [];
+      await askAll(async (broker) => void found.push(...(await readMetadata(broker, topics))));
+      if (failed.size === brokers.length) throw [...failed.values()][0];
+      const { leaders, topicIds } = mergeTopics(found);
+      const ledBy = Map.groupBy(leaders.keys(), (key) => String(leaders.get(key)));
+      const ends: LogState['ends'] = new Map();
+      await askAll(async (broker, nodeId) => {
+        for (const [key, offsets] of await readOffsets(broker, ledBy.get(nodeId) ?? []))
+          ends.set(key, offsets);
+      });
+      const silent = [...failed].map(([broker, error]) => ({ broker, error }));
+      return { partitions: [...leaders.keys()], ends, topicIds, silent };
     },
   };
 }
 
-/** Reads the offsets of each partition from its leader. Adds the leaders that do not answer to `failed`. */
-async function readEnds(
-  pool: BrokerPool,
-  live: BrokerAddress[],
-  leaders: Map<string, number>,
-  failed: Map<string, unknown>,
-): Promise<LogState['ends']> {
-  const ends: LogState['ends'] = new Map();
-  const byLeader = Map.groupBy(leaders.keys(), (key) => leaders.get(key));
-  const readFrom = async (address: BrokerAddress) => {
-    const keys = byLeader.get(address.nodeId) ?? [];
-    if (keys.length === 0 || failed.has(addressKey(address))) return;
-    const leader = await pool.find(address);
-    const [lows, highs] = await Promise.all([
-      listOffsets(leader, keys, atStart),
-      listOffsets(leader, keys, atEnd),
-    ]);
-    for (const [key, end] of highs) {
+/** Reads the offsets of the partitions that this broker leads. */
+async function readOffsets(leader: Broker, keys: string[]): Promise<LogState['ends']> {
+  if (keys.length === 0) return new Map();
+  const [lows, ends] = await Promise.all([
+    listOffsets(leader, keys, atStart),
+    listOffsets(leader, keys, atEnd),
+  ]);
+  return new Map(
+    [...ends].flatMap(([key, end]) => {
       const low = lows.get(key);
-      if (low !== undefined) ends.set(key, { low, end });
-    }
-  };
-  await Promise.all(
-    live.map((address) =>
-      readFrom(address).catch((error: unknown) => {
-        // The brokers refuse this client.
-        if ((error as Error).name === 'KafkaJSProtocolError') throw error;
-        failed.set(addressKey(address), error);
-      }),
-    ),
+      return low === undefined ? [] : [[key, { low, end }]];
+    }),
   );
-  return ends;
+}
+
+/** Creates a cluster as `kafka.admin()` does. kafkajs keeps that method under a symbol. */
+function createCluster(kafka: Kafka): Cluster {
+  for (let object: object | null = kafka; object; object = Object.getPrototypeOf(object) as object | null) {
+    const symbol = Object.getOwnPropertySymbols(object).find(
+      ({ description }) => description === 'private:Kafka:createCluster',
+    );
+    if (!symbol) continue;
+    const create = (kafka as unknown as Record<symbol, (options: object) => Cluster>)[symbol];
+    if (create) return create({ allowAutoTopicCreation: false });
+  }
+  throw new Error('this version of kafkajs has no createCluster where 2.2.4 has it');
 }

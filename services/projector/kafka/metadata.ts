@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { Broker, BrokerAddress } from './broker-pool.ts';
+import { partitionKey } from './topic-partition.ts';
 
 /** The parts of a kafkajs 2.2.4 encoder and decoder that are used here; the package declares no types for them. */
 type Encoder = {
@@ -19,6 +19,18 @@ type Decoder = {
   readUVarIntArray: <T>(read: (decoder: Decoder) => T) => T[] | null;
 };
 
+/** A connected broker of kafkajs 2.2.4; its types do not include these fields. */
+export type Broker = {
+  versions: Record<number, { maxVersion: number }> | null;
+  connectionPool: { send: <T>(call: ProtocolCall<T>) => Promise<T> };
+};
+
+/** A request of kafkajs's protocol, and the functions that read its response. `parse` throws the errors in it. */
+export type ProtocolCall<T> = {
+  request: { apiKey: number; apiVersion: number; apiName: string; encode: () => Promise<object> };
+  response: { decode: (payload: Buffer) => Promise<T>; parse: (decoded: T) => Promise<T> };
+};
+
 /** A topic as one broker knows it. */
 export type TopicMetadata = {
   errorCode: number;
@@ -29,12 +41,18 @@ export type TopicMetadata = {
   partitions: { partition: number; leader: number; leaderEpoch: number }[];
 };
 
-/** The live brokers and the topics as one broker knows them. */
-export type Metadata = { brokers: BrokerAddress[]; topics: TopicMetadata[] };
-
 const require = createRequire(import.meta.url);
 const KafkajsEncoder = require('kafkajs/src/protocol/encoder') as new () => Encoder;
 const KafkajsDecoder = require('kafkajs/src/protocol/decoder') as new (payload: Buffer) => Decoder;
+const { createErrorFromCode } = require('kafkajs/src/protocol/error') as {
+  createErrorFromCode: (code: number) => Error & { retriable: boolean };
+};
+
+/** Throws the error of a response, such as a missing permission, unless it may pass by itself. 0 is no error. */
+export function throwUnlessRetriable(errorCode: number): void {
+  const error = errorCode === 0 ? null : createErrorFromCode(errorCode);
+  if (error && !error.retriable) throw error;
+}
 
 /** The Metadata request in the first usable version whose response has topic ids (Kafka 2.8 and later). */
 const apiKey = 3;
@@ -44,7 +62,7 @@ const apiVersion = 11;
  * Reads the metadata of the topics as this broker knows it. kafkajs itself supports the request only up to version 6,
  * without topic ids and leader epochs, and rejects a response in which one partition has no leader.
  */
-export async function readMetadata(broker: Broker, topics: string[]): Promise<Metadata> {
+export async function readMetadata(broker: Broker, topics: string[]): Promise<TopicMetadata[]> {
   if ((broker.versions?.[apiKey]?.maxVersion ?? 0) < apiVersion)
     throw new Error('the brokers are older than Kafka 2.8, which the projector needs');
   return broker.connectionPool.send({
@@ -71,26 +89,25 @@ function encodeRequest(topics: string[]): Encoder {
 }
 
 /** Decodes a response that starts with the tagged fields of its header. */
-export function decodeResponse(payload: Buffer): Metadata {
+export function decodeResponse(payload: Buffer): TopicMetadata[] {
   const decoder = new KafkajsDecoder(payload);
   skipTags(decoder);
   // throttle_time_ms
   decoder.readInt32();
-  const brokers = decoder.readUVarIntArray(decodeBroker) ?? [];
+  decoder.readUVarIntArray(skipBroker);
   // cluster_id, controller_id
   decoder.readUVarIntString();
   decoder.readInt32();
-  return { brokers, topics: decoder.readUVarIntArray(decodeTopic) ?? [] };
+  return decoder.readUVarIntArray(decodeTopic) ?? [];
 }
 
-function decodeBroker(decoder: Decoder): BrokerAddress {
-  const nodeId = decoder.readInt32();
-  const host = decoder.readUVarIntString() ?? '';
-  const port = decoder.readInt32();
-  // rack
+function skipBroker(decoder: Decoder): void {
+  // node_id, host, port, rack
+  decoder.readInt32();
+  decoder.readUVarIntString();
+  decoder.readInt32();
   decoder.readUVarIntString();
   skipTags(decoder);
-  return { nodeId, host, port };
 }
 
 function decodeTopic(decoder: Decoder): TopicMetadata {
@@ -124,4 +141,35 @@ function skipTags(decoder: Decoder): void {
     const bytes = decoder.readUVarInt();
     decoder.offset += bytes;
   }
+}
+
+/** The union of what brokers know of the topics. */
+export type MergedTopics = {
+  /** The node id of each partition's latest leader, -1 for none, by `<topic>/<partition>`. */
+  leaders: Map<string, number>;
+  topicIds: Map<string, string>;
+};
+
+/** The id of a topic that was created before brokers assigned topic ids. */
+const noId = '0'.repeat(32);
+
+/**
+ * Merges what several brokers know. The leader of the latest epoch counts. A topic on whose id the brokers disagree was
+ * just created again: it has neither id nor leaders, since its name does not say yet which topic is meant.
+ */
+export function mergeTopics(found: TopicMetadata[]): MergedTopics {
+  const leaders = new Map<string, number>();
+  const topicIds = new Map<string, string>();
+  for (const { errorCode } of found) throwUnlessRetriable(errorCode);
+  const known = found.filter(({ errorCode }) => errorCode === 0);
+  for (const [topic, copies] of Map.groupBy(known, (one) => one.topic)) {
+    const [topicId = noId, ...others] = new Set(copies.map((one) => one.topicId));
+    if (others.length === 0 && topicId !== noId) topicIds.set(topic, topicId);
+    const partitions = copies
+      .flatMap((one) => one.partitions)
+      .toSorted((a, b) => a.leaderEpoch - b.leaderEpoch);
+    for (const { partition, leader } of partitions)
+      leaders.set(partitionKey({ topic, partition }), others.length === 0 ? leader : -1);
+  }
+  return { leaders, topicIds };
 }
