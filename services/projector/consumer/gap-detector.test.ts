@@ -4,11 +4,11 @@ import { createGapDetector, gapSightings } from './gap-detector.ts';
 import { createPartitionWorker } from './partition-worker.ts';
 import { createRecordQueue } from './record-queue.ts';
 
-/** A worker that fetches from offset 5 next, and a gap detector for its log. */
-function given() {
+/** A worker that fetches from offset 5 next. */
+function startWorker(partition: number) {
   const worker = createPartitionWorker({
     topic: 't',
-    partition: 0,
+    partition,
     apply: async () => ({ events: 0, rejected: 0, times: [] }),
     waitForTurn: async () => undefined,
     queue: createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1 }),
@@ -17,6 +17,12 @@ function given() {
     retryDelayMs: 1,
   });
   worker.start(5);
+  return worker;
+}
+
+/** A worker, and a gap detector for its log. */
+function given() {
+  const worker = startWorker(0);
   const detectGap = createGapDetector();
   return {
     worker,
@@ -39,6 +45,17 @@ describe('the gap detector', () => {
     const { detect } = given();
     expect(last(() => detect(low, end), gapSightings - 1)).toBeNull();
     expect(last(() => detect(low, end), 1)).toMatch(message);
+  });
+
+  it('reports the gap of a partition that comes after a partition without one', () => {
+    const workers = [startWorker(0), startWorker(1)];
+    const ends = new Map([
+      ['t/0', { low: 0, end: 9 }],
+      ['t/1', { low: 6, end: 9 }],
+    ]);
+    const detectGap = createGapDetector();
+    const detect = () => detectGap(workers, { ends, topicIds: new Map() });
+    expect(last(detect, gapSightings)).toMatch(/t\/1: the records from offset 5 to 5 are gone/);
   });
 
   it('reports no gap if the next record is the first of the log, or not published yet', () => {
