@@ -3,7 +3,7 @@ import type { Closer } from '../../shared/runtime/lifecycle.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, generationDatabase } from '../../shared/store/connection.ts';
 import { activeGeneration, servedVersions } from '../../shared/store/generations.ts';
-import { watermark } from '../../shared/store/progress.ts';
+import { notAfterNow, watermark } from '../../shared/store/progress.ts';
 import { missingIndexes } from '../../shared/store/indexes.ts';
 import { createApp } from './app.ts';
 import { createApiKeyCache } from './auth/api-key-cache.ts';
@@ -122,7 +122,9 @@ function snapshotSources(deps: ApiDeps) {
   return {
     connect: () => Promise.all([mongo.connect(), authMongo.connect()]),
     activeGeneration: () => activeGeneration(control, readOptions(), servedVersions),
-    watermark: (generation: number) => watermark(control, generation, readOptions()),
+    // A clock that was wrong may have raised the watermark too far for good.
+    watermark: (generation: number) =>
+      watermark(control, generation, { ...readOptions(), projection: notAfterNow }),
     missingIndexes: (database: Db) => missingIndexes(database, { maxTimeMS: serverTimeoutMs }),
     databasesOf: (generation: number) => ({
       database: generationDatabase(mongo, config.DATABASE_NAME, generation),

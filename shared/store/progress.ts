@@ -35,24 +35,20 @@ export const progressOf = (control: Db): Collection<Progress> => control.collect
 export const topicIdsOf = (control: Db): Collection<TopicIdentity> => control.collection('topic_ids');
 export const watermarksOf = (control: Db): Collection<Watermark> => control.collection('watermarks');
 
-/** The stored watermark may be later than the store's clock after that clock was corrected. */
-const notAfterNow = { completeTo: { $min: ['$completeTo', '$$NOW'] } };
-
 /**
  * The watermark of a generation: every event that the source system published up to this instant has been applied. Null
- * until it is first raised. It never moves backwards, and is never later than the store's own clock.
+ * until it is first raised. It never moves backwards.
  */
 export async function watermark(
   control: Db,
   generation: number,
   options: FindOptions = {},
 ): Promise<Date | null> {
-  const found = await watermarksOf(control).findOne(
-    { _id: generation },
-    { ...options, projection: notAfterNow },
-  );
-  return found?.completeTo ?? null;
+  return (await watermarksOf(control).findOne({ _id: generation }, options))?.completeTo ?? null;
 }
+
+/** A projection for `watermark`: the watermark, or the time of the store if its clock is earlier. */
+export const notAfterNow = { completeTo: { $min: ['$completeTo', '$$NOW'] } };
 
 /**
  * Raises a generation's watermark to the minimum `completeTo` of its partitions, if that is later. Returns the resulting

@@ -28,7 +28,8 @@ export async function endOffsets(
 
 /**
  * Adds the partitions to the recorded progress, so that the watermark waits for them. A new partition starts at the
- * present watermark: earlier records on it are within the lateness allowance.
+ * present watermark. No record on it is older: every run reads the partitions after the instant that it claims, and
+ * registers the new ones before it claims that.
  */
 export async function registerPartitions(
   control: Db,
