@@ -32,6 +32,9 @@ describe('the arguments of npm run bench', () => {
     expect(parseArguments(['traces', '--connections', '4'])).toEqual({
       bench: { name: 'traces', options: { rounds: 20, connections: 4 } },
     });
+    expect(parseArguments(['memory', '--records', '228000'])).toEqual({
+      bench: { name: 'memory', options: { records: 228_000, delayMs: 1_500 } },
+    });
   });
 
   it.each([
@@ -46,6 +49,8 @@ describe('the arguments of npm run bench', () => {
     [['--write-docs', '--only', 'live'], '--only'],
     [['--connections', '3'], '--connections'],
     [['traces', '--quick'], '--quick'],
+    [['memory', '--rounds', '2'], '--rounds'],
+    [['--delay', '5'], '--delay'],
     [['--records', '5000'], '--records'],
     [['rebuild', '--records', '10'], 'given: 10'],
     [['rebuild', '--only', 'rebuild'], '--only'],

@@ -6,7 +6,7 @@ import { contenderNames, type ContenderName } from './projecting/contender-names
 import { recordsMin, rebuildRecords } from './rebuild/names.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 
-export const usage = `Usage: npm run bench -- [projecting|rebuild|serving|traces] [options]
+export const usage = `Usage: npm run bench -- [projecting|rebuild|serving|traces|memory] [options]
 
   projecting (default)   compares the projector with other ways to write the same records to the store
     --quick            run each contender once, with few records, in one or two minutes
@@ -34,6 +34,10 @@ export const usage = `Usage: npm run bench -- [projecting|rebuild|serving|traces
   traces                 measures the cost of request traces for the API
     --rounds N         1 to 100; default 20
     --connections N    keep-alive connections of the client, 1 to 1000; default 16
+
+  memory                 measures the memory of a projector with 132 partitions, gzip and a slow store
+    --records N        1,000 to 10,000,000; default 1000000
+    --delay MS         milliseconds by which the store answers late, 1 to 60,000; default 1500
 
   The servers are those of KAFKA_BROKERS and MONGODB_URL, or come from Docker or package registries, as for npm test.
 `;
@@ -63,11 +67,14 @@ export type ServingOptions = {
 };
 export type TracesOptions = { rounds: number; connections: number };
 
+export type MemoryOptions = { records: number; delayMs: number };
+
 export type Bench =
   | { name: 'projecting'; options: ProjectingOptions }
   | { name: 'rebuild'; options: RebuildOptions }
   | { name: 'serving'; options: ServingOptions }
-  | { name: 'traces'; options: TracesOptions };
+  | { name: 'traces'; options: TracesOptions }
+  | { name: 'memory'; options: MemoryOptions };
 
 export type BenchArguments = { bench: Bench } | { help: true } | { usageError: string };
 
@@ -80,6 +87,7 @@ const options = {
   connections: { type: 'string' },
   tickets: { type: 'string' },
   records: { type: 'string' },
+  delay: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -102,6 +110,7 @@ export function parseArguments(given: string[]): BenchArguments {
     if (name === 'rebuild') return { bench: { name, options: rebuildOptions(values) } };
     if (name === 'serving') return { bench: { name, options: servingOptions(values) } };
     if (name === 'traces') return { bench: { name, options: tracesOptions(values) } };
+    if (name === 'memory') return { bench: { name, options: memoryOptions(values) } };
   } catch (error) {
     if (error instanceof UsageError) return { usageError: error.message };
     throw error;
@@ -114,12 +123,12 @@ class UsageError extends Error {
 }
 
 function projectingOptions(values: Values): ProjectingOptions {
-  refuse(values, ['connections', 'tickets', 'records'], 'projecting');
+  refuse(values, ['connections', 'tickets', 'records', 'delay'], 'projecting');
   return { ...roundsAndOutput(values), only: namesIn(values.only, contenderNames) };
 }
 
 function rebuildOptions(values: Values): RebuildOptions {
-  refuse(values, ['connections', 'tickets', 'only'], 'rebuild');
+  refuse(values, ['connections', 'tickets', 'only', 'delay'], 'rebuild');
   const records = values.records === undefined ? null : wholeNumber('records', values.records, 0, 10_000_000);
   if (records !== null && records < recordsMin)
     throw new UsageError(`--records takes ${recordsMin} or more; given: ${records}`);
@@ -127,7 +136,7 @@ function rebuildOptions(values: Values): RebuildOptions {
 }
 
 function servingOptions(values: Values): ServingOptions {
-  refuse(values, ['records'], 'serving');
+  refuse(values, ['records', 'delay'], 'serving');
   const sizes = values.tickets?.split(',').map((word) => wholeNumber('tickets', word, 0, 10_000_000));
   return {
     ...roundsAndOutput(values),
@@ -149,10 +158,18 @@ function roundsAndOutput(values: Values) {
 }
 
 function tracesOptions(values: Values): TracesOptions {
-  refuse(values, ['quick', 'only', 'json', 'write-docs', 'tickets', 'records'], 'traces');
+  refuse(values, ['quick', 'only', 'json', 'write-docs', 'tickets', 'records', 'delay'], 'traces');
   return {
     rounds: wholeNumber('rounds', values.rounds, 20, 100),
     connections: wholeNumber('connections', values.connections, 16, 1_000),
+  };
+}
+
+function memoryOptions(values: Values): MemoryOptions {
+  refuse(values, ['quick', 'rounds', 'only', 'json', 'write-docs', 'tickets', 'connections'], 'memory');
+  return {
+    records: wholeNumber('records', values.records, 1_000_000, 10_000_000),
+    delayMs: wholeNumber('delay', values.delay, 1_500, 60_000),
   };
 }
 

@@ -25,6 +25,8 @@ async function run(bench: Bench): Promise<void> {
       return (await import('./rebuild/rebuild.ts')).benchRebuild(bench.options);
     case 'serving':
       return (await import('./serving/serving.ts')).benchServing(bench.options);
+    case 'memory':
+      return (await import('./memory.ts')).benchMemory(bench.options);
     case 'traces':
       return (await import('./traces.ts')).benchTraces(bench.options);
   }

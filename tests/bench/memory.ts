@@ -1,0 +1,80 @@
+import { CompressionTypes } from 'kafkajs';
+import { createTopics } from '../../services/cli/topics.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { startStack } from '../../infra/dev-servers/stack.ts';
+import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
+import { kinds } from '../../shared/documents/document.ts';
+import { peakMegabytes } from '../support/memory.ts';
+import { logEnds } from '../support/progress.ts';
+import { createStoreProxy } from '../support/store-proxy.ts';
+import type { MemoryOptions } from './arguments.ts';
+import { countsFor, createDataset, recordOf } from './projecting/dataset.ts';
+import { withEnvironment, withScratch, type BenchEnvironment } from './projecting/environment.ts';
+import { appliedTo, hasPartitions, startProjectorProcess } from './projecting/projector.ts';
+
+const partitionsPerTopic = 12;
+const recordsPerRequest = 6_000;
+/** The dataset's full size, of which a share is published. */
+const fullRecords = 46_000;
+const report = (line: string) => void process.stderr.write(`${line}\n`);
+
+/** Measures the peak memory of a projector that applies a gzip backlog on 132 partitions to a store that answers late. */
+export async function benchMemory({ records, delayMs }: MemoryOptions): Promise<void> {
+  const { path: dataDir, release } = await temporaryFolder('support-read-models-bench-');
+  const stack = await startStack({ report, dataDir });
+  try {
+    await withEnvironment(stack, dataDir, async (environment) => {
+      await publish(environment, records);
+      const megabytes = await runProjector(environment, delayMs);
+      process.stdout.write(
+        `${records} records, ${partitionsPerTopic * kinds.length} partitions, gzip, a store that answers ${delayMs} ms late: ` +
+          `${Math.round(megabytes)} MB resident at most\n`,
+      );
+    });
+  } finally {
+    await stack.stop();
+    await release();
+  }
+}
+
+async function publish({ admin, producer, prefix }: BenchEnvironment, records: number): Promise<void> {
+  const dataset = createDataset({ seed: 1, organizations: 3, counts: countsFor(records / fullRecords, 3) });
+  await createTopics(admin, prefix, partitionsPerTopic);
+  for (const kind of kinds) {
+    const count = dataset.counts[kind];
+    for (let from = 0; from < count; from += recordsPerRequest) {
+      const length = Math.min(recordsPerRequest, count - from);
+      const messages = Array.from({ length }, (_, index) => recordOf(dataset.event(kind, from + index)));
+      await producer.send({ topic: topicOf(kind, prefix), messages, compression: CompressionTypes.GZIP });
+    }
+    report(`published ${count} of ${kind}`);
+  }
+}
+
+/** The peak memory of a projector that applies everything, in megabytes. */
+const runProjector = (environment: BenchEnvironment, delayMs: number): Promise<number> =>
+  withScratch(environment, async ({ name, control }) => {
+    const { prefix, admin, mongodbUrl } = environment;
+    const { trouble, listen, cut } = createStoreProxy(mongodbUrl);
+    const proxied = new URL(mongodbUrl);
+    proxied.host = `127.0.0.1:${await listen(0)}`;
+    proxied.searchParams.set('directConnection', 'true');
+    const projector = startProjectorProcess({ ...environment, mongodbUrl: proxied.href }, name, prefix);
+    try {
+      await hasPartitions(environment, projector, name);
+      trouble.delayMs = delayMs;
+      await appliedTo(
+        control,
+        await logEnds(
+          admin,
+          kinds.map((kind) => topicOf(kind, prefix)),
+        ),
+        projector,
+      );
+      return peakMegabytes(projector);
+    } finally {
+      trouble.delayMs = 0;
+      await projector.stop();
+      await cut();
+    }
+  });
