@@ -17,12 +17,14 @@ export async function resumePartitions(
   workers: PartitionWorker[],
   signal: AbortSignal,
 ): Promise<void> {
-  if (workers.length === 0) return;
-  for (let gaps = 0; !signal.aborted;) {
+  for (let [gaps, left] = [0, workers]; left.length > 0 && !signal.aborted;) {
     try {
-      const startOffsets = await findStartOffsets(deps, workers);
-      if (!signal.aborted) startAt(consumer, assignment, startOffsets);
-      return;
+      const startOffsets = await findStartOffsets(deps, left);
+      if (signal.aborted) return;
+      startAt(consumer, assignment, startOffsets);
+      left = left.filter(({ position }) => position === null);
+      if (left.length === 0) return;
+      throw new Error(`the brokers report no offsets of ${left.map(partitionKey).join(', ')}`);
     } catch (error) {
       if (error instanceof LogGap && (gaps += 1) >= gapSightings) return deps.onFatal(error);
       deps.logger.warn({ error }, 'could not find the start offsets; trying again');

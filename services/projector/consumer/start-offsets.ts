@@ -28,8 +28,8 @@ export type StartOffsetDeps = {
 };
 
 /**
- * Finds the offset from which to read each partition on. Rejects with a `LogGap` if the next record is no longer in
- * the log, or if the committed offset is ahead of the recorded progress.
+ * Finds the offset from which to read each partition on, of those that have a leader. Rejects with a `LogGap` if the next
+ * record is no longer in the log, or if the committed offset is ahead of the recorded progress.
  */
 export async function findStartOffsets(
   deps: StartOffsetDeps,
@@ -42,10 +42,10 @@ export async function findStartOffsets(
   const recorded = await recordedPositions(deps.control, deps.generation);
   const { ends, topicIds } = await deps.log.read(topics);
   const remembered = await rememberTopicIds(deps, topicIds, recorded);
-  return workers.map((worker) => {
+  return workers.flatMap((worker) => {
     const key = partitionKey(worker);
     const log = ends.get(key);
-    if (!log) throw new Error(`the brokers have not reported the offsets of ${key} yet`);
+    if (!log) return [];
     const { low, end } = log;
     const applied = recorded.get(key) ?? 0;
     const topicId = topicIds.get(worker.topic) ?? null;
@@ -58,7 +58,7 @@ export async function findStartOffsets(
     // A group that has applied nothing yet starts wherever the log starts.
     if ((committed >= 0 || applied > 0) && low > applied) throw deletedRecords(key, applied, low);
     // The committed offset may be lost, or an older one: a commit is refused to a member that was away for long.
-    return { worker, offset: Math.max(applied, low), committed, end, topicId };
+    return [{ worker, offset: Math.max(applied, low), committed, end, topicId }];
   });
 }
 

@@ -1,30 +1,22 @@
 import { createRequire } from 'node:module';
 import type { Batch } from 'kafkajs';
 import { patchFetch, type FetchParts } from './fetch-decoder.ts';
+import { tolerateMissingLeaders, type LeaderParts } from './missing-leaders.ts';
+import { followMonotonicClock, type ClockParts } from './monotonic-clock.ts';
 
-/** The version that is patched. Before an upgrade, compare its sources with this file and fetch-decoder.ts. */
+/** The version that is patched. Before an upgrade, compare its sources with this file and the files that it imports. */
 const patchedVersion = '2.2.4';
 
 /** The internal parts of kafkajs that the patch needs; they have no public types. */
-export type KafkajsParts = FetchParts & {
-  version: string;
-  batch: { prototype: { isEmpty: unknown; isEmptyDueToFiltering: unknown } };
-  consumerGroup: { prototype: ConsumerGroup };
-  requestQueue: { prototype: RequestQueue };
-  cluster: { prototype: Cluster };
-};
+export type KafkajsParts = FetchParts &
+  ClockParts &
+  LeaderParts & {
+    version: string;
+    batch: { prototype: { isEmpty: unknown; isEmptyDueToFiltering: unknown } };
+    consumerGroup: { prototype: ConsumerGroup };
+    cluster: { prototype: Cluster };
+  };
 
-type RequestQueue = {
-  pending: unknown[];
-  inflight: Map<number, { sentAt: number; requestTimeout: number; timeoutRequest: () => void }>;
-  requestTimeout: number;
-  enforceRequestTimeout: boolean;
-  requestTimeoutIntervalId: NodeJS.Timeout;
-  isConnected: () => boolean;
-  destroy: () => void;
-  scheduleCheckPendingRequests: () => void;
-  scheduleRequestTimeoutCheck: () => void;
-};
 type ConsumerGroup = {
   maxWaitTime: number;
   maxBytesPerPartition: number;
@@ -51,7 +43,8 @@ export function patchKafkajs(parts: KafkajsParts = installedKafkajs()): void {
   patchFetch(parts);
   deliverEveryBatch(parts);
   adjustFetches(parts);
-  stopIdleTimers(parts);
+  followMonotonicClock(parts);
+  tolerateMissingLeaders(parts);
   keepCoordinatorErrors(parts);
   patched.add(parts.fetch);
 }
@@ -65,6 +58,9 @@ export function installedKafkajs(): KafkajsParts {
     batch: require('kafkajs/src/consumer/batch') as KafkajsParts['batch'],
     consumerGroup: require('kafkajs/src/consumer/consumerGroup') as KafkajsParts['consumerGroup'],
     requestQueue: require('kafkajs/src/network/requestQueue') as KafkajsParts['requestQueue'],
+    brokerPool: require('kafkajs/src/cluster/brokerPool') as KafkajsParts['brokerPool'],
+    metadata: require('kafkajs/src/protocol/requests/metadata') as KafkajsParts['metadata'],
+    offsetManager: require('kafkajs/src/consumer/offsetManager') as KafkajsParts['offsetManager'],
     cluster: require('kafkajs/src/cluster') as KafkajsParts['cluster'],
     Decoder: require('kafkajs/src/protocol/decoder') as KafkajsParts['Decoder'],
   };
@@ -74,7 +70,7 @@ export function installedKafkajs(): KafkajsParts {
 export const fetchedOffsetOf = (batch: Batch): number => Number((batch as FetchedBatch).fetchedOffset);
 
 function requireShapes(parts: KafkajsParts): void {
-  const { version, fetch, batch, consumerGroup, requestQueue, cluster } = parts;
+  const { version, fetch, batch, consumerGroup, requestQueue, brokerPool, cluster } = parts;
   if (version !== patchedVersion) throw shapeError(`its version is ${version}, not ${patchedVersion}`);
   if (fetch.versions.at(-1) !== '11') throw shapeError('its latest version of Fetch is not 11');
   const functions = {
@@ -84,6 +80,12 @@ function requireShapes(parts: KafkajsParts): void {
     'ConsumerGroup.paused': consumerGroup.prototype.paused,
     'ConsumerGroup.assigned': consumerGroup.prototype.assigned,
     'ConsumerGroup.fetch': consumerGroup.prototype.fetch,
+    'ConsumerGroup.heartbeat': consumerGroup.prototype.heartbeat,
+    'BrokerPool.refreshMetadata': brokerPool.prototype.refreshMetadata,
+    'BrokerPool.refreshMetadataIfNecessary': brokerPool.prototype.refreshMetadataIfNecessary,
+    'metadata.protocol': parts.metadata.protocol,
+    'OffsetManager.resolveOffsets': parts.offsetManager.prototype.resolveOffsets,
+    'RequestQueue.maybeThrottle': requestQueue.prototype.maybeThrottle,
     'RequestQueue.scheduleCheckPendingRequests': requestQueue.prototype.scheduleCheckPendingRequests,
     'RequestQueue.scheduleRequestTimeoutCheck': requestQueue.prototype.scheduleRequestTimeoutCheck,
     'Cluster.findGroupCoordinatorMetadata': cluster.prototype.findGroupCoordinatorMetadata,
@@ -135,33 +137,6 @@ function adjustFetches({ consumerGroup: { prototype } }: KafkajsParts): void {
     const partitions = this.assigned().reduce((sum, { partitions: some }) => sum + some.length, 0);
     this.maxBytesPerPartition = Math.floor(maxBytes / Math.max(1, partitions));
     return fetch.call(this, nodeId);
-  };
-}
-
-/** The interval of the check for timed out requests, in milliseconds; kafkajs checks ten times as often. */
-const timeoutCheckMs = 1_000;
-
-/**
- * After the first response on a connection, kafkajs checks for unsent requests every millisecond, forever: 900 times a
- * second for each used connection. The patch keeps the check only while requests are unsent.
- */
-function stopIdleTimers({ requestQueue: { prototype } }: KafkajsParts): void {
-  const schedule = prototype.scheduleCheckPendingRequests;
-  prototype.scheduleCheckPendingRequests = function (this: RequestQueue) {
-    if (this.pending.length > 0) schedule.call(this);
-  };
-  prototype.scheduleRequestTimeoutCheck = function (this: RequestQueue) {
-    if (!this.enforceRequestTimeout) return;
-    this.destroy();
-    this.requestTimeoutIntervalId = setInterval(
-      () => {
-        for (const request of this.inflight.values()) {
-          if (Date.now() - request.sentAt > request.requestTimeout) request.timeoutRequest();
-        }
-        if (!this.isConnected()) this.destroy();
-      },
-      Math.min(this.requestTimeout, timeoutCheckMs),
-    );
   };
 }
 

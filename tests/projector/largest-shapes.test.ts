@@ -1,0 +1,105 @@
+import { deadLetterOf } from '../../services/projector/dead-letters/dead-letter.ts';
+import { redactRecord } from '../../services/projector/dead-letters/redact.ts';
+import { openBatch } from '../../services/projector/consumer/open-batch.ts';
+import type { KafkaRecord } from '../../services/projector/events/change.ts';
+import { attributes, rawHeaders, type Headers } from '../../services/projector/events/example-records.ts';
+import { parse } from '../../services/projector/events/parse.ts';
+import { rawBatch } from '../../services/projector/kafka/example-responses.ts';
+
+const megabyte = 1024 * 1024;
+const envelope = JSON.stringify({ ...attributes, type: 'support.message.updated.v1' }).slice(0, -1);
+const event = (data: string, more = '') => `${envelope},"data":${data}${more}}`;
+const message = (changes: Record<string, string>) =>
+  event(
+    `{${Object.entries({
+      id: '"msg_1"',
+      content: '"x"',
+      attachments: '[]',
+      createdAt: '"2026-01-01T00:00:00Z"',
+      ...changes,
+    })
+      .map(([name, json]) => `"${name}":${json}`)
+      .join(',')}}`,
+  );
+const nested = (bytes: number, open: string, close: string) =>
+  open.repeat(bytes / (open.length + close.length)) +
+  '1' +
+  close.repeat(bytes / (open.length + close.length));
+const names = (bytes: number, each: (name: string) => string) =>
+  Array.from({ length: bytes / 12 }, (_, index) => each(`a${index.toString(36)}`)).join('');
+
+/** A record of about this size: its value, its key and its headers. */
+type Shape = (bytes: number) => { value: string; key?: string; headers?: Headers };
+const shapes: Record<string, Shape> = {
+  'nested lists': (bytes) => ({ value: event(nested(bytes, '[', ']')) }),
+  'nested objects': (bytes) => ({ value: event(nested(bytes, '{"data":', '}')) }),
+  'nesting in an ignored attribute': (bytes) => ({ value: event('{}', `,"x":${nested(bytes, '[', ']')}`) }),
+  'a long number': (bytes) => ({ value: message({ content: '1'.repeat(bytes) }) }),
+  'halves of surrogate pairs': (bytes) => ({
+    value: message({ content: `"${'\\ud800'.repeat(bytes / 6)}"` }),
+  }),
+  'a long text': (bytes) => ({ value: message({ content: `"${'\\n '.repeat(bytes / 3)}"` }) }),
+  'a long time': (bytes) => ({
+    value: message({ createdAt: `"2026-01-01T00:00:00.${'0'.repeat(bytes)}Z"` }),
+  }),
+  'many attributes': (bytes) => ({
+    value: event(
+      '{}',
+      names(bytes, (name) => `,"${name}":1`),
+    ),
+  }),
+  'many fields': (bytes) => ({ value: event(`{"id":1${names(bytes, (name) => `,"${name}":1`)}}`) }),
+  'a repeated field': (bytes) => ({ value: event(`{${'"id":1,'.repeat(bytes / 7)}"id":2}`) }),
+  'many elements': (bytes) => ({ value: message({ attachments: `[${'1,'.repeat(bytes / 2)}1]` }) }),
+  'ids in bytes that are not JSON': (bytes) => ({ value: 'a_msg_conv_'.repeat(bytes / 11) }),
+  'data in base64': (bytes) => ({ value: event('null', `,"data_base64":"${'A'.repeat(bytes)}="`) }),
+  'a long key': (bytes) => ({ value: message({}), key: 'k'.repeat(bytes) }),
+  'a long header': (bytes) => ({ value: '{}', headers: { 'content-type': ' '.repeat(bytes) } }),
+  'many headers of one name': (bytes) => ({
+    value: '{}',
+    headers: { ce_id: Array<string>(bytes / 8).fill('a') },
+  }),
+  'many headers': (bytes) => ({
+    value: '{}',
+    headers: Object.fromEntries(Array.from({ length: bytes / 8 }, (_, index) => [index.toString(36), ''])),
+  }),
+};
+
+/** Decodes, parses, stores as a dead letter and shows a record. Returns the seconds of processor, of the best of three. */
+async function cost(shape: Shape, bytes: number): Promise<number> {
+  const { value, key = 'msg_1', headers = {} } = shape(bytes);
+  const record = { offset: 0, key, value: Buffer.from(value), headers: rawHeaders(headers) };
+  const batch = rawBatch({ baseOffset: 0, lastOffset: 0, records: [record] });
+  const seconds: number[] = [];
+  for (let run = 0; run < 3; run += 1) {
+    const before = process.cpuUsage();
+    const { records, error } = (await openBatch(0, batch.bytes)).read({ at: 0, count: 0 }, 1, Infinity);
+    expect([records.length, error]).toEqual([1, undefined]);
+    for (const one of records) handle(one);
+    const { user, system } = process.cpuUsage(before);
+    seconds.push((user + system) / 1e6);
+  }
+  return Math.min(...seconds);
+}
+
+function handle(record: KafkaRecord): void {
+  parse('message', record);
+  const rejected = { record, rejection: { reason: 'bad_data', detail: '' } } as const;
+  deadLetterOf({ prefix: 'support.', generation: 1, now: () => new Date(0) }, 'support.messages', rejected);
+  redactRecord(record.value);
+}
+
+/** Processor time of short work is measured in steps of the kernel's clock. */
+const shortestSeconds = 0.01;
+
+test.each(Object.keys(shapes))(
+  'the work for %s grows with its size, not with the square',
+  async (name) => {
+    const shape = shapes[name];
+    if (!shape) throw new Error(`there is no shape ${name}`);
+    const small = Math.max(shortestSeconds, await cost(shape, megabyte / 16));
+    // 16 times the size would be 256 times the work
+    expect((await cost(shape, megabyte)) / small).toBeLessThan(80);
+  },
+  120_000,
+);
