@@ -105,12 +105,15 @@ describe('dead letters of several generations', () => {
       { _id: `${topic}/0/2`, offset: 2, generations: [1] },
       { _id: `${topic}/1/1`, offset: 1, partition: 1, generations: [1] },
       { _id: 'of another topic', offset: 1, topic: 'other', generations: [1] },
+      { _id: 'of another generation', offset: 0, generations: [3] },
     ];
     for (const letter of letters) await rebuild.deadLetter({ topic, ...letter });
     const options = { acceptOlder: false, allowRejects: false, needsReport: true };
     const once = { ...options, why: 'test', dryRun: false, timeoutSeconds: 0 };
     expect(await switchTo(rebuild.deps({ topics: [topic] }), 2, once)).toMatchObject({ outcome: 'promoted' });
-    expect(await Promise.all(letters.map(({ _id }) => openFor(_id)))).toEqual([[1, 2], [1], [1], [1]]);
+    expect(await Promise.all(letters.map(({ _id }) => openFor(_id)))).toEqual([
+      ...[[1, 2], [1], [1], [1], [3]],
+    ]);
   }, 60_000);
 
   test('of a release that did not mark them are completed at the start of a projector', async () => {

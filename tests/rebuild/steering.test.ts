@@ -2,9 +2,10 @@ import { runRebuild } from '../../services/cli/rebuild/run.ts';
 import { createPositions } from '../../services/projector/consumer/positions.ts';
 import { followRegistry } from '../../services/projector/generations/follow.ts';
 import type { Measured } from '../../services/projector/generations/measure.ts';
+import { failuresOf } from '../../services/projector/generations/last-failure.ts';
 import type { ThrottleSettings } from '../../services/projector/generations/throttle.ts';
 import { createMetrics } from '../../services/projector/runtime/metrics.ts';
-import { progressOf, watermarksOf } from '../../shared/store/progress.ts';
+import { progressOf, topicIdsOf, watermarksOf } from '../../shared/store/progress.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { pino } from 'pino';
 import { created } from '../support/entities.ts';
@@ -175,6 +176,32 @@ test('a build loads the log up to its start, and applies what has come since onc
     await publish(rebuild, [created('user', 'user_last')]);
     await eventually(() => has('tag_since'));
     expect((await rebuild.states())[2]).not.toBe('building');
+  } finally {
+    await projector.stop();
+  }
+}, 60_000);
+
+test('a projector records at its start for how long none has run, and why it ends, before it ends', async () => {
+  // given a generation that no projector has followed for eight days, and a topic that was created again since
+  const [topic = ''] = rebuild.topics;
+  const ago = (days: number) => new Date(Date.now() - days * 24 * 3_600_000);
+  await rebuild.given([generation(1, 'active', { registeredAt: ago(20) })]);
+  await watermarksOf(rebuild.control).updateOne({ _id: 1 }, { $set: { completeTo: ago(8) } });
+  const identity = { generation: 1, topic, topicId: '1'.repeat(32) };
+  await topicIdsOf(rebuild.control).insertOne({ _id: `1/${topic}`, ...identity });
+  await progressOf(rebuild.control).updateOne({ _id: `1/${topic}/0` }, { $set: { position: 31 } });
+  const lines: string[] = [];
+  const logger = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
+  const projector = await runProjector(rebuild, { logger });
+  try {
+    expect(lines.join()).toContain('deletions may have been missed; build another generation');
+    const [own] = (await rebuild.registry()).generations;
+    expect(own?.longestBehindSeconds).toBeGreaterThan(7.9 * 24 * 3_600);
+    expect(await projector.metrics.registry.metrics()).toMatch(/projector_longest_lag_seconds{.*} 691\d\d\d/);
+    await eventually(() => projector.fatal.length > 0);
+    expect(await failuresOf(rebuild.control).findOne({ _id: 1 })).toMatchObject({
+      ...{ reason: projector.fatal[0]?.message, isFinal: true },
+    });
   } finally {
     await projector.stop();
   }

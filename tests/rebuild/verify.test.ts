@@ -1,50 +1,26 @@
 import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Document as Stored } from 'mongodb';
 import { runRebuild } from '../../services/cli/rebuild/run.ts';
-import { betweenGenerations, withFreshJoins } from '../../services/projector/generations/comparisons.ts';
-import { verify, type Comparison } from '../../services/projector/generations/verify.ts';
+import { withFreshJoins } from '../../services/projector/generations/comparisons.ts';
+import type { Expectation } from '../../services/projector/generations/differences.ts';
+import type { Comparison } from '../../services/projector/generations/verify.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
 import type { Kind } from '../../shared/documents/document.ts';
-import { resources } from '../../shared/documents/resources.ts';
-import { progressOf, watermark } from '../../shared/store/progress.ts';
 import { engineDeps } from '../support/engine.ts';
-import { created } from '../support/entities.ts';
-import { eventually } from '../support/eventually.ts';
-import { logEnds, reached } from '../support/progress.ts';
-import { runProjector } from '../support/test-environment.ts';
-import { generation, openRebuild, type Rebuild } from './fixture.ts';
-import { publish } from './live-traffic.ts';
-
-const inOldTimes = { createdAt: '2020-01-01T00:00:00Z', updatedAt: '2020-01-01T00:00:00Z' };
-const expired = { channelId: 'chan_day', ticketId: 'ti_1' };
-const history = [
-  created('channel', 'chan_1'),
-  created('channel', 'chan_day', { dataRetentionDays: 1 }),
-  created('contact', 'con_1'),
-  created('tag', 'tag_1'),
-  created('ticket', 'ti_1', { tagIds: ['tag_1'] }),
-  created('conversation', 'conv_1'),
-  created('message', 'msg_1'),
-  created('conversation', 'conv_old', { ...expired, ...inOldTimes }),
-  created('message', 'msg_old', { conversationId: 'conv_old', createdAt: inOldTimes.createdAt }),
-];
+import type { Rebuild } from './fixture.ts';
+import { history, openTwoBuilds, verifiedAt, type TwoBuilds } from './two-builds.ts';
 
 describe('the documents that two generations have of one log', () => {
   let rebuild: Rebuild;
-  /** Before the watermarks of both, so that no verification waits for projectors, which have stopped. */
   let now: Date;
-  const sideOf = (number: number) => ({ number, database: rebuild.databaseOf(number) });
-  const between = () => betweenGenerations(rebuild, sideOf(1), sideOf(2));
-  const verified = (
-    comparison: Comparison,
-    expectations: Parameters<typeof verify>[1]['expectations'] = [],
-  ) => verify(comparison, { expectations, now: async () => now, report: () => undefined });
-  const collection = (kind: Kind, number = 2) =>
-    rebuild.databaseOf(number).collection<Stored & { _id: string }>(resources[kind].collection);
+  let sideOf: TwoBuilds['sideOf'];
+  let between: TwoBuilds['between'];
+  let collection: TwoBuilds['collection'];
+  const verified = (comparison: Comparison, expectations: Expectation[] = []) =>
+    verifiedAt(now, comparison, { expectations });
   const cli = (command: Parameters<typeof runRebuild>[1]) =>
     runRebuild(rebuild.deps({ now: async () => now }), command);
 
@@ -67,21 +43,7 @@ describe('the documents that two generations have of one log', () => {
   };
 
   beforeAll(async () => {
-    rebuild = await openRebuild();
-    await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
-    for (const name of ['progress', 'watermarks']) await rebuild.control.collection(name).deleteMany({});
-    await publish(rebuild, history);
-    const ends = await logEnds(rebuild.admin, rebuild.topics);
-    const projectors = await Promise.all(
-      [1, 2].map((GENERATION) => runProjector({ ...rebuild, config: { ...rebuild.config, GENERATION } })),
-    );
-    for (const number of [1, 2]) {
-      await reached(rebuild.control, ends, () => projectors.flatMap(({ fatal }) => fatal), number);
-      await eventually(async () => ((await watermark(rebuild.control, number))?.getTime() ?? 0) > 0);
-    }
-    await Promise.all(projectors.map((projector) => projector.stop()));
-    const saved = await progressOf(rebuild.control).find().sort({ completeTo: 1 }).limit(1).toArray();
-    now = new Date((saved[0]?.completeTo.getTime() ?? 0) - 60_000);
+    ({ rebuild, now, sideOf, between, collection } = await openTwoBuilds());
   }, 120_000);
   afterAll(() => rebuild.close(), 60_000);
 

@@ -51,12 +51,16 @@ export async function checkSwitch(
   options: SwitchOptions,
 ): Promise<Check[]> {
   const target = generationOf(registry, number);
+  const served = await recordedPositions(deps.control, registry.generation);
+  const behind = await partitionsBehind(deps, served, number, options.acceptOlder ? 1 : catchUpAttempts);
+  const servedTo = await watermark(deps.control, registry.generation);
+  // Measured last: both sides go on, and a watermark from before the wait would look too old.
   const log = await readLog(deps);
   const measured = await measure(deps, registry, target, log);
   return [
     checkState(target),
     checkProjectors(measured),
-    ...(await checkProgress(deps, registry, measured, options)),
+    ...checkProgress(measured, { behind, servedTo }, options),
     checkTombstones(target, measured, log, await deps.now()),
     await checkReplicas(deps, target),
     ...(options.needsReport ? [checkReport(await deps.now(), registry, target, log.offsets)] : []),
@@ -80,18 +84,15 @@ function checkProjectors({ stopped, savedAt, number }: Measured): Check {
   };
 }
 
-async function checkProgress(
-  deps: OperatorDeps,
-  registry: GenerationRegistry,
+type PartitionBehind = { key: string; position: number; served: number };
+
+function checkProgress(
   measured: Measured,
+  { behind, servedTo }: { behind: PartitionBehind[]; servedTo: Date | null },
   { acceptOlder, allowRejects }: SwitchOptions,
-): Promise<Check[]> {
+): Check[] {
   const { number, stopped } = measured;
-  const served = await recordedPositions(deps.control, registry.generation);
-  const attempts = acceptOlder || stopped ? 1 : catchUpAttempts;
-  const behind = await partitionsBehind(deps, served, number, attempts);
   const [first] = behind;
-  const servedTo = await watermark(deps.control, registry.generation);
   const [reject] = measured.rejects;
   const wait = stopped
     ? 'see the check projectors'
@@ -159,7 +160,7 @@ async function partitionsBehind(
   served: Map<string, number>,
   number: number,
   attempts: number,
-): Promise<{ key: string; position: number; served: number }[]> {
+): Promise<PartitionBehind[]> {
   for (let attempt = 1; ; attempt += 1) {
     const applied = await recordedPositions(control, number);
     const behind = [...served].flatMap(([key, end]) => {

@@ -1,0 +1,62 @@
+import type { Document as Stored } from 'mongodb';
+import { betweenGenerations } from '../../services/projector/generations/comparisons.ts';
+import { verify, type Comparison } from '../../services/projector/generations/verify.ts';
+import type { Kind } from '../../shared/documents/document.ts';
+import { resources } from '../../shared/documents/resources.ts';
+import { progressOf, watermark } from '../../shared/store/progress.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
+import { logEnds, reached } from '../support/progress.ts';
+import { runProjector } from '../support/test-environment.ts';
+import { generation, openRebuild } from './fixture.ts';
+import { publish } from './live-traffic.ts';
+
+const inOldTimes = { createdAt: '2020-01-01T00:00:00Z', updatedAt: '2020-01-01T00:00:00Z' };
+const expired = { channelId: 'chan_day', ticketId: 'ti_1' };
+export const history = [
+  created('channel', 'chan_1'),
+  created('channel', 'chan_day', { dataRetentionDays: 1 }),
+  created('contact', 'con_1'),
+  created('tag', 'tag_1'),
+  created('ticket', 'ti_1', { tagIds: ['tag_1'] }),
+  created('conversation', 'conv_1'),
+  created('message', 'msg_1'),
+  created('conversation', 'conv_old', { ...expired, ...inOldTimes }),
+  created('message', 'msg_old', { conversationId: 'conv_old', createdAt: inOldTimes.createdAt }),
+];
+
+export type TwoBuilds = Awaited<ReturnType<typeof openTwoBuilds>>;
+
+/** Generations 1 (active) and 2 (ready), built from one log by projectors that have stopped. */
+export async function openTwoBuilds() {
+  const rebuild = await openRebuild();
+  await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
+  for (const name of ['progress', 'watermarks']) await rebuild.control.collection(name).deleteMany({});
+  await publish(rebuild, history);
+  const ends = await logEnds(rebuild.admin, rebuild.topics);
+  const projectors = await Promise.all(
+    [1, 2].map((GENERATION) => runProjector({ ...rebuild, config: { ...rebuild.config, GENERATION } })),
+  );
+  for (const number of [1, 2]) {
+    await reached(rebuild.control, ends, () => projectors.flatMap(({ fatal }) => fatal), number);
+    await eventually(async () => ((await watermark(rebuild.control, number))?.getTime() ?? 0) > 0);
+  }
+  await Promise.all(projectors.map((projector) => projector.stop()));
+  const saved = await progressOf(rebuild.control).find().sort({ completeTo: 1 }).limit(1).toArray();
+  const sideOf = (number: number) => ({ number, database: rebuild.databaseOf(number) });
+  return {
+    rebuild,
+    /** Before the watermarks of both, so that no verification waits for projectors. */
+    now: new Date((saved[0]?.completeTo.getTime() ?? 0) - 60_000),
+    sideOf,
+    between: () => betweenGenerations(rebuild, sideOf(1), sideOf(2)),
+    collection: (kind: Kind, number = 2) =>
+      rebuild.databaseOf(number).collection<Stored & { _id: string }>(resources[kind].collection),
+  };
+}
+
+export const verifiedAt = (
+  now: Date,
+  comparison: Comparison,
+  options: Partial<Parameters<typeof verify>[1]> = {},
+) => verify(comparison, { expectations: [], now: async () => now, report: () => undefined, ...options });
