@@ -17,3 +17,33 @@ test.each([
     ['msg_1', 'conv_1', 'conv_2', 'msg_2'].filter((id) => value.includes(id)).sort(),
   );
 });
+
+const unreadable = (text: string, key: Buffer | null = null, headers = {}) => ({
+  ...record(Buffer.from(text), headers),
+  key,
+});
+
+test('an id is a whole word, in the value or in the header of a record that cannot be read', () => {
+  const given = unreadable('{"a":"xconv_1 my-conv_2 conv_3', null, { ce_subject: 'conv_4' });
+  expect(subjectsOf('conversation', given).sort()).toEqual(['conv_3', 'conv_4']);
+});
+
+test('a record is about a hundred entities at most', () => {
+  const ids = Array.from({ length: 200 }, (_, index) => `conv_${index}`);
+  expect(subjectsOf('conversation', unreadable(ids.join(' ')))).toEqual(ids.slice(0, 100));
+});
+
+test.each([
+  ['longer than any id', Buffer.from('conv_'.padEnd(257, 'x')), []],
+  ['not UTF-8', Buffer.from([0xff]), []],
+  ['as long as an id may be', Buffer.from('conv_'.padEnd(256, 'x')), ['conv_'.padEnd(256, 'x')]],
+])('a key that is %s counts only if it can be an id', (_, key, expected) => {
+  expect(subjectsOf('conversation', unreadable('', key))).toEqual(expected);
+});
+
+test.each(['tag', null] as const)(
+  'a record of kind %s, whose ids have no prefix, is about its key alone',
+  (kind) => {
+    expect(subjectsOf(kind, unreadable('tag_1 conv_1', Buffer.from('tag_2')))).toEqual(['tag_2']);
+  },
+);
