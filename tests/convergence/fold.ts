@@ -26,14 +26,16 @@ export const bounds = { embeddedConversations: 200 };
 /**
  * The pure fold of a log: the final state of every document, computed in the simplest way from the contract alone and
  * independent of the engine. It folds the records of one key in order, then joins each document from the final states.
+ * Entities in `gone` count as missing.
  */
-export function fold(history: Event[]): Expected {
+export function fold(history: Event[], gone = new Set<string>()): Expected {
   const rows = new Map<string, Row>();
   for (const event of history) {
     const row = rows.get(event.id);
     const next = step(row, event);
     if (next) rows.set(event.id, next);
   }
+  for (const id of gone) rows.delete(id);
   const expected: Expected = new Map();
   for (const [id, { kind, orgId, version, state }] of rows) {
     if (!state || orgId === null) continue;

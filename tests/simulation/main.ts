@@ -2,6 +2,7 @@ import { inspect, parseArgs } from 'node:util';
 import type { Population } from '../convergence/history.ts';
 import { randomHistory } from '../convergence/history.ts';
 import { embedAtMost } from './embed-at-most.ts';
+import { longHistory } from './long-history.ts';
 import { shrink } from './shrink.ts';
 import { simulate } from './simulate.ts';
 
@@ -40,7 +41,11 @@ let history = randomHistory(1, 0);
 for (let seed = firstSeed; seed < firstSeed + schedules; seed += 1) {
   const historySeed = Math.floor(seed / perHistory);
   if (seed === firstSeed || seed % perHistory === 0) {
-    history = randomHistory(historySeed, 12 + (historySeed % 24), { population });
+    const length = 12 + (historySeed % 24);
+    history =
+      historySeed % 2 === 0
+        ? randomHistory(historySeed, length, { population })
+        : longHistory(historySeed, 2 * length, population);
     embedAtMost(embeddedMax[historySeed % embeddedMax.length] ?? 1);
   }
   const failure = await simulate(history, seed);

@@ -151,7 +151,7 @@ const pick = (state: StoredState | undefined, fields: string[]) =>
     state: Object.fromEntries(fields.filter((name) => name in state).map((name) => [name, state[name]])),
   };
 
-const envelopeOf = ({
+export const envelopeOf = ({
   _id,
   orgId,
   version,

@@ -12,6 +12,7 @@ const reconcile = `${engine}/reconcile.ts`;
 const join = `${engine}/join.ts`;
 const writes = `${engine}/writes.ts`;
 const fanOut = `${engine}/fan-out.ts`;
+const sweep = 'services/projector/retention/sweep.ts';
 const memoryStore = 'tests/simulation/memory-store.ts';
 
 /** Each disables one part of the engine; some schedule must then not converge. See docs/internals/simulation.md. */
@@ -109,7 +110,7 @@ export const mutations: Mutation[] = [
     edits: [
       [
         'await applyChanges(deps, partition.kind, batch);',
-        `partition.applied = Math.max(partition.applied, position + batch.length);
+        `partition.applied = Math.max(partition.applied, position + records.length);
         await applyChanges(deps, partition.kind, batch);`,
       ],
     ],
@@ -198,6 +199,34 @@ export const mutations: Mutation[] = [
     file: `${engine}/evolve.ts`,
     edits: [
       ['if (current && change.version < current.version) return evolveStale(current, change, rules);', ''],
+    ],
+  },
+  {
+    name: 'a tombstone of a conversation deletes only the versions before it',
+    file: `${engine}/evolve.ts`,
+    edits: [
+      ['!rules.deletionIsFinal && known.position &&', 'known.position &&'],
+      [
+        '(rules.deletionIsFinal && current?.deletedAt',
+        '(rules.deletionIsFinal && current?.version && current.deletedAt',
+      ],
+    ],
+  },
+  {
+    name: 'a final deletion of a lower version is ignored',
+    file: `${engine}/evolve.ts`,
+    edits: [["change.op === 'delete' && !current.deletedAt;", 'false;']],
+  },
+  {
+    name: 'a re-driven state counts as propagated once it is stored',
+    file: 'tests/simulation/simulate.ts',
+    edits: [['{ isApplied: () => false, outOfOrder: true }', '{ isApplied: () => true }']],
+  },
+  {
+    name: 'a purge is not followed by its fan-out',
+    file: sweep,
+    edits: [
+      ["await updateDependents(deps, 'conversation', changed, []);", 'void [updateDependents, changed];'],
     ],
   },
 ];

@@ -27,11 +27,11 @@ export type Worker = {
 /** So small a cache that it evicts entities. */
 const cacheBytes = 2_000;
 
-export const createWorker = (name: string, positions: Worker['positions']): Worker => ({
-  ...{ name, isDead: false, positions },
-  ending: new AbortController(),
-  cache: createReferenceCache(cacheBytes),
-});
+export const createWorker = (
+  name: string,
+  positions: Worker['positions'],
+  cache = createReferenceCache(cacheBytes),
+): Worker => ({ ...{ name, isDead: false, positions, cache }, ending: new AbortController() });
 
 type Waiting = { worker: Worker; label: string; go: () => void; fail: (error: Error) => void };
 

@@ -1,87 +1,99 @@
-import { isDeepStrictEqual } from 'node:util';
-import { kinds, type Kind } from '../../shared/documents/document.ts';
+import type { ReferenceCache } from '../../services/projector/materialize/reference-cache.ts';
+import { createReferenceCache } from '../../services/projector/materialize/reference-cache.ts';
 import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
-import type { Change } from '../../services/projector/events/change.ts';
-import { fold } from '../convergence/fold.ts';
-import { changeAt, engineDeps } from '../support/engine.ts';
+import type { UpdateDeps } from '../../services/projector/materialize/fan-out.ts';
+import { sweep } from '../../services/projector/retention/sweep.ts';
+import { engineDeps } from '../support/engine.ts';
 import type { Event } from '../support/events.ts';
+import { differences, type Differences } from './differences.ts';
+import { append, type DeadLetter, type Partition } from './log.ts';
 import { emptyData, memoryStore, type Data } from './memory-store.ts';
-import { comparable } from '../convergence/read-documents.ts';
+import { memorySweepStore } from './memory-sweep-store.ts';
+import { firstDay, lateDay, sweepDay } from './long-history.ts';
 import { createWorker, createSchedule, NoReply, type Worker, type Schedule } from './schedule.ts';
 
 /** The documents that differ from the fold, by id, and the steps that led there. */
-export type Failure = { differing: Record<string, { expected: unknown; actual: unknown }>; trace: string[] };
-
-/**
- * A partition of the log: its changes, the offset up to which any worker has applied it completely, the committed
- * offset, and how often it was assigned.
- */
-type Partition = {
-  kind: Kind;
-  name: string;
-  changes: Change[];
-  applied: number;
-  committed: number;
-  epoch: number;
-};
+export type Failure = { differing: Differences; trace: string[] };
 
 type Simulation = {
   schedule: Schedule;
   data: Data;
   partitions: Map<string, Partition>;
+  deadLetters: Set<DeadLetter>;
+  /** The cache of the process that had a partition last. */
+  caches: Map<string, ReferenceCache>;
+  /** Lets another worker take over from one that crashes or loses its partition. */
+  successors: Map<Worker, () => void>;
   running: Set<Promise<void>>;
+  startMs: number;
 };
 
-const partitionsPerTopic = 2;
 /** Records that a worker applies at a time, at most. */
 const batchMax = 4;
 
 /**
  * Runs the engine over a history under one seeded schedule, with a worker for each partition. The schedule orders their
- * steps, lets some fail, crashes workers, and reassigns partitions while the old worker still works. Returns null where
- * the documents equal the fold.
+ * steps, lets some fail, crashes workers, and reassigns partitions while the old worker still works. A long history goes
+ * on after its tombstone documents have expired; partitions are added, records are dead-lettered and re-driven, and
+ * sweeps run beside the workers. Returns null where the documents equal the fold.
  */
 export async function simulate(history: Event[], seed: number): Promise<Failure | null> {
   const schedule = createSchedule(seed);
-  const partitions = partition(history);
-  const simulation: Simulation = { schedule, data: emptyData(), partitions, running: new Set() };
-  const workers = new Map<Worker, Partition>();
-  const assign = (to: Partition) => {
-    to.epoch += 1;
-    const worker = createWorker(
-      `${to.name}#${to.epoch}`,
-      positionsOf(simulation, () => schedule.random.chance(0.3)),
-    );
-    workers.set(worker, to);
-    void work(simulation, worker, to);
+  const simulation: Simulation = {
+    ...{ schedule, data: emptyData(), partitions: new Map(), deadLetters: new Set(), caches: new Map() },
+    ...{ successors: new Map(), running: new Set(), startMs: firstDay },
   };
-  for (const each of partitions.values()) assign(each);
-  await schedule.drive((worker) => disturb(schedule, worker, workers, assign));
-  await Promise.all(simulation.running);
-  const differing = differences(fold(history), simulation.data);
+  const late = history.filter(({ time }) => time.getTime() >= lateDay);
+  const early = history.filter(({ time }) => time.getTime() < lateDay);
+  const isLong = late.length > 0;
+  const isRejected = () => isLong && schedule.random.chance(0.1);
+  append(simulation.partitions, early, { grows: isLong, isRejected });
+  await run(simulation, [...workers(simulation), redriver(simulation, 2)]);
+  await run(simulation, [redriver(simulation, Infinity)]);
+  if (isLong) {
+    simulation.startMs = lateDay;
+    expireTombstones(simulation);
+    append(simulation.partitions, late, { grows: true, isRejected });
+    const sweepers = [sweeper(simulation), sweeper(simulation)];
+    await run(simulation, [...workers(simulation), redriver(simulation, 2), ...sweepers]);
+    simulation.startMs = sweepDay;
+    await run(simulation, [redriver(simulation, Infinity), sweeper(simulation)]);
+    await run(simulation, [sweeper(simulation)]);
+  }
+  const differing = differences(early, late, simulation.data);
   return Object.keys(differing).length > 0 ? { differing, trace: schedule.trace } : null;
 }
 
-/** The worker crashes, or loses its partition with or without notice. The committed offset may be set back too. */
+async function run(simulation: Simulation, starts: (() => void)[]): Promise<void> {
+  for (const start of starts) start();
+  const { schedule, running, successors } = simulation;
+  await schedule.drive((worker) => disturb(schedule, worker, successors));
+  await Promise.all(running);
+}
+
+/** The worker crashes, or another takes over from it, with or without its notice. */
 function disturb(
   { random, trace, crash }: Schedule,
   worker: Worker,
-  workers: Map<Worker, Partition>,
-  assign: (to: Partition) => void,
+  successors: Map<Worker, () => void>,
 ): void {
-  const partition = workers.get(worker);
-  if (!partition) throw new Error(`${worker.name} has no partition`);
   const how = random.pick([
     'crashes',
     'loses its partition without notice',
     'loses its partition with notice',
   ] as const);
-  const setBackBy = random.chance(0.2) ? random.int(3) : 0;
-  partition.committed = Math.max(0, partition.committed - setBackBy);
-  trace.push(`${worker.name} ${how}; ${partition.name} starts again at ${partition.committed}`);
+  trace.push(`${worker.name} ${how}`);
   if (how === 'loses its partition with notice') worker.ending.abort();
   if (how === 'crashes') crash(worker);
-  assign(partition);
+  successors.get(worker)?.();
+}
+
+/** Removes the tombstone documents that have expired, as the TTL monitor does, and keeps their records from coming again. */
+function expireTombstones({ data, partitions, startMs }: Simulation): void {
+  for (const documents of data.values())
+    for (const [id, { expiresAt }] of documents)
+      if (expiresAt && expiresAt.getTime() <= startMs) documents.delete(id);
+  for (const partition of partitions.values()) partition.redeliverableFrom = partition.records.length;
 }
 
 /** The positions that a process knows. It reads them now and then, and they never move back. */
@@ -93,82 +105,136 @@ function positionsOf({ partitions }: Simulation, isRead: () => boolean): (name: 
   };
 }
 
-/** Applies the partition's records from the committed offset, and commits after each batch. */
-function work(simulation: Simulation, worker: Worker, partition: Partition): Promise<void> {
-  const { schedule } = simulation;
-  const store = memoryStore(simulation.data, (label) => schedule.pause(worker, label));
-  const deps = engineDeps(store, {
-    cache: worker.cache,
-    isApplied: (kind, { partition: number, offset }) => offset < worker.positions(`${kind}/${number}`),
-    signal: worker.ending.signal,
-  });
-  const { epoch } = partition;
-  const consume = async () => {
-    let position = partition.committed;
-    while (position < partition.changes.length) {
-      const batch = partition.changes.slice(position, position + 1 + schedule.random.int(batchMax));
-      try {
-        await schedule.pause(worker, `fetch ${position} to ${position + batch.length - 1}`);
-        await applyChanges(deps, partition.kind, batch);
-      } catch (error) {
-        if (error instanceof NoReply) continue;
-        throw error;
-      }
-      position += batch.length;
-      partition.applied = Math.max(partition.applied, position);
-      // The group refuses the commit of a worker that is no longer a member.
-      await schedule.pause(worker, `commit ${position}`);
-      if (partition.epoch === epoch) partition.committed = position;
-      else if (schedule.random.chance(0.5)) return;
-    }
-  };
-  const ended = consume().catch((error: Error) => {
+const depsOf = (simulation: Simulation, worker: Worker, overrides: Partial<UpdateDeps>): UpdateDeps =>
+  engineDeps(
+    memoryStore(simulation.data, (label) => simulation.schedule.pause(worker, label)),
+    {
+      cache: worker.cache,
+      now: () => new Date(simulation.startMs + simulation.schedule.trace.length),
+      signal: worker.ending.signal,
+      ...overrides,
+    },
+  );
+
+/** Runs an actor. It tries again if the store does not reply, and a successor starts if it crashes. */
+function act(simulation: Simulation, worker: Worker, work: () => Promise<void>, succeed: () => void): void {
+  simulation.successors.set(worker, succeed);
+  const ended = work().catch((error: Error) => {
     if (!worker.isDead && !worker.ending.signal.aborted) throw error;
   });
   simulation.running.add(ended);
-  return ended;
 }
 
-/** Distributes a history over partitions by key, in order, as a producer does. */
-function partition(history: Event[]): Map<string, Partition> {
-  const partitions = new Map<string, Partition>();
-  history.forEach((event, index) => {
-    const number =
-      [...event.id].reduce((sum, character) => sum + character.charCodeAt(0), 0) % partitionsPerTopic;
-    const name = `${event.kind}/${number}`;
-    const known = partitions.get(name) ?? {
-      ...{ kind: event.kind, name, changes: [], applied: 0, committed: 0, epoch: 0 },
-    };
-    partitions.set(name, known);
-    known.changes.push(
-      toChange(event, { partition: number, offset: known.changes.length, timestampMs: index }),
-    );
-  });
-  return partitions;
-}
+const retried = async (work: () => Promise<unknown>): Promise<void> => {
+  for (;;)
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (!(error instanceof NoReply)) throw error;
+    }
+};
 
-const parsed = new WeakMap<Event, Map<string, Change>>();
+/** A worker for each partition. The committed offset may be set back when a partition is assigned again. */
+const workers = (simulation: Simulation): (() => void)[] =>
+  [...simulation.partitions.values()].map((partition) => () => assign(simulation, partition));
 
-/** Each event is parsed once for all schedules; the engine never alters a change. */
-function toChange(event: Event, position: Change['position']): Change {
-  const positionKey = `${position.partition}/${position.offset}/${position.timestampMs}`;
-  const known = parsed.get(event) ?? new Map<string, Change>();
-  parsed.set(event, known);
-  const before = known.get(positionKey);
-  if (before) return before;
-  const change = changeAt(event, position);
-  known.set(positionKey, change);
-  return change;
-}
-
-function differences(expected: ReturnType<typeof fold>, data: Data): Failure['differing'] {
-  const actual = new Map<string, unknown>();
-  for (const kind of kinds)
-    for (const document of data.get(kind)?.values() ?? [])
-      if (!document.deletedAt) actual.set(document._id, comparable(kind, document));
-  const ids = new Set([...expected.keys(), ...actual.keys()]);
-  const differing = [...ids].filter((id) => !isDeepStrictEqual(expected.get(id), actual.get(id)));
-  return Object.fromEntries(
-    differing.map((id) => [id, { expected: expected.get(id), actual: actual.get(id) }]),
+function assign(simulation: Simulation, partition: Partition): void {
+  const { random } = simulation.schedule;
+  partition.epoch += 1;
+  const positions = positionsOf(simulation, () => random.chance(0.3));
+  const worker = createWorker(
+    `${partition.name}#${partition.epoch}`,
+    positions,
+    partition.epoch > 1 && random.chance(0.5) ? simulation.caches.get(partition.name) : undefined,
   );
+  simulation.caches.set(partition.name, worker.cache);
+  act(
+    simulation,
+    worker,
+    () => consume(simulation, worker, partition),
+    () => {
+      const setBackBy = random.chance(0.2) ? random.int(3) : 0;
+      partition.committed = Math.max(partition.redeliverableFrom, partition.committed - setBackBy);
+      assign(simulation, partition);
+    },
+  );
+}
+
+/** Applies the partition's records from the committed offset, and commits after each batch. */
+async function consume(simulation: Simulation, worker: Worker, partition: Partition): Promise<void> {
+  const { schedule, deadLetters } = simulation;
+  const deps = depsOf(simulation, worker, {
+    isApplied: (kind, { partition: number, offset }) => offset < worker.positions(`${kind}/${number}`),
+  });
+  const { epoch } = partition;
+  let position = partition.committed;
+  while (position < partition.records.length) {
+    const records = partition.records.slice(position, position + 1 + schedule.random.int(batchMax));
+    const batch = records.flatMap(({ change, deadLetter }) => (deadLetter ? [] : [change]));
+    try {
+      await schedule.pause(worker, `fetch ${position} to ${position + records.length - 1}`);
+      await applyChanges(deps, partition.kind, batch);
+    } catch (error) {
+      if (error instanceof NoReply) continue;
+      throw error;
+    }
+    for (const { deadLetter } of records) if (deadLetter) deadLetters.add(deadLetter);
+    position += records.length;
+    partition.applied = Math.max(partition.applied, position);
+    // The group refuses the commit of a worker that is no longer a member.
+    await schedule.pause(worker, `commit ${position}`);
+    if (partition.epoch === epoch) partition.committed = position;
+    else if (schedule.random.chance(0.5)) return;
+  }
+}
+
+/** An operator's redrive, beside the workers: dead letters of one kind at a time, some of them. */
+function redriver(simulation: Simulation, turns: number): () => void {
+  const { schedule, deadLetters } = simulation;
+  const start = () => {
+    const worker = createWorker('redrive', () => 0, createReferenceCache());
+    const deps = depsOf(simulation, worker, { isApplied: () => false, outOfOrder: true });
+    const redrive = async () => {
+      for (let turn = 0; turn < turns; turn += 1) {
+        if (turns === Infinity && deadLetters.size === 0) return;
+        await retried(() => schedule.pause(worker, 'redrive'));
+        const [first] = deadLetters;
+        const some = [...deadLetters]
+          .filter(({ kind }) => kind === first?.kind)
+          .filter((one) => one === first || schedule.random.chance(0.7));
+        if (!first) continue;
+        const inLogOrder = some.map(({ change }) => change).sort(byPosition);
+        await retried(() => applyChanges(deps, first.kind, inLogOrder));
+        for (const deadLetter of some) deadLetters.delete(deadLetter);
+      }
+    };
+    act(simulation, worker, redrive, start);
+  };
+  return start;
+}
+
+type Positioned = DeadLetter['change'];
+const byPosition = ({ position: a }: Positioned, { position: b }: Positioned) =>
+  a.partition - b.partition || a.offset - b.offset;
+
+/** Sweeps twice, as of the watermark: the least time of a record that is not applied yet. */
+function sweeper(simulation: Simulation): () => void {
+  const { schedule, data, deadLetters, partitions } = simulation;
+  const start = () => {
+    const worker = createWorker('sweep', () => 0);
+    const deps = depsOf(simulation, worker, {});
+    const pause = (label: string) => schedule.pause(worker, label);
+    const sweepStore = memorySweepStore(data, deadLetters, pause);
+    const sweepOnce = () => {
+      const notApplied = [...partitions.values()].flatMap(({ records, applied }) => records.slice(applied));
+      const asOfMs = Math.min(simulation.startMs, ...notApplied.map(({ time }) => time.getTime()));
+      return sweep({ ...deps, sweepStore, asOf: new Date(asOfMs) });
+    };
+    const sweepTwice = async () => {
+      for (let turn = 0; turn < 2; turn += 1) await retried(sweepOnce);
+    };
+    act(simulation, worker, sweepTwice, start);
+  };
+  return start;
 }

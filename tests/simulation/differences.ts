@@ -1,0 +1,68 @@
+import { isDeepStrictEqual } from 'node:util';
+import { kinds } from '../../shared/documents/document.ts';
+import { fold, type Expected } from '../convergence/fold.ts';
+import { comparable } from '../convergence/read-documents.ts';
+import type { Event } from '../support/events.ts';
+import { expires } from './long-history.ts';
+import type { Data } from './memory-store.ts';
+
+export type Differences = Record<string, { expected: unknown; actual: unknown }>;
+
+/** The documents that differ from the fold of the log without the documents that the sweep may have purged. */
+export function differences(early: Event[], late: Event[], data: Data): Differences {
+  const actual = new Map<string, unknown>();
+  for (const kind of kinds)
+    for (const document of data.get(kind)?.values() ?? [])
+      if (document.state) actual.set(document._id, comparable(kind, document));
+  const history = [...early, ...late];
+  const gone = late.length > 0 ? purged(early, late, new Set(actual.keys())) : new Set<string>();
+  const expected = fold(history, gone);
+  const ids = new Set([...expected.keys(), ...actual.keys()]);
+  const differing = [...ids].filter((id) => !isDeepStrictEqual(expected.get(id), actual.get(id)));
+  return {
+    ...Object.fromEntries(
+      differing.map((id) => [id, { expected: expected.get(id), actual: actual.get(id) }]),
+    ),
+    ...wrongMarks(data),
+  };
+}
+
+/** The missing documents that the sweep may purge. */
+function purged(early: Event[], late: Event[], present: Set<string>): Set<string> {
+  const before = fold(early);
+  const all = fold([...early, ...late]);
+  const isLate = new Set(late.map(({ id }) => id));
+  const everExpires = new Set(
+    [...early, ...late].filter(({ data }) => expires(String(data?.channelId))).map(({ id }) => id),
+  );
+  const conversationOf = (in_: Expected, id: string) =>
+    (in_.get(id)?.state as { conversationId?: string } | undefined)?.conversationId ?? '';
+  const gone = new Set<string>();
+  for (const [id, { kind }] of all)
+    if (kind === 'conversation' && !present.has(id) && everExpires.has(id) && !isLate.has(id)) gone.add(id);
+  const isThere = (in_: Expected, id: string) => {
+    const conversation = in_.get(conversationOf(in_, id));
+    return conversation !== undefined && conversation.orgId === in_.get(id)?.orgId;
+  };
+  for (const [id, { kind }] of all) {
+    if (kind !== 'message' || present.has(id)) continue;
+    const hasExpired = !isLate.has(id) && everExpires.has(conversationOf(all, id));
+    const wasOrphan = before.has(id) && !isThere(before, id);
+    const isOrphan = !isThere(all, id) || gone.has(conversationOf(all, id));
+    if (hasExpired || wasOrphan || isOrphan) gone.add(id);
+  }
+  return gone;
+}
+
+/** A message is marked as an orphan if its conversation is missing, and only then. */
+function wrongMarks(data: Data): Differences {
+  const wrong: Differences = {};
+  for (const { _id, orgId, state, orphanedAt } of data.get('message')?.values() ?? []) {
+    if (!state) continue;
+    const conversation = data.get('conversation')?.get(String(state.conversationId));
+    const isOrphan = !conversation?.state || conversation.orgId !== orgId;
+    if (isOrphan !== (orphanedAt !== undefined))
+      wrong[`mark of ${_id}`] = { expected: isOrphan, actual: orphanedAt };
+  }
+  return wrong;
+}

@@ -1,0 +1,87 @@
+import { refOf } from '../../services/projector/materialize/edges.ts';
+import type { StoredDocument } from '../../services/projector/materialize/store.ts';
+import type { SweepStore } from '../../services/projector/retention/sweep-store.ts';
+import type { Envelope } from '../../shared/documents/document.ts';
+import { envelopeOf, type Data } from './memory-store.ts';
+
+/** A dead letter as the sweep sees it: the entities that it names, and when its record was published. */
+export type NamedDeadLetter = { subjects: string[]; publishedAt: Date };
+
+/** Documents of a page: so few that the sweep reads several. */
+const pageSize = 2;
+
+const byId = (a: Envelope, b: Envelope) => (a._id < b._id ? -1 : 1);
+
+/** The sweep's store in memory. `pause` is awaited before each read. `tests/store` holds it to the real one. */
+export function memorySweepStore(
+  data: Data,
+  deadLetters: Set<NamedDeadLetter>,
+  pause: (label: string) => Promise<void> = async () => undefined,
+): SweepStore {
+  const find = async (
+    kind: 'channel' | 'conversation' | 'message',
+    matches: (of: StoredDocument) => boolean,
+  ) => {
+    await pause(`sweep ${kind}s`);
+    return structuredClone([...(data.get(kind)?.values() ?? [])].filter(matches)).sort(byId);
+  };
+  const field = (document: StoredDocument, name: string) => document.state?.[name];
+  const isIn = (ids: string[], orgId: string) => (document: StoredDocument) =>
+    document.orgId === orgId && ids.includes(String(field(document, 'conversationId')));
+  return {
+    readChannels: async (after) => {
+      const found = await find(
+        'channel',
+        (of) => of._id > after && Number(field(of, 'dataRetentionDays')) > 0,
+      );
+      return found.slice(0, pageSize).map((channel) => ({
+        ...{ id: channel._id, orgId: channel.orgId ?? '' },
+        dataRetentionDays: Number(field(channel, 'dataRetentionDays')),
+      }));
+    },
+    readConversations: async ({ id, orgId }, after) => {
+      const found = await find(
+        'conversation',
+        (of) => of._id > after && of.orgId === orgId && !!of.refs?.includes(refOf('channel', id)),
+      );
+      return found.slice(0, pageSize).map((document) => ({
+        ...envelopeOf(document),
+        ...(document.state && { updatedAt: document.state.updatedAt as Date }),
+      }));
+    },
+    readExpiredMessages: async (orgId, ids, upTo) => {
+      const found = await find('message', isIn(ids, orgId));
+      const expired = found.filter((of) => (field(of, 'createdAt') as Date) <= upTo);
+      return expired.slice(0, pageSize).map(envelopeOf);
+    },
+    readWithMessages: async (orgId, ids) => {
+      const found = await find('message', isIn(ids, orgId));
+      return new Set(found.map((of) => String(field(of, 'conversationId'))));
+    },
+    readOrphans: async (upTo) => {
+      const found = await find('message', ({ orphanedAt }) => orphanedAt !== undefined && orphanedAt <= upTo);
+      return found.slice(0, pageSize).map((document) => ({
+        ...envelopeOf(document),
+        conversationId: String(field(document, 'conversationId')),
+      }));
+    },
+    waitAgain: async (orphans, upTo, from) => {
+      for (const { _id } of orphans) {
+        await pause(`let message ${_id} wait again`);
+        const document = data.get('message')?.get(_id);
+        if (document?.orphanedAt && document.orphanedAt <= upTo)
+          data.get('message')?.set(_id, { ...document, orphanedAt: from, revision: document.revision + 1 });
+      }
+    },
+    readInDeadLetters: async (ids) => {
+      await pause('sweep dead letters');
+      return new Set([...deadLetters].flatMap(({ subjects }) => subjects.filter((id) => ids.includes(id))));
+    },
+    eraseDeadLetters: async (ids, upTo) => {
+      await pause('erase dead letters');
+      for (const deadLetter of deadLetters)
+        if (deadLetter.publishedAt <= upTo && deadLetter.subjects.some((id) => ids.includes(id)))
+          deadLetters.delete(deadLetter);
+    },
+  };
+}

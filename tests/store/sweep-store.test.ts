@@ -1,0 +1,97 @@
+import type { Kind } from '../../shared/documents/document.ts';
+import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
+import type { SweepStore } from '../../services/projector/retention/sweep-store.ts';
+import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
+import { emptyData, memoryStore } from '../simulation/memory-store.ts';
+import { memorySweepStore } from '../simulation/memory-sweep-store.ts';
+import { conversation, insert, keyOf, position } from './both-stores.ts';
+import { openEngineStore } from './engine-store.ts';
+
+type Opened = { store: Store; sweepStore: SweepStore; close: () => Promise<void> };
+
+const open: Record<string, () => Promise<Opened>> = {
+  'the real store': async () => {
+    const { store, database, control, close } = await openEngineStore();
+    return { store, close, sweepStore: mongoSweepStore({ database, control, prefix: 'support.' }) };
+  },
+  "the simulation's store": async () => {
+    const data = emptyData();
+    const close = async () => undefined;
+    return { store: memoryStore(data), close, sweepStore: memorySweepStore(data, new Set()) };
+  },
+};
+
+const at = (second: number) => new Date(second * 1_000);
+const channel = (id: string, dataRetentionDays: number | null, orgId = 'org_1'): StoredDocument => ({
+  ...{ _id: id, orgId, version: 1, revision: 1, position: position(1), joined: {}, refs: [] },
+  state: { id, dataRetentionDays },
+});
+const message = (id: string, conversationId: string, second: number, orphanedAt?: Date): StoredDocument => ({
+  ...{ _id: id, orgId: 'org_1', version: 1, revision: 1, position: position(1), joined: {}, refs: [] },
+  state: { id, conversationId, createdAt: at(second) },
+  byCreated: keyOf(second, id),
+  ...(orphanedAt && { orphanedAt }),
+});
+const idsOf = (documents: { _id: string }[]) => documents.map(({ _id }) => _id).sort();
+
+describe.each(Object.entries(open))('the sweep reads from %s', (_, openStore) => {
+  let opened: Opened;
+  const given = (kind: Kind, documents: StoredDocument[]) => opened.store.write(kind, documents.map(insert));
+
+  beforeEach(async () => {
+    opened = await openStore();
+  }, 120_000);
+  afterEach(() => opened.close(), 60_000);
+
+  it('the channels with a retention, after an id', async () => {
+    await given('channel', [channel('a', 3), channel('b', 0), channel('c', null), channel('d', 9, 'org_2')]);
+    const all = [
+      { id: 'a', orgId: 'org_1', dataRetentionDays: 3 },
+      { id: 'd', orgId: 'org_2', dataRetentionDays: 9 },
+    ];
+    expect(await opened.sweepStore.readChannels('')).toEqual(all);
+    expect(await opened.sweepStore.readChannels('a')).toEqual(all.slice(1));
+    expect(await opened.sweepStore.readChannels('d')).toEqual([]);
+  }, 60_000);
+
+  it('the conversations of a channel and its organization, purged ones that keep the reference too', async () => {
+    const living = conversation('v2', 'ti_1');
+    const { state: _state, joined: _joined, byCreated: _byCreated, ...purged } = conversation('v3', 'ti_1');
+    await given('conversation', [
+      { ...living, state: { ...living.state, updatedAt: at(5) } },
+      purged,
+      conversation('v4', 'ti_1', 0, { orgId: 'org_2' }),
+      conversation('v5', 'ti_1', 0, { refs: ['channel:chan_2'] }),
+    ]);
+    const of = { id: 'chan_1', orgId: 'org_1', dataRetentionDays: 3 };
+    const envelope = { orgId: 'org_1', version: 1, revision: 1, position: position(1) };
+    const both = [
+      { _id: 'v2', ...envelope, updatedAt: at(5) },
+      { _id: 'v3', ...envelope },
+    ];
+    expect(await opened.sweepStore.readConversations(of, '')).toEqual(both);
+    expect(await opened.sweepStore.readConversations(of, 'v2')).toEqual(both.slice(1));
+  }, 60_000);
+
+  it('messages by age, by conversation, and by the time they have waited', async () => {
+    await given('message', [
+      message('m1', 'v1', 1),
+      message('m2', 'v1', 2, at(7)),
+      message('m3', 'v2', 3, at(8)),
+      { ...message('m4', 'v1', 1), orgId: 'org_2' },
+    ]);
+    const { sweepStore } = opened;
+    expect(idsOf(await sweepStore.readExpiredMessages('org_1', ['v1', 'v2'], at(1)))).toEqual(['m1']);
+    expect(idsOf(await sweepStore.readExpiredMessages('org_1', ['v1'], at(2)))).toEqual(['m1', 'm2']);
+    expect(await sweepStore.readWithMessages('org_1', ['v1', 'v3'])).toEqual(new Set(['v1']));
+    const orphans = await sweepStore.readOrphans(at(7));
+    expect(orphans).toMatchObject([{ _id: 'm2', conversationId: 'v1' }]);
+    await sweepStore.waitAgain(orphans, at(7), at(9));
+    expect(await sweepStore.readOrphans(at(7))).toEqual([]);
+    const later = await sweepStore.readOrphans(at(9));
+    expect(later.map(({ _id, revision }) => [_id, revision]).sort()).toEqual([
+      ['m2', 2],
+      ['m3', 1],
+    ]);
+  }, 60_000);
+});
