@@ -1,4 +1,4 @@
-import { deadLetterOf } from '../../services/projector/dead-letters/dead-letter.ts';
+import { fingerprint, recordFields } from '../../services/projector/dead-letters/dead-letter.ts';
 import { redactRecord } from '../../services/projector/dead-letters/redact.ts';
 import { openBatch } from '../../services/projector/consumer/open-batch.ts';
 import type { KafkaRecord } from '../../services/projector/events/change.ts';
@@ -84,8 +84,7 @@ async function cost(shape: Shape, bytes: number): Promise<number> {
 
 function handle(record: KafkaRecord): void {
   parse('message', record);
-  const rejected = { record, rejection: { reason: 'bad_data', detail: '' } } as const;
-  deadLetterOf({ prefix: 'support.', generation: 1, now: () => new Date(0) }, 'support.messages', rejected);
+  fingerprint(recordFields('support.messages', 'support.', record));
   redactRecord(record.value);
 }
 
