@@ -135,15 +135,18 @@ export async function replaceRegistry(
   return matchedCount === 1;
 }
 
-/** The generation of this number; throws `NoSuchGeneration` where there is none, or where it was dropped. */
+/** The generation of this number; throws `NoSuchGeneration` if there is none, or if it is dropped. */
 export function generationOf({ generations }: GenerationRegistry, number: number): Generation {
   const found = generations.find((generation) => generation.number === number);
   if (!found) {
     const known = generations.map((generation) => generation.number).join(', ');
     throw new NoSuchGeneration(`there is no generation ${number}; there are ${known}`);
   }
-  if (found.state === 'dropping' || found.state === 'dropped')
-    throw new NoSuchGeneration(`generation ${number} was dropped`);
+  if (found.state === 'dropped') throw new NoSuchGeneration(`generation ${number} was dropped`);
+  if (found.state === 'dropping')
+    throw new NoSuchGeneration(
+      `generation ${number} is being dropped; if that was interrupted, run it again: rebuild drop ${number}`,
+    );
   return found;
 }
 

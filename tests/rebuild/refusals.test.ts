@@ -218,7 +218,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
       steps.push(step);
       if (step === 'switch') await dropMeanwhile(rebuild);
     });
-    await expect(refused).rejects.toThrow('generation 2 was dropped');
+    await expect(refused).rejects.toThrow('generation 2 is being dropped');
     expect(steps).toEqual(['carry over', 'switch']);
     expect(await rebuild.states()).toEqual({ 1: 'active', 2: 'dropping' });
   }, 60_000);
