@@ -5,7 +5,7 @@ import { messageRoles, messageTypes } from '../../shared/documents/message.ts';
 import type { EntityState } from '../../shared/documents/resources.ts';
 import { ticketStatuses } from '../../shared/documents/ticket.ts';
 import { channelStates, channelStatus, issueCodes } from '../../services/api/resources/channels/status.ts';
-import { rawHeaders } from '../../services/projector/events/example-records.ts';
+import { rawHeaders } from '../../tests/support/example-records.ts';
 import { parse } from '../../services/projector/events/parse.ts';
 import { generateSampleData, type Size } from './sample-data.ts';
 import type { SampleRecord } from './encode.ts';

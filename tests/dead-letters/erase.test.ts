@@ -8,7 +8,7 @@ import {
 import { eraseDeadLetters, erasuresAmong } from '../../services/projector/dead-letters/erase.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import type { Change } from '../../services/projector/events/change.ts';
-import { rawHeaders } from '../../services/projector/events/example-records.ts';
+import { rawHeaders } from '../support/example-records.ts';
 import { encode } from '../support/events.ts';
 import { created } from '../support/entities.ts';
 

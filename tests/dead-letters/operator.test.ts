@@ -1,7 +1,7 @@
 import { collectionOf } from '../../shared/store/connection.ts';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
-import { rawHeaders } from '../../services/projector/events/example-records.ts';
+import { rawHeaders } from '../support/example-records.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event, type Produced } from '../support/events.ts';

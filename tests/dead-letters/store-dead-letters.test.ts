@@ -4,7 +4,7 @@ import { deadLettersOf, type DeadLetter } from '../../services/projector/dead-le
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { buffer } from '../../services/projector/dead-letters/dead-letter.ts';
 import type { KafkaRecord, Rejection } from '../../services/projector/events/change.ts';
-import { rawHeaders, type Headers } from '../../services/projector/events/example-records.ts';
+import { rawHeaders, type Headers } from '../support/example-records.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 
 const megabyte = 1024 * 1024;

@@ -2,9 +2,9 @@ import { fingerprint, recordFields } from '../../services/projector/dead-letters
 import { redactRecord } from '../../services/projector/dead-letters/redact.ts';
 import { openBatch } from '../../services/projector/consumer/open-batch.ts';
 import type { KafkaRecord } from '../../services/projector/events/change.ts';
-import { attributes, rawHeaders, type Headers } from '../../services/projector/events/example-records.ts';
+import { attributes, rawHeaders, type Headers } from '../support/example-records.ts';
 import { parse } from '../../services/projector/events/parse.ts';
-import { rawBatch } from '../../services/projector/kafka/example-responses.ts';
+import { rawBatch } from '../support/example-responses.ts';
 
 const megabyte = 1024 * 1024;
 const envelope = JSON.stringify({ ...attributes, type: 'support.message.updated.v1' }).slice(0, -1);

@@ -3,7 +3,7 @@ import { deadLetterConfig } from '../../services/cli/config.ts';
 import { runDeadLetters } from '../../services/cli/dead-letters/run.ts';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
-import { rawHeaders } from '../../services/projector/events/example-records.ts';
+import { rawHeaders } from '../support/example-records.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { switchTo } from '../../services/projector/generations/switch.ts';
 import { ensureControlIndexes } from '../../services/projector/runtime/control-indexes.ts';

@@ -1,6 +1,6 @@
 import type { Kind } from '../../shared/documents/document.ts';
 import type { KafkaRecord, Change } from '../../services/projector/events/change.ts';
-import { rawHeaders } from '../../services/projector/events/example-records.ts';
+import { rawHeaders } from './example-records.ts';
 import { parse } from '../../services/projector/events/parse.ts';
 import { createReferenceCache } from '../../services/projector/materialize/reference-cache.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import type { TopicPartitions } from 'kafkajs';
-import { rawBatch } from '../kafka/example-responses.ts';
+import { rawBatch } from '../../../tests/support/example-responses.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
 import { createAssignment, type AssignmentDeps } from './assignment.ts';
 import type { PartitionWorker } from './partition-worker.ts';

@@ -1,7 +1,7 @@
 import type { EachBatchPayload } from 'kafkajs';
 import { pino } from 'pino';
 import type { KafkaRecord } from '../events/change.ts';
-import { rawBatch } from '../kafka/example-responses.ts';
+import { rawBatch } from '../../../tests/support/example-responses.ts';
 import { createAssignment } from './assignment.ts';
 import { createPositions } from './positions.ts';
 import { handleBatch } from './handle-batch.ts';

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { rawBatch } from '../kafka/example-responses.ts';
+import { rawBatch } from '../../../tests/support/example-responses.ts';
 import type { ApplyContext } from './applied.ts';
 import { createBudget } from './decode-budget.ts';
 import { createPartitionWorker, type PartitionWorker } from './partition-worker.ts';

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
-import { rawHeaders } from '../events/example-records.ts';
+import { rawHeaders } from '../../../tests/support/example-records.ts';
 import { decodeHeaders } from '../events/headers.ts';
-import { oldMessageBytes, rawBatch, type ExampleBatch } from '../kafka/example-responses.ts';
+import { oldMessageBytes, rawBatch, type ExampleBatch } from '../../../tests/support/example-responses.ts';
 import { createBudget } from './decode-budget.ts';
 import { chunkRecordsMax, createRecordQueue, type RecordQueue } from './record-queue.ts';
 

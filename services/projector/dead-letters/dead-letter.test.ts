@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Binary } from 'mongodb';
 import type { KafkaRecord } from '../events/change.ts';
-import { binary, record, structured, tagBytes, type Headers } from '../events/example-records.ts';
+import {
+  binary,
+  record,
+  structured,
+  tagBytes,
+  type Headers,
+} from '../../../tests/support/example-records.ts';
 import { parse } from '../events/parse.ts';
 import { buffer, recordFields, recordOf } from './dead-letter.ts';
 

@@ -1,4 +1,4 @@
-import { record } from '../events/example-records.ts';
+import { record } from '../../../tests/support/example-records.ts';
 import { subjectsOf } from './subjects.ts';
 
 const message = { id: 'msg_1', conversationId: 'conv_1', content: 'as in conv_2 and msg_2', type: 7 };

@@ -1,6 +1,6 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import { states } from '../../../shared/documents/resources.ts';
-import { examples, withData } from './example-states.ts';
+import { examples, withData } from '../../../tests/support/example-states.ts';
 import { describeIssues } from './describe-issues.ts';
 import { parse } from './parse.ts';
 

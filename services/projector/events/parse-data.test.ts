@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { kinds } from '../../../shared/documents/document.ts';
 import { channelsWithSecrets } from '../../../tests/support/entities.ts';
-import { attributes, bytes, ce, rawHeaders, record } from './example-records.ts';
-import { examples, withData } from './example-states.ts';
+import { attributes, bytes, ce, rawHeaders, record } from '../../../tests/support/example-records.ts';
+import { examples, withData } from '../../../tests/support/example-states.ts';
 import { parse } from './parse.ts';
 
 const read = new Date('2025-12-31T23:00:00.123Z');

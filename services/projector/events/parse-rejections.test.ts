@@ -8,7 +8,7 @@ import {
   structured,
   tagBytes,
   type Given,
-} from './example-records.ts';
+} from '../../../tests/support/example-records.ts';
 import { parse } from './parse.ts';
 
 const deleted = 'support.tag.deleted.v1';

@@ -9,7 +9,7 @@ import {
   tag,
   tagBytes,
   upperCase,
-} from './example-records.ts';
+} from '../../../tests/support/example-records.ts';
 import { parse } from './parse.ts';
 
 const deleted = 'support.tag.deleted.v1';

@@ -1,7 +1,7 @@
 import { BSON } from 'mongodb';
 import { itemsMax } from '../../../shared/documents/fields.ts';
 import { describeOversize } from './state-size.ts';
-import { attributes, bytes, record } from './example-records.ts';
+import { attributes, bytes, record } from '../../../tests/support/example-records.ts';
 import { parse } from './parse.ts';
 
 const megabyte = 1024 * 1024;

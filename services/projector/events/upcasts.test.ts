@@ -1,4 +1,4 @@
-import { structured, tag } from './example-records.ts';
+import { structured, tag } from '../../../tests/support/example-records.ts';
 import { parse } from './parse.ts';
 import type { Upcasts } from './upcasts.ts';
 

@@ -1,7 +1,12 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import type { Batch } from 'kafkajs';
-import { batchBytes, oldMessageBytes, responseBytes, type ExamplePartition } from './example-responses.ts';
+import {
+  batchBytes,
+  oldMessageBytes,
+  responseBytes,
+  type ExamplePartition,
+} from '../../../tests/support/example-responses.ts';
 import { createAbortFilter, type BatchHeader, type BatchMessage } from './fetch-decoder.ts';
 import { installedKafkajs, patchKafkajs } from './kafkajs-patch.ts';
 

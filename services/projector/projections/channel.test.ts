@@ -1,4 +1,4 @@
-import { given, living } from '../materialize/example-join.ts';
+import { given, living } from '../../../tests/support/example-join.ts';
 
 test('a channel embeds its agent', () => {
   const { joined, refs } = given(living('agent', { id: 'agent_1', name: 'Robin' })).whenJoined('channel', {

@@ -1,4 +1,4 @@
-import { given, living } from '../materialize/example-join.ts';
+import { given, living } from '../../../tests/support/example-join.ts';
 
 const channel = living('channel', { id: 'chan_1', name: 'Help', dataRetentionDays: 30 });
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { resources, states } from '../../../shared/documents/resources.ts';
 import { projectionVersion } from '../../../shared/store/generations.ts';
-import { examples } from '../events/example-states.ts';
-import { given, living } from '../materialize/example-join.ts';
+import { examples } from '../../../tests/support/example-states.ts';
+import { given, living } from '../../../tests/support/example-join.ts';
 
 /** `UPDATE_GOLDEN=1` writes the file of a version that is new. A file that exists never changes. */
 const mayWrite = process.env.UPDATE_GOLDEN === '1';

@@ -1,4 +1,4 @@
-import { deleted, given, living } from '../materialize/example-join.ts';
+import { deleted, given, living } from '../../../tests/support/example-join.ts';
 
 const conversation = living('conversation', { id: 'conv_1' });
 

@@ -1,5 +1,5 @@
 import { embeddedConversationsMax } from '../../../shared/documents/ticket.ts';
-import { given, living } from '../materialize/example-join.ts';
+import { given, living } from '../../../tests/support/example-join.ts';
 
 const channel = living('channel', { id: 'chan_1', dataRetentionDays: 30 });
 const createdAt = (second: number) => new Date(second * 1_000).toISOString();

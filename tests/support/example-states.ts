@@ -1,4 +1,4 @@
-import type { Kind } from '../../../shared/documents/document.ts';
+import type { Kind } from '../../shared/documents/document.ts';
 import { attributes, bytes, record } from './example-records.ts';
 
 const at = '2026-01-01T00:00:00.123456789+01:00';

@@ -1,5 +1,5 @@
-import type { KafkaRecord } from './change.ts';
-import { encodeHeaders } from './headers.ts';
+import type { KafkaRecord } from '../../services/projector/events/change.ts';
+import { encodeHeaders } from '../../services/projector/events/headers.ts';
 
 /** Example records for the tests of `parse`: a tag in either content mode. */
 

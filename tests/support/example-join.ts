@@ -1,9 +1,9 @@
-import type { Kind } from '../../../shared/documents/document.ts';
-import { resources, states, type EntityState } from '../../../shared/documents/resources.ts';
-import { examples } from '../events/example-states.ts';
-import { edgesOf, idIn } from './edges.ts';
-import { idsInState, join, type Joined, type References } from './join.ts';
-import type { Child } from './store.ts';
+import type { Kind } from '../../shared/documents/document.ts';
+import { resources, states, type EntityState } from '../../shared/documents/resources.ts';
+import { examples } from './example-states.ts';
+import { edgesOf, idIn } from '../../services/projector/materialize/edges.ts';
+import { idsInState, join, type Joined, type References } from '../../services/projector/materialize/join.ts';
+import type { Child } from '../../services/projector/materialize/store.ts';
 
 type Given = { kind: Kind; entity: Child };
 
