@@ -3,6 +3,8 @@ import { MongoClient, type Document } from 'mongodb';
 import { kinds } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { dayMs } from '../../shared/documents/retention.ts';
+import { ensureRegistry, generationsOf } from '../../shared/store/generations.ts';
+import { watermarksOf } from '../../shared/store/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { readStatus, type Status } from '../../services/cli/status/read.ts';
 import { readTopicSettings } from '../../services/projector/kafka/topic-settings.ts';
@@ -45,6 +47,20 @@ describe('the topics that the CLI creates and checks', () => {
     const text = await cli({ REBUILD_DAYS_MAX: '7.5' }, 'status');
     const tags = topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
     expect(text).toMatch(new RegExp(`^warning +${tags}: drops tombstones after 7 days`, 'm'));
+  }, 60_000);
+
+  test('cause a warning if no projector has run for longer than they keep tombstones', async () => {
+    const { control } = testEnvironment;
+    await ensureRegistry(control);
+    const eightDaysAgo = new Date(Date.now() - 8 * dayMs);
+    await generationsOf(control).updateOne(
+      { _id: 'active' },
+      { $set: { 'generations.0.registeredAt': eightDaysAgo } },
+    );
+    await watermarksOf(control).insertOne({ _id: 1, completeTo: eightDaysAgo });
+    expect(await warnings()).toEqual([expect.stringContaining('generation 1 was 192 hours behind')]);
+    await watermarksOf(control).updateOne({ _id: 1 }, { $set: { completeTo: new Date() } });
+    expect(await warnings()).toEqual([]);
   }, 60_000);
 
   test('cause a warning if they are not compacted', async () => {

@@ -3,14 +3,20 @@ import type { Admin } from 'kafkajs';
 import { MongoServerError, type Db, type MongoClient } from 'mongodb';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
-import { readRegistry } from '../../../shared/store/generations.ts';
+import { storeTime } from '../../../shared/store/clock.ts';
+import { generationOf, readRegistry } from '../../../shared/store/generations.ts';
 import { watermark } from '../../../shared/store/progress.ts';
 import { collectionOf, controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
 import { endOffsets, recordedPositions } from '../../projector/consumer/progress.ts';
 import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
 import { topicOf } from '../../projector/events/topics.ts';
+import { tombstoneBound, tombstoneWarning } from '../../projector/generations/tombstones.ts';
 import { parsePartitionKey } from '../../projector/kafka/topic-partition.ts';
-import { readTopicSettings, topicWarnings } from '../../projector/kafka/topic-settings.ts';
+import {
+  readTopicSettings,
+  topicWarnings,
+  type TopicSettings,
+} from '../../projector/kafka/topic-settings.ts';
 
 /** The output of `cli status`. Offsets and counts are whole numbers, instants ISO 8601. */
 export type Status = {
@@ -26,7 +32,7 @@ export type Status = {
   pending: { conversations: number; tickets: number | null };
   /** Counted up to `countMax`. */
   deadLetters: number;
-  /** One sentence for each topic whose settings make a rebuild unsafe. */
+  /** One sentence for each topic whose settings make a rebuild unsafe, and one if tombstones may have been missed. */
   warnings: string[];
 };
 
@@ -44,22 +50,36 @@ export async function readStatus(deps: {
 }): Promise<Status> {
   const { admin, mongo, config } = deps;
   const control = controlDatabase(mongo, config.DATABASE_NAME);
-  const generation = (await readRegistry(control))?.generation ?? null;
+  const registry = await readRegistry(control);
+  const generation = registry?.generation ?? null;
+  const completeTo = generation === null ? null : await watermark(control, generation);
+  const now = await storeTime(control);
   const database = generationDatabase(mongo, config.DATABASE_NAME, generation ?? 1);
   const present = new Set(await admin.listTopics());
   const topics = kinds
     .map((kind) => topicOf(kind, config.TOPIC_PREFIX))
     .filter((topic) => present.has(topic));
-  const [partitions, warnings, documents, conversations, tickets, deadLetters, completeTo] =
-    await Promise.all([
-      readPartitions(admin, control, topics, generation ?? 1),
-      readWarnings(admin, topics, config.REBUILD_DAYS_MAX),
-      estimateDocuments(database),
-      collectionOf(database, 'conversation').countDocuments({ pending: true }, { limit: countMax }),
-      countMissingTickets(database),
-      deadLettersOf(control).countDocuments({}, { limit: countMax }),
-      generation === null ? null : watermark(control, generation),
-    ]);
+  const warningsOf = (settings: TopicSettings[]) => [
+    ...topicWarnings(settings, config.REBUILD_DAYS_MAX),
+    ...(registry
+      ? [
+          tombstoneWarning(
+            generationOf(registry, registry.generation),
+            completeTo,
+            tombstoneBound(settings),
+            now,
+          ),
+        ]
+      : []),
+  ];
+  const [partitions, warnings, documents, conversations, tickets, deadLetters] = await Promise.all([
+    readPartitions(admin, control, topics, generation ?? 1),
+    readWarnings(admin, topics, warningsOf),
+    estimateDocuments(database),
+    collectionOf(database, 'conversation').countDocuments({ pending: true }, { limit: countMax }),
+    countMissingTickets(database),
+    deadLettersOf(control).countDocuments({}, { limit: countMax }),
+  ]);
   return {
     generation,
     watermark: completeTo?.toISOString() ?? null,
@@ -72,9 +92,13 @@ export async function readStatus(deps: {
 }
 
 /** If the Kafka user may not read topic configurations, the rest of the status is still printed. */
-async function readWarnings(admin: Admin, topics: string[], rebuildDaysMax: number): Promise<string[]> {
+async function readWarnings(
+  admin: Admin,
+  topics: string[],
+  warningsOf: (settings: TopicSettings[]) => (string | null)[],
+): Promise<string[]> {
   try {
-    return topicWarnings(await readTopicSettings(admin, topics), rebuildDaysMax);
+    return warningsOf(await readTopicSettings(admin, topics)).filter((warning) => warning !== null);
   } catch (error) {
     const reason = errorMessage(error);
     return [`cannot read the configuration of the topics; the Kafka user needs DescribeConfigs: ${reason}`];

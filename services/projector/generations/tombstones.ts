@@ -1,19 +1,20 @@
 import type { Admin } from 'kafkajs';
 import type { Generation } from '../../../shared/store/generations.ts';
-import { readTopicSettings } from '../kafka/topic-settings.ts';
+import { readTopicSettings, type TopicSettings } from '../kafka/topic-settings.ts';
 
 /** The topic that drops tombstones first, and after how long (`delete.retention.ms`). */
 export type TombstoneBound = { topic: string; keptMs: number };
 
-/** Reads the bound; null if the brokers return none. */
-export async function readTombstoneBound(admin: Admin, topics: string[]): Promise<TombstoneBound | null> {
-  const settings = await readTopicSettings(admin, topics);
-  return settings.reduce<TombstoneBound | null>(
+/** The bound that topics set; null if the brokers return none. */
+export const tombstoneBound = (settings: TopicSettings[]): TombstoneBound | null =>
+  settings.reduce<TombstoneBound | null>(
     (shortest, { topic, deleteRetentionMs: keptMs }) =>
       keptMs === null || (shortest && shortest.keptMs <= keptMs) ? shortest : { topic, keptMs },
     null,
   );
-}
+
+export const readTombstoneBound = async (admin: Admin, topics: string[]): Promise<TombstoneBound | null> =>
+  tombstoneBound(await readTopicSettings(admin, topics));
 
 /** A lag is recorded again when it has grown by this factor. */
 export const recordedStep = 1.1;
