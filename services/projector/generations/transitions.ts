@@ -66,11 +66,7 @@ export const activate =
     const before = generationOf(registry, registry.generation);
     // The pace of a build does not hold for what is served.
     const { pace: _pace, ...unlimited } = target;
-    const released = {
-      ...registry,
-      generations: registry.generations.map((one) => (one.number === number ? unlimited : one)),
-    };
-    const stepped = moved(moved(released, before, 'standby', cause), target, 'active', cause);
+    const stepped = moved(moved(registry, before, 'standby', cause), unlimited, 'active', cause);
     return { ...stepped, generation: number, since: cause.at, acceptOlder };
   };
 
@@ -96,8 +92,7 @@ export const endDrop =
     if (target?.state !== 'dropping') return registry;
     // The registry is read every second, and keeps dropped generations for good.
     const { loadTo: _loadTo, report: _report, ...short } = target;
-    const shortened = registry.generations.map((one) => (one.number === number ? short : one));
-    return moved({ ...registry, generations: shortened }, short, 'dropped', cause);
+    return moved(registry, short, 'dropped', cause);
   };
 
 /** What an operator or a verification sets on a generation without a change of its state. */
@@ -113,13 +108,10 @@ export const configure =
     const next = Object.fromEntries(
       Object.entries({ ...current, ...settings }).filter(([, value]) => value !== undefined),
     ) as Generation;
+    const { state } = current;
     return {
-      ...registry,
-      generations: registry.generations.map((one) => (one.number === number ? next : one)),
-      history: appended(registry, {
-        ...{ generation: number, from: current.state, to: current.state },
-        ...cause,
-      }),
+      ...replaced(registry, next),
+      history: appended(registry, { generation: number, from: state, to: state, ...cause }),
     };
   };
 
@@ -129,28 +121,23 @@ export const recordMaxLag =
   (registry) => {
     const current = registry.generations.find((one) => one.number === number);
     if (!current || seconds <= (current.longestBehindSeconds ?? 0)) return registry;
-    return {
-      ...registry,
-      generations: registry.generations.map((one) =>
-        one.number === number ? { ...one, longestBehindSeconds: seconds } : one,
-      ),
-    };
+    return replaced(registry, { ...current, longestBehindSeconds: seconds });
   };
 
-function moved(
+const replaced = (registry: GenerationRegistry, next: Generation): GenerationRegistry => ({
+  ...registry,
+  generations: registry.generations.map((one) => (one.number === next.number ? next : one)),
+});
+
+const moved = (
   registry: GenerationRegistry,
-  { number, state: from }: Generation,
+  generation: Generation,
   to: GenerationState,
   cause: Cause,
-): GenerationRegistry {
-  return {
-    ...registry,
-    generations: registry.generations.map((one) =>
-      one.number === number ? { ...one, state: to, since: cause.at } : one,
-    ),
-    history: appended(registry, { generation: number, from, to, ...cause }),
-  };
-}
+): GenerationRegistry => ({
+  ...replaced(registry, { ...generation, state: to, since: cause.at }),
+  history: appended(registry, { generation: generation.number, from: generation.state, to, ...cause }),
+});
 
 const appended = (
   { history }: GenerationRegistry,
