@@ -52,13 +52,10 @@ export type ProjectorDeps = {
 
 /** The dependencies, with every connection that the projector opens at its start. */
 type Connected = ProjectorDeps &
+  Required<Pick<ProjectorDeps, 'clock' | 'nowMs'>> &
   BrokerClients & { control: Db; database: Db; positions: Positions; throttle: Throttle } & {
     generation: number;
     allowanceMs: number;
-    /** The store's clock. */
-    clock: () => Promise<Date>;
-    /** A monotonic clock, in milliseconds. */
-    nowMs: () => number;
     /** Host and process, for the history and for failures. */
     by: string;
   };

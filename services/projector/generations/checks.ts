@@ -16,7 +16,7 @@ import {
   measure,
   readLog,
   type LogOffsets,
-  type LogState,
+  type MeasuredLog,
   type Measured,
   type OperatorDeps,
 } from './measure.ts';
@@ -63,7 +63,7 @@ export async function checkSwitch(
     ...checkProgress(measured, { behind, servedTo }, options),
     checkTombstones(target, measured, log, await deps.now()),
     await checkReplicas(deps, target),
-    ...(options.needsReport ? [checkReport(await deps.now(), registry, target, log.offsets)] : []),
+    ...(options.needsReport ? [checkReport(await deps.now(), registry, target, log.ends)] : []),
   ];
 }
 
@@ -176,7 +176,7 @@ async function partitionsBehind(
  * Kafka forgets tombstones after `delete.retention.ms`. A generation with a longer lag may have missed the deletion of an
  * entity whose earlier record it had applied. Nothing overrides this.
  */
-function checkTombstones(target: Generation, measured: Measured, log: LogState, now: Date): Check {
+function checkTombstones(target: Generation, measured: Measured, log: MeasuredLog, now: Date): Check {
   const warning = tombstoneWarning(target, measured.watermark, log.tombstones, now);
   return {
     name: 'tombstones',

@@ -3,7 +3,7 @@ import type { Db, Filter, MongoClient } from 'mongodb';
 import type { Generation, GenerationRegistry } from '../../../shared/store/generations.ts';
 import { progressOf, watermark, type Progress } from '../../../shared/store/progress.ts';
 import { deadLettersOf, type DeadLetter } from '../dead-letters/collection.ts';
-import type { LogClient } from '../kafka/log-client.ts';
+import type { LogClient, LogState } from '../kafka/log-client.ts';
 import { parsePartitionKey, partitionKey } from '../kafka/topic-partition.ts';
 import { isFollowed, secondsBehind, silentAfterSeconds } from './freshness.ts';
 import { failuresOf, type Failure } from './last-failure.ts';
@@ -77,24 +77,17 @@ export const laggingAfterSeconds = 30;
 const rejectsShown = 10;
 
 /** The offsets of each partition in the log, by `<topic>/<partition>`. */
-export type LogOffsets = Map<string, { low: number; end: number }>;
+export type LogOffsets = LogState['ends'];
 
-/** What the brokers report: offsets, the ids of the topics, and how long tombstones are kept. */
-export type LogState = {
-  offsets: LogOffsets;
-  topicIds: Map<string, string>;
-  tombstones: TombstoneBound | null;
-};
+/** The state of the logs, and how long tombstones are kept. */
+export type MeasuredLog = LogState & { tombstones: TombstoneBound | null };
 
 export const logOffsets = async ({ log, topics }: OperatorDeps): Promise<LogOffsets> =>
   (await log.read(topics)).ends;
 
-export async function readLog(deps: OperatorDeps): Promise<LogState> {
-  const [{ ends: offsets, topicIds }, tombstones] = await Promise.all([
-    deps.log.read(deps.topics),
-    readTombstoneBound(deps.admin, deps.topics),
-  ]);
-  return { offsets, topicIds, tombstones };
+export async function readLog({ admin, log, topics }: OperatorDeps): Promise<MeasuredLog> {
+  const [state, tombstones] = await Promise.all([log.read(topics), readTombstoneBound(admin, topics)]);
+  return { ...state, tombstones };
 }
 
 /** Measures every generation that is not gone. */
@@ -111,11 +104,11 @@ export async function measure(
   deps: OperatorDeps,
   registry: GenerationRegistry,
   generation: Generation,
-  log: LogState,
+  log: MeasuredLog,
 ): Promise<Measured> {
   const { control } = deps;
   const { number } = generation;
-  const { offsets } = log;
+  const { ends: offsets } = log;
   const now = await deps.now();
   const completeTo = await watermark(control, number);
   const rejected = rejectedOnlyBy(

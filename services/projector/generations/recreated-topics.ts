@@ -3,8 +3,8 @@ import { progressOf, topicIdsOf } from '../../../shared/store/progress.ts';
 
 /**
  * The topics that were deleted and created again since a generation applied records of them. Their offsets mean other
- * records, so the generation can never continue. `topicIds` are the ids of the topics now; brokers before Kafka 2.8 have
- * none, and then no topic is found.
+ * records, so the generation can never continue. `topicIds` are the ids of the topics now; a topic that Kafka before 2.8
+ * created has none, and is not found.
  */
 export async function recreatedTopics(
   control: Db,

@@ -21,8 +21,8 @@ export const recordedStep = 1.1;
 
 /**
  * Says that a generation was further behind the log than Kafka keeps tombstones, so that it may hold entities that were
- * erased; null if it was not. `lagMs` is its lag now: of a stopped generation, nothing else tells it. The recorded lag may
- * have grown by the step that is not recorded.
+ * erased; null if it was not. Its present lag counts too: of a stopped generation, nothing else tells it. The recorded
+ * lag may have grown by the step that is not recorded.
  */
 export function tombstoneWarning(
   { number, registeredAt, longestBehindSeconds = 0 }: Generation,
@@ -31,15 +31,12 @@ export function tombstoneWarning(
   now: Date,
 ): string | null {
   // A build loads records that are older than itself at first, and misses no tombstone by that.
-  const since = Math.max(registeredAt.getTime(), watermark?.getTime() ?? 0);
-  const lagMs = Math.max(now.getTime() - since, longestBehindSeconds * 1_000);
-  const isWithin =
-    Math.max(now.getTime() - since, longestBehindSeconds * 1_000 * recordedStep) <
-    (bound?.keptMs ?? Infinity);
-  if (!bound || isWithin) return null;
+  const presentMs = now.getTime() - Math.max(registeredAt.getTime(), watermark?.getTime() ?? 0);
+  const longestMs = longestBehindSeconds * 1_000;
+  if (!bound || Math.max(presentMs, longestMs * recordedStep) < bound.keptMs) return null;
   const hours = (ms: number) => `${Number((ms / 3_600_000).toFixed(2))} hours`;
   return (
-    `generation ${number} was ${hours(lagMs)} behind, but ${bound.topic} drops tombstones after ${hours(bound.keptMs)}: ` +
+    `generation ${number} was ${hours(Math.max(presentMs, longestMs))} behind, but ${bound.topic} drops tombstones after ${hours(bound.keptMs)}: ` +
     'it may hold entities that were erased'
   );
 }
