@@ -67,11 +67,8 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
       const { records, nextOffset } = await queue.take(self.position ?? 0);
       if (signals.stopping.aborted) return;
       const parkTimer = setTimeout(queue.park, parkAfterMs);
-      const applied =
-        records.length === 0
-          ? nothing
-          : await applyWithRetries(deps, self, signals, records).finally(() => clearTimeout(parkTimer));
-      clearTimeout(parkTimer);
+      const applying = applyWithRetries(deps, self, signals, records);
+      const applied = await applying.finally(() => clearTimeout(parkTimer));
       self.position = nextOffset;
       deps.onApplied(self, applied);
     }
@@ -138,6 +135,7 @@ async function applyWithRetries(
   { stopping, revoked }: Signals,
   records: KafkaRecord[],
 ): Promise<Applied> {
+  if (records.length === 0) return nothing;
   const { topic, partition, logger, retryDelayMs } = deps;
   // An attempt makes progress only where it gets further than every attempt before it.
   let furthest = 0;

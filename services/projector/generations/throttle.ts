@@ -52,10 +52,7 @@ export function createThrottle(nowMs: () => number): Throttle {
       }
       last = { startedMs: nowMs(), records: records.length };
       const applying = apply();
-      const ended = applying.then(
-        () => undefined,
-        () => undefined,
-      );
+      const ended = Promise.allSettled([applying]);
       inProgress = ended;
       void ended.then(() => {
         if (inProgress === ended) inProgress = null;

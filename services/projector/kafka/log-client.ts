@@ -94,13 +94,10 @@ async function readOffsets(leader: Broker, keys: string[]): Promise<LogState['en
 
 /** Creates a cluster as `kafka.admin()` does. kafkajs keeps that method under a symbol. */
 function createCluster(kafka: Kafka): Cluster {
-  for (let object: object | null = kafka; object; object = Object.getPrototypeOf(object) as object | null) {
-    const symbol = Object.getOwnPropertySymbols(object).find(
-      ({ description }) => description === 'private:Kafka:createCluster',
-    );
-    if (!symbol) continue;
-    const create = (kafka as unknown as Record<symbol, (options: object) => Cluster>)[symbol];
-    if (create) return create({ allowAutoTopicCreation: false });
-  }
-  throw new Error('this version of kafkajs has no createCluster where 2.2.4 has it');
+  const symbol = Object.getOwnPropertySymbols(kafka).find(
+    ({ description }) => description === 'private:Kafka:createCluster',
+  );
+  const create = symbol && (kafka as unknown as Record<symbol, (options: object) => Cluster>)[symbol];
+  if (!create) throw new Error('this version of kafkajs has no createCluster where 2.2.4 has it');
+  return create({ allowAutoTopicCreation: false });
 }
