@@ -177,12 +177,6 @@ export function requireVersion(
   );
 }
 
-/** Registers generation 1 as active if there is none. Returns the active generation. */
-export async function ensureActiveGeneration(control: Db): Promise<number> {
-  await ensureRegistry(control);
-  return (await activeGeneration(control))?.generation ?? 1;
-}
-
 /** Registers generation 1 as active if there is none. Returns the registry. */
 export async function ensureRegistry(control: Db): Promise<GenerationRegistry> {
   const now = new Date();

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ensureActiveGeneration } from '../../shared/store/generations.ts';
+import { ensureRegistry } from '../../shared/store/generations.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
@@ -33,7 +33,7 @@ export async function startStore() {
   const name = `api_test_${randomBytes(6).toString('hex')}`;
   const control = controlDatabase(client, name);
   const database = generationDatabase(client, name, 1);
-  await ensureActiveGeneration(control);
+  await ensureRegistry(control);
   await ensureIndexes(database);
   await store(database, 'apiKey', [
     apiKey(tokens.a, { id: 'key_a' }),

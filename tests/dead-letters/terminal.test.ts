@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { ensureActiveGeneration } from '../../shared/store/generations.ts';
+import { ensureRegistry } from '../../shared/store/generations.ts';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { noHeaders } from '../../services/projector/events/headers.ts';
@@ -17,7 +17,7 @@ describe('on a terminal', () => {
 
   beforeAll(async () => {
     testEnvironment = await createTestEnvironment(1);
-    await ensureActiveGeneration(testEnvironment.control);
+    await ensureRegistry(testEnvironment.control);
   }, 120_000);
 
   afterAll(() => testEnvironment.close(), 60_000);

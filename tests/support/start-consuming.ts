@@ -4,7 +4,7 @@ import { startConsumer, type ConsumerDeps } from '../../services/projector/consu
 import { createLogClient } from '../../services/projector/kafka/log-client.ts';
 import type { KafkaRecord } from '../../services/projector/events/change.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
-import { ensureActiveGeneration } from '../../shared/store/generations.ts';
+import { ensureRegistry } from '../../shared/store/generations.ts';
 import { anyOrder } from './order.ts';
 import type { TestEnvironment } from './test-environment.ts';
 
@@ -29,7 +29,7 @@ export async function startConsuming(
     admin: testEnvironment.admin,
     control: testEnvironment.control,
     groupId: testEnvironment.config.CONSUMER_GROUP,
-    generation: await ensureActiveGeneration(testEnvironment.control),
+    generation: (await ensureRegistry(testEnvironment.control)).generation,
     topics,
     queuedBytesMax: 1_000_000,
     sessionTimeoutMs: 6_000,
