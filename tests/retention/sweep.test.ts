@@ -56,6 +56,19 @@ describe('conversation data that expires by the retention of its channel', () =>
     expect(await model.sweepAsOf(day(50))).toEqual(freed(0, 0));
   }, 60_000);
 
+  test('is kept if the retention of its channel is raised during the sweep', async () => {
+    const { channel, ticket, conversation, message } = eventsOf('raised');
+    await model.apply([channel(), ticket, conversation(0), message(0)]);
+    const deps = model.sweepDeps(day(100));
+    const readChannels: SweepStore['readChannels'] = async (after) => {
+      const found = await deps.sweepStore.readChannels(after);
+      await model.apply([channel(365, 2)]);
+      return found;
+    };
+    expect(await sweep({ ...deps, sweepStore: { ...deps.sweepStore, readChannels } })).toEqual(freed(0, 0));
+    expect(await idsAt('raised', day(100))).toEqual(all('raised', '000'));
+  }, 60_000);
+
   test('a message of a conversation that has not expired is swept by its own age', async () => {
     const { channel, ticket, conversation, message } = eventsOf('b');
     await model.apply([channel(), ticket, conversation(25), message(0), message(1), message(25)]);

@@ -30,7 +30,7 @@ export async function openBatch(partition: number, bytes: Buffer): Promise<OpenB
       const probed = probe({ bytes: records, at: place.at }, Math.min(left, recordsMax), bytesMax);
       const isEnd = probed.count === left;
       // Records that are read in parts are copied, so that they do not keep the whole batch in memory.
-      const isPart = isCopy && !isEnd;
+      const isPart = isCopy && (place.at > 0 || !isEnd);
       const cursor = isPart
         ? { bytes: Buffer.from(records.subarray(place.at, probed.end)), at: 0 }
         : { bytes: records, at: place.at };

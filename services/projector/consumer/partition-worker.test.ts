@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { rawBatch } from '../../../tests/support/example-responses.ts';
 import type { ApplyContext } from './applied.ts';
@@ -40,6 +41,42 @@ function given() {
   worker.push([batch(8, 5, 7)], 9);
   return { worker, attempts, applied };
 }
+
+it('a worker that waits for its turn gives the memory of its batch back', async () => {
+  // given two partitions whose batches do not fit into memory together, and are taken in parts
+  const budget = createBudget(100);
+  const compressed = { codec: 1, by: (records: Buffer) => gzipSync(records) };
+  const large = rawBatch({
+    ...{ baseOffset: 0, lastOffset: 1, compressed },
+    records: [0, 1].map((offset) => ({ offset, value: Buffer.alloc(200) })),
+  });
+  const applied: number[] = [];
+  const stopping = new AbortController();
+  const workers = [0, 1].map((partition) => {
+    const worker = createPartitionWorker({
+      ...{ topic: 't', partition, logger: pino({ level: 'silent' }), retryDelayMs: 0 },
+      queue: createRecordQueue({ partition, budget, chunkBytesMax: () => 100 }),
+      // The first partition waits before its second part.
+      waitForTurn: async ({ position }, _signal, onWait) => {
+        if (partition !== 0 || position === 0) return;
+        onWait();
+        await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve));
+      },
+      apply: async () => nothingApplied,
+      onApplied: () => void applied.push(partition),
+    });
+    worker.start(0);
+    return worker;
+  });
+  workers[0]?.push([large], 2);
+  while (applied.length < 1) await idle();
+  // then the second partition is applied meanwhile
+  workers[1]?.push([large], 2);
+  while (applied.length < 3) await idle();
+  expect(applied).toEqual([0, 1, 1]);
+  stopping.abort();
+  await Promise.all(workers.map((worker) => worker.stop(0)));
+});
 
 describe('the position of a worker', () => {
   it('stays before a batch until the batch is applied', async () => {

@@ -117,15 +117,21 @@ const ignoreRevoked = (error: unknown) => {
   if (!(error instanceof Revoked)) throw error;
 };
 
-/** Counts each wait as progress: a worker that waits for its turn is not stuck. */
+/**
+ * Counts each wait as progress: a worker that waits for its turn is not stuck. While it waits, it gives its memory back, so
+ * that no other partition waits for it.
+ */
 function waitForTurn(
-  { topic, partition, waitForTurn: wait }: PartitionWorkerDeps,
+  { topic, partition, queue, waitForTurn: wait }: PartitionWorkerDeps,
   self: PartitionWorker,
   { stopping }: Signals,
 ): Promise<void> {
   const end = () => Math.max(self.end, self.nextFetchOffset ?? 0);
   const turn = { topic, partition, position: self.position ?? 0, end };
-  return wait(turn, stopping, () => void (self.progressCount += 1));
+  return wait(turn, stopping, () => {
+    queue.park();
+    self.progressCount += 1;
+  });
 }
 
 /** Skips nothing: a failed batch is retried until it succeeds or the worker stops. */

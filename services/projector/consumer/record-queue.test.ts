@@ -53,6 +53,17 @@ describe('a record', () => {
     expect(nextOffset).toBe(5);
   });
 
+  it('of a batch that is taken in parts keeps only its part in memory, also the last one', async () => {
+    const queue = given(10_000);
+    queue.push([batch(0, 2_000, { compressed: gzip })], 2_000);
+    for (let at = 0; !queue.isEmpty();) {
+      const { records, nextOffset } = await queue.take(at);
+      // A small copy is a part of a pool of Node.
+      for (const { value } of records) expect(value?.buffer.byteLength).toBeLessThan(100_000);
+      at = nextOffset;
+    }
+  });
+
   it('before the position is not taken', async () => {
     const queue = given();
     queue.push([batch(0, 10, { compressed: gzip })], 10);

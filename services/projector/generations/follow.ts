@@ -97,7 +97,7 @@ async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
 }
 
 /** A lag of this many seconds can matter to tombstones. */
-const recordedFromSeconds = 3_600;
+const recordedFromSeconds = 60;
 
 /** Records the lag of a generation, if it is longer than before. A build loads records that are older than itself. */
 async function recordLag(deps: LagDeps, own: Generation): Promise<number> {

@@ -69,13 +69,17 @@ const timeoutCheckMs = 1_000;
  */
 function measureRequests({ requestQueue: { prototype } }: ClockParts): void {
   const { scheduleCheckPendingRequests } = prototype;
+  const throttledToMs = new WeakMap<object, number>();
   prototype.maybeThrottle = function (throttleMs) {
     if (throttleMs === null || throttleMs <= 0) return;
+    const untilMs = Math.max(throttledToMs.get(this) ?? 0, performance.now() + throttleMs);
+    throttledToMs.set(this, untilMs);
     this.throttledUntil = Infinity;
     setTimeout(() => {
+      if (throttledToMs.get(this) !== untilMs) return;
       this.throttledUntil = -1;
       this.checkPendingRequests();
-    }, throttleMs);
+    }, untilMs - performance.now());
   };
   prototype.scheduleCheckPendingRequests = function () {
     if (this.pending.length > 0 && this.throttledUntil < 0) scheduleCheckPendingRequests.call(this);

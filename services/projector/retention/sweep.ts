@@ -50,11 +50,11 @@ export async function sweep(deps: SweepDeps): Promise<Swept> {
 
 /** Sweeps some pages of a channel. Returns its next turn; null at the end of the channel. */
 async function sweepChannel(deps: SweepDeps, { channel, after }: Turn, swept: Swept): Promise<Turn | null> {
-  const upTo = expiredUpTo(channel.dataRetentionDays, deps.asOf);
-  if (upTo === null) return null;
   let sweptTo = after;
   for (let pages = 0; pages < pagesPerTurn; pages += 1) {
     deps.signal.throwIfAborted();
+    const upTo = await readExpiredUpTo(deps, channel);
+    if (upTo === null) return null;
     const page = await deps.sweepStore.readConversations(channel, sweptTo);
     const last = page.at(-1);
     if (!last) return null;
@@ -69,6 +69,12 @@ async function sweepChannel(deps: SweepDeps, { channel, after }: Turn, swept: Sw
     sweptTo = last._id;
   }
   return { channel, after: sweptTo };
+}
+
+/** Read for each page: the retention may be raised during a long sweep, and its documents are served again then. */
+async function readExpiredUpTo({ store, asOf }: SweepDeps, { id }: ExpiringChannel): Promise<Date | null> {
+  const [channel] = await store.readReferenced('channel', [id]);
+  return expiredUpTo((channel?.state?.dataRetentionDays ?? null) as number | null, asOf);
 }
 
 /**
@@ -126,7 +132,9 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
     // A refresh removes the mark of a message whose conversation is there.
     const idsOfMarked = marked.map(({ _id }) => _id);
     await reconcile(deps, 'message', idsOfMarked, null);
-    if (waiting.length > 0) await sweepStore.waitAgain(waiting, upTo, deps.now());
+    // Those that the store refuses to have refreshed keep the mark, and would come again at once.
+    if (marked.length + waiting.length > 0)
+      await sweepStore.waitAgain([...marked, ...waiting], upTo, deps.now());
     purged += (await purge(deps, 'message', lost)).length;
   }
 }
