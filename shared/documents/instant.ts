@@ -8,7 +8,7 @@ const fourCenturiesMs = Date.UTC(2400, 0) - Date.UTC(2000, 0);
 const firstMs = Date.UTC(400, 0) - fourCenturiesMs;
 const lastMs = Date.UTC(10_000, 0) - 1;
 
-/** The number that `count` digits of a text form. It creates no objects, as the groups of an expression would. */
+/** The number that `count` digits of a text form. Groups of a regular expression would create objects. */
 function digits(text: string, start: number, count: number): number {
   let number = 0;
   for (let index = start; index < start + count; index += 1)

@@ -6,8 +6,8 @@ import { resources } from '../documents/resources.ts';
 const serverSelectionTimeoutMs = 5_000;
 
 /**
- * How long a write waits for a majority that is lost, in milliseconds. It would wait for ever otherwise. Whether it
- * applied is then unknown, and the caller repeats it.
+ * How long a write waits for a lost majority, in milliseconds; without a limit it would wait for ever. After that it is
+ * unknown whether the write applied, and the caller repeats it.
  */
 const majorityTimeoutMs = 30_000;
 

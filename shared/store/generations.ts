@@ -2,7 +2,7 @@ import type { Collection, Db, FindOptions } from 'mongodb';
 
 /**
  * The state of a generation. A build passes through `building` (it loads the log as it was at the start), `catching-up`
- * and `ready`; `rebuild promote` makes it `active`, and the one that was active a `standby`, which is still followed.
+ * and `ready`; `rebuild promote` makes it `active`, and the former active one a `standby`, which projectors still follow.
  */
 export type GenerationState =
   'building' | 'catching-up' | 'ready' | 'active' | 'standby' | 'dropping' | 'dropped';
@@ -21,7 +21,7 @@ export type Generation = {
   loadTo?: { topic: string; partition: number; end: number }[];
   /** The operator accepted that the log does not begin at its beginning. */
   acceptTruncated?: boolean;
-  /** The furthest that it was behind the log since it was registered, in seconds, where that was an hour or more. */
+  /** Its longest lag since it was registered, in seconds, if that was an hour or more. */
   longestBehindSeconds?: number;
   /** The maximum number of records a second of each of its projectors; 0 stands still. */
   pace?: number;
@@ -41,7 +41,7 @@ export type VerifyReport = {
   compared: number;
   /** Documents with a difference that was not expected. */
   differing: number;
-  /** Differences that were not expected, and those that `--expect` named. */
+  /** Differences that were not expected; `expected` counts the differences that `--expect` named. */
   differences: number;
   expected: number;
   /** The intended differences, as the operator named them. */
@@ -74,7 +74,7 @@ export type GenerationRegistry = {
   lastNumber: number;
   generations: Generation[];
   history: Transition[];
-  /** The operator accepted that the active generation is behind the one that was served before. */
+  /** The operator accepted that the active generation has older data than the one that was served before. */
   acceptOlder?: boolean;
 };
 
@@ -99,7 +99,7 @@ export class OtherProjectionVersion extends Error {
   override name = 'OtherProjectionVersion';
 }
 
-/** The generation to be followed does not exist, or not any more. */
+/** The generation does not exist, or no longer exists. */
 export class NoSuchGeneration extends Error {
   override name = 'NoSuchGeneration';
 }
@@ -151,7 +151,7 @@ export function generationOf({ generations }: GenerationRegistry, number: number
 }
 
 /**
- * The active generation, or null before a projector has first started. Throws `OtherProjectionVersion` where its
+ * The active generation, or null before a projector has first started. Throws `OtherProjectionVersion` if its
  * documents are of a version that is not among `versions`.
  */
 export async function activeGeneration(
@@ -165,7 +165,7 @@ export async function activeGeneration(
   return { generation: registry.generation, acceptOlder: registry.acceptOlder === true };
 }
 
-/** Throws `OtherProjectionVersion` where the documents of a generation are not of one of the versions. */
+/** Throws `OtherProjectionVersion` if the documents of a generation are of none of the versions. */
 export function requireVersion(
   { number, projectionVersion: version }: Pick<Generation, 'number' | 'projectionVersion'>,
   versions: readonly number[] = [projectionVersion],

@@ -120,7 +120,7 @@ describe('storing dead letters, with a real Kafka and a real MongoDB', () => {
       expect((await places(41))[0]).toMatchObject({ isSuffixed: false, count: 3 });
     }, 60_000);
 
-    test('is stored beside it although another worker stored that one meanwhile', async () => {
+    test('is stored beside it even if another worker has stored the first one meanwhile', async () => {
       const before = { ...record(42, first), position: { partition: 0, offset: 42, timestampMs: 1 } };
       const control = whenWriting(() => store([before]));
       await expect(store([record(42, second)], 'bad_data', undefined, control)).rejects.toMatchObject({
@@ -133,7 +133,7 @@ describe('storing dead letters, with a real Kafka and a real MongoDB', () => {
       ]);
     }, 60_000);
 
-    test('is not the same record that an earlier version has stored', async () => {
+    test('is not the record that an earlier version stored there', async () => {
       const instants = { firstAt: new Date(0), lastAt: new Date(0) };
       await deadLettersOf(testEnvironment.control).insertOne({
         ...{ _id: `${topic()}/0/43`, topic: topic(), partition: 0, offset: 43 },

@@ -209,7 +209,7 @@ describe('a run of the commit loop', () => {
     expect(await recorded()).toEqual({ position: 3, completeToMs: 50_000 - allowanceMs });
   });
 
-  test('knows how far another projector has applied its partitions, on which a load may wait', async () => {
+  test('knows the positions of the partitions of another projector, for which a load may wait', async () => {
     ends = new Map([
       ['t/0', 3],
       ['t/1', 5],

@@ -13,7 +13,7 @@ describe('two generations of one log, compared as readers and later events find 
   }, 120_000);
   afterAll(() => rebuild.close(), 60_000);
 
-  test('do not differ by messages that no reader can get, of which there may be any number', async () => {
+  test('do not differ by messages that readers cannot get, however many there are', async () => {
     const before = await collection('message').findOne({ _id: 'msg_old' });
     const orphans = ['msg_a', 'msg_b', 'msg_c'].map((_id) => ({
       ...(before as Stored),
@@ -46,7 +46,7 @@ describe('two generations of one log, compared as readers and later events find 
     for (const number of [1, 2]) await collection('tag', number).deleteMany({ _id: /^many_/ });
   }, 60_000);
 
-  test('do not differ by a ticket whose first conversations one side has freed', async () => {
+  test('do not differ by a ticket whose first conversations one side has purged', async () => {
     // given 203 conversations, of which generation 1 embeds the first 200, three of them expired
     const conversation = await collection('conversation').findOne({ _id: 'conv_1' });
     const ticket = await collection('ticket').findOne({ _id: 'ti_1' });

@@ -166,7 +166,7 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
       expect(await cli('rebuild', 'drop', '2')).toMatchObject({ code: 1 });
       expect(await cli('rebuild', 'drop', '1')).toMatchObject({
         code: 1,
-        output: { refused: expect.stringContaining('drop it before with --force') as string },
+        output: { refused: expect.stringContaining('to drop it earlier, use --force') as string },
       });
       expect(await cli('rebuild', 'drop', '1', '--force', '--timeout', '600')).toMatchObject({
         code: 0,

@@ -148,7 +148,7 @@ describe('a drop is refused, and removes nothing,', () => {
   }, 60_000);
 
   test('of a standby for three days, unless forced', async () => {
-    await expectRefused(drop(2), 'kept for 72 hours to roll back to', '--force');
+    await expectRefused(drop(2), 'kept for 72 hours for a rollback', '--force');
     expect(await documents(2)).toBe(1);
     expect(await drop(2, true)()).toBe('dropped');
     expect(await documents(2)).toBe(0);

@@ -42,14 +42,14 @@ const refusals: Refusal[] = [
     'a partition in which less is applied than is served',
     moveBack,
     'offsets',
-    ['is applied up to 0, but what is served up to 8', 'rebuild await 2', '--accept-older'],
+    ['is applied up to 0, but in the active generation up to 8', 'rebuild await 2', '--accept-older'],
     { acceptOlder: true },
   ],
   [
     'an older watermark than what is served has',
     (rebuild) => watermarkOf(rebuild, 2, secondsBefore(60)),
     'freshness',
-    ['54 s behind what is served', 'rebuild await 2', '--accept-older'],
+    ['54 s behind that of the active generation', 'rebuild await 2', '--accept-older'],
     { acceptOlder: true },
   ],
   [
@@ -116,7 +116,7 @@ const refusals: Refusal[] = [
     { allowRejects: true },
   ],
   [
-    'such a record that has just been re-driven in vain',
+    'such a record that an operator has just re-driven without success',
     ({ deadLetter }) => deadLetter({ lastAt: secondsBefore(1), count: 2 }),
     'rejects',
     saysOfReject,
@@ -141,7 +141,7 @@ const refusals: Refusal[] = [
       await failuresOf(control).insertOne({ _id: 2, ...failure });
     },
     'projectors',
-    ['have ended at', 'tags/0: records are gone', 'rebuild drop 2, and start another'],
+    ['ended at', 'tags/0: records are gone', 'rebuild drop 2, and start another'],
     null,
   ],
   [

@@ -78,7 +78,7 @@ async function rollBack(): Promise<void> {
   await isServed(1);
 }
 
-test('a drop waits for requests in progress, names them, and each of them gets everything', async () => {
+test('a drop waits for requests in progress, names them, and each of them gets its complete response', async () => {
   await isServed(2);
   const readers = await startReaders();
   await rollBack();
@@ -97,7 +97,7 @@ test('a drop waits for requests in progress, names them, and each of them gets e
   expect(await dropped).toBe('dropped');
 }, 120_000);
 
-test('a request whose generation was dropped regardless never ends as complete JSON', async () => {
+test('a response whose generation was dropped regardless never ends as complete JSON', async () => {
   await given();
   await isServed(2);
   const readers = await startReaders();

@@ -55,7 +55,7 @@ describe('an operator is told', () => {
     });
   }, 60_000);
 
-  test('that the time is up, with what the build waits for', async () => {
+  test('that the time is up, and why the build waits', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'building', { pace: 0 })]);
     await progressOf(rebuild.control).updateMany(
       { generation: 2 },
@@ -69,7 +69,7 @@ describe('an operator is told', () => {
     expect(text).toContain('rebuild pace 2 none');
   }, 60_000);
 
-  test('that a build fails, which rejects records that are served', async () => {
+  test('that a build fails because it rejects records that the API serves', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'building')]);
     await rebuild.deadLetter();
     expect(await cli(wait(600))).toMatchObject({
@@ -85,7 +85,7 @@ describe('an operator is told', () => {
     expect(await cli(wait())).toMatchObject({ exitCode: 1, output: { refused: 'generation 2 was dropped' } });
   }, 60_000);
 
-  test('at once that waiting for a generation is in vain, and why', async () => {
+  test('at once if waiting for a generation cannot help, and why', async () => {
     // given a projector of the build that ended at a gap in the log
     await rebuild.given([generation(1, 'active'), generation(2, 'catching-up')]);
     const reason = 'tags/0: the records from offset 3 to 7 are gone';
@@ -98,12 +98,12 @@ describe('an operator is told', () => {
     });
     expect(await cli(wait(600))).toMatchObject({ exitCode: 3, output: { outcome: 'stopped' } });
     const { text } = await runRebuild(rebuild.deps(), { verb: 'rebuild status', watch: false, json: false });
-    expect(text).toContain(`generation 2  stopped (catching-up): its projectors have ended at`);
+    expect(text).toContain(`generation 2  stopped (catching-up): its projectors ended at`);
     expect(text).toContain(`${reason}: rebuild drop 2, and start another`);
     expect(text).not.toContain('GENERATION=2 npm run projector');
   }, 60_000);
 
-  test('that a topic of the active generation was created again, with no lag that would not be true', async () => {
+  test('that a topic of the active generation was created again, so that its lag is unknown', async () => {
     await rebuild.given([generation(1, 'active')]);
     const [topic = ''] = rebuild.topics.toSorted();
     const identity = { generation: 1, topic, topicId: '1'.repeat(32) };

@@ -95,7 +95,7 @@ describe('the documents that two generations have of one log', () => {
     await collection('tag').deleteOne({ _id: 'tag_2' });
   }, 60_000);
 
-  test('do not differ by changes that one side has caught up with when it is compared again', async () => {
+  test('do not differ by a change that both sides have applied by the second comparison', async () => {
     // given a change that the new one has not applied, and watermarks that have not passed it
     const before = await collection('tag').findOne({ _id: 'tag_1' });
     await collection('tag').updateOne({ _id: 'tag_1' }, { $set: { 'state.name': 'before' } });

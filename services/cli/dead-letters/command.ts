@@ -61,7 +61,10 @@ export function addDeadLetters(program: Command, accept: (command: DeadLettersCo
     .command('dead-letters')
     .helpCommand(false)
     .description('list, inspect, re-drive or delete records that the projector could not apply')
-    .addHelpText('after', '\nAn id is <topic>/<partition>/<offset>, as list prints it.\n');
+    .addHelpText(
+      'after',
+      '\nAn id is <topic>/<partition>/<offset>, or <topic>/<partition>/<offset>/<fingerprint>, as list prints it.\n',
+    );
   filtered(group, 'list')
     .description('list dead letters, the latest first, with counts by topic and reason')
     .option('--limit <n>', 'at most this many', wholeNumber(listLimit.max), listLimit.default)
@@ -80,7 +83,7 @@ export function addDeadLetters(program: Command, accept: (command: DeadLettersCo
     .action((id, { raw = false, json = false }) => accept({ verb: 'dead-letters show', id, raw, json }));
   selecting(group, 'redrive')
     .description(
-      'apply dead letters again, outside the consumer: applied ones are removed, refused ones stay',
+      'apply dead letters again, beside the projectors; removes the applied ones, and keeps the refused ones',
     )
     .option('--dry-run', 'print the outcome of each, but change nothing')
     .addHelpText('after', '\nExit code 1 if any is refused or not found.')

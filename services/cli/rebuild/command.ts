@@ -60,10 +60,13 @@ function addBuilding(group: Command, accept: (command: RebuildCommand) => void):
   group
     .command('start')
     .description('check that a rebuild is safe, and register a new generation')
-    .option('--accept-truncated', 'build although records at the beginning of the log are gone')
+    .option(
+      '--accept-truncated',
+      'build even if the first records of a log are gone, or a topic is not compacted',
+    )
     .option(
       '--pace <n>',
-      'records a second that each projector applies at most; 0 stands still',
+      'the maximum of records a second for each projector; 0 pauses the build',
       wholeNumber(paceMax, 0),
     )
     .addOption(why('a rebuild'))
@@ -77,7 +80,7 @@ function addBuilding(group: Command, accept: (command: RebuildCommand) => void):
     );
   group
     .command('status')
-    .description('print each generation: its state, how far it is, how fast, and what it waits for')
+    .description('print each generation: its state, progress and rate, and why it waits')
     .option('--watch', 'print again every two seconds, until Ctrl-C')
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild status', 'rebuild status --watch'))
@@ -86,7 +89,7 @@ function addBuilding(group: Command, accept: (command: RebuildCommand) => void):
     .command('pace')
     .description('limit the records a second that each projector of a generation applies')
     .argument('<generation>', 'its number', number)
-    .argument('<records>', 'a whole number, 0 to stand still, or none', paceOf)
+    .argument('<records>', 'a whole number, 0 to pause, or none for no limit', paceOf)
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild pace 2 500', 'rebuild pace 2 none'))
     .action((generation, pace, { json = false }) =>
@@ -105,17 +108,20 @@ function addVerifying(group: Command, accept: (command: RebuildCommand) => void)
     .command('await')
     .description('wait until a build is ready to be verified and promoted')
     .argument('<generation>', 'its number', number)
-    .option('--max-behind <seconds>', 'behind the log by this at most', seconds, 10)
+    .option('--max-behind <seconds>', 'the maximum lag behind the log', seconds, 10)
     .addOption(timeout('give up after this time', 3_600))
     .addOption(jsonOption())
-    .addHelpText('after', '\nExit code 0 when it is ready, 1 when the time is up, 3 when waiting is in vain.')
+    .addHelpText(
+      'after',
+      '\nExit code 0 when it is ready, 1 when the time is up, 3 when waiting cannot help.',
+    )
     .addHelpText('after', example('rebuild await 2 --timeout 7200'))
     .action((generation, { maxBehind, timeout: after, json = false }) =>
       accept({ verb: 'rebuild await', generation, maxBehind, timeout: after, json }),
     );
   group
     .command('verify')
-    .description('compare every document of a generation with the active one, as readers see it')
+    .description('compare every document of a generation with that of the active one, as readers see it')
     .argument('<generation>', 'its number', number)
     .option('--expect <kind:field>', 'an intended difference; may be repeated', expectationsOf)
     .addOption(jsonOption())
@@ -132,13 +138,13 @@ function addVerifying(group: Command, accept: (command: RebuildCommand) => void)
 
 function addSwitching(group: Command, accept: (command: RebuildCommand) => void): void {
   const exitCodes =
-    '\nExit code 0 when every live API replica serves it, 1 when it is refused, or when a replica does not follow in time.';
+    '\nExit code 0 when every live API replica serves it, 1 when a check fails, or when a replica does not follow in time.';
   group
     .command('promote')
-    .description('serve a generation that is ready and verified; the one before becomes the standby')
+    .description('serve a generation that is ready and verified; the active one becomes the standby')
     .argument('<generation>', 'its number', number)
-    .option('--allow-rejects', 'although it has dead letters that the active generation does not list')
-    .option('--accept-older', 'although it is behind what is served')
+    .option('--allow-rejects', 'accept dead letters that the active generation does not have')
+    .option('--accept-older', 'accept data older than the data that is served')
     .option('--dry-run', 'print the checks, but change nothing')
     .addOption(timeout('wait this long for the API replicas', 60))
     .addOption(why('a promotion'))
@@ -153,7 +159,7 @@ function addSwitching(group: Command, accept: (command: RebuildCommand) => void)
     .command('rollback')
     .description('serve the standby again')
     .argument('<generation>', 'its number', number)
-    .option('--accept-older', 'although it is behind what is served')
+    .option('--accept-older', 'accept data older than the data that is served')
     .option('--dry-run', 'print the checks, but change nothing')
     .addOption(timeout('wait this long for the API replicas', 60))
     .addOption(why('a rollback'))
@@ -167,8 +173,8 @@ function addSwitching(group: Command, accept: (command: RebuildCommand) => void)
     .command('drop')
     .description('remove a build or a standby: its group, progress and documents')
     .argument('<generation>', 'its number', number)
-    .option('--force', 'although a standby is younger than 72 hours')
-    .option('--dry-run', 'print who reads it, but change nothing')
+    .option('--force', 'drop a standby even if it is younger than 72 hours')
+    .option('--dry-run', 'print the replicas that read it, but change nothing')
     .addOption(timeout('wait this long for its readers and projectors', 60))
     .addOption(why('a drop'))
     .addOption(jsonOption())
@@ -182,7 +188,7 @@ function paceOf(text: string): number | 'none' {
   return text === 'none' ? 'none' : wholeNumber(paceMax, 0)(text);
 }
 
-/** Parses `kind:field`, and adds it to those before. */
+/** Parses `kind:field`, and appends it. */
 function expectationsOf(text: string, before: Expectation[] | undefined): Expectation[] {
   const parsed = parseExpectation(text);
   if ('error' in parsed) throw new InvalidArgumentError(parsed.error);

@@ -66,9 +66,9 @@ function renderGeneration(one: Rated): string {
 
 const standStill = (topics: RatedTopic[]): string =>
   `  waits  ${topics.map(({ topic }) => topic).join(', ')}: no record was applied for a moment. They wait for the topics ` +
-  "that they refer to, or see the projector's log";
+  "that they refer to; if not, see the projector's log";
 
-/** What a generation has still to apply, in words. */
+/** The records that a generation has still to apply, in words. */
 export const recordsLeft = ({
   state,
   lag,
@@ -86,7 +86,7 @@ export const renderHistory = (history: Transition[]): string =>
     })
     .join('');
 
-/** The result in one line: figures of documents and of differences, which one document may have several of. */
+/** The result in one line. It counts documents and differences: one document may have several differences. */
 export function verificationText({
   compared,
   differing,

@@ -35,7 +35,7 @@ import {
 
 type Of<V extends RebuildCommand['verb']> = Extract<RebuildCommand, { verb: V }>;
 
-/** Runs a `rebuild` verb, or `verify`. What is refused is one message and exit code 1. */
+/** Runs a `rebuild` verb, or `verify`. A refusal is one message and exit code 1. */
 export async function runRebuild(deps: OperatorDeps, command: RebuildCommand): Promise<CommandOutput> {
   try {
     return await dispatch(deps, command);
@@ -92,7 +92,7 @@ async function setPace(deps: OperatorDeps, command: Of<'rebuild pace'>): Promise
   const warning =
     pace === undefined || changed.generation !== number
       ? null
-      : `it is active: Data-As-Of lags, and stands still at 0, until: rebuild pace ${number} none`;
+      : `it is active: Data-As-Of lags, or with pace 0 stands still, until you run: rebuild pace ${number} none`;
   const text = `generation ${number} is ${outcome}\n${warning ? `warning: ${warning}\n` : ''}`;
   return done(command, { generation: number, outcome, ...(warning && { warning }) }, text);
 }
@@ -144,15 +144,15 @@ async function awaitReady(deps: OperatorDeps, command: Of<'rebuild await'>): Pro
   }
 }
 
-/** Why waiting for a generation is in vain; null while it may become ready. */
+/** Why waiting for a generation cannot help; null while it may become ready. */
 function inVain({ number, condition, stopped, rejects, rejectCount }: Measured) {
   if (stopped?.isFinal)
     return { outcome: 'stopped', text: `generation ${number} cannot continue: ${stopped.reason}` };
   if (condition !== 'failing') return null;
   const [first] = rejects;
   const text =
-    `generation ${number} fails: ${rejectCount} records are dead letters that the active generation does not list: it ` +
-    `applied them, or they were purged; the first is ${first?.id} (${first?.reason}: ${first?.detail})`;
+    `generation ${number} fails: ${rejectCount} records are dead letters that the active generation does not have: it ` +
+    `applied them, or an operator purged them; the first is ${first?.id} (${first?.reason}: ${first?.detail})`;
   return { outcome: 'failing', text, rejects };
 }
 
@@ -196,7 +196,7 @@ async function verifyBuild(deps: OperatorDeps, command: Of<'rebuild verify'>): P
   return verified(command, target.number, verification);
 }
 
-/** Compares one generation with what its own entities give. Another release joins differently, so it is refused. */
+/** Compares one generation with a fresh join of its own entities. Refuses one of another release, which joins differently. */
 async function verifyOne(deps: OperatorDeps, command: Of<'verify'>): Promise<CommandOutput> {
   const registry = await requireRegistry(deps.control);
   const target = generationOf(registry, command.generation ?? registry.generation);

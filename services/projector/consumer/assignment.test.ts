@@ -113,7 +113,7 @@ it('a batch without a record, of control records alone, moves the position that 
   await worker.stop(0);
 });
 
-it('a partition is fetched up to its load end, and on when the load is over', () => {
+it('a partition is fetched up to its load end, and further when the load is over', () => {
   const { assignment, positions, paused, start, fetched } = given(async () => nothing);
   positions.load(new Map([['tags/0', 1]]));
   const [worker, added] = assignment.replace({ tags: [0, 1] });

@@ -101,10 +101,10 @@ function checkProgress(
     {
       name: 'offsets',
       ...acceptable(behind.length === 0, acceptOlder, wait, {
-        good: 'every record that is served is applied',
+        good: 'it has applied every record that the active generation has applied',
         bad:
-          `${first?.key} is applied up to ${first?.position}, but what is served up to ${first?.served} ` +
-          `(${behind.length} partitions are behind)`,
+          `${first?.key} is applied up to ${first?.position}, but in the active generation up to ${first?.served} ` +
+          `(${behind.length} partitions lag)`,
       }),
     },
     checkFreshness(measured.watermark, servedTo, acceptOlder, wait),
@@ -127,7 +127,7 @@ function checkProgress(
 
 function checkFreshness(own: Date | null, served: Date | null, acceptOlder: boolean, advice: string): Check {
   const staleMs = (served?.getTime() ?? 0) - (own?.getTime() ?? 0);
-  const behind = `its watermark ${own?.toISOString()} is ${Math.round(staleMs / 1_000)} s behind what is served`;
+  const behind = `its watermark ${own?.toISOString()} is ${Math.round(staleMs / 1_000)} s behind that of the active generation`;
   return {
     name: 'freshness',
     ...acceptable(staleMs <= readyWithinSeconds * 1_000, acceptOlder, advice, {
@@ -183,7 +183,7 @@ function checkTombstones(target: Generation, measured: Measured, log: MeasuredLo
     isMet: warning === null,
     detail: warning
       ? `${warning}: ${another(target)}`
-      : 'never behind for longer than Kafka keeps tombstones',
+      : 'its lag was never longer than Kafka keeps tombstones',
   };
 }
 

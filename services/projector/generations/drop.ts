@@ -105,8 +105,8 @@ function refuseEarlyDrop({ number, state, since }: Generation, force: boolean, n
   const standbyUntil = new Date(since.getTime() + standbyHours * 3_600_000);
   if (now < standbyUntil)
     throw new RebuildRefused(
-      `generation ${number} is the standby since ${since.toISOString()}, and kept for ${standbyHours} hours to roll ` +
-        `back to, until ${standbyUntil.toISOString()}; drop it before with --force`,
+      `generation ${number} has been the standby since ${since.toISOString()}, and is kept for ${standbyHours} hours for a ` +
+        `rollback, until ${standbyUntil.toISOString()}; to drop it earlier, use --force`,
     );
 }
 
@@ -134,7 +134,7 @@ async function waitForReaders(
       ? `generation ${number} is still read by ${readersText(readers, number)}`
       : `replicas have ${switchNoticedMs / 1_000} seconds to notice that generation ${number} is not active any more`;
     if (performance.now() > deadline)
-      throw new RebuildRefused(`${text}: run the drop again when that has ended, or wait with --timeout`);
+      throw new RebuildRefused(`${text}: run the drop again later, or wait longer with --timeout`);
     if (text !== said) deps.report(`waiting: ${text}`);
     said = text;
     await sleep(250);

@@ -179,7 +179,7 @@ function whyStopped(
   if (isLast && (failure.isFinal || isSilent)) {
     const { at, reason, isFinal } = failure;
     const advice = isFinal ? another(generation) : restart;
-    return { reason: `its projectors have ended at ${at.toISOString()}: ${reason}: ${advice}`, isFinal };
+    return { reason: `its projectors ended at ${at.toISOString()}: ${reason}: ${advice}`, isFinal };
   }
   if (!isSilent) return null;
   return { reason: `no projector has run since ${savedAt.toISOString()}: ${restart}`, isFinal: false };
@@ -273,7 +273,7 @@ function reasonsToWait({ number, state, pace }: Generation, facts: Facts): strin
       : [`no projector is running on it: GENERATION=${number} npm run projector`]),
     ...(pace === 0 ? [`its pace is 0: rebuild pace ${number} none`] : []),
     ...(facts.rejectCount > 0
-      ? [`${facts.rejectCount} records are dead letters here that the active generation does not list`]
+      ? [`${facts.rejectCount} records are dead letters here that the active generation does not have`]
       : []),
   ];
 }

@@ -98,7 +98,7 @@ async function checkSpace(
     return {
       name: 'space',
       isMet: true,
-      detail: `MongoDB does not tell how much space is free: make sure of ${mb(needed)}`,
+      detail: `MongoDB does not report its free space: make sure that it has ${mb(needed)}`,
     };
   const free = stats.fsTotalSize - (stats.fsUsedSize ?? 0);
   return {

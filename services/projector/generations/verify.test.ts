@@ -31,18 +31,18 @@ describe('a verification', () => {
     expect(await verified(settled)).toMatchObject({ compared: 5, differences: 0, isCutShort: false });
   });
 
-  it('counts documents that it could not compare again, so that it never passes by forgetting', async () => {
+  it('counts differing documents beyond the number that it remembers, so that it never passes by mistake', async () => {
     expect(await verified(settled, { rememberedMax: 2 })).toMatchObject({ differences: 3, isCutShort: true });
     expect(await verified(unequal, { rememberedMax: 2 })).toMatchObject({ differences: 5, isCutShort: true });
   });
 
-  it('need not remember intended differences, of which there may be any number', async () => {
+  it('remembers no intended differences, however many there are', async () => {
     const expectations = [{ kind: 'tag' as const, field: 'state.name' }];
     const intended = { differences: 0, expected: 5, isCutShort: false };
     expect(await verified(unequal, { rememberedMax: 2, expectations })).toMatchObject(intended);
   });
 
-  it('does not remember documents that no reader can get, of which there may be any number', async () => {
+  it('remembers no documents that readers cannot get, however many there are', async () => {
     const nobody = async () => [];
     const comparison = { ...comparisonOf([]), asPresented: nobody };
     const options = { expectations: [], now: async () => now, report: () => undefined, rememberedMax: 2 };
@@ -60,7 +60,7 @@ describe('a verification', () => {
     expect(round).toBe(3);
   });
 
-  it('tells documents that differ from their differences', async () => {
+  it('counts the documents that differ, and their differences', async () => {
     const two = { ...tag(0, 'new'), orgId: 'org_2' };
     const one = [{ expected: tag(0, 'old'), actual: two }];
     expect(await verified(one)).toMatchObject({ differing: 1, differences: 2 });

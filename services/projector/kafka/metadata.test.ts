@@ -88,7 +88,7 @@ describe('the metadata of several brokers', () => {
     expect(merge(recent, old)).toEqual({ leaders, topicIds });
   });
 
-  it('leaves out what a broker does not know yet, and rejects what may not be read', () => {
+  it('leaves out topics that a broker does not know yet, and rejects one that the user may not read', () => {
     const [unknown, forbidden] = [topic([], { errorCode: 3 }), topic([], { errorCode: 29 })];
     expect(merge(unknown, topic([[1, 0]]))).toEqual({ leaders: { 't/0': 1 }, topicIds });
     expect(() => merge(forbidden)).toThrow('Not authorized');
