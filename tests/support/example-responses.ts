@@ -33,17 +33,17 @@ export const rawBatch = (batch: ExampleBatch): RawBatch => ({
   bytes: oneBatch(batch),
 });
 
-/** The bytes of a Fetch response with one topic, `t`, in one of the versions 4 to 11. */
-export function responseBytes(version: number, ...partitions: ExamplePartition[]): Buffer {
-  const session = version >= 7 ? [int16(0), int32(0)] : [];
+/** The bytes of a Fetch response with one topic, `t`, in version 11. */
+export function responseBytes(...partitions: ExamplePartition[]): Buffer {
   return Buffer.concat([
     int32(7),
-    ...session,
+    // The fetch session.
+    ...[int16(0), int32(0)],
     int32(1),
     int16(1),
     Buffer.from('t'),
     int32(partitions.length),
-    ...partitions.map((partition) => onePartition(version, partition)),
+    ...partitions.map(onePartition),
   ]);
 }
 
@@ -54,21 +54,20 @@ export function oldMessageBytes(offset: number, key: string): Buffer {
   return Buffer.concat([int64(offset), int32(message.length), message]);
 }
 
-function onePartition(version: number, example: ExamplePartition): Buffer {
+function onePartition(example: ExamplePartition): Buffer {
   const { partition = 0, errorCode = 0, highWatermark = 1_000, aborted, bytes } = example;
-  const logStart = version >= 5 ? [int64(0)] : [];
-  const replica = version >= 11 ? [int32(example.preferredReadReplica ?? -1)] : [];
   const list = (aborted ?? []).flatMap((item) => [int64(item.producerId), int64(item.firstOffset)]);
   return Buffer.concat([
     int32(partition),
     int16(errorCode),
     int64(highWatermark),
     int64(highWatermark),
-    ...logStart,
+    // The start of the log.
+    int64(0),
     // Null if there are none.
     int32(aborted ? aborted.length : -1),
     ...list,
-    ...replica,
+    int32(example.preferredReadReplica ?? -1),
     int32(bytes.length),
     bytes,
   ]);

@@ -48,6 +48,9 @@ type Decoder = {
   readArray: <T>(read: (decoder: Decoder) => T) => T[];
 };
 
+/** The latest version that kafkajs supports. Every broker that the projector accepts (2.8 or later) supports it too. */
+export const fetchVersion = 11;
+
 /**
  * Replaces the decoder of Fetch responses: kafkajs gets one message for each record batch, which is decoded when it is
  * applied. Its own decoder holds everything decompressed, takes quadratic time for the headers of a record, delivers
@@ -58,13 +61,12 @@ export function patchFetch(parts: FetchParts): void {
   const { fetch } = parts;
   const protocol = fetch.protocol.bind(fetch);
   fetch.protocol = ({ version }) => {
+    if (version !== fetchVersion) throw new Error('the brokers are older than Kafka 2.8');
     const createFetch = protocol({ version });
-    // Brokers older than transactions and record batches (0.11).
-    if (version < 4) return createFetch;
     return (request) => {
       const original = createFetch({ ...request, topics: rotate(request.topics) });
       const response: FetchResponse = {
-        decode: (bytes) => decodeResponse(parts, version, bytes, request),
+        decode: (bytes) => decodeResponse(parts, bytes, request),
         parse: async (data) => withoutEmpty(await original.response.parse(data)),
       };
       return { ...original, response };
@@ -84,44 +86,34 @@ function rotated<T>(items: T[]): T[] {
   return [...items.slice(start), ...items.slice(0, start)];
 }
 
-/** Decodes a Fetch response, versions 4 to 11. The decoders of kafkajs describe the format. */
-async function decodeResponse(
-  parts: FetchParts,
-  version: number,
-  bytes: Buffer,
-  request: FetchRequest,
-): Promise<FetchData> {
+/** Decodes a Fetch response. The decoders of kafkajs describe the format. */
+async function decodeResponse(parts: FetchParts, bytes: Buffer, request: FetchRequest): Promise<FetchData> {
   const decoder = new parts.Decoder(bytes);
-  const throttleMs = decoder.readInt32();
+  const clientSideThrottleTime = decoder.readInt32();
   // The error code and id of a fetch session, which kafkajs does not use.
-  if (version >= 7) decoder.readBytes(6);
+  decoder.readBytes(6);
   const responses = decoder.readArray(() => {
     const topicName = decoder.readString();
     const requested = request.topics.find(({ topic }) => topic === topicName)?.partitions ?? [];
-    return {
-      topicName,
-      partitions: decoder.readArray(() => decodePartition(parts, version, decoder, requested)),
-    };
+    return { topicName, partitions: decoder.readArray(() => decodePartition(parts, decoder, requested)) };
   });
-  // Before version 8 the broker throttles by itself.
-  return { clientSideThrottleTime: version >= 8 ? throttleMs : 0, responses };
+  return { clientSideThrottleTime, responses };
 }
 
 function decodePartition(
   parts: FetchParts,
-  version: number,
   decoder: Decoder,
   requested: FetchRequest['topics'][number]['partitions'],
 ): PartitionData {
   const [partition, errorCode] = [decoder.readInt32(), decoder.readInt16()];
   const highWatermark = decoder.readInt64().toString();
   // The last stable offset, then the log start offset.
-  decoder.readBytes(version >= 5 ? 16 : 8);
+  decoder.readBytes(16);
   const aborted = decoder.readArray(() => ({
     producerId: decoder.readInt64(),
     firstOffset: decoder.readInt64(),
   }));
-  const preferredReadReplica = version >= 11 ? decoder.readInt32() : -1;
+  const preferredReadReplica = decoder.readInt32();
   const records = decoder.readBytes(Math.max(0, decoder.readInt32()));
   const from = Number(requested.find((item) => item.partition === partition)?.fetchOffset ?? 0);
   const messages = messagesOf(parts, splitBatches(records, from), aborted);

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Batch } from 'kafkajs';
-import { patchFetch, type FetchParts } from './fetch-decoder.ts';
+import { fetchVersion, patchFetch, type FetchParts } from './fetch-decoder.ts';
 import { tolerateMissingLeaders, type LeaderParts } from './missing-leaders.ts';
 import { followMonotonicClock, type ClockParts } from './monotonic-clock.ts';
 
@@ -72,7 +72,8 @@ export const fetchedOffsetOf = (batch: Batch): number => Number((batch as Fetche
 function requireShapes(parts: KafkajsParts): void {
   const { version, fetch, batch, consumerGroup, requestQueue, brokerPool, cluster } = parts;
   if (version !== patchedVersion) throw shapeError(`its version is ${version}, not ${patchedVersion}`);
-  if (fetch.versions.at(-1) !== '11') throw shapeError('its latest version of Fetch is not 11');
+  if (Number(fetch.versions.at(-1)) !== fetchVersion)
+    throw shapeError(`its latest version of Fetch is not ${fetchVersion}`);
   const functions = {
     'fetch.protocol': fetch.protocol,
     'Batch.isEmpty': batch.prototype.isEmpty,
