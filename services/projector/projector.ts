@@ -2,7 +2,6 @@ import { hostname } from 'node:os';
 import type { Kafka } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import type { z } from 'zod';
-import type { Kind } from '../../shared/documents/document.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import type { projectorSettings } from './config.ts';
@@ -127,7 +126,6 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
 /** What it takes to apply records: the store, its cache, and the dead letters. */
 function createApplyDeps(connected: Connected): ApplyDeps {
   const { config, control, database, generation, logger, metrics, now, positions } = connected;
-  const topicOfKind = (kind: Kind) => topicOf(kind, config.TOPIC_PREFIX);
   return {
     ...{ control, generation, now },
     store: mongoStore(database),
@@ -135,7 +133,7 @@ function createApplyDeps(connected: Connected): ApplyDeps {
     prefix: config.TOPIC_PREFIX,
     tombstoneDays: config.TOMBSTONE_DAYS,
     isApplied: (kind, { partition, offset }) =>
-      positions.isApplied(partitionKey({ topic: topicOfKind(kind), partition }), offset),
+      positions.isApplied(partitionKey({ topic: topicOf(kind, config.TOPIC_PREFIX), partition }), offset),
     onNotRefreshed: (kind, id, reason) => {
       metrics.notRefreshed.inc({ kind });
       logger.error({ kind, id, reason }, 'MongoDB rejected the refresh of a document');

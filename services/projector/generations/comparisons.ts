@@ -27,16 +27,14 @@ type SideOf = { database: Db; number: number };
 /** Compares a generation with the active one: `expected` is the active one's document. */
 export function betweenGenerations({ control }: { control: Db }, active: SideOf, built: SideOf): Comparison {
   const watermarkOf = async ({ number }: SideOf) => (await watermark(control, number)) ?? new Date(0);
-  const sideOf = async ({ database }: SideOf, kind: Kind, found: ComparedDocument[], now: Date) =>
-    new Map((await presented(database, kind, found, now)).map((document) => [document._id, document]));
+  const byId = (found: ComparedDocument[]) => new Map(found.map((document) => [document._id, document]));
   return {
-    scan: (kind) => merged(documents(active.database, kind), documents(built.database, kind)),
+    scan: (kind) => batches(merged(documents(active.database, kind), documents(built.database, kind))),
     again: async (kind, ids) => {
       const [expected, actual] = await Promise.all(
-        [active, built].map(async ({ database }) => {
-          const found = await documents(database, kind, { _id: { $in: ids } }).toArray();
-          return new Map(found.map((document) => [document._id, document]));
-        }),
+        [active, built].map(async ({ database }) =>
+          byId(await documents(database, kind, { _id: { $in: ids } }).toArray()),
+        ),
       );
       return ids.map((id) => ({ expected: expected?.get(id) ?? null, actual: actual?.get(id) ?? null }));
     },
@@ -44,8 +42,8 @@ export function betweenGenerations({ control }: { control: Db }, active: SideOf,
       const expected = pairs.flatMap((pair) => pair.expected ?? []);
       const actual = pairs.flatMap((pair) => pair.actual ?? []);
       const [before, after] = await Promise.all([
-        sideOf(active, kind, expected, now),
-        sideOf(built, kind, actual, now),
+        presented(active.database, kind, expected, now).then(byId),
+        presented(built.database, kind, actual, now).then(byId),
       ]);
       return pairs.map((pair) => ({
         expected: before.get(pair.expected?._id ?? '') ?? null,
@@ -72,17 +70,23 @@ async function presented(
 async function* merged(
   ofExpected: AsyncIterable<ComparedDocument>,
   ofActual: AsyncIterable<ComparedDocument>,
-): AsyncGenerator<Pair[]> {
+): AsyncGenerator<Pair> {
   const left = ofExpected[Symbol.asyncIterator]() as AsyncIterator<ComparedDocument, undefined>;
   const right = ofActual[Symbol.asyncIterator]() as AsyncIterator<ComparedDocument, undefined>;
   const next = async (side: AsyncIterator<ComparedDocument, undefined>) => (await side.next()).value ?? null;
   let [expected, actual] = await Promise.all([next(left), next(right)]);
-  let batch: Pair[] = [];
   while (expected || actual) {
     const order = orderOf(expected, actual);
-    batch.push({ expected: order <= 0 ? expected : null, actual: order >= 0 ? actual : null });
+    yield { expected: order <= 0 ? expected : null, actual: order >= 0 ? actual : null };
     if (order <= 0) expected = await next(left);
     if (order >= 0) actual = await next(right);
+  }
+}
+
+async function* batches<T>(items: AsyncIterable<T>): AsyncGenerator<T[]> {
+  let batch: T[] = [];
+  for await (const item of items) {
+    batch.push(item);
     if (batch.length < batchSize) continue;
     yield batch;
     batch = [];
@@ -183,14 +187,7 @@ export function withFreshJoins({ control }: { control: Db }, { database, number 
   };
   return {
     scan: async function* (kind) {
-      let batch: ComparedDocument[] = [];
-      for await (const document of documents(database, kind, living)) {
-        batch.push(document);
-        if (batch.length < batchSize) continue;
-        yield await fresh(kind, batch);
-        batch = [];
-      }
-      yield await fresh(kind, batch);
+      for await (const batch of batches(documents(database, kind, living))) yield await fresh(kind, batch);
     },
     again: async (kind, ids) =>
       fresh(kind, await documents(database, kind, { _id: { $in: ids }, ...living }).toArray()),

@@ -61,14 +61,8 @@ async function checkTopics(deps: OperatorDeps, acceptTruncated: boolean): Promis
   const warnings = topicWarnings(settings, deps.config.REBUILD_DAYS_MAX).filter(
     (warning) => !(acceptTruncated && warning.includes('is not compacted')),
   );
-  return {
-    name: 'topics',
-    isMet: warnings.length === 0,
-    detail:
-      warnings[0] === undefined
-        ? 'compacted, and tombstones are kept for long enough'
-        : warnings.join('\n  '),
-  };
+  const detail = warnings.join('\n  ') || 'compacted, and tombstones are kept for long enough';
+  return { name: 'topics', isMet: warnings.length === 0, detail };
 }
 
 function checkBeginnings(offsets: LogOffsets, acceptTruncated: boolean): Check {
@@ -94,21 +88,12 @@ async function checkSpace(
   const stats = (await active.command({ dbStats: 1 })) as SpaceStats;
   const needed = (stats.storageSize + (stats.indexSize ?? 0)) * spaceFactor;
   const mb = (bytes: number) => `${Math.ceil(bytes / 1_048_576)} MB`;
+  const space = (isMet: boolean, detail: string): Check => ({ name: 'space', isMet, detail });
   if (!stats.fsTotalSize)
-    return {
-      name: 'space',
-      isMet: true,
-      detail: `MongoDB does not report its free space: make sure that it has ${mb(needed)}`,
-    };
+    return space(true, `MongoDB does not report its free space: make sure that it has ${mb(needed)}`);
   const free = stats.fsTotalSize - (stats.fsUsedSize ?? 0);
-  return {
-    name: 'space',
-    isMet: free >= needed,
-    detail:
-      free >= needed
-        ? `${mb(free)} are free, ${mb(needed)} are needed`
-        : `MongoDB has ${mb(free)} free, but the build needs ${mb(needed)}: add space first`,
-  };
+  if (free >= needed) return space(true, `${mb(free)} are free, ${mb(needed)} are needed`);
+  return space(false, `MongoDB has ${mb(free)} free, but the build needs ${mb(needed)}: add space first`);
 }
 
 /** Creates and removes a collection in the database that the build will get. */
