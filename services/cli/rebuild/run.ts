@@ -178,16 +178,8 @@ async function verifyBuild(deps: OperatorDeps, command: Of<'rebuild verify'>): P
   const { compared, differing, differences, expected } = verification;
   const { expectations } = command;
   const report = {
-    ...{
-      at: await now(),
-      by,
-      against: active.number,
-      compared,
-      differing,
-      differences,
-      expected,
-      expectations,
-    },
+    ...{ at: await now(), by, against: active.number },
+    ...{ compared, differing, differences, expected, expectations },
     versions: { generation: target.projectionVersion, against: active.projectionVersion },
     lows: [...(await logOffsets(deps))].map(([partition, { low }]) => ({ partition, low })),
   };

@@ -208,24 +208,20 @@ function checkReport(
   offsets: LogOffsets,
 ): Check {
   const again = `run: rebuild verify ${number}`;
-  const name = 'verified';
-  if (!report) return { name, isMet: false, detail: `generation ${number} was not verified: ${again}` };
+  const failed = (problem: string): Check => ({ name: 'verified', isMet: false, detail: problem + again });
+  if (!report) return failed(`generation ${number} was not verified: `);
   const expiry = expiryOf(now, registry, projectionVersion, report, offsets);
-  if (expiry)
-    return { name, isMet: false, detail: `the verification no longer counts, as ${expiry}: ${again}` };
+  if (expiry) return failed(`the verification no longer counts, as ${expiry}: `);
   const { differences, differing, compared, expected, at, by } = report;
   const waived = report.expectations.map(expectationText).join(', ');
   const intended = expected > 0 ? `, ${expected} intended differences waived by ${by} (${waived})` : '';
   if (differences > 0)
-    return {
-      name,
-      isMet: false,
-      detail:
-        `${differing} of ${compared} documents differ${intended}: mend the projection, or name the intended differences ` +
-        `with --expect, and ${again}`,
-    };
+    return failed(
+      `${differing} of ${compared} documents differ${intended}: mend the projection, or name the intended differences ` +
+        'with --expect, and ',
+    );
   const detail = `${compared} compared at ${at.toISOString()}: 0 unintended differences${intended}`;
-  return { name, isMet: true, ...(expected > 0 && { isAccepted: true as const }), detail };
+  return { name: 'verified', isMet: true, ...(expected > 0 && { isAccepted: true as const }), detail };
 }
 
 function expiryOf(

@@ -116,16 +116,8 @@ async function withAllConversations(database: Db, ticket: ComparedDocument): Pro
   const conversations = further.flatMap(({ state, joined: { channel } }) => {
     const { id, role, status, createdAt, updatedAt } = state;
     if (!channel) return [];
-    return [
-      {
-        id,
-        role,
-        status,
-        createdAt,
-        updatedAt,
-        retainUntil: retainUntil(updatedAt, channel.dataRetentionDays),
-      },
-    ];
+    const until = retainUntil(updatedAt, channel.dataRetentionDays);
+    return [{ id, role, status, createdAt, updatedAt, retainUntil: until }];
   });
   return {
     ...ticket,

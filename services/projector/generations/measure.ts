@@ -203,7 +203,7 @@ const shorterLogs = (generation: Generation, offsets: LogOffsets): string[] =>
     .map(
       ({ key, loadEnd, end }) =>
         `${key} is to be loaded up to offset ${loadEnd}, but ends at ${end}: if its topic was deleted and created again, ` +
-        `the load cannot end: rebuild drop ${generation.number}, and start another`,
+        `the load cannot end: ${another(generation)}`,
     );
 
 function topicProgress(

@@ -35,12 +35,8 @@ export async function switchTo(
     if (registry.generation === number && !options.dryRun) {
       if (options.acceptOlder) await acceptOlder(deps);
       await onStep('wait for replicas');
-      return {
-        number,
-        outcome: 'was-active',
-        checks: [],
-        waiting: await replicasElsewhere(deps, number, options),
-      };
+      const waiting = await replicasElsewhere(deps, number, options);
+      return { number, outcome: 'was-active', checks: [], waiting };
     }
     const checks = await checkSwitch(deps, registry, number, options);
     if (options.dryRun) return { number, outcome: 'dry-run', checks, waiting: [] };
