@@ -1,4 +1,4 @@
-import { KafkaJSConnectionError, type Kafka } from 'kafkajs';
+import kafkajs, { type Kafka } from 'kafkajs';
 import { atEnd, atStart, listOffsets } from './list-offsets.ts';
 import { mergeTopics, readMetadata, type Broker, type TopicMetadata } from './metadata.ts';
 
@@ -63,7 +63,7 @@ export function createLogClient(kafka: Kafka): LogClient {
         );
       const found: TopicMetadata[] = [];
       await askAll(async (broker) => void found.push(...(await readMetadata(broker, topics))));
-      const noBroker = new KafkaJSConnectionError('the brokers report no live broker');
+      const noBroker = new kafkajs.KafkaJSConnectionError('the brokers report no live broker');
       if (failed.size === brokers.length) throw ([...failed.values()][0] as Error | undefined) ?? noBroker;
       const { leaders, topicIds } = mergeTopics(found);
       const ledBy = Map.groupBy(leaders.keys(), (key) => String(leaders.get(key)));
