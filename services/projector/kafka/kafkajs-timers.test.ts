@@ -4,7 +4,7 @@ type Sent = { entry: object; expectResponse: boolean; requestTimeout: number; se
 type Queue = {
   push: (request: Sent) => void;
   fulfillRequest: (response: { correlationId: number; payload: null; size: number }) => void;
-  maybeThrottle: (throttleMs: number) => void;
+  maybeThrottle: (throttleMs: number | null | undefined) => void;
   scheduleRequestTimeoutCheck: () => void;
   destroy: () => void;
 };
@@ -58,6 +58,21 @@ describe('the requests on a connection to a broker', () => {
     jest.advanceTimersByTime(1);
     expect(log).toEqual(['sent 1', 'answered 1', 'sent 2']);
     expect(jest.getTimerCount()).toBe(0);
+  });
+
+  test('are delayed until the latest of several instants, and not by a response without one', () => {
+    const { log, queue, send, answer } = given();
+    for (const throttleMs of [undefined, null, 0]) queue.maybeThrottle(throttleMs);
+    expect(jest.getTimerCount()).toBe(0);
+    send(1);
+    queue.maybeThrottle(500);
+    queue.maybeThrottle(100);
+    answer(1);
+    send(2);
+    jest.advanceTimersByTime(499);
+    expect(log).toEqual(['sent 1', 'answered 1']);
+    jest.advanceTimersByTime(1);
+    expect(log).toEqual(['sent 1', 'answered 1', 'sent 2']);
   });
 
   test('time out within two seconds, by one check a second', () => {

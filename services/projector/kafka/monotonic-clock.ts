@@ -21,7 +21,7 @@ type RequestQueue = {
   isConnected: () => boolean;
   destroy: () => void;
   checkPendingRequests: () => void;
-  maybeThrottle: (throttleMs: number | null) => void;
+  maybeThrottle: (throttleMs: number | null | undefined) => void;
   scheduleCheckPendingRequests: () => void;
   scheduleRequestTimeoutCheck: () => void;
 };
@@ -71,7 +71,7 @@ function measureRequests({ requestQueue: { prototype } }: ClockParts): void {
   const { scheduleCheckPendingRequests } = prototype;
   const throttledToMs = new WeakMap<object, number>();
   prototype.maybeThrottle = function (throttleMs) {
-    if (throttleMs === null || throttleMs <= 0) return;
+    if (!throttleMs) return;
     const untilMs = Math.max(throttledToMs.get(this) ?? 0, performance.now() + throttleMs);
     throttledToMs.set(this, untilMs);
     this.throttledUntil = Infinity;
