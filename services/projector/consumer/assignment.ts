@@ -46,7 +46,7 @@ export function createAssignment(
   const { positions } = deps;
   const assigned = new Map<string, PartitionWorker>();
   const committedOffsets = new Map<string, number>();
-  // Half is for what is queued and the other half for the next fetch; or for decompressed batches and the chunks of them.
+  // One half holds queued batches, the other the next fetch. The budget of decompressed batches is as large as one half.
   const halfBytes = deps.queuedBytesMax / 2;
   const shareBytes = () => halfBytes * Math.min(partitionShareMax, 1 / assigned.size);
   const budget = createBudget(halfBytes);

@@ -31,7 +31,7 @@ export function handleBatch(
     return seek(consumer, worker, nextFetchOffset);
   }
   const fetched = batch.messages.map((message) => (message as unknown as BatchMessage).batch);
-  // A build fetches what comes after its load when the load is over.
+  // A build fetches the records after its load once the load is over.
   const loadEnd = assignment.positions.loadEnd(key);
   const later = fetched.find(({ baseOffset }) => baseOffset >= loadEnd);
   const nextOffset = later ? Math.max(nextFetchOffset, later.baseOffset) : Number(batch.lastOffset()) + 1;

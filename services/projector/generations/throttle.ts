@@ -31,7 +31,7 @@ export function createThrottle(nowMs: () => number): Throttle {
     if (pace === undefined) return 0;
     return pace === 0 ? Infinity : last.startedMs + (last.records / pace) * 1_000 - nowMs();
   };
-  /** What a batch waits for; null when it may start. */
+  /** The wait of a batch; null when it may start. */
   const obstacle = (pause: (ms: number) => Promise<void>): Promise<unknown> | null => {
     const leftMs = remainingMs(settings);
     if (leftMs > 0) return pause(leftMs);

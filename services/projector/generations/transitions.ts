@@ -64,7 +64,7 @@ export const activate =
         `generation ${number} is ${target.state}, not ready: wait with: rebuild await ${number}`,
       );
     const before = generationOf(registry, registry.generation);
-    // The pace of a build does not hold for what is served.
+    // The pace of a build does not hold for the active generation.
     const { pace: _pace, ...unlimited } = target;
     const stepped = moved(moved(registry, before, 'standby', cause), unlimited, 'active', cause);
     return { ...stepped, generation: number, since: cause.at, acceptOlder };

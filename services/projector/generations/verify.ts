@@ -13,7 +13,7 @@ import {
 /** A document beside the one that it should equal. */
 export type Pair = { expected: ComparedDocument | null; actual: ComparedDocument | null };
 
-/** Compares the documents of two generations, or those of one with the result of a fresh join. */
+/** Compares the documents of two generations, or of one generation with a fresh join of its entities. */
 export type Comparison = {
   /** All documents of a kind, tombstones too, in batches. */
   scan: (kind: Kind) => AsyncIterable<Pair[]>;
@@ -154,7 +154,7 @@ async function compareAgain(
   return found;
 }
 
-/** Waits until every watermark has passed an instant, or until those that have not stand still. */
+/** Waits until every watermark has passed an instant, or until the others stand still. */
 async function passed({ watermarks }: Comparison, instant: Date, nowMs: () => number): Promise<void> {
   let before = '';
   let movedAtMs = nowMs();

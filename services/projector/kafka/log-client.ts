@@ -2,7 +2,7 @@ import kafkajs, { type Kafka } from 'kafkajs';
 import { atEnd, atStart, listOffsets } from './list-offsets.ts';
 import { mergeTopics, readMetadata, type Broker, type TopicMetadata } from './metadata.ts';
 
-/** What the brokers report of the logs of some topics. */
+/** The state of the logs of some topics, as the brokers report it. */
 export type LogState = {
   /** By `<topic>/<partition>`: every partition that had accepted a record when the read began. */
   partitions: string[];

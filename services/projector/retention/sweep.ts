@@ -132,7 +132,7 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
     // A refresh removes the mark of a message whose conversation is there.
     const idsOfMarked = marked.map(({ _id }) => _id);
     await reconcile(deps, 'message', idsOfMarked, null);
-    // Those that the store refuses to have refreshed keep the mark, and would come again at once.
+    // A message whose refresh the store refuses keeps its mark, and this loop would read it again at once.
     if (marked.length + waiting.length > 0)
       await sweepStore.waitAgain([...marked, ...waiting], upTo, deps.now());
     purged += (await purge(deps, 'message', lost)).length;

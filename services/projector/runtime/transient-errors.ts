@@ -25,7 +25,7 @@ export const isKafkaAuthorizationError = (error: unknown): boolean =>
       authorizationErrors.includes(String((cause as { type?: unknown }).type)),
   );
 
-/** Errors of kafkajs for brokers that do not respond, although it does not mark them as retriable. */
+/** Errors of kafkajs for brokers that do not respond, which it does not mark as retriable. */
 const noResponseErrors = ['KafkaJSGroupCoordinatorNotFound', 'KafkaJSTimeout', 'KafkaJSLockTimeout'];
 
 const isTransientKafkaError = (error: Error & { retriable?: unknown }): boolean =>
