@@ -83,6 +83,8 @@ describe('while dead letters cannot be stored, consumption waits', () => {
     projector = await runProjector({ config, topics: testEnvironment.topics }, { logger });
     await publish(tag('before', 1));
     await settled();
+    // The commit follows the saved progress, and the watermark.
+    expect(await committed()).toBe(1);
     await proxy.cut();
     // Published alone, so that only storing the dead letter needs MongoDB.
     await publish(poison);
