@@ -24,13 +24,14 @@ describe('a partition that is added while projectors run', () => {
     testEnvironment.admin.createPartitions({ topicPartitions: [{ topic: topic(), count }] });
   /** Publishes with a producer that has not seen the topic before. */
   const publish = async (id: string, partition: number, time: Date) => {
-    const producer = testEnvironment.kafka.producer({ allowAutoTopicCreation: false });
-    await producer.connect();
-    await producer.send({
-      topic: topic(),
-      messages: [{ ...encode({ ...created('tag', id), time }, 'binary'), partition }],
-    });
-    await producer.disconnect();
+    const messages = [{ ...encode({ ...created('tag', id), time }, 'binary'), partition }];
+    for (let accepted = 0; accepted === 0; ) {
+      const producer = testEnvironment.kafka.producer({ allowAutoTopicCreation: false });
+      await producer.connect();
+      // kafkajs drops the record, without an error, if the broker that it asked did not know the partition yet.
+      accepted = (await producer.send({ topic: topic(), messages })).length;
+      await producer.disconnect();
+    }
   };
 
   test('is known as soon as a record of it was accepted', async () => {
@@ -46,9 +47,7 @@ describe('a partition that is added while projectors run', () => {
     expect([...ends.values()]).toEqual(Array.from({ length: rounds }, () => 1));
   }, 60_000);
 
-  // Skipped: on loaded cores, 1 of 20 rounds saw the watermark pass an event whose document was not found. The cause is
-  // not known yet: the record may have been dead-lettered, or the read too early.
-  test.skip.each([0, 5])(
+  test.each([0, 5])(
     'holds the watermark back until its events are applied, with an allowance of %s s',
     async (allowanceSeconds) => {
       const { control, database, config, topics } = testEnvironment;
@@ -62,7 +61,7 @@ describe('a partition that is added while projectors run', () => {
       for (let round = 1; round <= rounds; round += 1) {
         const id = `tag_${round}`;
         // given an event that is published within the allowance of its time
-        const time = new Date(Date.now() + (allowanceSeconds === 0 ? 2_000 : 0));
+        const time = new Date(Date.now() + (allowanceSeconds === 0 ? 5_000 : 0));
         await add(round + 1);
         await publish(id, round, time);
         if (allowanceSeconds === 0) expect(Date.now()).toBeLessThan(time.getTime());
