@@ -8,10 +8,10 @@ describe('the arguments of npm run bench', () => {
         options: { quick: false, rounds: 3, only: null, json: null, writeDocs: false },
       },
     });
-    expect(parseArguments(['projecting', '--quick', '--only', 'live,discard'])).toEqual({
+    expect(parseArguments(['projecting', '--quick', '--only', 'live,connector'])).toEqual({
       bench: {
         name: 'projecting',
-        options: { quick: true, rounds: 1, only: ['live', 'discard'], json: null, writeDocs: false },
+        options: { quick: true, rounds: 1, only: ['live', 'connector'], json: null, writeDocs: false },
       },
     });
     expect(parseArguments(['serving', '--tickets', '500,20', '--only', 'bare,api'])).toEqual({
@@ -43,7 +43,7 @@ describe('the arguments of npm run bench', () => {
     [['--fast'], '--fast'],
     [['--rounds', '0'], '--rounds takes a whole number from 1 to 100; given: 0'],
     [['--rounds', '1.5'], 'given: 1.5'],
-    [['--only', 'discard,bulk'], '--only bulk'],
+    [['--only', 'connector,bulk'], '--only bulk'],
     [['--json', '/no/such/folder/file.json'], '/no/such/folder'],
     [['--write-docs', '--quick'], '--quick'],
     [['--write-docs', '--only', 'live'], '--only'],

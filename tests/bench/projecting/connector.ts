@@ -103,11 +103,11 @@ async function measure(
   return {
     records: documents - already,
     documents,
+    startSeconds: null,
     seconds,
     processorSeconds: processorSeconds(worker.pid) - before.processor,
     storeProcessorSeconds: before.store === null || store === null ? null : store - before.store,
     peakMegabytes: peakMegabytes({ pid: worker.pid }),
-    writes: documents - already,
   };
 }
 

@@ -75,18 +75,3 @@ export async function documentsIn(database: Db): Promise<number> {
   );
   return counts.reduce((total, count) => total + count, 0);
 }
-
-/** The number of writes to all documents: each write increments the document's revision. */
-export async function writesIn(database: Db): Promise<number> {
-  const sums = await Promise.all(
-    kinds.map(async (kind) => {
-      const group = { $group: { _id: null, writes: { $sum: '$revision' } } };
-      const [sum] = await database
-        .collection(resources[kind].collection)
-        .aggregate<{ writes: number }>([group])
-        .toArray();
-      return sum?.writes ?? 0;
-    }),
-  );
-  return sums.reduce((total, count) => total + count, 0);
-}

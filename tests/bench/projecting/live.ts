@@ -8,7 +8,7 @@ import { createRandom } from '../../support/random.ts';
 import type { Service } from '../../support/service.ts';
 import { processorSeconds } from '../processor-time.ts';
 import { recordOf, type Dataset } from './dataset.ts';
-import { withScratch, writesIn, type BenchEnvironment, type Scratch } from './environment.ts';
+import { withScratch, type BenchEnvironment, type Scratch } from './environment.ts';
 import { appliedTo, startProjectorProcess } from './projector.ts';
 import { partitionOf, partitionsPerTopic, type Published } from './publish.ts';
 import { watchReadable, type Sample } from './readable.ts';
@@ -82,7 +82,6 @@ type Follow = BenchEnvironment & {
 
 async function runRate(follow: Follow, eventsPerSecond: number): Promise<LiveRun> {
   const { admin, scratch, projector, published, secondsPerRate } = follow;
-  const writesBefore = await writesIn(scratch.database);
   const samples: Sample[] = [];
   const watch = watchReadable(scratch.database);
   const startMs = performance.now();
@@ -101,13 +100,11 @@ async function runRate(follow: Follow, eventsPerSecond: number): Promise<LiveRun
   const seconds = (performance.now() - startMs) / 1_000;
   await appliedTo(scratch.control, await logEnds(admin, published.topics), projector);
   const unseen = await watch.finish();
-  const writes = (await writesIn(scratch.database)) - writesBefore;
   return {
     published: events / seconds,
     events,
     latenciesMs: samples.flatMap(({ latencyMs }) => latencyMs ?? []),
     unseen,
-    writesPerEvent: writes / events,
   };
 }
 

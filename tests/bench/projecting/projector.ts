@@ -4,13 +4,14 @@ import { peakMegabytes } from '../../support/memory.ts';
 import { reached, type Offsets } from '../../support/progress.ts';
 import { startService, type Service } from '../../support/service.ts';
 import { processorSeconds } from '../processor-time.ts';
-import { documentsIn, withScratch, writesIn, type BenchEnvironment } from './environment.ts';
+import { documentsIn, withScratch, type BenchEnvironment } from './environment.ts';
 import type { Published } from './publish.ts';
 import type { BacklogRun } from './result.ts';
 
 /** Runs the projector as a process from an empty database, until it has recorded every partition as applied. */
 export const runProjector = (environment: BenchEnvironment, published: Published): Promise<BacklogRun> =>
   withScratch(environment, async ({ name, control, database }) => {
+    const startedMs = performance.now();
     const projector = startProjectorProcess(environment, name, published.prefix);
     const { pid } = projector;
     try {
@@ -25,12 +26,12 @@ export const runProjector = (environment: BenchEnvironment, published: Published
       const store = environment.storeSeconds();
       return {
         records: published.records,
+        startSeconds: (before.ms - startedMs) / 1_000,
         seconds,
         processorSeconds: processorSeconds(pid) - before.processor,
         storeProcessorSeconds: before.store === null || store === null ? null : store - before.store,
         peakMegabytes: peakMegabytes(projector),
         documents: await documentsIn(database),
-        writes: await writesIn(database),
       };
     } finally {
       await projector.stop();

@@ -1,4 +1,4 @@
-import type { Admin, Producer } from 'kafkajs';
+import { CompressionTypes, type Admin, type Producer } from 'kafkajs';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { createTopics } from '../../../services/cli/topics.ts';
 import { topicOf } from '../../../services/projector/events/topics.ts';
@@ -49,7 +49,7 @@ export async function publishDataset(
         bytes += Buffer.byteLength(value ?? '');
       }
       entities += size;
-      await producer.send({ topic, messages });
+      await producer.send({ topic, messages, compression: CompressionTypes.GZIP });
     }
   }
   const ends = await logEnds(admin, topics);

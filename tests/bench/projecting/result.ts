@@ -5,10 +5,12 @@ import type { ContenderName } from './contender-names.ts';
 
 /** One run of one contender over a backlog. */
 export type BacklogRun = {
-  /** The consumed records; `update-one` may consume only a part of them. */
+  /** The consumed records. */
   records: number;
-  /** Documents in the store afterwards; null if the contender writes none. */
+  /** Documents in the store afterwards. */
   documents: number | null;
+  /** From the start of the process to the first record consumed; null where it was not measured. */
+  startSeconds: number | null;
   /** From the first record consumed to the last one applied. */
   seconds: number;
   /** Processor time of the contender and of the store in that time. */
@@ -16,8 +18,6 @@ export type BacklogRun = {
   storeProcessorSeconds: number | null;
   /** The peak resident memory of the process since it started. */
   peakMegabytes: number;
-  /** Writes of documents; null if documents do not count them. */
-  writes: number | null;
 };
 
 /** One run at one event rate, on a projector that follows live. */
@@ -29,7 +29,6 @@ export type LiveRun = {
   latenciesMs: number[];
   /** Sampled events that were not readable even after all were recorded as applied. */
   unseen: number;
-  writesPerEvent: number;
 };
 
 /** One projector that follows live at several rates, then is idle. */
@@ -44,16 +43,16 @@ export type FollowRun = {
 export type ContenderResult = {
   name: ContenderName;
   title: string;
-  organizations: number;
   /** The expected number of documents at the end. */
   entities: number;
   runs: BacklogRun[];
   recordsPerSecond: Spread | null;
+  /** The same from the start of the process. */
+  recordsPerSecondFromStart: Spread | null;
   /** Seconds of processor time for a million records. */
   processorSecondsPerMillion: Spread | null;
   storeProcessorSecondsPerMillion: Spread | null;
   peakMegabytes: Spread | null;
-  writesPerRecord: Spread | null;
 };
 
 export type RateResult = {
@@ -61,7 +60,6 @@ export type RateResult = {
   published: Spread | null;
   p50Ms: Spread | null;
   p99Ms: Spread | null;
-  writesPerEvent: Spread | null;
   samples: number;
   unseen: number;
 };

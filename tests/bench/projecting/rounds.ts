@@ -17,12 +17,12 @@ type RoundsDeps = { environment: BenchEnvironment; report: (line: string) => voi
 type Size = { share: number; liveShare: number; live: FollowOptions };
 
 const rates = [300, 1_000, 3_000];
-const fullSize: Size = { share: 1, liveShare: 0.25, live: { rates, secondsPerRate: 8, idleSeconds: 20 } };
+const fullSize: Size = { share: 3.3, liveShare: 0.25, live: { rates, secondsPerRate: 8, idleSeconds: 20 } };
 const quickSize: Size = { share: 0.05, liveShare: 0.05, live: { rates, secondsPerRate: 2, idleSeconds: 2 } };
 
 /** The generator's seed: every run of the benchmark has the same records. */
 const seed = 1;
-const liveOrganizations = 3;
+const organizations = 3;
 
 /** Pause between two runs, so that the store's remaining work for one does not slow the next. */
 const pauseMs = 1_000;
@@ -37,7 +37,7 @@ export async function measureRounds(
   const leftOut = new Map<ContenderName, string>();
   const connectorLibs = isWanted('connector') ? await connectorOr(deps, leftOut) : '';
   const wanted = contenders.filter(({ name }) => isWanted(name) && !leftOut.has(name));
-  const published = await publishAll(deps, wanted, size);
+  const published = await publishBacklog(deps, size);
   const runs = new Map<ContenderName, BacklogRun[]>(wanted.map(({ name }) => [name, []]));
   const followed: FollowRun[] = [];
   const turns = [...wanted, ...(isWanted('live') ? ['live' as const] : [])];
@@ -54,17 +54,14 @@ export async function measureRounds(
     }
   }
   const live =
-    followed.length > 0
-      ? { records: total(countsFor(size.liveShare, liveOrganizations)), runs: followed }
-      : null;
+    followed.length > 0 ? { records: total(countsFor(size.liveShare, organizations)), runs: followed } : null;
   return {
     contenders: wanted
       .filter(({ name }) => !leftOut.has(name))
-      .map(({ name, title, organizations }) => ({
+      .map(({ name, title }) => ({
         name,
         title,
-        organizations,
-        entities: published.get(organizations)?.entities ?? 0,
+        entities: published.entities,
         runs: runs.get(name) ?? [],
       })),
     leftOut: [...leftOut].map(([name, reason]) => ({ name, reason })),
@@ -80,38 +77,26 @@ async function connectorOr({ report }: RoundsDeps, leftOut: Map<ContenderName, s
   return '';
 }
 
-/** Publishes a set of topics for each number of organizations. Contenders with the same records share it. */
-async function publishAll(
-  { environment, report }: RoundsDeps,
-  wanted: Contender[],
-  { share }: Size,
-): Promise<Map<number, Published>> {
-  const published = new Map<number, Published>();
-  for (const organizations of new Set(wanted.map((contender) => contender.organizations))) {
-    const dataset = createDataset({ seed, organizations, counts: countsFor(share, organizations) });
-    const done = await publishDataset(environment, dataset, `${environment.prefix}${organizations}.`);
-    published.set(organizations, done);
-    const kilobytes = (done.bytes / done.records / 1_024).toFixed(2);
-    report(
-      `published ${done.records} records of ${organizations} organizations, ${kilobytes} KB each on average`,
-    );
-  }
+/** Publishes the records that every contender consumes. */
+async function publishBacklog({ environment, report }: RoundsDeps, { share }: Size): Promise<Published> {
+  const dataset = createDataset({ seed, organizations, counts: countsFor(share, organizations) });
+  const published = await publishDataset(environment, dataset, `${environment.prefix}backlog.`);
+  const kilobytes = (published.bytes / published.records / 1_024).toFixed(2);
+  report(`published ${published.records} records, ${kilobytes} KB each on average`);
   return published;
 }
 
 async function measureContender(
   { environment, report }: RoundsDeps,
   contender: Contender,
-  published: Map<number, Published>,
+  published: Published,
   connectorLibs: string,
   label: string,
   leftOut: Map<ContenderName, string>,
 ): Promise<BacklogRun | null> {
-  const records = published.get(contender.organizations);
-  if (!records) throw new Error(`nothing was published for ${contender.name}`);
   report(`${label}…`);
   try {
-    const run = await contender.run({ environment, published: records, connectorLibs });
+    const run = await contender.run({ environment, published, connectorLibs });
     report(`${label}: ${Math.round(run.records / run.seconds)} records/s, ${run.seconds.toFixed(1)} s`);
     return run;
   } catch (error) {
@@ -129,8 +114,8 @@ async function measureLive(
   round: number,
 ): Promise<FollowRun> {
   report(`${label}…`);
-  const counts = countsFor(liveShare, liveOrganizations);
-  const dataset = createDataset({ seed, organizations: liveOrganizations, counts });
+  const counts = countsFor(liveShare, organizations);
+  const dataset = createDataset({ seed, organizations, counts });
   const published = await publishDataset(environment, dataset, `${environment.prefix}live${round}.`);
   const run = await runLive(environment, published, live);
   report(`${label}: idle at ${run.idlePercent.toFixed(1)} % of a core`);

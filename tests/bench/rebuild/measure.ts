@@ -5,8 +5,8 @@ import { recordedPositions } from '../../../services/projector/consumer/progress
 import { peakMegabytes } from '../../support/memory.ts';
 import { logEnds } from '../../support/progress.ts';
 import { processorSeconds } from '../processor-time.ts';
-import { runConsumer } from '../projecting/consumer.ts';
-import { documentsIn, writesIn, type BenchEnvironment } from '../projecting/environment.ts';
+import { runBulkWrite } from '../projecting/bulk-write.ts';
+import { documentsIn, type BenchEnvironment } from '../projecting/environment.ts';
 import { publishLive } from '../projecting/live.ts';
 import { appliedTo, hasPartitions, startProjectorProcess } from '../projecting/projector.ts';
 import type { BacklogRun } from '../projecting/result.ts';
@@ -19,7 +19,7 @@ export const runBulkWriteBeside = (
   environment: BenchEnvironment,
   side: LiveSide,
   beforeMs: number,
-): Promise<BesideRun> => beside(side, beforeMs, () => runConsumer(environment, 'bulk-write', side.published));
+): Promise<BesideRun> => beside(side, beforeMs, () => runBulkWrite(environment, side.published));
 
 /**
  * Builds generation 2 with one projector, as an operator does, until it has recorded the log's ends of its start as
@@ -49,14 +49,14 @@ export async function runRebuild(
       const seconds = (performance.now() - before.ms) / 1_000;
       const store = environment.storeSeconds();
       return {
-        ...{ records, seconds, writes: null, documents: null },
+        ...{ records, startSeconds: null, seconds, documents: null },
         processorSeconds: processorSeconds(pid) - before.processor,
         storeProcessorSeconds: storeBefore === null || store === null ? null : store - storeBefore,
         peakMegabytes: peakMegabytes(projector),
       };
     });
     const liveBehind = await recordsBehind(environment, side);
-    const stored = { documents: await documentsIn(build), writes: await writesIn(build) };
+    const stored = { documents: await documentsIn(build) };
     const disk = await diskOf(database, build);
     await cli('rebuild', 'await', '2', '--timeout', '120');
     const verifyingMs = performance.now();

@@ -5,7 +5,7 @@ import { startStack } from '../../../infra/dev-servers/stack.ts';
 import { temporaryFolder } from '../../../infra/dev-servers/temporary-folder.ts';
 import type { RebuildOptions } from '../arguments.ts';
 import { describeMachine } from '../machine.ts';
-import { runConsumer } from '../projecting/consumer.ts';
+import { runBulkWrite } from '../projecting/bulk-write.ts';
 import { countsFor, createDataset } from '../projecting/dataset.ts';
 import { withEnvironment, type BenchEnvironment } from '../projecting/environment.ts';
 import { runProjector } from '../projecting/projector.ts';
@@ -77,7 +77,7 @@ async function measureRound(
   const isReversed = round % 2 === 1;
   const measured = {
     ...(await inTurn(label, isReversed, {
-      'bulk-write': () => runConsumer(environment, 'bulk-write', published),
+      'bulk-write': () => runBulkWrite(environment, published),
       projector: () => runProjector(environment, published),
     })),
     ...(await measureBeside(environment, published, size, { label, isReversed })),
