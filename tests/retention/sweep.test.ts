@@ -1,6 +1,7 @@
 import { collectionOf } from '../../shared/store/connection.ts';
 import { watermarksOf } from '../../shared/store/progress.ts';
 import { dayMs } from '../../shared/documents/retention.ts';
+import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
 import type { SweepStore } from '../../services/projector/retention/sweep-store.ts';
 import { sweepApplied as sweepUpToWatermark } from '../../services/projector/retention/sweeper.ts';
@@ -202,6 +203,25 @@ describe('conversation data that expires by the retention of its channel', () =>
     };
     expect(await sweep({ ...deps, sweepStore })).toEqual(freed(22, 0));
     expect(turns).toEqual([...large.slice(0, 20), 'conv_k', ...large.slice(20)]);
+  }, 60_000);
+
+  test('leaves its ticket with the next sweep after one that ended between the purge and the refresh', async () => {
+    const { channel, ticket, conversation } = eventsOf('crash');
+    await model.apply([channel(), ticket, conversation(0)]);
+    const deps = model.sweepDeps(day(30));
+    // given a sweep that ends before it refreshes the ticket
+    const readCurrent: typeof deps.store.readCurrent = (kind, ids) =>
+      kind === 'ticket' ? Promise.reject(new Error('ended')) : deps.store.readCurrent(kind, ids);
+    await expect(sweep({ ...deps, store: { ...deps.store, readCurrent } })).rejects.toThrow('ended');
+    const tickets = collectionOf<StoredDocument>(model.database, 'ticket');
+    const embedded = async () => (await tickets.findOne({ _id: 'ti_crash' }))?.joined;
+    expect([await model.everything(), await embedded()]).toEqual([
+      expect.not.stringContaining('title of crash'),
+      expect.objectContaining({ conversations: [expect.objectContaining({ id: 'conv_crash' })] }),
+    ]);
+    // then the next one refreshes it
+    expect(await model.sweepAsOf(day(30))).toEqual(freed(0, 0));
+    expect(await embedded()).toMatchObject({ conversations: [] });
   }, 60_000);
 
   /** More conversations than the sweep reads at a time, and more messages than that in one of them. */

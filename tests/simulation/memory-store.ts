@@ -1,5 +1,5 @@
 import { kinds, type Kind } from '../../shared/documents/document.ts';
-import { embeddedFields, idIn } from '../../services/projector/materialize/edges.ts';
+import { embeddedFields, idIn, referencedFields } from '../../services/projector/materialize/edges.ts';
 import {
   readFirstChildren,
   type ReadChildren,
@@ -74,7 +74,8 @@ export function memoryStore(
       const found = await readEach(kind, ids.slice(0, readAtOnce), (document) => currentOf(kind, document));
       return { documents: found, remaining: ids.slice(readAtOnce) };
     },
-    readReferenced: (kind, ids) => readEach(kind, ids, (document) => referencedOf(kind, document)),
+    readReferenced: (kind, ids) =>
+      readEach(kind, ids, (document) => referencedOf(document, referencedFields(kind))),
     readRevisions: async (kind, ids) => {
       const found = await readEach(kind, ids, ({ _id, revision }) => [_id, revision] as const);
       return new Map(found);
@@ -96,7 +97,7 @@ export function memoryStore(
             : null;
         const found = await scan(kind, keyOf, limit, `children of ${ids.join()}`);
         return found.map((document) => ({
-          ...referencedOf(kind, document),
+          ...referencedOf(document, embeddedFields(kind)),
           ...(document.byCreated !== undefined && { byCreated: document.byCreated }),
         }));
       };
@@ -176,12 +177,12 @@ const currentOf = (kind: Kind, document: StoredDocument): Current => ({
 });
 
 const referencedOf = (
-  kind: Kind,
   { _id, orgId, revision, deletedAt, state }: StoredDocument,
+  fields: string[],
 ): ReferencedEntity => ({
   ...{ _id, orgId, revision },
   ...(deletedAt && { deletedAt }),
-  ...pick(state, embeddedFields(kind)),
+  ...pick(state, fields),
 });
 
 const applies = (stored: StoredDocument | undefined, { guard }: Write): boolean =>

@@ -26,15 +26,19 @@ export const dependentKinds = (kind: Kind): Kind[] => [
 const fieldsOf = (edge: Edge): readonly string[] =>
   edge.type === 'children' ? [edge.parent, ...edge.fields] : edge.fields;
 
-const embedded = new Map(
-  kinds.map((kind) => [
-    kind,
-    [...new Set(['id', ...incomingEdges(kind).flatMap(({ edge }) => fieldsOf(edge))])],
-  ]),
+const fieldsOver = (edges: Incoming[]) => [
+  ...new Set(['id', ...edges.flatMap(({ edge }) => fieldsOf(edge))]),
+];
+const embedded = new Map(kinds.map((kind) => [kind, fieldsOver(incomingEdges(kind))]));
+const referenced = new Map(
+  kinds.map((kind) => [kind, fieldsOver(incomingEdges(kind).filter(({ edge }) => edge.type !== 'children'))]),
 );
 
 /** The fields of an entity's state that dependents embed, and `id`, which tells that there is a state at all. */
 export const embeddedFields = (kind: Kind): string[] => embedded.get(kind) ?? [];
+
+/** Those among them that dependents embed which name the entity, not their parents, which read it as a child. */
+export const referencedFields = (kind: Kind): string[] => referenced.get(kind) ?? [];
 
 /** The id that a state names in a field; '' where it names none. */
 export function idIn(state: StoredState | undefined, field: string): string {

@@ -2,7 +2,7 @@ import type { Collection, Db, Filter } from 'mongodb';
 import type { Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
-import { embeddedFields } from './edges.ts';
+import { embeddedFields, referencedFields } from './edges.ts';
 import { readFirstChildren, type ReadChildren } from './mongo-first-children.ts';
 import { writeGuarded } from './mongo-write.ts';
 import type { Child, Current, ReferencedEntity, Store, StoredDocument } from './store.ts';
@@ -20,16 +20,21 @@ export const envelope = {
   deletedAt: 1,
   expiresAt: 1,
 } as const;
-const stateOf = (kind: Kind) => Object.fromEntries(embeddedFields(kind).map((name) => [`state.${name}`, 1]));
-const referenced = (kind: Kind) => ({ orgId: 1, revision: 1, deletedAt: 1, ...stateOf(kind) });
+const ofState = (fields: string[]) => Object.fromEntries(fields.map((name) => [`state.${name}`, 1]));
+const current = (kind: Kind) => ({
+  ...{ ...envelope, refs: 1, orphanedAt: 1, fanOutCursor: 1 },
+  ...ofState(embeddedFields(kind)),
+});
+const entity = { orgId: 1, revision: 1, deletedAt: 1 } as const;
+const referenced = (kind: Kind) => ({ ...entity, ...ofState(referencedFields(kind)) });
+const child = (kind: Kind) => ({ ...entity, ...ofState(embeddedFields(kind)), byCreated: 1 });
 
 /** The engine's store in one generation's database. */
 export function mongoStore(database: Db): Store {
   const collection = (kind: Kind) => collectionOf<StoredDocument>(database, kind);
   return {
     readCurrent: async (kind, ids) => {
-      const projection = { ...envelope, refs: 1, orphanedAt: 1, fanOutCursor: 1, ...stateOf(kind) };
-      await using cursor = byIds(collection(kind), ids).project<Current>(projection);
+      await using cursor = byIds(collection(kind), ids).project<Current>(current(kind));
       // One reply of the server, 16 MB at most.
       await cursor.hasNext();
       const documents = cursor.readBufferedDocuments();
@@ -96,7 +101,7 @@ const childrenOf =
         ...(order && { sort: order }),
         ...{ limit, batchSize: limit + 1 },
       })
-      .project<Child>({ ...referenced(kind), byCreated: 1 })
+      .project<Child>(child(kind))
       .toArray();
 
 /** The name of the index that begins with a field. Without the hint, the store may read a whole other index. */

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Kind } from '../../../shared/documents/document.ts';
-import { embeddedFields, incomingEdges } from './edges.ts';
+import { incomingEdges, referencedFields } from './edges.ts';
 import type { ReadReferenced } from './join.ts';
 import type { ReferencedEntity, Store, StoredDocument } from './store.ts';
 
@@ -37,7 +37,7 @@ export function createReferenceCache(bytesMax = cacheBytesMax): ReferenceCache {
     },
     put: (kind, { _id, orgId, revision, deletedAt, state }) => {
       if (incomingEdges(kind).length === 0) return;
-      const embedded = state && Object.fromEntries(embeddedFields(kind).map((name) => [name, state[name]]));
+      const embedded = state && Object.fromEntries(referencedFields(kind).map((name) => [name, state[name]]));
       cache.set(keyOf(kind, _id), {
         ...{ _id, orgId, revision },
         ...(deletedAt && { deletedAt }),
