@@ -74,6 +74,25 @@ export default {
       '^services/projector/(pipeline|materialize|projections|dead-letters|retention|projector\\.ts)',
       'The consumer is given a function that applies records.',
     ),
+    {
+      name: 'projector-is-what-it-runs',
+      comment: 'What services/projector/main.ts does not reach belongs to services/operations/.',
+      severity: 'error',
+      from: { path: '^services/projector/main\\.ts$' },
+      to: { path: '^services/projector/', pathNot: '\\.test\\.ts$', reachable: false },
+    },
+    upward(
+      'projector-knows-no-operations',
+      '^services/projector/',
+      '^services/operations/',
+      'A projector follows the registry of generations; operators change it.',
+    ),
+    upward(
+      'operations-know-no-terminal',
+      '^services/operations/',
+      '^services/(api|cli)/',
+      'Operations return values; the command line prints them.',
+    ),
     upward(
       'kafka-is-the-client-only',
       '^services/projector/kafka/',

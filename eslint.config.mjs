@@ -60,6 +60,11 @@ export default tseslint.config(
     'The projector writes documents; it knows nothing of HTTP resources.',
   ),
   boundary(
+    ['services/operations/**'],
+    '(/api/|/cli/|^koa$|^@koa/|^commander$)',
+    'Operations are asked for by a terminal today, perhaps by a page tomorrow.',
+  ),
+  boundary(
     ['services/projector/projections/**'],
     '(/api/|/cli/|^koa$|^@koa/|^mongodb$|^kafkajs$|^node:)',
     'Projections are pure: no store, no bus, no runtime.',

@@ -25,7 +25,7 @@ describe('a partition that is added while projectors run', () => {
   /** Publishes with a producer that has not seen the topic before. */
   const publish = async (id: string, partition: number, time: Date) => {
     const messages = [{ ...encode({ ...created('tag', id), time }, 'binary'), partition }];
-    for (let accepted = 0; accepted === 0; ) {
+    for (let accepted = 0; accepted === 0;) {
       const producer = testEnvironment.kafka.producer({ allowAutoTopicCreation: false });
       await producer.connect();
       // kafkajs drops the record, without an error, if the broker that it asked did not know the partition yet.

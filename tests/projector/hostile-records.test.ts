@@ -4,7 +4,7 @@ import { topicOf } from '../../services/projector/events/topics.ts';
 import { varint } from '../../services/projector/events/record-format.ts';
 import { batchBytesMax, codecs } from '../../services/projector/kafka/codecs.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
-import { redrive } from '../../services/projector/pipeline/redrive.ts';
+import { redrive } from '../../services/operations/dead-letters/redrive.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';

@@ -1,5 +1,5 @@
 import { fingerprint, recordFields } from '../../services/projector/dead-letters/dead-letter.ts';
-import { redactRecord } from '../../services/projector/dead-letters/redact.ts';
+import { redactRecord } from '../../services/operations/dead-letters/redact.ts';
 import { openBatch } from '../../services/projector/consumer/open-batch.ts';
 import type { KafkaRecord } from '../../services/projector/events/change.ts';
 import { attributes, rawHeaders, type Headers } from '../support/example-records.ts';

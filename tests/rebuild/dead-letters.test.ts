@@ -5,7 +5,7 @@ import { deadLettersOf } from '../../services/projector/dead-letters/collection.
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { rawHeaders } from '../support/example-records.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { switchTo } from '../../services/projector/generations/switch.ts';
+import { switchTo } from '../../services/operations/rebuild/switch.ts';
 import { ensureControlIndexes } from '../../services/projector/runtime/control-indexes.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';

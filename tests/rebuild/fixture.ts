@@ -1,6 +1,6 @@
 import { cliConfig } from '../../services/cli/config.ts';
 import { deadLettersOf, type DeadLetter } from '../../services/projector/dead-letters/collection.ts';
-import { logOffsets, type OperatorDeps } from '../../services/projector/generations/measure.ts';
+import { logOffsets, type OperatorDeps } from '../../services/operations/rebuild/measure.ts';
 import { createLogClient } from '../../services/projector/kafka/log-client.ts';
 import { parsePartitionKey } from '../../services/projector/kafka/topic-partition.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';

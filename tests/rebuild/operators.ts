@@ -1,6 +1,6 @@
-import { dropGeneration } from '../../services/projector/generations/drop.ts';
+import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import { changeRegistry } from '../../services/projector/generations/registry.ts';
-import { switchTo, type OnStep } from '../../services/projector/generations/switch.ts';
+import { switchTo, type OnStep } from '../../services/operations/rebuild/switch.ts';
 import { configure } from '../../services/projector/generations/transitions.ts';
 import { activeGeneration, type Generation } from '../../shared/store/generations.ts';
 import { progressOf, watermarksOf } from '../../shared/store/progress.ts';

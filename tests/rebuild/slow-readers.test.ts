@@ -1,6 +1,6 @@
 import { beginDrop } from '../../services/projector/generations/transitions.ts';
 import { changeRegistry } from '../../services/projector/generations/registry.ts';
-import { dropGeneration } from '../../services/projector/generations/drop.ts';
+import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { generationsOf } from '../../shared/store/generations.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';

@@ -1,6 +1,6 @@
 import { runRebuild } from '../../services/cli/rebuild/run.ts';
 import { failuresOf } from '../../services/projector/generations/last-failure.ts';
-import type { Measured } from '../../services/projector/generations/measure.ts';
+import type { Measured } from '../../services/operations/rebuild/measure.ts';
 import { progressOf, topicIdsOf, watermarksOf } from '../../shared/store/progress.ts';
 import { generation, openRebuild, present, secondsBefore, type Rebuild } from './fixture.ts';
 

@@ -1,7 +1,7 @@
 import { runRebuild } from '../../services/cli/rebuild/run.ts';
 import { createPositions } from '../../services/projector/consumer/positions.ts';
 import { followRegistry } from '../../services/projector/generations/follow.ts';
-import type { Measured } from '../../services/projector/generations/measure.ts';
+import type { Measured } from '../../services/operations/rebuild/measure.ts';
 import { failuresOf } from '../../services/projector/generations/last-failure.ts';
 import type { ThrottleSettings } from '../../services/projector/generations/throttle.ts';
 import { createMetrics } from '../../services/projector/runtime/metrics.ts';

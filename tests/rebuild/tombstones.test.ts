@@ -1,6 +1,6 @@
 import { untilLed } from '../../services/cli/topics.ts';
-import type { SwitchOptions } from '../../services/projector/generations/checks.ts';
-import { switchTo, type Switched } from '../../services/projector/generations/switch.ts';
+import type { SwitchOptions } from '../../services/operations/rebuild/checks.ts';
+import { switchTo, type Switched } from '../../services/operations/rebuild/switch.ts';
 import { watermarksOf } from '../../shared/store/progress.ts';
 import { activeAndReady, generation, openRebuild, secondsBefore, type Rebuild } from './fixture.ts';
 

@@ -1,6 +1,6 @@
 import type { Document as Stored } from 'mongodb';
-import { betweenGenerations } from '../../services/projector/generations/comparisons.ts';
-import { verify, type Comparison } from '../../services/projector/generations/verify.ts';
+import { betweenGenerations } from '../../services/operations/rebuild/comparisons.ts';
+import { verify, type Comparison } from '../../services/operations/rebuild/verify.ts';
 import type { Kind } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { progressOf, watermark } from '../../shared/store/progress.ts';

@@ -1,5 +1,5 @@
 import { RebuildRefused } from '../../services/projector/generations/refused.ts';
-import type { OnStep } from '../../services/projector/generations/switch.ts';
+import type { OnStep } from '../../services/operations/rebuild/switch.ts';
 import { NoSuchGeneration } from '../../shared/store/generations.ts';
 import { activeAndReady, openRebuild, present, type Rebuild } from './fixture.ts';
 import { activeAndStandby, later, nothing, operatorsOf, stepsOf } from './operators.ts';

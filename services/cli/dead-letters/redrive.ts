@@ -1,6 +1,6 @@
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
-import { redrive, type Redriven, type RedriveDeps } from '../../projector/pipeline/redrive.ts';
+import { redrive, type Redriven, type RedriveDeps } from '../../operations/dead-letters/redrive.ts';
 import { asJson, type CommandOutput } from '../output.ts';
 import type { DeadLettersCommand } from './command.ts';
 import { countSelected, selected } from './select.ts';

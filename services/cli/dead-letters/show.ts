@@ -1,7 +1,7 @@
 import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
-import { redactHeaders } from '../../projector/dead-letters/redact-headers.ts';
-import { redactRecord } from '../../projector/dead-letters/redact.ts';
+import { redactHeaders } from '../../operations/dead-letters/redact-headers.ts';
+import { redactRecord } from '../../operations/dead-letters/redact.ts';
 import { asJson, type CommandOutput } from '../output.ts';
 import type { DeadLettersCommand } from './command.ts';
 import type { StoredDeadLettersDeps } from './select.ts';

@@ -1,7 +1,7 @@
 import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
-import { redactKey } from '../../projector/dead-letters/redact-headers.ts';
-import { redactText } from '../../projector/dead-letters/redact.ts';
+import { redactKey } from '../../operations/dead-letters/redact-headers.ts';
+import { redactText } from '../../operations/dead-letters/redact.ts';
 import { kindOfTopic } from '../../projector/events/topics.ts';
 import type { StoredDeadLettersDeps } from './select.ts';
 

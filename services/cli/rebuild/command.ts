@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from '@commander-js/extra-typings';
-import type { Expectation } from '../../projector/generations/differences.ts';
-import { parseExpectation } from '../../projector/generations/expectations.ts';
+import type { Expectation } from '../../operations/rebuild/differences.ts';
+import { parseExpectation } from '../../operations/rebuild/expectations.ts';
 import { example, jsonOption, wholeNumber } from '../options.ts';
 
 type SwitchOptions = { acceptOlder: boolean; dryRun: boolean; timeout: number; why: string };

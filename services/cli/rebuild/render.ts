@@ -1,8 +1,8 @@
 import type { Transition } from '../../../shared/store/generations.ts';
-import type { Check } from '../../projector/generations/checks.ts';
-import type { Measured, TopicProgress } from '../../projector/generations/measure.ts';
-import type { Switched } from '../../projector/generations/switch.ts';
-import type { Verification } from '../../projector/generations/verify.ts';
+import type { Check } from '../../operations/rebuild/checks.ts';
+import type { Measured, TopicProgress } from '../../operations/rebuild/measure.ts';
+import type { Switched } from '../../operations/rebuild/switch.ts';
+import type { Verification } from '../../operations/rebuild/verify.ts';
 import { table } from '../table.ts';
 
 /** A topic's progress with its rate. `secondsLeft` is null while the lag does not fall. */

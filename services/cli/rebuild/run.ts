@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { generationOf, NoSuchGeneration, requireVersion } from '../../../shared/store/generations.ts';
-import { betweenGenerations, withFreshJoins } from '../../projector/generations/comparisons.ts';
-import { expectationText } from '../../projector/generations/differences.ts';
-import { dropGeneration, readersOf, readersText } from '../../projector/generations/drop.ts';
+import { betweenGenerations, withFreshJoins } from '../../operations/rebuild/comparisons.ts';
+import { expectationText } from '../../operations/rebuild/differences.ts';
+import { dropGeneration, readersOf, readersText } from '../../operations/rebuild/drop.ts';
 import {
   logOffsets,
   measure,
@@ -12,13 +12,13 @@ import {
   readLog,
   type Measured,
   type OperatorDeps,
-} from '../../projector/generations/measure.ts';
+} from '../../operations/rebuild/measure.ts';
 import { RebuildRefused } from '../../projector/generations/refused.ts';
 import { changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
-import { startRebuild } from '../../projector/generations/start.ts';
-import { switchTo, type Switched } from '../../projector/generations/switch.ts';
+import { startRebuild } from '../../operations/rebuild/start.ts';
+import { switchTo, type Switched } from '../../operations/rebuild/switch.ts';
 import { configure } from '../../projector/generations/transitions.ts';
-import { verify, type Verification } from '../../projector/generations/verify.ts';
+import { verify, type Verification } from '../../operations/rebuild/verify.ts';
 import { asJson, type CommandOutput } from '../output.ts';
 import type { RebuildCommand } from './command.ts';
 import {

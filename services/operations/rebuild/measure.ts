@@ -2,15 +2,19 @@ import type { Admin } from 'kafkajs';
 import type { Db, Filter, MongoClient } from 'mongodb';
 import type { Generation, GenerationRegistry } from '../../../shared/store/generations.ts';
 import { progressOf, watermark, type Progress } from '../../../shared/store/progress.ts';
-import { deadLettersOf, type DeadLetter } from '../dead-letters/collection.ts';
-import type { LogClient, LogState } from '../kafka/log-client.ts';
-import { parsePartitionKey, partitionKey } from '../kafka/topic-partition.ts';
-import { isFollowed, secondsBehind, silentAfterSeconds } from './freshness.ts';
-import { failuresOf, type Failure } from './last-failure.ts';
-import { loadEndsOf } from './load-ends.ts';
+import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
+import type { LogClient, LogState } from '../../projector/kafka/log-client.ts';
+import { parsePartitionKey, partitionKey } from '../../projector/kafka/topic-partition.ts';
+import { isFollowed, secondsBehind, silentAfterSeconds } from '../../projector/generations/freshness.ts';
+import { failuresOf, type Failure } from '../../projector/generations/last-failure.ts';
+import { loadEndsOf } from '../../projector/generations/load-ends.ts';
 import { recreatedTopics } from './recreated-topics.ts';
-import { readTombstoneBound, tombstoneWarning, type TombstoneBound } from './tombstones.ts';
-import { isBuild } from './transitions.ts';
+import {
+  readTombstoneBound,
+  tombstoneWarning,
+  type TombstoneBound,
+} from '../../projector/generations/tombstones.ts';
+import { isBuild } from '../../projector/generations/transitions.ts';
 
 export type OperatorDeps = {
   admin: Admin;

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GenerationRegistry } from '../../../shared/store/generations.ts';
 import { liveReplicas, type Replica } from '../../../shared/store/replicas.ts';
-import { deadLettersOf } from '../dead-letters/collection.ts';
-import { parsePartitionKey } from '../kafka/topic-partition.ts';
+import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
+import { parsePartitionKey } from '../../projector/kafka/topic-partition.ts';
 import { checkSwitch, type Check, type SwitchOptions } from './checks.ts';
 import { logOffsets, type OperatorDeps } from './measure.ts';
-import { changeRegistry, requireRegistry } from './registry.ts';
-import { activate } from './transitions.ts';
+import { changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
+import { activate } from '../../projector/generations/transitions.ts';
 
 export type Switched = {
   number: number;

@@ -1,5 +1,5 @@
 import { parseInstant } from '../../../shared/documents/instant.ts';
-import { decodeJson } from '../events/bytes.ts';
+import { decodeJson } from '../../projector/events/bytes.ts';
 import { displayOf, type Display } from './field-display.ts';
 
 /** Limits of the displayed text. No valid entity is deeper, and few have longer lists. */

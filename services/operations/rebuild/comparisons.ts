@@ -6,9 +6,9 @@ import { isExpired, retainUntil } from '../../../shared/documents/retention.ts';
 import type { TicketJoined } from '../../../shared/documents/ticket.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { watermark } from '../../../shared/store/progress.ts';
-import { idsInState, join, readReferences } from '../materialize/join.ts';
-import { mongoStore } from '../materialize/mongo-store.ts';
-import type { StoredDocument } from '../materialize/store.ts';
+import { idsInState, join, readReferences } from '../../projector/materialize/join.ts';
+import { mongoStore } from '../../projector/materialize/mongo-store.ts';
+import type { StoredDocument } from '../../projector/materialize/store.ts';
 import { comparedFields, type ComparedDocument } from './differences.ts';
 import type { Comparison, Pair } from './verify.ts';
 

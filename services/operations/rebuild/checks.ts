@@ -8,9 +8,9 @@ import {
 } from '../../../shared/store/generations.ts';
 import { liveReplicas } from '../../../shared/store/replicas.ts';
 import { dayMs } from '../../../shared/documents/retention.ts';
-import { recordedPositions } from '../consumer/progress.ts';
+import { recordedPositions } from '../../projector/consumer/progress.ts';
 import { expectationText } from './differences.ts';
-import { readyWithinSeconds } from './follow.ts';
+import { readyWithinSeconds } from '../../projector/generations/follow.ts';
 import {
   another,
   measure,
@@ -20,7 +20,7 @@ import {
   type Measured,
   type OperatorDeps,
 } from './measure.ts';
-import { tombstoneWarning } from './tombstones.ts';
+import { tombstoneWarning } from '../../projector/generations/tombstones.ts';
 
 /**
  * One condition of a promotion. `detail` says what was found; where it is not met, also what to do. `isAccepted`: it does

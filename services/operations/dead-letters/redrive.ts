@@ -1,18 +1,18 @@
 import type { Db } from 'mongodb';
 import type { Kind } from '../../../shared/documents/document.ts';
 import { generationOf, readRegistry } from '../../../shared/store/generations.ts';
-import { applyParsed } from './apply-records.ts';
-import type { KafkaRecord, Change, Rejection } from '../events/change.ts';
-import { parse } from '../events/parse.ts';
-import { kindOfTopic } from '../events/topics.ts';
-import { evolve, type Entity } from '../materialize/evolve.ts';
-import type { ReconcileDeps } from '../materialize/reconcile.ts';
-import { createReferenceCache } from '../materialize/reference-cache.ts';
-import { projections } from '../projections/projections.ts';
-import { closeDeadLetters, deadLettersOf, type DeadLetter } from '../dead-letters/collection.ts';
-import { eraseDeadLetters, erasuresAmong } from '../dead-letters/erase.ts';
-import { countAgain } from '../dead-letters/store-dead-letters.ts';
-import { recordOf } from '../dead-letters/dead-letter.ts';
+import { applyParsed } from '../../projector/pipeline/apply-records.ts';
+import type { KafkaRecord, Change, Rejection } from '../../projector/events/change.ts';
+import { parse } from '../../projector/events/parse.ts';
+import { kindOfTopic } from '../../projector/events/topics.ts';
+import { evolve, type Entity } from '../../projector/materialize/evolve.ts';
+import type { ReconcileDeps } from '../../projector/materialize/reconcile.ts';
+import { createReferenceCache } from '../../projector/materialize/reference-cache.ts';
+import { projections } from '../../projector/projections/projections.ts';
+import { closeDeadLetters, deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
+import { eraseDeadLetters, erasuresAmong } from '../../projector/dead-letters/erase.ts';
+import { countAgain } from '../../projector/dead-letters/store-dead-letters.ts';
+import { recordOf } from '../../projector/dead-letters/dead-letter.ts';
 
 export type RedriveDeps = Pick<ReconcileDeps, 'store' | 'now' | 'tombstoneDays'> & {
   control: Db;

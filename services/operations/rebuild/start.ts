@@ -1,13 +1,13 @@
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { GenerationRegistry } from '../../../shared/store/generations.ts';
-import { readTopicSettings, topicWarnings } from '../kafka/topic-settings.ts';
-import { parsePartitionKey } from '../kafka/topic-partition.ts';
+import { readTopicSettings, topicWarnings } from '../../projector/kafka/topic-settings.ts';
+import { parsePartitionKey } from '../../projector/kafka/topic-partition.ts';
 import type { Check } from './checks.ts';
 import { logOffsets, type LogOffsets, type OperatorDeps } from './measure.ts';
-import { RebuildRefused } from './refused.ts';
-import { changeRegistry, requireRegistry } from './registry.ts';
-import { register } from './transitions.ts';
+import { RebuildRefused } from '../../projector/generations/refused.ts';
+import { changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
+import { register } from '../../projector/generations/transitions.ts';
 
 export type StartOptions = {
   /** Build although the log does not begin at its beginning. */

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Kind } from '../../../shared/documents/document.ts';
 import { isExpired, retainUntil } from '../../../shared/documents/retention.ts';
-import { edgesOf, refOf } from '../materialize/edges.ts';
-import type { StoredDocument } from '../materialize/store.ts';
+import { edgesOf, refOf } from '../../projector/materialize/edges.ts';
+import type { StoredDocument } from '../../projector/materialize/store.ts';
 
 /** The part of a stored document that a reader can see, that a list finds it by, or that later events depend on. */
 export type ComparedDocument = Pick<

@@ -1,8 +1,8 @@
 import type { Kind } from '../../../shared/documents/document.ts';
-import { decodeText } from '../events/bytes.ts';
+import { decodeText } from '../../projector/events/bytes.ts';
 import { redactText } from './redact.ts';
 import { displayOf } from './field-display.ts';
-import { idOf } from '../events/topics.ts';
+import { idOf } from '../../projector/events/topics.ts';
 
 export type RedactedHeader = { name: string; value: string };
 
