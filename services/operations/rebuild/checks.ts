@@ -12,7 +12,6 @@ import { recordedPositions } from '../../projector/consumer/progress.ts';
 import { expectationText } from './differences.ts';
 import { readyWithinSeconds } from '../../projector/generations/follow.ts';
 import {
-  another,
   measure,
   readLog,
   type LogOffsets,
@@ -20,6 +19,7 @@ import {
   type Measured,
   type OperatorDeps,
 } from './measure.ts';
+import { another } from './stopped.ts';
 import { tombstoneWarning } from '../../projector/generations/tombstones.ts';
 
 /**

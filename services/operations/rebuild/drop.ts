@@ -149,7 +149,7 @@ async function deleteGroup({ deps: { admin, config, report }, number, deadline }
     const { groups: described } = await admin.describeGroups([groupId]);
     const members = described[0]?.members.length ?? 0;
     if (members > 0 && members !== said)
-      report(`waiting for ${members} projectors of generation ${number} to end`);
+      report(`waiting for the projectors of generation ${number} to end: ${members}`);
     said = members;
     if (members === 0) {
       await admin.deleteGroups([groupId]).catch((error: unknown) => {

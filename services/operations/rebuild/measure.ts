@@ -5,10 +5,11 @@ import { progressOf, watermark, type Progress } from '../../../shared/store/prog
 import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
 import type { LogClient, LogState } from '../../projector/kafka/log-client.ts';
 import { parsePartitionKey, partitionKey } from '../../projector/kafka/topic-partition.ts';
-import { isFollowed, secondsBehind, silentAfterSeconds } from '../../projector/generations/freshness.ts';
-import { failuresOf, type Failure } from '../../projector/generations/last-failure.ts';
+import { isFollowed, secondsBehind } from '../../projector/generations/freshness.ts';
+import { failuresOf } from '../../projector/generations/last-failure.ts';
 import { loadEndsOf } from '../../projector/generations/load-ends.ts';
 import { recreatedTopics } from './recreated-topics.ts';
+import { another, whyStopped, type Stopped } from './stopped.ts';
 import {
   readTombstoneBound,
   tombstoneWarning,
@@ -72,9 +73,6 @@ export type Measured = {
   /** Everything else that holds it up or endangers it, in words. */
   waitsFor: string[];
 };
-
-/** `isFinal`: waiting, and starting a projector, are in vain. */
-export type Stopped = { reason: string; isFinal: boolean };
 
 /** A ready, active or standby generation that is behind by more than this is lagging, in seconds. */
 export const laggingAfterSeconds = 30;
@@ -150,43 +148,6 @@ export async function measure(
     ...(tombstones ? [`${tombstones}: ${another(generation)}`] : []),
   ];
   return { ...measured, condition: conditionOf(generation, measured), waitsFor };
-}
-
-/** What to do about a generation that can never be trusted or continued again. */
-export const another = ({ number, state }: Pick<Generation, 'number' | 'state'>): string =>
-  state === 'active'
-    ? 'build another: rebuild start (docs/rebuilding.md, After a gap)'
-    : `rebuild drop ${number}, and start another`;
-
-/** Why a generation with progress is no longer followed. */
-function whyStopped(
-  generation: Generation,
-  {
-    recreated,
-    failure,
-    savedAt,
-    now,
-  }: { recreated: string[]; failure: Failure | null; savedAt: Date | null; now: Date },
-): Stopped | null {
-  const restart = `GENERATION=${generation.number} npm run projector`;
-  if (generation.state === 'dropping') return null;
-  if (recreated.length > 0)
-    return {
-      reason:
-        `${recreated.join(', ')}: deleted and created again since its records were applied, so that no projector can ` +
-        `continue: ${another(generation)}`,
-      isFinal: true,
-    };
-  const isSilent = savedAt !== null && now.getTime() - savedAt.getTime() > silentAfterSeconds * 1_000;
-  // A projector that ends saves its progress once more.
-  const isLast = failure && failure.at.getTime() + silentAfterSeconds * 1_000 > (savedAt?.getTime() ?? 0);
-  if (isLast && (failure.isFinal || isSilent)) {
-    const { at, reason, isFinal } = failure;
-    const advice = isFinal ? another(generation) : restart;
-    return { reason: `its projectors ended at ${at.toISOString()}: ${reason}: ${advice}`, isFinal };
-  }
-  if (!isSilent) return null;
-  return { reason: `no projector has run since ${savedAt.toISOString()}: ${restart}`, isFinal: false };
 }
 
 const behindOf = ({ config }: OperatorDeps, completeTo: Date, now: Date): number =>
