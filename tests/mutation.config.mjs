@@ -2,11 +2,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import jest from '../jest.config.mjs';
 
-/** StrykerJS changes modules of the projector, one place at a time, and lists each change that no test notices. */
+/** StrykerJS changes modules of the projector and of its operations, one place at a time, and lists each change that no test notices. */
 export default {
   mutate: [
     'services/projector/{generations,consumer,materialize,retention,dead-letters}/*.ts',
-    '!services/projector/**/*.test.ts',
+    'services/operations/**/*.ts',
+    '!services/**/*.test.ts',
   ],
   testRunner: 'jest',
   plugins: ['@stryker-mutator/jest-runner'],
@@ -14,7 +15,7 @@ export default {
     // Tests beside the sources need no servers; the interleavings run the engine on a store in memory.
     config: {
       ...jest,
-      testMatch: ['**/services/projector/**/*.test.ts', '**/interleavings.test.ts'],
+      testMatch: ['**/services/{projector,operations}/**/*.test.ts', '**/interleavings.test.ts'],
       reporters: [],
     },
     enableFindRelatedTests: false,
