@@ -162,6 +162,24 @@ describe('a message whose conversation is missing', () => {
     expect(await stored()).not.toHaveProperty('orphanedAt');
   }, 60_000);
 
+  test('waits again if its conversation is there but MongoDB refuses the refresh', async () => {
+    await model.apply([channel(0), conversation(0), message(0)], day(100));
+    const marked = { $set: { orphanedAt: day(100) } };
+    await collectionOf<StoredDocument>(model.database, 'message').updateOne({}, marked);
+    const deps = model.sweepDeps(day(130));
+    // given a store that refuses to write the message
+    const write: Store['write'] = async (kind, writes) => {
+      const refused = new Map(
+        kind === 'message' ? writes.map(({ document }) => [document._id, 'too large']) : [],
+      );
+      const others = writes.filter(({ document }) => !refused.has(document._id));
+      return { ...(await model.store.write(kind, others)), refused };
+    };
+    // then the sweep ends, purges nothing, and comes to the message again after 30 days
+    expect(await sweep({ ...deps, store: { ...model.store, write } })).toEqual(freed(0));
+    expect(await stored()).toMatchObject({ state: { id: 'msg_a_000' }, orphanedAt: day(130) });
+  }, 60_000);
+
   test('waits again while a dead letter may bring its conversation', async () => {
     // given a message whose conversation is a dead letter
     await model.apply([message(0)], day(100));
