@@ -1,33 +1,52 @@
-import { parseArguments, usage, type Bench } from './arguments.ts';
+import { Command, Option } from '@commander-js/extra-typings';
+import { wholeNumber } from '../../services/cli/options.ts';
+import { contenderNames } from './projecting/projecting.ts';
+import { servingNames } from './serving/contender-names.ts';
 
 /** `npm run bench`: fails if something cannot be measured, never because of a time. */
-const given = parseArguments(process.argv.slice(2));
-if ('help' in given) {
-  process.stdout.write(usage);
-} else if ('usageError' in given) {
-  process.stderr.write(`${given.usageError}\n\n${usage}`);
-  process.exitCode = 2;
-} else {
-  try {
-    await run(given.bench);
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-    process.exitCode = 1;
-  }
-}
+const program = new Command('npm run bench --').helpCommand(false).showHelpAfterError('Help: --help');
 
-/** Loads only the modules of this benchmark: the projector's needs no API, and the API's needs no projector. */
-async function run(bench: Bench): Promise<void> {
-  switch (bench.name) {
-    case 'projecting':
-      return (await import('./projecting/projecting.ts')).benchProjecting(bench.options);
-    case 'rebuild':
-      return (await import('./rebuild/rebuild.ts')).benchRebuild(bench.options);
-    case 'serving':
-      return (await import('./serving/serving.ts')).benchServing(bench.options);
-    case 'memory':
-      return (await import('./memory.ts')).benchMemory(bench.options);
-    case 'traces':
-      return (await import('./traces.ts')).benchTraces(bench.options);
-  }
-}
+const measured = (name: string, description: string, isDefault = false) =>
+  program
+    .command(name, { isDefault })
+    .description(description)
+    .option('--quick', 'once, with little data, in one or two minutes')
+    .option('--rounds <number>', 'runs of each contender; default 3, with --quick 1', wholeNumber(100))
+    .option('--json <file>', 'write every figure to this file');
+
+const counted = <Options extends { quick?: true; rounds?: number }>(options: Options) => ({
+  ...options,
+  rounds: options.rounds ?? (options.quick ? 1 : 3),
+});
+
+/** The contenders that an option names. */
+const only = <Name extends string>(names: readonly Name[]) =>
+  new Option('--only <names...>', 'measure these alone').choices(names);
+
+const writeDocs = (page: string) =>
+  new Option('--write-docs', `write the figures into ${page}`).conflicts(['quick', 'only']);
+
+measured('projecting', 'compares the projector with other ways to write the same records', true)
+  .addOption(only(contenderNames))
+  .addOption(writeDocs('docs/benchmarks.md'))
+  .action(async (options) => (await import('./projecting/projecting.ts')).benchProjecting(counted(options)));
+
+measured('rebuild', 'measures a rebuild beside a generation that is served and follows live changes')
+  .option('--records <number>', 'records to rebuild from', wholeNumber(10_000_000, 1_000))
+  .addOption(writeDocs('docs/benchmarks-rebuild.md'))
+  .action(async (options) => (await import('./rebuild/rebuild.ts')).benchRebuild(counted(options)));
+
+program
+  .command('memory')
+  .description('measures the memory of a projector with 132 partitions, gzip and a slow store')
+  .option('--records <number>', 'records of the backlog', wholeNumber(10_000_000, 1_000), 1_000_000)
+  .option('--delay <milliseconds>', 'the store answers late by this', wholeNumber(60_000), 1_500)
+  .action(async (options) => (await import('./memory.ts')).benchMemory(options));
+
+measured('serving', 'compares the API with other ways to answer the same requests')
+  .addOption(only(servingNames))
+  .option('--connections <number>', 'keep-alive connections of the client', wholeNumber(1_000), 32)
+  .addOption(writeDocs('docs/benchmarks-serving.md'))
+  .action(async (options) => (await import('./serving/serving.ts')).benchServing(counted(options)));
+
+await program.parseAsync();

@@ -1,40 +1,29 @@
 import { CompressionTypes } from 'kafkajs';
 import { createTopics } from '../../services/cli/topics.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { startStack } from '../../infra/dev-servers/stack.ts';
-import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import { kinds } from '../../shared/documents/document.ts';
 import { peakMegabytes } from '../support/memory.ts';
 import { logEnds } from '../support/progress.ts';
 import { createStoreProxy } from '../support/store-proxy.ts';
-import type { MemoryOptions } from './arguments.ts';
-import { countsFor, createDataset, recordOf } from './projecting/dataset.ts';
-import { withEnvironment, withScratch, type BenchEnvironment } from './projecting/environment.ts';
+import { countsFor, createDataset, recordOf } from './dataset.ts';
+import { progress, withEnvironment, withScratch, type BenchEnvironment } from './environment.ts';
 import { appliedTo, hasPartitions, startProjectorProcess } from './projecting/projector.ts';
 
 const partitionsPerTopic = 12;
 const recordsPerRequest = 6_000;
 /** The dataset's full size, of which a share is published. */
 const fullRecords = 46_000;
-const report = (line: string) => void process.stderr.write(`${line}\n`);
 
 /** Measures the peak memory of a projector that applies a gzip backlog on 132 partitions to a store that answers late. */
-export async function benchMemory({ records, delayMs }: MemoryOptions): Promise<void> {
-  const { path: dataDir, release } = await temporaryFolder('support-read-models-bench-');
-  const stack = await startStack({ report, dataDir });
-  try {
-    await withEnvironment(stack, dataDir, async (environment) => {
-      await publish(environment, records);
-      const megabytes = await runProjector(environment, delayMs);
-      process.stdout.write(
-        `${records} records, ${partitionsPerTopic * kinds.length} partitions, gzip, a store that answers ${delayMs} ms late: ` +
-          `${Math.round(megabytes)} MB resident at most\n`,
-      );
-    });
-  } finally {
-    await stack.stop();
-    await release();
-  }
+export async function benchMemory({ records, delay }: { records: number; delay: number }): Promise<void> {
+  await withEnvironment(async (environment) => {
+    await publish(environment, records);
+    const megabytes = await runProjector(environment, delay);
+    process.stdout.write(
+      `${records} records, ${partitionsPerTopic * kinds.length} partitions, gzip, a store that answers ${delay} ms late: ` +
+        `${Math.round(megabytes)} MB resident at most\n`,
+    );
+  });
 }
 
 async function publish({ admin, producer, prefix }: BenchEnvironment, records: number): Promise<void> {
@@ -47,7 +36,7 @@ async function publish({ admin, producer, prefix }: BenchEnvironment, records: n
       const messages = Array.from({ length }, (_, index) => recordOf(dataset.event(kind, from + index)));
       await producer.send({ topic: topicOf(kind, prefix), messages, compression: CompressionTypes.GZIP });
     }
-    report(`published ${count} of ${kind}`);
+    progress(`published ${count} of ${kind}`);
   }
 }
 

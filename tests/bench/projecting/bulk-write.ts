@@ -2,9 +2,9 @@ import type { Db } from 'mongodb';
 import { resources } from '../../../shared/documents/resources.ts';
 import { peakMegabytes } from '../../support/memory.ts';
 import { startScript } from '../../support/service.ts';
-import { documentsIn, withScratch, type BenchEnvironment } from './environment.ts';
-import type { Published } from './publish.ts';
-import type { BacklogRun } from './result.ts';
+import { documentsIn, withScratch, type BenchEnvironment } from '../environment.ts';
+import type { Published } from '../publish.ts';
+import type { BacklogRun } from './backlog.ts';
 
 /** The indexes that a projector needs for itself. */
 const indexesOfProjector = new Set(['references', 'tombstones', 'pending', 'orphaned']);

@@ -16,9 +16,10 @@ import { eventually } from '../../support/eventually.ts';
 import { peakMegabytes } from '../../support/memory.ts';
 import { processorSeconds } from '../processor-time.ts';
 import { connectorSettings, properties, workerSettings } from './connector-settings.ts';
-import { documentsIn, withScratch, type BenchEnvironment } from './environment.ts';
-import { partitionsPerTopic, type Published } from './publish.ts';
-import type { BacklogRun } from './result.ts';
+import { documentsIn, progress, withScratch, type BenchEnvironment } from '../environment.ts';
+import { installConnector } from './connector-install.ts';
+import { partitionsPerTopic, type Published } from '../publish.ts';
+import type { BacklogRun } from './backlog.ts';
 
 /** The connector counts as unable to run if its first or last document takes longer than this. */
 const stuckMs = 60_000;
@@ -32,12 +33,11 @@ export class ConnectorFailed extends Error {
  * Runs the sink connector in a standalone worker on an empty database with the same indexes. The measurement starts when
  * the first document is seen. It excludes the start of the JVM, and the documents present at that moment.
  */
-export const runConnector = (
-  environment: BenchEnvironment,
-  libs: string,
-  published: Published,
-): Promise<BacklogRun> =>
-  withScratch(environment, async ({ name, database }) => {
+export async function runConnector(environment: BenchEnvironment, published: Published): Promise<BacklogRun> {
+  const installed = await installConnector(progress);
+  if ('unavailable' in installed) throw new ConnectorFailed(installed.unavailable);
+  const { libs } = installed;
+  return withScratch(environment, async ({ name, database }) => {
     await ensureIndexes(database);
     const dir = join(environment.dataDir, name);
     const worker = await launchWorker(environment, { libs, dir, name, database, prefix: published.prefix });
@@ -47,6 +47,7 @@ export const runConnector = (
       await stopProcess(worker);
     }
   });
+}
 
 async function launchWorker(
   { kafkaBrokers, mongodbUrl }: BenchEnvironment,

@@ -7,12 +7,31 @@ import { logEnds } from '../../support/progress.ts';
 import { createRandom } from '../../support/random.ts';
 import type { Service } from '../../support/service.ts';
 import { processorSeconds } from '../processor-time.ts';
-import { recordOf, type Dataset } from './dataset.ts';
-import { withScratch, type BenchEnvironment, type Scratch } from './environment.ts';
+import { recordOf, type Dataset } from '../dataset.ts';
+import { withScratch, type BenchEnvironment, type Scratch } from '../environment.ts';
 import { appliedTo, startProjectorProcess } from './projector.ts';
-import { partitionOf, partitionsPerTopic, type Published } from './publish.ts';
+import { partitionOf, partitionsPerTopic, type Published } from '../publish.ts';
 import { watchReadable, type Sample } from './readable.ts';
-import type { FollowRun, LiveRun } from './result.ts';
+
+/** One run at one event rate, on a projector that follows live. */
+type LiveRun = {
+  eventsPerSecond: number;
+  /** The measured number of events published in a second. */
+  published: number;
+  /** Time from publication until readable in the store, in milliseconds, of the sampled events. */
+  latenciesMs: number[];
+  /** Sampled events that were not readable even after all were recorded as applied. */
+  unseen: number;
+};
+
+/** One projector that follows live at several rates, then is idle. */
+export type FollowRun = {
+  rates: LiveRun[];
+  /** Share of one core without traffic. */
+  idlePercent: number;
+  partitions: number;
+  peakMegabytes: number;
+};
 
 export type FollowOptions = { rates: readonly number[]; secondsPerRate: number; idleSeconds: number };
 
@@ -38,7 +57,7 @@ export const runLive = (
       const follow = { ...environment, scratch, projector, published, nextEvent, secondsPerRate };
       const runs: FollowRun['rates'] = [];
       for (const eventsPerSecond of rates) {
-        runs.push({ eventsPerSecond, run: await runRate(follow, eventsPerSecond) });
+        runs.push(await runRate(follow, eventsPerSecond));
       }
       await sleep(cooldownMs);
       const before = { ms: performance.now(), processor: processorSeconds(pid) };
@@ -101,8 +120,8 @@ async function runRate(follow: Follow, eventsPerSecond: number): Promise<LiveRun
   await appliedTo(scratch.control, await logEnds(admin, published.topics), projector);
   const unseen = await watch.finish();
   return {
+    eventsPerSecond,
     published: events / seconds,
-    events,
     latenciesMs: samples.flatMap(({ latencyMs }) => latencyMs ?? []),
     unseen,
   };

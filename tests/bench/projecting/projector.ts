@@ -4,9 +4,9 @@ import { peakMegabytes } from '../../support/memory.ts';
 import { reached, type Offsets } from '../../support/progress.ts';
 import { startService, type Service } from '../../support/service.ts';
 import { processorSeconds } from '../processor-time.ts';
-import { documentsIn, withScratch, type BenchEnvironment } from './environment.ts';
-import type { Published } from './publish.ts';
-import type { BacklogRun } from './result.ts';
+import { documentsIn, withScratch, type BenchEnvironment } from '../environment.ts';
+import type { Published } from '../publish.ts';
+import type { BacklogRun } from './backlog.ts';
 
 /** Runs the projector as a process from an empty database, until it has recorded every partition as applied. */
 export const runProjector = (environment: BenchEnvironment, published: Published): Promise<BacklogRun> =>

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { startService, type Service } from '../../support/service.ts';
 import type { Target } from '../load.ts';
-import { tokenOf } from '../projecting/dataset.ts';
-import { withScratch, type BenchEnvironment, type Scratch } from '../projecting/environment.ts';
+import { tokenOf } from '../dataset.ts';
+import { withScratch, type BenchEnvironment, type Scratch } from '../environment.ts';
 import { createTraffic, publishLive, type LiveEvent } from '../projecting/live.ts';
 import { appliedTo, startProjectorProcess } from '../projecting/projector.ts';
-import type { Published } from '../projecting/publish.ts';
+import type { Published } from '../publish.ts';
 
 export const liveEventsPerSecond = 100;
 const tickMs = 50;

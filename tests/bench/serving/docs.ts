@@ -51,7 +51,7 @@ ${renderResult(result)}
 \`\`\`sh
 npm run bench -- serving                             # everything, three rounds
 npm run bench -- serving --quick                     # once, with few documents, in one or two minutes
-npm run bench -- serving --only bare,api --rounds 5
+npm run bench -- serving --only bare api --rounds 5
 npm run bench -- serving --tickets 10000,1000000     # other sizes of the list
 npm run bench -- serving --json figures.json         # every figure of every slice
 \`\`\`

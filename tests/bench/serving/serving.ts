@@ -5,12 +5,13 @@ import { temporaryFolder } from '../../../infra/dev-servers/temporary-folder.ts'
 import { writeCertificate } from '../../api/requests.ts';
 import type { TestStore } from '../../api/test-api.ts';
 import { peakMegabytes } from '../../support/memory.ts';
-import type { ServingOptions } from '../arguments.ts';
+import type { ReportOptions } from '../report.ts';
 import { load, requestInTurn } from '../load.ts';
 import { describeMachine } from '../machine.ts';
 import { processorSeconds } from '../processor-time.ts';
 import { median, percentile } from '../statistics.ts';
 import { servingContenders, type Serving, type ServingContender, type ServingContext } from './contenders.ts';
+import type { ServingName } from './contender-names.ts';
 import { endpointsOf, longThreadId, seedStore, type Endpoint } from './dataset.ts';
 import { writeDocs } from './docs.ts';
 import type { Slice } from './result.ts';
@@ -45,12 +46,13 @@ const manyConnections = 256;
 const report = (line: string) => void process.stderr.write(`${line}\n`);
 
 /** Measures, prints the table on stdout and progress on stderr, and writes the requested files. */
+type ServingOptions = ReportOptions & { only?: readonly ServingName[]; connections: number };
+
 export async function benchServing(options: ServingOptions): Promise<void> {
   const startedAt = new Date().toISOString();
   const { path: dataDir, release } = await temporaryFolder('support-read-models-bench-');
   const size = {
     ...(options.quick ? quickSize : fullSize),
-    ...(options.tickets && { tickets: options.tickets }),
   };
   const stack = await startStack({ report, dataDir });
   const stores: TestStore[] = [];
@@ -67,9 +69,9 @@ export async function benchServing(options: ServingOptions): Promise<void> {
       certificate,
     }));
     const measured = await measure(contexts, size, options);
-    const result = summarize({ startedAt, ...options, machine, ...measured });
+    const result = summarize({ startedAt, ...options, quick: options.quick === true, machine, ...measured });
     process.stdout.write(renderResult(result));
-    if (options.json !== null) await writeFile(options.json, `${JSON.stringify(result, null, 2)}\n`);
+    if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(result, null, 2)}\n`);
     if (options.writeDocs) await writeDocs(result);
   } finally {
     for (const store of stores) await store.close();
@@ -83,7 +85,7 @@ async function measure(contexts: ServingContext[], size: Size, options: ServingO
   const [context] = contexts;
   if (!context) throw new Error('there is nothing to serve');
   const contenders = servingContenders
-    .filter(({ name }) => options.only === null || options.only.includes(name))
+    .filter(({ name }) => !options.only || options.only.includes(name))
     .map(({ name, title }): MeasuredContender => ({ name, title, endpoints: new Map(), peaks: [] }));
   const places: MeasuredPlace[] = [];
   const threads: MeasuredThread[] = [];

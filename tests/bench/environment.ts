@@ -1,16 +1,20 @@
 import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { Kafka, logLevel, type Admin, type Producer } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
-import type { Stack } from '../../../infra/dev-servers/provider.ts';
-import { kinds } from '../../../shared/documents/document.ts';
-import { resources } from '../../../shared/documents/resources.ts';
-import { controlDatabase, createMongo, generationDatabase } from '../../../shared/store/connection.ts';
-import { storeProcessorTime } from '../processor-time.ts';
+import { startStack } from '../../infra/dev-servers/stack.ts';
+import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
+import { kinds } from '../../shared/documents/document.ts';
+import { resources } from '../../shared/documents/resources.ts';
+import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
+import { describeMachine, type Machine } from './machine.ts';
+import { storeProcessorTime } from './processor-time.ts';
 
-/** The servers of every contender, and the benchmark's clients of them. */
+/** The servers of a benchmark, and its clients of them. */
 export type BenchEnvironment = {
   kafkaBrokers: string;
   mongodbUrl: string;
+  machine: Machine;
   /** The prefix of the benchmark's topics. */
   prefix: string;
   admin: Admin;
@@ -22,28 +26,33 @@ export type BenchEnvironment = {
   dataDir: string;
 };
 
-/** Connects to the servers, and deletes the topics under the prefix afterwards. */
-export async function withEnvironment<T>(
-  stack: Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'native'>,
-  dataDir: string,
-  work: (environment: BenchEnvironment) => Promise<T>,
-): Promise<T> {
-  const { kafkaBrokers, mongodbUrl } = stack;
+/** Prints a line of progress. */
+export const progress = (line: string) => void process.stderr.write(`${line}\n`);
+
+/** Starts the servers for `work`, or takes those that the environment names. Leaves no topic and no folder. */
+export async function withEnvironment<T>(work: (environment: BenchEnvironment) => Promise<T>): Promise<T> {
   process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
+  const { path: dataDir, release } = await temporaryFolder('support-read-models-bench-');
+  await using cleanUp = new AsyncDisposableStack();
+  cleanUp.defer(release);
+  cleanUp.defer(() => rm(dataDir, { recursive: true, force: true }));
+  const stack = await startStack({ report: progress, dataDir });
+  cleanUp.defer(() => stack.stop());
+  const { kafkaBrokers, mongodbUrl } = stack;
   const kafka = new Kafka({ brokers: kafkaBrokers.split(','), logLevel: logLevel.NOTHING });
-  const admin = kafka.admin();
-  const producer = kafka.producer({ allowAutoTopicCreation: false });
+  const [admin, producer] = [kafka.admin(), kafka.producer({ allowAutoTopicCreation: false })];
   const mongo = createMongo(mongodbUrl, 'bench');
   const prefix = `${uniqueName()}.`;
   await Promise.all([admin.connect(), producer.connect()]);
-  try {
-    const storeSeconds = storeProcessorTime(stack);
-    return await work({ kafkaBrokers, mongodbUrl, prefix, admin, producer, mongo, storeSeconds, dataDir });
-  } finally {
+  cleanUp.defer(async () => {
     const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(prefix));
     if (topics.length > 0) await admin.deleteTopics({ topics });
     await Promise.all([admin.disconnect(), producer.disconnect(), mongo.close()]);
-  }
+  });
+  const [machine, storeSeconds] = [await describeMachine(stack), storeProcessorTime(stack)];
+  return await work({
+    ...{ kafkaBrokers, mongodbUrl, machine, prefix, admin, producer, mongo, storeSeconds, dataDir },
+  });
 }
 
 /** The databases and consumer group of one run. */

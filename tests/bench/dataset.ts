@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { kinds, type Kind } from '../../../shared/documents/document.ts';
-import { created } from '../../support/entities.ts';
-import { encode, idPrefixes, type Event, type Produced } from '../../support/events.ts';
-import { createRandom, type Random } from '../../support/random.ts';
+import { kinds, type Kind } from '../../shared/documents/document.ts';
+import { created } from '../support/entities.ts';
+import { encode, idPrefixes, type Event, type Produced } from '../support/events.ts';
+import { createRandom, type Random } from '../support/random.ts';
 
 /** The number of entities of each kind. Each is published once, so this is the number of records too. */
 export type Counts = Record<Kind, number>;

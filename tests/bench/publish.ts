@@ -1,8 +1,8 @@
 import { CompressionTypes, type Admin, type Producer } from 'kafkajs';
-import { kinds, type Kind } from '../../../shared/documents/document.ts';
-import { createTopics } from '../../../services/cli/topics.ts';
-import { topicOf } from '../../../services/projector/events/topics.ts';
-import { logEnds, type Offsets } from '../../support/progress.ts';
+import { kinds, type Kind } from '../../shared/documents/document.ts';
+import { createTopics } from '../../services/cli/topics.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { logEnds, type Offsets } from '../support/progress.ts';
 import { recordOf, type Dataset } from './dataset.ts';
 
 export const partitionsPerTopic = 3;
