@@ -111,6 +111,7 @@ function keep({ closers, onStarted }: Demo, name: string, started: Script): void
 const apiSettings = ({ certificate, key }: Certificates) => ({
   API_HOST: '127.0.0.1',
   API_PORT: '0',
+  SHUTDOWN_DELAY_SECONDS: '0',
   API_TLS_CERT: certificate,
   API_TLS_KEY: key,
 });

@@ -81,7 +81,7 @@ export async function startApi(deps: ApiDeps) {
       ...{ nowMs, requireGeneration: createGenerationCheck({ control: controlOf(deps), snapshots }) },
     }),
   });
-  const { address, stop, useCertificate } = await startServer(
+  const { address, drain, stop, useCertificate } = await startServer(
     { listener: app.callback(), logger, docs, trace, ...metrics },
     {
       host: config.API_HOST,
@@ -94,13 +94,13 @@ export async function startApi(deps: ApiDeps) {
   );
   const announcing = announce(deps, snapshots, generationsInUse);
   const closers: Closer[] = [
-    { name: 'server', close: stop },
+    { name: 'server', close: stop, deadlineMs: 16_000 },
     // Until its last request has ended, a drop must wait for this replica.
-    { name: 'announcement', close: announcing.stop },
-    ...(tracing ? [{ name: 'traces', close: tracing.stop }] : []),
-    { name: 'rate limit store', close: async () => rateLimiter.stop() },
+    { name: 'announcement', close: announcing.stop, deadlineMs: 2_000 },
+    ...(tracing ? [{ name: 'traces', close: tracing.stop, deadlineMs: 4_000 }] : []),
+    { name: 'rate limit store', close: async () => rateLimiter.stop(), deadlineMs: 1_000 },
   ];
-  return { address, spec, snapshots, useCertificate, closers };
+  return { address, spec, snapshots, drain, useCertificate, closers };
 }
 
 function announce(deps: ApiDeps, snapshots: ReadSnapshots, generationsInUse: GenerationsInUse) {

@@ -114,6 +114,11 @@ export const apiSettings = {
     .describe(
       'Invalid keys that one client address may try per window and replica; further ones are 429, but valid keys from that address still work; 0 = no limit',
     ),
+  SHUTDOWN_DELAY_SECONDS: integer(0, 300)
+    .default(5)
+    .describe(
+      'Time from SIGTERM, when `/readyz` turns to 503, until the API accepts no more connections, so that load balancers can take it out of service',
+    ),
   ...commonSettings,
 };
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { startAdminServer } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
@@ -15,9 +16,6 @@ import { watchReadiness } from './store/readiness.ts';
 
 /** Connections for keys, watermarks and request traces. */
 const authPoolSizeMax = 4;
-
-/** Requests in progress have this long to finish when the service stops. */
-const shutdownDeadlineMs = 25_000;
 
 boundHeapGrowth();
 const config = configOrExit(readApiConfig(process.env));
@@ -41,13 +39,13 @@ const api = await startedOrExit(
 const readiness = watchReadiness({ snapshots: api.snapshots, logger });
 const watch =
   certificate && watchCertificate({ logger, use: api.useCertificate }, certificate.files, certificate.pair);
+const shutdownDelayMs = config.SHUTDOWN_DELAY_SECONDS * 1_000;
 const closers: Closer[] = [
-  { name: 'readiness', close: async () => readiness.stop() },
-  ...(watch ? [{ name: 'certificate', close: async () => watch.stop() }] : []),
+  { name: 'drain', close: drain, deadlineMs: shutdownDelayMs + 1_000 },
   ...api.closers,
-  { name: 'store', close: () => Promise.all([mongo.close(), authMongo.close()]) },
+  { name: 'store', close: () => Promise.all([mongo.close(), authMongo.close()]), deadlineMs: 1_000 },
 ];
-onShutdown(logger, closers, shutdownDeadlineMs);
+onShutdown(logger, closers);
 logger.info({ ...api.address, scheme: certificate ? 'https' : 'http' }, 'listening');
 if (!certificate && config.API_TRUSTED_PROXIES.length === 0) {
   logger.warn(
@@ -66,6 +64,14 @@ if (config.ADMIN_PORT !== undefined) {
   };
   const admin = await startedOrExit(logger, startAdminServer(options));
   logger.info({ port: admin.port }, 'admin server listening');
+}
+
+/** Load balancers need some seconds to notice that this replica is not ready; it serves what they still send. */
+async function drain(): Promise<void> {
+  readiness.stop();
+  api.drain();
+  await sleep(shutdownDelayMs);
+  watch?.stop();
 }
 
 function readCredentials({

@@ -19,7 +19,7 @@ const metrics = createMetrics();
 const kafka = createKafka(config, logger);
 const mongo = createMongo(config.MONGODB_URL, 'projector', { poolSize: 40 });
 const closers: Closer[] = [];
-const stop = onShutdown(logger, closers, 30_000);
+const stop = onShutdown(logger, closers);
 
 let live: () => string | null = () => null;
 let ready: () => string | null = () => 'starting';
@@ -46,7 +46,10 @@ try {
   });
   live = projector.live;
   ready = () => null;
-  closers.push({ name: 'projector', close: projector.stop }, { name: 'store', close: () => mongo.close() });
+  closers.push(
+    { name: 'projector', close: projector.stop, deadlineMs: 25_000 },
+    { name: 'store', close: () => mongo.close(), deadlineMs: 5_000 },
+  );
   logger.info('projecting');
 } catch (error) {
   logger.fatal({ error }, 'the projector could not start');

@@ -1,6 +1,11 @@
 import type { Logger } from './logger.ts';
 
-export type Closer = { name: string; close: () => Promise<unknown> };
+export type Closer = {
+  name: string;
+  close: () => Promise<unknown>;
+  /** If it takes longer than this, the next closer runs. */
+  deadlineMs: number;
+};
 
 /** For a `main`: returns the result of `starting`, or logs its error (such as a port in use) and exits with code 1. */
 export async function startedOrExit<T>(logger: Logger, starting: Promise<T>): Promise<T> {
@@ -13,22 +18,15 @@ export async function startedOrExit<T>(logger: Logger, starting: Promise<T>): Pr
 }
 
 /**
- * Stops a service once, on SIGTERM, on SIGINT or when the returned function is called. The closers run in order, under
- * one deadline. The process exits with `code`, or with 1 if a closer fails or the deadline passes.
+ * Stops a service once, on SIGTERM, on SIGINT or when the returned function is called. The closers run in order. The
+ * process exits with `code`, or with 1 if a closer fails or its deadline passes.
  */
-export function onShutdown(logger: Logger, closers: Closer[], deadlineMs: number): (code: number) => void {
+export function onShutdown(logger: Logger, closers: Closer[]): (code: number) => void {
   let stopping = false;
   const stop = (code: number) => {
     if (stopping) return;
     stopping = true;
-    const deadline = setTimeout(() => {
-      logger.fatal({ deadlineMs }, 'shutdown did not finish in time');
-      process.exit(1);
-    }, deadlineMs);
-    void runAll(logger, closers).then((clean) => {
-      clearTimeout(deadline);
-      process.exit(clean ? code : 1);
-    });
+    void runClosers(logger, closers).then((clean) => process.exit(clean ? code : 1));
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
@@ -39,15 +37,28 @@ export function onShutdown(logger: Logger, closers: Closer[], deadlineMs: number
   return stop;
 }
 
-async function runAll(logger: Logger, closers: Closer[]): Promise<boolean> {
+/** Runs every closer, even if an earlier one fails or hangs. Resolves with whether all closed in time. */
+export async function runClosers(logger: Logger, closers: Closer[]): Promise<boolean> {
   let clean = true;
-  for (const { name, close } of closers) {
+  for (const closer of closers) {
     try {
-      await close();
+      await closeInTime(closer);
     } catch (error) {
       clean = false;
-      logger.error({ error, closer: name }, 'could not be closed');
+      logger.error({ error, closer: closer.name }, 'could not be closed');
     }
   }
   return clean;
+}
+
+async function closeInTime({ close, deadlineMs }: Closer): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const expired = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not closed within ${deadlineMs} ms`)), deadlineMs);
+  });
+  try {
+    await Promise.race([close(), expired]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

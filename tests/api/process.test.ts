@@ -65,21 +65,6 @@ describe('configuration', () => {
   });
 });
 
-describe('at SIGTERM', () => {
-  it('does not wait for connections that were never used', async () => {
-    const child = await children.startServing();
-    const sockets = [
-      connect(child.port, '127.0.0.1'),
-      await open(child, true),
-      await open(child, true, 'h2'),
-    ];
-    const ended = sockets.map(untilClosed);
-    expect(await child.stop()).toBe(0);
-    expect(child.log.filter(({ level }) => level === 'error')).toEqual([]);
-    await Promise.all(ended);
-  }, 60_000);
-});
-
 describe('with a certificate', () => {
   let child: ApiProcess;
   beforeAll(async () => {

@@ -37,7 +37,7 @@ export function startScript(
   const node = ['--disable-warning=TimeoutNegativeWarning', script, ...args];
   const [file = '', ...fileArgs] = [...dieWithParent(), process.execPath, ...node];
   const child = spawn(file, fileArgs, {
-    env: { PATH: process.env.PATH, LOG_LEVEL: 'info', ...environment },
+    env: { PATH: process.env.PATH, LOG_LEVEL: 'info', SHUTDOWN_DELAY_SECONDS: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const log: LogLine[] = [];

@@ -13,6 +13,8 @@ export type Http2Listener = (request: Http2ServerRequest, response: Http2ServerR
 
 export type Http2 = {
   accept: (socket: TLSSocket) => void;
+  /** Sends GOAWAY with each further answer. Streams that cross it are refused unprocessed: clients may retry them. */
+  drain: () => void;
   /** Sends GOAWAY to every client; requests in progress are still answered. */
   stop: () => void;
 };
@@ -51,6 +53,7 @@ export function createHttp2(
     maxSendHeaderBlockLength: headersLengthMax,
   });
   let streams = 0;
+  let isDraining = false;
   const serveStream: Http2Listener = (request, response) => {
     const { stream } = request;
     const counted = streams < streamsMax ? addressLimit(request.socket) : null;
@@ -66,6 +69,7 @@ export function createHttp2(
     });
     // Other frames keep the connection alive, so a stream that nobody reads needs its own timeout.
     stream.setTimeout(silenceTimeoutMs, () => stream.close(constants.NGHTTP2_CANCEL));
+    if (isDraining) stream.session?.close();
     return serve(request, response);
   };
   for (const event of ['request', 'connect', 'checkExpectation'] as const) server.on(event, serveStream);
@@ -75,9 +79,7 @@ export function createHttp2(
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
     session.setTimeout(silenceTimeoutMs, () => session.destroy());
-    const settingsTimeout = setTimeout(() => session.destroy(), headersTimeoutMs);
-    session.once('remoteSettings', () => clearTimeout(settingsTimeout));
-    session.once('close', () => clearTimeout(settingsTimeout));
+    requireSettings(session, headersTimeoutMs);
   });
   return {
     accept: (socket) => {
@@ -85,8 +87,14 @@ export function createHttp2(
       socket.allowHalfOpen = false;
       server.emit('connection', socket);
     },
-    stop: () => {
-      for (const session of sessions) session.close();
-    },
+    drain: () => void (isDraining = true),
+    stop: () => sessions.forEach((session) => session.close()),
   };
+}
+
+/** Closes the connection of a client that does not begin to speak HTTP/2. */
+function requireSettings(session: ServerHttp2Session, timeoutMs: number): void {
+  const timeout = setTimeout(() => session.destroy(), timeoutMs);
+  session.once('remoteSettings', () => clearTimeout(timeout));
+  session.once('close', () => clearTimeout(timeout));
 }

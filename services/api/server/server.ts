@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Counter } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createAddressLimit, type AddressLimit } from './address-limit.ts';
+import { trackConnections } from './connections.ts';
 import type { DocsLocation } from '../http/error-envelope.ts';
 import { createHttp2 } from './http2.ts';
 import { noPipelining, type Listener } from './no-pipelining.ts';
@@ -16,7 +17,12 @@ import type { Trace } from '../traces/tracer.ts';
 export type WebServer = {
   /** Address of the socket; if port 0 was requested, `port` is the one that the system chose. */
   address: { host: string; port: number };
-  /** Accepts no further requests, and resolves when those in progress are answered. */
+  /** Every answer from now on asks its client to use another connection. Requests are still accepted. */
+  drain: () => void;
+  /**
+   * Accepts no further requests, and resolves when those in progress are answered. After 15 seconds it closes the
+   * connections of clients that have not taken their answers.
+   */
   stop: () => Promise<void>;
   /** Uses another certificate for new connections. */
   useCertificate: (pair: Credentials) => void;
@@ -66,11 +72,10 @@ export async function startServer(
   { listener, connectionsRefused, ...unparsed }: Deps,
   { host, port, credentials, connectionsMax, addressConnectionsMax: max, trustedProxies }: Options,
 ): Promise<WebServer> {
-  let isStopping = false;
   const serve = noPipelining((request, response) => {
-    unused.use(request.socket);
+    connections.begin(request, response);
     request.url = originForm(request.url ?? '/');
-    if (isStopping || hasBody(request)) response.shouldKeepAlive = false;
+    if (hasBody(request)) response.shouldKeepAlive = false;
     return listener(request, response);
   });
   const server = createServer(http1Options, serve);
@@ -95,25 +100,24 @@ export async function startServer(
   const tls =
     credentials &&
     acceptTls(server, credentials, (socket) => {
-      unused.use(socket);
+      connections.leave(socket);
       http2.accept(socket);
     });
   // Registered after `acceptTls`, so that it sees the TCP connections themselves.
-  const unused = trackUnused(server);
+  const connections = trackConnections(server, unparsed.logger);
   limitConnections(server, createAddressLimit({ trustedProxies, max }), connectionsRefused);
   server.listen(port, host);
   await once(server, 'listening');
   const address = server.address() as AddressInfo;
   return {
     address: { host: address.address, port: address.port },
-    stop: async () => {
-      isStopping = true;
+    drain: () => {
+      http2.drain();
+      connections.drain();
+    },
+    stop: () => {
       http2.stop();
-      const closed = once(server, 'close');
-      server.close();
-      server.closeIdleConnections();
-      unused.close();
-      await closed;
+      return connections.stop();
     },
     useCertificate: (pair) => tls?.setSecureContext(pair),
   };
@@ -133,30 +137,6 @@ function limitConnections(server: Server, limit: AddressLimit, connectionsRefuse
       socket.destroy();
     }
   });
-}
-
-type Endpoint = Pick<Socket, 'remoteAddress' | 'remotePort'>;
-
-/**
- * Tracks connections on which no request has arrived. Node does not count them as idle, so a connection that a client
- * opened in advance would delay the stop.
- */
-function trackUnused(server: Server) {
-  const unused = new Map<string, Socket>();
-  // Over TLS, a request's socket and its connection's socket are different objects.
-  const keyOf = ({ remoteAddress, remotePort }: Endpoint) => `${remoteAddress} ${remotePort}`;
-  const use = (socket: Endpoint) => void unused.delete(keyOf(socket));
-  server.on('connection', (socket: Socket) => {
-    const key = keyOf(socket);
-    unused.set(key, socket);
-    socket.once('close', () => unused.delete(key));
-  });
-  return {
-    use,
-    close: () => {
-      for (const socket of unused.values()) socket.destroy();
-    },
-  };
 }
 
 /** No endpoint takes a body. A body that is sent anyway is not read: the connection closes with the response. */

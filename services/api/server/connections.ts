@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Server as TcpServer, type Socket } from 'node:net';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+
+type Endpoint = Pick<Socket, 'remoteAddress' | 'remotePort'>;
+
+/** How long a stop waits for clients to take the responses in progress. */
+const stopTimeoutMs = 15_000;
+
+// Over TLS, a request's socket and its connection's socket are different objects.
+const keyOf = ({ remoteAddress, remotePort }: Endpoint) => `${remoteAddress} ${remotePort}`;
+
+/** Tracks the connections of a server and the HTTP/1.1 responses in progress on them, so that it stops in order. */
+export function trackConnections(server: Server, logger: Logger) {
+  const connections = new Map<string, Socket>();
+  const inUse = new Set<string>();
+  const inProgress = new Set<ServerResponse>();
+  let isDraining = false;
+  let isStopping = false;
+  server.on('connection', (socket: Socket) => {
+    const key = keyOf(socket);
+    connections.set(key, socket);
+    socket.once('close', () => {
+      connections.delete(key);
+      inUse.delete(key);
+    });
+  });
+  const drain = () => {
+    isDraining = true;
+    for (const response of inProgress) response.shouldKeepAlive = false;
+  };
+  return {
+    begin: ({ socket }: IncomingMessage, response: ServerResponse) => {
+      const key = keyOf(socket);
+      inUse.add(key);
+      inProgress.add(response);
+      if (isDraining) response.shouldKeepAlive = false;
+      response.once('close', () => {
+        inUse.delete(key);
+        inProgress.delete(response);
+        // The response may have begun as `keep-alive`, before the stop.
+        if (isStopping) socket.destroySoon();
+      });
+    },
+    /** Leaves a connection to its HTTP/2 session, which closes it after its last response. */
+    leave: (socket: Socket) => void inUse.add(keyOf(socket)),
+    /** Every response from now on says `Connection: close`. */
+    drain,
+    /** Accepts no more connections; resolves when all are closed. */
+    stop: async () => {
+      drain();
+      isStopping = true;
+      const closed = once(server, 'close');
+      // The HTTP server's own method also cuts off responses that wait in memory for a slow client.
+      TcpServer.prototype.close.call(server);
+      for (const [key, socket] of connections) if (!inUse.has(key)) socket.destroy();
+      const timer = setTimeout(() => {
+        logger.warn({ connections: connections.size }, 'closed connections with unread responses');
+        for (const socket of connections.values()) socket.destroy();
+      }, stopTimeoutMs);
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,148 @@
+import { Agent, get, type IncomingMessage } from 'node:http';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect } from 'node:net';
+import { replicasOf } from '../../shared/store/replicas.ts';
+import { requestTracesOf } from '../../shared/store/request-traces.ts';
+import { eventually } from '../support/eventually.ts';
+import { createStoreProxy } from '../support/store-proxy.ts';
+import type { ApiProcess } from './api-process.ts';
+import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
+import * as build from './builders.ts';
+import { host, metricOf, open, untilClosed } from './raw-socket.ts';
+import { mongoUrl, tokens } from './test-api.ts';
+
+const messageCount = 400;
+let children: ApiProcesses;
+const proxy = createStoreProxy(mongoUrl());
+let proxied: Record<string, string>;
+
+beforeAll(async () => {
+  children = await openApiProcesses();
+  const { database } = children.store;
+  await build.store(database, 'ticket', [build.ticket({ id: 'ti_slow' })]);
+  await build.store(database, 'conversation', [build.conversation({ id: 'conv_1' })]);
+  const content = 'x'.repeat(20_000);
+  const messages = Array.from({ length: messageCount }, (_, index) =>
+    build.message({ id: `msg_${String(index).padStart(4, '0')}`, content }),
+  );
+  await build.store(database, 'message', messages);
+  const large = { id: 'msg_large', conversationId: 'conv_large', content: 'x'.repeat(12_000_000) };
+  await build.store(database, 'message', [build.message(large)]);
+  await build.store(database, 'conversation', [build.conversation({ id: 'conv_large' })]);
+  proxied = { MONGODB_URL: `mongodb://${host}:${await proxy.listen(0)}/?directConnection=true` };
+}, 120_000);
+
+afterEach(() => proxy.release());
+afterAll(async () => {
+  await proxy.cut();
+  await children.close();
+}, 60_000);
+
+/** Sends a request through the trusted proxy on a connection that stays open; resolves with the unread response. */
+const begin = ({ port }: ApiProcess, path: string, agent: Agent) =>
+  new Promise<IncomingMessage>((resolve, reject) => {
+    const headers = { authorization: `Bearer ${tokens.a}`, 'x-forwarded-proto': 'https' };
+    get({ host, port, path, agent, headers }, resolve).on('error', reject);
+  });
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of response.setEncoding('utf8')) text += String(chunk);
+  return text;
+}
+
+const keepAlive = () => new Agent({ keepAlive: true, maxSockets: Infinity });
+
+/** Sends SIGTERM; resolves when the service has begun to stop. */
+async function terminate(child: ApiProcess) {
+  const exited = child.stop();
+  await child.logged('stopping');
+  return { exited };
+}
+
+const errorsOf = ({ log }: ApiProcess) => log.filter(({ level }) => level === 'error' || level === 'fatal');
+
+describe('at SIGTERM', () => {
+  it('does not wait for connections that were never used', async () => {
+    const child = await children.startServing();
+    const sockets = [connect(child.port, host), await open(child, true), await open(child, true, 'h2')];
+    const ended = sockets.map(untilClosed);
+    expect(await child.stop()).toBe(0);
+    expect(errorsOf(child)).toEqual([]);
+    await Promise.all(ended);
+  }, 60_000);
+
+  it('answers requests in progress with Connection: close, then stores their traces and exits with 0', async () => {
+    const child = await children.startServing(proxied);
+    proxy.trouble.holding = 'ti_slow';
+    const agent = keepAlive();
+    const asked = Array.from({ length: 24 }, () => begin(child, '/v1/tickets/ti_slow', agent));
+    await eventually(async () => (await metricOf(child, 'api_requests_in_flight')) === asked.length);
+    const { exited } = await terminate(child);
+    proxy.release();
+    const responses = await Promise.all(asked);
+    const texts = await Promise.all(responses.map(textOf));
+    expect(new Set(texts.map((text) => (JSON.parse(text) as { id: string }).id))).toEqual(
+      new Set(['ti_slow']),
+    );
+    expect(responses.map(({ headers }) => headers.connection)).toEqual(asked.map(() => 'close'));
+    expect(await exited).toBe(0);
+    expect(errorsOf(child)).toEqual([]);
+    const ids = responses.map(({ headers }) => String(headers['request-id']));
+    const { control } = children.store;
+    expect(await requestTracesOf(control).countDocuments({ _id: { $in: ids } })).toBe(asked.length);
+    expect(await replicasOf(control).countDocuments({ pid: child.pid })).toBe(0);
+  }, 60_000);
+
+  it.each([
+    ['is being streamed', '/v1/conversations/conv_1', messageCount, 'messages'],
+    ['waits in memory for its client', '/v1/conversations/conv_large/messages', 1, 'data'],
+  ])(
+    'completes an answer that %s, and closes its connection',
+    async (_, path, count, name) => {
+      const child = await children.startServing();
+      const response = await begin(child, path, keepAlive());
+      expect(response.headers.connection).toBe('keep-alive');
+      const { exited } = await terminate(child);
+      const body = JSON.parse(await textOf(response)) as Record<string, unknown[]>;
+      expect(body[name]).toHaveLength(count);
+      expect(await exited).toBe(0);
+      expect(errorsOf(child)).toEqual([]);
+    },
+    60_000,
+  );
+});
+
+describe('during the shutdown delay', () => {
+  const session = ({ port }: ApiProcess) =>
+    connectHttp2(`https://${host}:${port}`, { rejectUnauthorized: false });
+  /** Resolves with the status of the response and the code of the GOAWAY that comes with it. */
+  const askLast = (client: ReturnType<typeof session>) => {
+    const going = new Promise((resolve) => client.once('goaway', resolve));
+    const stream = client.request({ ':path': '/v1/tickets', authorization: `Bearer ${tokens.a}` }).resume();
+    const status = new Promise((resolve) =>
+      stream.once('response', (headers) => resolve(headers[':status'])),
+    );
+    return Promise.all([status, going]);
+  };
+
+  it('is not ready, and serves new and open connections with a request to leave', async () => {
+    const child = await children.startServing({ SHUTDOWN_DELAY_SECONDS: '5' });
+    const agent = keepAlive();
+    const first = await begin(child, '/v1/tickets', agent);
+    await textOf(first);
+    expect(first.headers.connection).toBe('keep-alive');
+    const opened = session(child);
+    await new Promise((resolve) => opened.once('remoteSettings', resolve));
+    const { exited } = await terminate(child);
+    const admin = Number(child.log.find(({ msg }) => msg === 'admin server listening')?.port);
+    const ready = await fetch(`http://${host}:${admin}/readyz`);
+    expect([ready.status, await ready.text()]).toEqual([503, 'stopping\n']);
+    for (const via of [agent, keepAlive()]) {
+      const { statusCode, headers } = (await begin(child, '/v1/tickets', via)).resume();
+      expect([statusCode, headers.connection]).toEqual([200, 'close']);
+    }
+    for (const client of [opened, session(child)]) expect(await askLast(client)).toEqual([200, 0]);
+    expect(await exited).toBe(0);
+  }, 60_000);
+});
