@@ -17,6 +17,8 @@ import { watchReadiness } from './store/readiness.ts';
 /** Connections for keys, watermarks and request traces. */
 const authPoolSizeMax = 4;
 
+const nowMs = () => performance.now();
+
 boundHeapGrowth();
 const config = configOrExit(readApiConfig(process.env));
 const certificate = configOrExit(readCredentials(config));
@@ -33,10 +35,10 @@ const api = await startedOrExit(
     ...{ config, mongo, authMongo, metrics, logger },
     credentials: certificate?.pair ?? null,
     now: () => new Date(),
-    nowMs: () => performance.now(),
+    nowMs,
   }),
 );
-const readiness = watchReadiness({ snapshots: api.snapshots, logger });
+const readiness = watchReadiness({ snapshots: api.snapshots, logger, nowMs });
 const watch =
   certificate && watchCertificate({ logger, use: api.useCertificate }, certificate.files, certificate.pair);
 const shutdownDelayMs = config.SHUTDOWN_DELAY_SECONDS * 1_000;

@@ -1,4 +1,5 @@
 import { createLogger } from '../../../shared/runtime/logger.ts';
+import { eventually } from '../../../tests/support/eventually.ts';
 import { StoreUnavailable } from './store-errors.ts';
 import { createReadSnapshots, type Databases } from './read-snapshot.ts';
 
@@ -11,11 +12,13 @@ function createSnapshots() {
     watermarks: {} as Record<number, number>,
     missing: [] as string[],
     unavailable: false,
+    hanging: null as Promise<void> | null,
     reads: 0,
   };
   const snapshots = createReadSnapshots({
     connect: async () => {
       state.reads += 1;
+      await state.hanging;
       if (state.unavailable) throw new StoreUnavailable('unavailable');
     },
     activeGeneration: async () =>
@@ -101,12 +104,29 @@ describe('the read snapshot', () => {
   });
 
   it('queries an unavailable store at most once a second, then recovers', async () => {
-    const { state, look } = createSnapshots();
+    const { state, snapshots, look } = createSnapshots();
     state.unavailable = true;
     for (let times = 0; times < 5; times += 1) await expect(look()).rejects.toThrow('unavailable');
     expect(state.reads).toBe(1);
     state.unavailable = false;
     state.nowMs = 1_000;
+    await expect(look()).rejects.toThrow('unavailable');
+    await eventually(() => snapshots.lastGeneration() === 1);
     expect(await look()).toEqual([1, 0]);
+    expect(state.reads).toBe(2);
+  });
+
+  it('keeps no request waiting for a store that has failed and does not answer', async () => {
+    const { state, look } = createSnapshots();
+    await look();
+    state.nowMs = 1_000;
+    state.unavailable = true;
+    await expect(look()).rejects.toThrow('unavailable');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    state.hanging = promise;
+    for (state.nowMs = 2_000; state.nowMs < 20_000; state.nowMs += 1_000)
+      await expect(look()).rejects.toThrow('unavailable');
+    expect(state.reads).toBe(3);
+    resolve();
   });
 });

@@ -10,7 +10,10 @@ export type ReadSnapshot = Databases & { generation: number; dataAsOf: Date };
 export type Databases = { database: Db; authDatabase: Db };
 
 export type ReadSnapshots = {
-  /** Returns a snapshot at most a second old. A failure is cached for a second as well. */
+  /**
+   * Returns a snapshot at most a second old. After a failure, requests get its error at once, and once a second one of
+   * them starts another read, until a read succeeds: no request waits for a store that does not answer.
+   */
   current: () => Promise<ReadSnapshot>;
   /** The watermark of the last snapshot; 1970 before the first. */
   lastDataAsOf: () => Date;
@@ -34,7 +37,7 @@ export type SnapshotSources = {
   nowMs: () => number;
 };
 
-/** How long a snapshot, or the failure to read one, is cached. */
+/** How long a snapshot is used, and the pause after a failure to read one. */
 const lifetimeMs = 1_000;
 type Cache = {
   latest: { snapshot: ReadSnapshot; readMs: number } | null;
@@ -68,9 +71,10 @@ export function createReadSnapshots(sources: SnapshotSources): ReadSnapshots {
     current: async () => {
       const { latest, failure } = cache;
       const isFresh = (readMs: number) => sources.nowMs() - readMs < lifetimeMs;
-      if (failure && isFresh(failure.readMs)) throw failure.error;
-      if (latest && isFresh(latest.readMs)) return latest.snapshot;
-      return (pending ??= refresh());
+      if (latest && !failure && isFresh(latest.readMs)) return latest.snapshot;
+      if (!failure) return (pending ??= refresh());
+      if (!isFresh(failure.readMs)) (pending ??= refresh()).catch(() => undefined);
+      throw failure.error;
     },
   };
 }

@@ -4,7 +4,7 @@ import { repeat } from '../../../shared/runtime/repeat.ts';
 import type { ReadSnapshots } from './read-snapshot.ts';
 
 export type Readiness = {
-  /** Null if requests can be served, otherwise the reason. */
+  /** Null if requests can be served, or could within the last 15 seconds; otherwise the reason. */
   reason: () => string | null;
   stop: () => void;
 };
@@ -12,29 +12,39 @@ export type Readiness = {
 /** Polling also keeps `Data-As-Of` fresh for refused requests. */
 const pollIntervalMs = 1_000;
 
+/**
+ * Longer than MongoDB takes to elect a primary. During an election every replica would be unready at once, and clients
+ * would get the load balancer's own error instead of a 503 with `Retry-After`.
+ */
+const toleratedMs = 15_000;
+
 /** Polls the store until it is stopped, and logs when requests can be served and when they no longer can. */
 export function watchReadiness({
   snapshots,
   logger,
+  nowMs,
 }: {
-  snapshots: ReadSnapshots;
+  snapshots: Pick<ReadSnapshots, 'current'>;
   logger: Logger;
+  /** A monotonic clock, in milliseconds. */
+  nowMs: () => number;
 }): Readiness {
   let reason: string | null = 'the store has not been reached yet';
+  let reachedMs = -Infinity;
   let isStopping = false;
   const poll = async () => {
     const current = await snapshots.current().then(() => null, errorMessage);
     if (isStopping) return;
     if (current !== null && current !== reason) logger.warn({ reason: current }, 'not ready');
     if (current === null && reason !== null) logger.info('ready');
+    if (current === null) reachedMs = nowMs();
     reason = current;
   };
   const polling = repeat(poll, { intervalMs: pollIntervalMs, onError: () => undefined });
   return {
-    reason: () => reason,
+    reason: () => (isStopping ? 'stopping' : nowMs() - reachedMs < toleratedMs ? null : reason),
     stop: () => {
       isStopping = true;
-      reason = 'stopping';
       void polling.stop();
     },
   };

@@ -1,0 +1,55 @@
+import { createLogger } from '../../../shared/runtime/logger.ts';
+import { watchReadiness, type Readiness } from './readiness.ts';
+import type { ReadSnapshot } from './read-snapshot.ts';
+
+const logger = createLogger('test', 'silent');
+const polled = () => new Promise((resolve) => setImmediate(resolve));
+
+let readiness: Readiness;
+
+/** Watches a store that answers as `isAway` says. */
+function watch(isAway: boolean) {
+  const state = { isAway, nowMs: 0 };
+  const current = async () => {
+    if (state.isAway) throw new Error('away');
+    return {} as ReadSnapshot;
+  };
+  readiness = watchReadiness({ snapshots: { current }, logger, nowMs: () => state.nowMs });
+  return { state, readiness };
+}
+
+describe('an API replica', () => {
+  beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate'] }));
+  afterEach(() => {
+    readiness.stop();
+    jest.useRealTimers();
+  });
+
+  it('is not ready until it has reached the store', async () => {
+    const { state, readiness } = watch(true);
+    expect(readiness.reason()).toContain('not been reached');
+    await polled();
+    expect(readiness.reason()).toBe('away');
+    state.isAway = false;
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(readiness.reason()).toBeNull();
+  });
+
+  it('stays ready while the store is away for as long as an election takes, and then not', async () => {
+    const { state, readiness } = watch(false);
+    await polled();
+    state.isAway = true;
+    await jest.advanceTimersByTimeAsync(1_000);
+    state.nowMs = 14_999;
+    expect(readiness.reason()).toBeNull();
+    state.nowMs = 15_000;
+    expect(readiness.reason()).toBe('away');
+  });
+
+  it('is not ready from the moment it stops', async () => {
+    const { readiness } = watch(false);
+    await polled();
+    readiness.stop();
+    expect(readiness.reason()).toBe('stopping');
+  });
+});
