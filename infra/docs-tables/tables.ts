@@ -5,6 +5,7 @@ import { cliSettings } from '../../services/cli/config.ts';
 import { projectorSettings } from '../../services/projector/config.ts';
 import { rejectionReasons } from '../../services/projector/events/change.ts';
 import { topics } from '../../services/projector/events/topics.ts';
+import { variableNames, variablesOf } from '../../shared/runtime/config.ts';
 
 /** The pages that hold generated tables. */
 export const pagesWithTables = ['docs/configuration.md', 'docs/errors.md', 'docs/event-contract.md'];
@@ -16,9 +17,12 @@ const services: [string, Record<string, z.ZodType>][] = [
 ];
 
 /** Every setting of a service, by its name. */
-export const settings: Record<string, z.ZodType> = Object.fromEntries(
+const settings: Record<string, z.ZodType> = Object.fromEntries(
   services.flatMap(([, some]) => Object.entries(some)),
 );
+
+/** Every variable that sets a setting. */
+export const settingVariables = variableNames(settings);
 
 /** A table, or several of them, by the name that a page marks it with. */
 const tables: Record<string, () => string> = {
@@ -86,7 +90,8 @@ function settingsTable(names: string[], readersOf: (name: string) => typeof serv
       const meaning = readers.map(([, some]) => some[name]?.description).find(Boolean);
       if (!meaning) throw new Error(`${name} is not described`);
       const byService = readers.map(([service], index) => `${defaults[index]} (${service})`);
-      return [code(name), isSame ? (defaults[0] ?? '') : byService.join(', '), meaning];
+      const variables = variablesOf(name, settings[name] as z.ZodType).map(code);
+      return [variables.join(' or '), isSame ? (defaults[0] ?? '') : byService.join(', '), meaning];
     }),
   );
 }

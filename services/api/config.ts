@@ -1,7 +1,7 @@
-import { accessSync, constants } from 'node:fs';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { readConfig, type ConfigResult, type Environment } from '../../shared/runtime/config.ts';
+import { orFile, readConfig, type ConfigResult, type Environment } from '../../shared/runtime/config.ts';
+import { isReadable } from '../../shared/runtime/is-readable.ts';
 import { commonSettings, flag, port, storeSettings } from '../../shared/runtime/settings.ts';
 import type { AddressRange } from './http/proxy.ts';
 
@@ -108,7 +108,8 @@ export const apiSettings = {
     .optional()
     .describe(
       'Redis or Valkey in which all replicas share their counts; if it is unset or unavailable, each replica counts for itself',
-    ),
+    )
+    .meta(orFile),
   AUTH_FAILURE_LIMIT: integer(0, 1_000_000)
     .default(300)
     .describe(
@@ -135,13 +136,4 @@ function tlsFaults(given: Environment): string[] {
     return [`${missing.join()} is not set, but ${set.join()} is`];
   }
   return set.filter((name) => !isReadable(given[name] ?? '')).map((name) => `${name}: cannot be read`);
-}
-
-function isReadable(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -59,6 +59,7 @@ if (!config.API_BASE_URL && !config.DOCS_URL) {
 }
 if (config.ADMIN_PORT !== undefined) {
   const options = {
+    host: config.ADMIN_HOST,
     port: config.ADMIN_PORT,
     live: () => null,
     ready: readiness.reason,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { readConfig, saslRule, type Environment } from '../../shared/runtime/config.ts';
-import { commonSettings, kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
+import { readConfig, type Environment } from '../../shared/runtime/config.ts';
+import { commonSettings, kafkaRule, kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
 import { projectorSettings } from '../projector/config.ts';
 
 const logSetting = { LOG_LEVEL: commonSettings.LOG_LEVEL.unwrap().default('error') };
@@ -27,7 +27,7 @@ export const cliSettings = {
     ),
 };
 
-export const cliConfig = (environment: Environment) => readConfig(cliSettings, environment, saslRule);
+export const cliConfig = (environment: Environment) => readConfig(cliSettings, environment, kafkaRule);
 
 /** Settings of the verbs that only read the store. */
 export const storeConfig = (environment: Environment) =>

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { readConfig, saslRule, type Environment } from '../../shared/runtime/config.ts';
-import { commonSettings, kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
+import { readConfig, type Environment } from '../../shared/runtime/config.ts';
+import { commonSettings, kafkaRule, kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
 
 /** The environment variables that the projector reads. */
 export const projectorSettings = {
@@ -48,4 +48,4 @@ export const projectorSettings = {
 };
 
 export const projectorConfig = (environment: Environment) =>
-  readConfig(projectorSettings, environment, saslRule);
+  readConfig(projectorSettings, environment, kafkaRule);

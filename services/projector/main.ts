@@ -25,7 +25,8 @@ let live: () => string | null = () => null;
 let ready: () => string | null = () => 'starting';
 if (config.ADMIN_PORT !== undefined) {
   const probes = { live: () => live(), ready: () => ready() };
-  const options = { port: config.ADMIN_PORT, ...probes, metrics: metrics.registry };
+  const address = { host: config.ADMIN_HOST, port: config.ADMIN_PORT };
+  const options = { ...address, ...probes, metrics: metrics.registry };
   const { port } = await startedOrExit(logger, startAdminServer(options));
   logger.info({ port }, 'admin server listening');
 }

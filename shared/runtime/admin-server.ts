@@ -10,6 +10,8 @@ export type Probe = () => Promise<string | null> | string | null;
  * of the API do not reach. Returns the server and its port.
  */
 export async function startAdminServer(options: {
+  /** All addresses if absent. */
+  host: string | undefined;
   port: number;
   live: Probe;
   ready: Probe;
@@ -30,7 +32,7 @@ export async function startAdminServer(options: {
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(options.port, resolve);
+    server.listen({ host: options.host, port: options.port }, resolve);
   });
   return { server, port: (server.address() as AddressInfo).port };
 }

@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { z } from 'zod';
-import { readConfig } from './config.ts';
+import { orFile, readConfig, type Environment } from './config.ts';
 
 const settings = {
   KAFKA_BROKERS: z.string(),
@@ -28,5 +31,64 @@ describe('a variable that is not a setting', () => {
   it('is ignored if its name matches no setting', () => {
     const others = { KAFKA_HEAP_OPTS: '-Xmx1g', PATH: '/bin', BROKERS: 'x', LATENESS: '1' };
     expect(readConfig(settings, { ...complete, ...others })).toMatchObject({ warnings: [] });
+  });
+});
+
+describe('a setting that a file may hold', () => {
+  let folder = '';
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'config-tests-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const file = (name: string, text: string) => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  };
+  const secret = { PASSWORD: z.string().regex(/^\S+$/, 'must be one word').meta(orFile), USER: z.string() };
+  const read = (environment: Environment, check?: (given: Environment) => string[]) =>
+    readConfig(secret, { USER: 'ann', ...environment }, check);
+
+  it.each([
+    ['without a line break', 'hunter2'],
+    ['with the line break of an editor', 'hunter2\n'],
+    ['with the line break of Windows', 'hunter2\r\n'],
+  ])('is read %s', (_, text) => {
+    expect(read({ PASSWORD_FILE: file('password', text) })).toMatchObject({
+      config: { PASSWORD: 'hunter2' },
+    });
+  });
+
+  it.each([
+    ['cannot be read', { PASSWORD_FILE: '/nowhere' }, 'PASSWORD_FILE: the file cannot be read, or is empty'],
+    ['is a folder', { PASSWORD_FILE: '/' }, 'PASSWORD_FILE: the file cannot be read, or is empty'],
+    [
+      'is given beside the value',
+      { PASSWORD: 'a', PASSWORD_FILE: '/nowhere' },
+      'PASSWORD and PASSWORD_FILE are both set',
+    ],
+    ['is misspelt', { PASSWORD: 'a', PASSWORD_FIL: '/x' }, undefined],
+  ])('is one error, or a warning, if the file %s', (_, environment, error) => {
+    const result = read(environment, ({ PASSWORD }) =>
+      PASSWORD ? [] : ['PASSWORD is not set, but USER is'],
+    );
+    if (error) expect(result).toEqual({ errors: [error] });
+    else
+      expect(result).toMatchObject({
+        warnings: ['PASSWORD_FIL is not a setting; did you mean PASSWORD_FILE?'],
+      });
+  });
+
+  it('is checked as if it were a variable, and its text is not repeated', () => {
+    expect(read({ PASSWORD_FILE: file('empty', '\n') })).toEqual({
+      errors: ['PASSWORD_FILE: the file cannot be read, or is empty'],
+    });
+    expect(read({ PASSWORD_FILE: file('two', 'two words') })).toEqual({
+      errors: ['PASSWORD: must be one word'],
+    });
+  });
+
+  it('is a setting that opts in: other names that end in _FILE mean nothing', () => {
+    expect(read({ PASSWORD: 'a', USER_FILE: '/nowhere' })).toMatchObject({ config: { USER: 'ann' } });
   });
 });

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { closest, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 
@@ -15,22 +16,59 @@ export function readConfig<S extends z.ZodRawShape>(
   environment: Environment,
   check: (given: Environment) => string[] = () => [],
 ): ConfigResult<z.output<z.ZodObject<S>>> {
-  const given: Environment = {};
-  for (const name of Object.keys(settings)) {
-    if (environment[name]) given[name] = environment[name];
-  }
+  const { given, faults } = givenValues(settings, environment);
   const parsed = z.object(settings).safeParse(given, { error: messageOf });
-  const errors = parsed.success
+  const found = parsed.success
     ? []
     : parsed.error.issues.map(({ path, message }) => {
         const name = String(path[0]);
         return given[name] === undefined ? `${name} is not set` : `${name}: ${message}`;
       });
-  errors.push(...check(given));
-  const warnings = misspeltIn(environment, Object.keys(settings));
+  found.push(...check(given));
+  const errors = [
+    ...faults.values(),
+    ...found.filter((error) => !faults.has(error.split(/[: ]/, 1)[0] ?? '')),
+  ];
+  const warnings = misspeltIn(environment, variableNames(settings));
   return parsed.success && errors.length === 0
     ? { config: parsed.data, warnings }
     : { errors: [...errors, ...warnings] };
+}
+
+/** The mark of a setting, usually a secret, that a file may hold: `<NAME>_FILE` then names the file. */
+export const orFile = { orFile: true };
+
+/** The variables that set a setting: `NAME`, and `NAME_FILE` if a file may hold it. */
+export const variablesOf = (name: string, setting: z.core.$ZodType): string[] =>
+  z.globalRegistry.get(setting)?.orFile === true ? [name, `${name}_FILE`] : [name];
+
+export const variableNames = (settings: z.ZodRawShape): string[] =>
+  Object.entries(settings).flatMap(([name, setting]) => variablesOf(name, setting));
+
+/** The values that are set, also by files, and by name the faults of files. An empty variable counts as absent. */
+function givenValues(settings: z.ZodRawShape, environment: Environment) {
+  const given: Environment = {};
+  const faults = new Map<string, string>();
+  for (const [name, setting] of Object.entries(settings)) {
+    const [value, file] = variablesOf(name, setting).map((variable) => environment[variable]);
+    if (value) given[name] = value;
+    if (!file) continue;
+    if (value) faults.set(name, `${name} and ${name}_FILE are both set`);
+    else {
+      given[name] = readSecret(file);
+      if (!given[name]) faults.set(name, `${name}_FILE: the file cannot be read, or is empty`);
+    }
+  }
+  return { given, faults };
+}
+
+/** The text of a file without its last line break, which most editors add. */
+function readSecret(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+  } catch {
+    return undefined;
+  }
 }
 
 /** The most characters in which a misspelt name differs from the name of a setting. */
@@ -54,14 +92,6 @@ function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code !== 'invalid_type') return undefined;
   return issue.expected === 'int' ? 'must be a whole number' : `must be a ${issue.expected}`;
 }
-
-/** A SASL mechanism needs a user name and a password. Every service that connects to Kafka checks this. */
-export const saslRule = (given: Environment): string[] =>
-  given.KAFKA_SASL_MECHANISM
-    ? ['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD']
-        .filter((name) => !given[name])
-        .map((name) => `${name} is not set, but KAFKA_SASL_MECHANISM is`)
-    : [];
 
 /** For a `main`: returns the configuration and prints its warnings, or prints the errors and exits with code 2. */
 export function configOrExit<T>(result: ConfigResult<T>): T {

@@ -1,4 +1,9 @@
+import { X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
+import { connectionStringFault } from '../store/connection-string.ts';
+import { orFile, type Environment } from './config.ts';
+import { errorMessage } from './error-message.ts';
 
 /**
  * The environment variables that more than one service reads. An absent or empty variable takes its default; a variable
@@ -20,19 +25,32 @@ export const commonSettings = {
     .describe(
       'Port of `/livez`, `/readyz` and `/metrics`; 0 = any free port, which is logged; unset = not served',
     ),
+  ADMIN_HOST: z
+    .string()
+    .optional()
+    .describe('Address that `ADMIN_PORT` listens on; unset = all, because probes may come from another host'),
 };
 
 export const storeSettings = {
   MONGODB_URL: z
     .string()
-    .regex(/^mongodb(\+srv)?:\/\/./, 'must start with mongodb:// or mongodb+srv://')
-    .describe('MongoDB connection string; its `maxPoolSize` limits the connections of a process'),
+    .regex(/^mongodb(\+srv)?:\/\/./, { error: 'must start with mongodb:// or mongodb+srv://', abort: true })
+    .superRefine((url, context) => {
+      const message = connectionStringFault(url);
+      if (message !== null) context.addIssue({ code: 'custom', message });
+    })
+    .describe(
+      'MongoDB connection string. Its options hold, also `maxPoolSize`, which limits the connections of a process; an option that cannot hold is an error, such as a `w` other than `majority`',
+    )
+    .meta(orFile),
   DATABASE_NAME: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,48}$/, 'must be 1 to 48 letters, digits, - or _')
     .default('support')
     .describe('Control database; generation N of the read model is in `<DATABASE_NAME>_gN`'),
 };
+
+const pem = (meaning: string) => z.string().optional().describe(meaning).meta(orFile);
 
 export const kafkaSettings = {
   KAFKA_BROKERS: z
@@ -44,12 +62,28 @@ export const kafkaSettings = {
     .describe('Bootstrap servers, `host:port,host:port`'),
   KAFKA_CLIENT_ID: z.string().default('support-read-models').describe('Client id that the brokers see'),
   KAFKA_SSL: flag.default(false).describe('Connect to the brokers over TLS'),
+  KAFKA_TLS_CA: pem(
+    'Certificates (PEM) of the authorities that sign those of the brokers; unset = those of Node.js',
+  ),
+  KAFKA_TLS_CERT: pem('Client certificate (PEM), for brokers that ask for one'),
+  KAFKA_TLS_KEY: pem('Key of the client certificate (PEM)'),
   KAFKA_SASL_MECHANISM: z
-    .enum(['plain', 'scram-sha-256', 'scram-sha-512'])
+    .enum(['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'])
     .optional()
     .describe('SASL mechanism; requires `KAFKA_SASL_USERNAME` and `KAFKA_SASL_PASSWORD`'),
-  KAFKA_SASL_USERNAME: z.string().optional().describe('SASL user name'),
-  KAFKA_SASL_PASSWORD: z.string().optional().describe('SASL password'),
+  KAFKA_SASL_USERNAME: z.string().optional().describe('SASL user name; for `oauthbearer` the client id'),
+  KAFKA_SASL_PASSWORD: z
+    .string()
+    .optional()
+    .describe('SASL password; for `oauthbearer` the client secret')
+    .meta(orFile),
+  KAFKA_SASL_TOKEN_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
+    .optional()
+    .describe(
+      'For `oauthbearer`: issues access tokens for the client id and secret (client credentials grant)',
+    ),
+  KAFKA_SASL_TOKEN_SCOPE: z.string().optional().describe('For `oauthbearer`: the scope of the token'),
   TOPIC_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9._-]{0,100}$/, 'must be letters, digits, ., - or _')
@@ -60,5 +94,53 @@ export const kafkaSettings = {
     .default('support-read-models')
     .describe('Consumer group of generation 1; generation N adds `_gN`'),
 };
+
+/** The errors of Kafka settings that need each other. Every service that connects to Kafka checks this. */
+export const kafkaRule = (given: Environment): string[] => [
+  ...saslFaults(given),
+  ...(['true', '1'].includes(given.KAFKA_SSL ?? '')
+    ? certificateFaults(given)
+    : orphans(given, tlsNames, 'KAFKA_SSL is not true')),
+];
+
+const tlsNames = ['KAFKA_TLS_CA', 'KAFKA_TLS_CERT', 'KAFKA_TLS_KEY'];
+const tokenNames = ['KAFKA_SASL_TOKEN_URL', 'KAFKA_SASL_TOKEN_SCOPE'];
+
+const orphans = (given: Environment, names: string[], because: string): string[] =>
+  names.filter((name) => given[name]).map((name) => `${name} is set, but ${because}`);
+
+const absentees = (given: Environment, names: string[], because: string): string[] =>
+  names.filter((name) => !given[name]).map((name) => `${name} is not set, but ${because} is`);
+
+function saslFaults(given: Environment): string[] {
+  const { KAFKA_SASL_MECHANISM: mechanism } = given;
+  const credentials = ['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD'];
+  return [
+    ...(mechanism ? absentees(given, credentials, 'KAFKA_SASL_MECHANISM') : []),
+    ...(mechanism === 'oauthbearer'
+      ? absentees(given, ['KAFKA_SASL_TOKEN_URL'], 'KAFKA_SASL_MECHANISM=oauthbearer')
+      : orphans(given, tokenNames, 'KAFKA_SASL_MECHANISM is not oauthbearer')),
+  ];
+}
+
+function certificateFaults({
+  KAFKA_TLS_CA: ca,
+  KAFKA_TLS_CERT: cert,
+  KAFKA_TLS_KEY: key,
+}: Environment): string[] {
+  const faults: string[] = [];
+  const check = (names: string, read: () => unknown) => {
+    try {
+      read();
+    } catch (error) {
+      faults.push(`${names}: ${errorMessage(error)}`);
+    }
+  };
+  if (ca) check('KAFKA_TLS_CA', () => new X509Certificate(ca));
+  if (cert && key) check('KAFKA_TLS_CERT, KAFKA_TLS_KEY', () => createSecureContext({ cert, key }));
+  else if (cert) faults.push('KAFKA_TLS_KEY is not set, but KAFKA_TLS_CERT is');
+  else if (key) faults.push('KAFKA_TLS_CERT is not set, but KAFKA_TLS_KEY is');
+  return faults;
+}
 
 export { port };

@@ -1,6 +1,7 @@
 import { MongoClient, type Collection, type Db } from 'mongodb';
 import type { Document, Envelope, Kind } from '../documents/document.ts';
 import { resources } from '../documents/resources.ts';
+import { givenOptions, poolSizeDefault } from './connection-string.ts';
 
 /** How long an operation waits for a reachable server before it fails, in milliseconds. */
 const serverSelectionTimeoutMs = 5_000;
@@ -11,44 +12,59 @@ const serverSelectionTimeoutMs = 5_000;
  */
 const majorityTimeoutMs = 30_000;
 
-/** The pool size if the connection string has no `maxPoolSize`. */
-const poolSizeDefault = 20;
-
 type PoolOptions = {
   /** Replaces the default. */
   poolSize?: number;
-  /** The upper limit of the pool size, even if the connection string has a larger one. */
+  /** The upper limit of the pool size, even if the connection string has a larger one; none are kept open then. */
   poolSizeMax?: number;
   /** How long an operation waits for a connection, in milliseconds; forever if absent. */
   poolTimeoutMs?: number;
 };
 
 /**
- * A client that writes with `w: majority`, journaled and within a time limit, and reads from the primary. The driver connects at the first
- * operation, so that an unavailable MongoDB is an error of that operation, not of the start.
+ * A client that writes with `w: majority`, journaled and within a time limit. Every other option of the connection string
+ * holds. The driver connects at the first operation, so that an unavailable MongoDB is an error of that operation, not of
+ * the start.
  */
-export const createMongo = (url: string, appName: string, pool: PoolOptions = {}): MongoClient =>
-  new MongoClient(url, {
+export function createMongo(
+  url: string,
+  appName: string,
+  { poolSize = poolSizeDefault, poolSizeMax, poolTimeoutMs }: PoolOptions = {},
+): MongoClient {
+  const given = givenOptions(url);
+  const size = Number(given.get('maxpoolsize') ?? poolSize);
+  const defaults = {
     appName,
-    maxPoolSize: poolSizeOf(url, pool),
-    ...(pool.poolTimeoutMs === undefined ? {} : { waitQueueTimeoutMS: pool.poolTimeoutMs }),
+    maxPoolSize: poolSize,
     serverSelectionTimeoutMS: serverSelectionTimeoutMs,
+    ...(poolTimeoutMs === undefined ? {} : { waitQueueTimeoutMS: poolTimeoutMs }),
+  };
+  // An option in code overrides the connection string.
+  const absent = Object.entries(defaults).filter(([name]) => !given.has(name.toLowerCase()));
+  return new MongoClient(url, {
+    ...Object.fromEntries(absent),
+    ...(poolSizeMax === undefined
+      ? {}
+      : { maxPoolSize: Math.min(size || poolSizeMax, poolSizeMax), minPoolSize: 0 }),
     ignoreUndefined: true,
-    readPreference: 'primary',
-    writeConcern: { w: 'majority', journal: true, wtimeoutMS: majorityTimeoutMs },
+    writeConcern: {
+      w: 'majority',
+      journal: true,
+      wtimeoutMS: Number(given.get('wtimeoutms') ?? majorityTimeoutMs),
+    },
   });
-
-/** Options in code override the connection string, so its `maxPoolSize` is read here. 0 means no limit. */
-function poolSizeOf(url: string, { poolSize = poolSizeDefault, poolSizeMax }: PoolOptions): number {
-  const [, given] = /[?&]maxPoolSize=(\d+)(?:&|$)/i.exec(url) ?? [];
-  const size = given === undefined ? poolSize : Number(given);
-  return poolSizeMax === undefined ? size : Math.min(size || poolSizeMax, poolSizeMax);
 }
 
-/** The two databases of a deployment: the control database outlives generations; each generation has its own. */
-export const controlDatabase = (client: MongoClient, name: string): Db => client.db(name);
+/**
+ * The two databases of a deployment: the control database outlives generations; each generation has its own. Both are
+ * read from the primary, whatever `readPreference` the connection string names: a projector compares and sets what it
+ * has read, and a blocked key is blocked at once.
+ */
+export const controlDatabase = (client: MongoClient, name: string): Db => client.db(name, fromPrimary);
 export const generationDatabase = (client: MongoClient, name: string, generation: number): Db =>
-  client.db(`${name}_g${generation}`);
+  client.db(`${name}_g${generation}`, fromPrimary);
+
+const fromPrimary = { readPreference: 'primary' } as const;
 
 /** The collection of a kind's documents in a generation's database. */
 export const collectionOf = <T extends Envelope = Document<unknown, unknown>>(

@@ -38,6 +38,7 @@ describe('configuration', () => {
       API_TRUSTED_PROXIES: '10.0.0.0/8, nonsense',
       DOCS_URL: 'ftp://docs',
       BRAND: 'a_b',
+      RATE_LIMIT_STORE_URL_FILE: '/nowhere',
     });
     expect(code).toBe(2);
     for (const name of [
@@ -48,6 +49,7 @@ describe('configuration', () => {
       'API_TRUSTED_PROXIES',
       'DOCS_URL',
       'BRAND',
+      'RATE_LIMIT_STORE_URL_FILE',
     ]) {
       expect(errors).toContain(name);
     }
@@ -64,6 +66,20 @@ describe('configuration', () => {
     expect([code, errors]).toEqual([2, expect.stringContaining('API_TLS_CERT')]);
   });
 });
+
+it('serves with more connections kept open than the pool for keys may have', async () => {
+  const url = new URL(mongoUrl());
+  url.searchParams.set('minPoolSize', '10');
+  const child = await children.startServing({ MONGODB_URL: url.href });
+  expect((await ask(child, '/v1/tickets')).status).toBe(200);
+}, 60_000);
+
+it('ADMIN_HOST is the only address at which the admin server listens', async () => {
+  const child = await children.start({ ...children.tls, ADMIN_PORT: '0', ADMIN_HOST: '127.0.0.1' });
+  const { port } = await child.logged('admin server listening');
+  expect((await fetch(`http://127.0.0.1:${String(port)}/livez`)).status).toBe(200);
+  await expect(fetch(`http://127.0.0.2:${String(port)}/livez`)).rejects.toThrow('fetch failed');
+}, 60_000);
 
 describe('with a certificate', () => {
   let child: ApiProcess;

@@ -207,13 +207,22 @@ describe('a bad configuration', () => {
         'API_TRUSTED_PROXIES:',
       ],
     ],
-    ['cli', {}, ['KAFKA_BROKERS is not set', 'MONGODB_URL is not set']],
+    [
+      'cli',
+      { MONGODB_URL: 'mongodb://u:hunter2@h/?w=1', KAFKA_SSL: '1', KAFKA_TLS_CA_FILE: '/nowhere' },
+      [
+        'KAFKA_BROKERS is not set',
+        'MONGODB_URL: its option w must be majority',
+        'KAFKA_TLS_CA_FILE: the file cannot be read',
+      ],
+    ],
   ] as const)(
     'of the %s is reported completely, and the exit code is 2',
     async (name, environment, errors) => {
       const service = startService(name, environment, name === 'cli' ? ['status'] : []);
       expect(await service.exited).toBe(2);
       for (const error of errors) expect(service.stderr()).toContain(error);
+      expect(service.stderr()).not.toContain('hunter2');
     },
     60_000,
   );

@@ -2,6 +2,7 @@ import { Kafka, logLevel, type KafkaConfig, type LogEntry, type SASLOptions } fr
 import type { z } from 'zod';
 import type { kafkaSettings } from '../../../shared/runtime/settings.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { createAccessTokens } from './access-token.ts';
 import { registerCodecs } from './codecs.ts';
 import { patchKafkajs } from './kafkajs-patch.ts';
 
@@ -17,7 +18,7 @@ export function createKafka(settings: KafkaSettings, logger: Logger): Kafka {
   const config: KafkaConfig = {
     clientId: settings.KAFKA_CLIENT_ID,
     brokers: settings.KAFKA_BROKERS,
-    ssl: settings.KAFKA_SSL,
+    ssl: settings.KAFKA_SSL && certificates(settings),
     ...(sasl ? { sasl } : {}),
     connectionTimeout: 5_000,
     requestTimeout: 30_000,
@@ -46,6 +47,11 @@ export function levelOf({ namespace, level, log }: LogEntry): 'error' | 'warn' |
   return level === logLevel.ERROR ? 'error' : level === logLevel.WARN ? 'warn' : 'debug';
 }
 
+const certificates = ({ KAFKA_TLS_CA: ca, KAFKA_TLS_CERT: cert, KAFKA_TLS_KEY: key }: KafkaSettings) => ({
+  ...(ca ? { ca } : {}),
+  ...(cert && key ? { cert, key } : {}),
+});
+
 function saslOptions(settings: KafkaSettings): SASLOptions | null {
   const { KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME = '', KAFKA_SASL_PASSWORD = '' } = settings;
   const credentials = { username: KAFKA_SASL_USERNAME, password: KAFKA_SASL_PASSWORD };
@@ -58,5 +64,15 @@ function saslOptions(settings: KafkaSettings): SASLOptions | null {
       return { mechanism: 'scram-sha-256', ...credentials };
     case 'scram-sha-512':
       return { mechanism: 'scram-sha-512', ...credentials };
+    case 'oauthbearer':
+      return { mechanism: 'oauthbearer', oauthBearerProvider: accessTokens(settings) };
   }
 }
+
+const accessTokens = (settings: KafkaSettings) =>
+  createAccessTokens({
+    url: settings.KAFKA_SASL_TOKEN_URL ?? '',
+    clientId: settings.KAFKA_SASL_USERNAME ?? '',
+    clientSecret: settings.KAFKA_SASL_PASSWORD ?? '',
+    scope: settings.KAFKA_SASL_TOKEN_SCOPE,
+  });

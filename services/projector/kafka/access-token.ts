@@ -1,0 +1,88 @@
+import kafkajs, { type OauthbearerProviderResponse } from 'kafkajs';
+import { z } from 'zod';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
+
+export type TokenSettings = {
+  url: string;
+  clientId: string;
+  clientSecret: string;
+  scope: string | undefined;
+};
+
+/** A token is used for this part of its lifetime, so that it is still valid when a broker reads it. */
+const usedPart = 0.8;
+
+/** The lifetime of a token whose issuer does not say it, in seconds. */
+const lifetimeDefaultSeconds = 60;
+
+const timeoutMs = 10_000;
+
+const tokenResponse = z.object({
+  access_token: z.string().min(1),
+  expires_in: z.coerce.number().positive().default(lifetimeDefaultSeconds),
+});
+
+/**
+ * Returns a function that kafkajs calls before it authenticates a connection. It gets an access token by the client
+ * credentials grant (RFC 6749, 4.4), and returns the same token to all connections until most of its lifetime is over.
+ * Its errors say whether the issuer is away, which is retried, or refuses the client. `nowMs` is a monotonic clock.
+ */
+export function createAccessTokens(
+  settings: TokenSettings,
+  nowMs: () => number = () => performance.now(),
+): () => Promise<OauthbearerProviderResponse> {
+  let token: Promise<OauthbearerProviderResponse> | null = null;
+  let usedUntilMs = 0;
+  const renew = async () => {
+    const requestedMs = nowMs();
+    usedUntilMs = Infinity;
+    try {
+      const { access_token: value, expires_in: lifetimeSeconds } = await requestToken(settings);
+      usedUntilMs = requestedMs + lifetimeSeconds * 1_000 * usedPart;
+      return { value };
+    } catch (error) {
+      token = null;
+      throw error;
+    }
+  };
+  return () => (token = token && nowMs() < usedUntilMs ? token : renew());
+}
+
+async function requestToken({ url, clientId, clientSecret, scope }: TokenSettings) {
+  const credentials = [clientId, clientSecret].map(encodeURIComponent).join(':');
+  const options = {
+    method: 'POST',
+    headers: { Authorization: `Basic ${Buffer.from(credentials).toString('base64')}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials', ...(scope ? { scope } : {}) }),
+    signal: AbortSignal.timeout(timeoutMs),
+  };
+  let answer: { status: number; text: string };
+  try {
+    const response = await fetch(url, options);
+    answer = { status: response.status, text: await response.text() };
+  } catch (error) {
+    const { cause } = error as { cause?: unknown };
+    throw unavailable(errorMessage(cause ?? error));
+  }
+  if ([400, 401, 403].includes(answer.status))
+    throw Object.assign(new kafkajs.KafkaJSNonRetriableError(failed(`status ${answer.status}`)), refusal);
+  const parsed = answer.status === 200 ? tokenResponse.safeParse(parseJson(answer.text)) : null;
+  if (parsed?.success) return parsed.data;
+  throw unavailable(parsed ? 'the response has no access_token' : `status ${answer.status}`);
+}
+
+const failed = (reason: string) => `no access token from KAFKA_SASL_TOKEN_URL: ${reason}`;
+
+/** After any other error kafkajs tries again on the same connection, which the broker then refuses for good. */
+const unavailable = (reason: string) => new kafkajs.KafkaJSConnectionError(failed(reason));
+
+/** The error type of a broker that refuses the credentials: the projector treats both alike. */
+const refusal = { type: 'SASL_AUTHENTICATION_FAILED' };
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

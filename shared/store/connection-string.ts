@@ -1,0 +1,72 @@
+import { MongoClient } from 'mongodb';
+import { errorMessage } from '../runtime/error-message.ts';
+import { isReadable } from '../runtime/is-readable.ts';
+
+/** The pool size if the connection string has no `maxPoolSize`. */
+export const poolSizeDefault = 20;
+
+/** The values that an option may have, if the driver accepts others too. */
+const allowedValues: Record<string, { pattern: RegExp; allowed: string }> = {
+  w: { pattern: /^majority$/, allowed: 'majority: an acknowledged write must survive an election' },
+  journal: { pattern: /^true$/, allowed: 'true: an acknowledged write must survive a crash' },
+  j: { pattern: /^true$/, allowed: 'true: an acknowledged write must survive a crash' },
+  readconcernlevel: { pattern: /^(local|majority)$/, allowed: 'local or majority' },
+  // The other values need packages that are not installed.
+  compressors: { pattern: /^(none|snappy|zlib)(,(snappy|zlib))*$/, allowed: 'none, snappy or zlib' },
+  authmechanism: { pattern: /^(?!GSSAPI$|MONGODB-AWS$)/, allowed: 'other than GSSAPI and MONGODB-AWS' },
+};
+
+const fileOptions = ['tlsCAFile', 'tlsCRLFile', 'tlsCertificateKeyFile'];
+
+const malformed = 'must be mongodb://user:password@host/?options, with each part percent-encoded';
+
+/** The options that a connection string sets, by lower-case name. */
+export function givenOptions(url: string): Map<string, string> {
+  const [, text = ''] = /\?([^?]*)$/.exec(url) ?? [];
+  return new Map([...new URLSearchParams(text)].map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/**
+ * Returns the reason why the driver cannot use a connection string as it is written, or null. The reason names the
+ * option, and never contains the password.
+ */
+export function connectionStringFault(url: string): string | null {
+  const given = givenOptions(url);
+  // An unescaped ? in a password makes the rest of the password look like options.
+  if ([...given].flat().some((text) => text.includes('@'))) return malformed;
+  try {
+    return valueFault(given) ?? combinationFault(given, new MongoClient(url).options);
+  } catch (error) {
+    // This message repeats the hosts. Without an @ the driver takes the password for a port.
+    const message = errorMessage(error);
+    return message.startsWith('Unable to parse') ? malformed : `cannot be used: ${message}`;
+  }
+}
+
+function valueFault(given: Map<string, string>): string | null {
+  for (const [name, { pattern, allowed }] of Object.entries(allowedValues)) {
+    const value = given.get(name);
+    if (value !== undefined && !pattern.test(value)) return `its option ${name} must be ${allowed}`;
+  }
+  const unreadable = fileOptions.find((name) => {
+    const path = given.get(name.toLowerCase());
+    return path !== undefined && !isReadable(path);
+  });
+  return unreadable ? `the file of its option ${unreadable} cannot be read` : null;
+}
+
+/** Faults that the driver finds only when it connects, or never. */
+function combinationFault(
+  given: Map<string, string>,
+  { minPoolSize, maxPoolSize, readPreference }: MongoClient['options'],
+): string | null {
+  const sizeMax = given.has('maxpoolsize') ? maxPoolSize || Infinity : poolSizeDefault;
+  if (minPoolSize > sizeMax)
+    return `its option minPoolSize must not exceed maxPoolSize, which is ${poolSizeDefault} by default`;
+  const ofSecondaries = ['maxStalenessSeconds', 'readPreferenceTags'].find((name) =>
+    given.has(name.toLowerCase()),
+  );
+  if (ofSecondaries && readPreference.mode === 'primary')
+    return `its option ${ofSecondaries} needs a readPreference other than primary`;
+  return null;
+}
