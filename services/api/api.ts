@@ -50,7 +50,7 @@ export async function startApi(deps: ApiDeps) {
   const docs = { docsUrl, baseUrl };
   const limit = { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS };
   const routes = createRegistry({ now, brand: config.BRAND });
-  const spec = createSpec({ docs, brand: config.BRAND, limit }, routes);
+  const spec = createSpec({ docs, keyPrefix: config.KEY_PREFIX, limit }, routes);
   const snapshots = createReadSnapshots(snapshotSources(deps));
   const generationsInUse = createGenerationsInUse();
   const rateLimiter = createRateLimiter(
@@ -67,7 +67,7 @@ export async function startApi(deps: ApiDeps) {
   const app = createApp({
     ...{ routes, spec, snapshots, limit, rateLimiter, docs, trustedProxies, metrics, trace, logger },
     generationsInUse,
-    brand: config.BRAND,
+    keyPrefix: config.KEY_PREFIX,
     apiKeys: createApiKeyCache({ nowMs }),
     authFailures: createAuthFailureLimiter({
       limit: { ...limit, requests: config.AUTH_FAILURE_LIMIT },

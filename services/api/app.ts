@@ -42,7 +42,7 @@ export type AppDeps = {
   rateLimiter: RateLimiter;
   docs: DocsLocation;
   trustedProxies: AddressRange[];
-  brand: string;
+  keyPrefix: string;
   spec: OpenApiDocument;
   metrics: Metrics;
   /** Null if requests are not traced. */

@@ -25,6 +25,11 @@ function parseRange(text: string): AddressRange | null {
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 }
 
+const brandName = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9-]{0,31}$/, 'must be a letter and up to 31 letters, digits or -')
+  .default('svc');
+
 const integer = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 
 /** Every setting of the API; the configuration table is generated from these. */
@@ -80,13 +85,10 @@ export const apiSettings = {
   DOCS_URL: webAddress
     .optional()
     .describe('Errors link to `<DOCS_URL>/errors/<code>`; default: `<API_BASE_URL>/docs`'),
-  BRAND: z
-    .string()
-    .regex(/^[A-Za-z][A-Za-z0-9-]{0,31}$/, 'must be a letter and up to 31 letters, digits or -')
-    .default('svc')
-    .describe(
-      "Prefix of API keys; also the value of `sendingDomain` for mail sent from the service's own domain",
-    ),
+  KEY_PREFIX: brandName.describe('API keys begin with `<KEY_PREFIX>_live_` or `<KEY_PREFIX>_test_`'),
+  BRAND: brandName.describe(
+    "The brand's name: the value of `sendingDomain` for mail sent from the service's own domain",
+  ),
   RATE_LIMIT_REQUESTS: integer(0, 1_000_000)
     .default(100)
     .describe('Requests that one key may make in any period as long as the window; 0 = no limit'),

@@ -38,6 +38,7 @@ describe('configuration', () => {
       API_TRUSTED_PROXIES: '10.0.0.0/8, nonsense',
       DOCS_URL: 'ftp://docs',
       BRAND: 'a_b',
+      KEY_PREFIX: 'a_b',
       RATE_LIMIT_STORE_URL_FILE: '/nowhere',
     });
     expect(code).toBe(2);
@@ -49,6 +50,7 @@ describe('configuration', () => {
       'API_TRUSTED_PROXIES',
       'DOCS_URL',
       'BRAND',
+      'KEY_PREFIX',
       'RATE_LIMIT_STORE_URL_FILE',
     ]) {
       expect(errors).toContain(name);
@@ -66,6 +68,21 @@ describe('configuration', () => {
     expect([code, errors]).toEqual([2, expect.stringContaining('API_TLS_CERT')]);
   });
 });
+
+it('KEY_PREFIX begins API keys, BRAND names the sending domain', async () => {
+  const { database } = children.store;
+  await build.store(database, 'apiKey', [build.apiKey('rf_live_dddddddddddddddd', { id: 'key_rf' })]);
+  await build.store(database, 'channel', [
+    build.channel({ id: 'chan_hosted', type: 'email', email: build.emailBlock }),
+  ]);
+  const child = await children.start({ ...children.tls, KEY_PREFIX: 'rf', BRAND: 'replyful' });
+  const get = (token: string) =>
+    ask(child, '/v1/channels/chan_hosted', { headers: { Authorization: `Bearer ${token}` } });
+  await eventually(async () => (await get('rf_live_dddddddddddddddd')).status === 200);
+  expect((await get('rf_live_dddddddddddddddd')).text).toContain('"sendingDomain":"replyful"');
+  expect((await get('replyful_live_dddddddddddddddd')).status).toBe(401);
+  expect((await get(tokens.a)).status).toBe(401);
+}, 60_000);
 
 it('serves with more connections kept open than the pool for keys may have', async () => {
   const url = new URL(mongoUrl());

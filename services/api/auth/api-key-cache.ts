@@ -19,7 +19,7 @@ const tokenLengthMax = 512;
 /** Keys examined per token hash; the source system creates each token only once. */
 const sameHashMax = 10;
 
-export const tokenShape = (brand: string) => new RegExp(`^${brand}_(live|test)_[!-~]+$`);
+export const tokenShape = (keyPrefix: string) => new RegExp(`^${keyPrefix}_(live|test)_[!-~]+$`);
 
 /**
  * Looks keys up by the SHA-256 of the token and caches both outcomes. Unknown and archived tokens take the same path.
@@ -50,7 +50,7 @@ export function createApiKeyCache({
   return { find };
 }
 
-export const isToken = (brand: RegExp, token: string) => token.length <= tokenLengthMax && brand.test(token);
+export const isToken = (shape: RegExp, token: string) => token.length <= tokenLengthMax && shape.test(token);
 
 /**
  * The only query without an organization, because the key determines it. If several keys have the same token, the first

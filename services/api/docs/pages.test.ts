@@ -4,7 +4,7 @@ import { createSite } from './site.ts';
 
 const settings = {
   docs: { docsUrl: undefined, baseUrl: 'https://acme.test/support' },
-  brand: 'acme',
+  keyPrefix: 'acme',
   limit: { requests: 7, windowSeconds: 30 },
 };
 const pages = createPages(createSite(settings, '/docs/assets/0'));
@@ -16,7 +16,7 @@ test('there is a page for every code, and one that lists them all', () => {
   }
 });
 
-test('examples show the configured address, brand and limit', () => {
+test('examples show the configured address, key prefix and limit', () => {
   const guide = pages.get('/docs/guides/paging');
   expect(guide).toContain('https://acme.test/support');
   expect(guide).toContain('acme_live_');

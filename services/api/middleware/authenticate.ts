@@ -16,21 +16,21 @@ import type { AuthFailureLimiter } from '../auth/auth-failure-limiter.ts';
  * address, and an unavailable store counts against nobody. `batchLookUps` limits what guesses cost the store.
  */
 export function authenticate({
-  brand,
+  keyPrefix,
   snapshots,
   generationsInUse,
   apiKeys,
   authFailures,
   trustedProxies,
 }: {
-  brand: string;
+  keyPrefix: string;
   snapshots: Pick<ReadSnapshots, 'current'>;
   generationsInUse: Pick<GenerationsInUse, 'begin'>;
   apiKeys: ApiKeyCache;
   authFailures: AuthFailureLimiter;
   trustedProxies: AddressRange[];
 }): Middleware {
-  const shape = tokenShape(brand);
+  const shape = tokenShape(keyPrefix);
   const refusal = (context: Context) => {
     const usage = authFailures.consume(clientAddress(trustedProxies, context.req));
     return usage.admitted ? new ApiError('invalid_api_key', challenge) : tooManyFailures(usage.resetMs);

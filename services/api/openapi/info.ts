@@ -2,7 +2,7 @@ import { readTimeoutMs } from '../store/deadline.ts';
 import type { SpecSettings } from './settings.ts';
 
 /** The introduction of the OpenAPI document, in Markdown. */
-export const description = ({ brand, limit }: SpecSettings): string => `\
+export const description = ({ keyPrefix, limit }: SpecSettings): string => `\
 Read access to the support data of an organization: tickets, conversations, messages, channels and the Q&As of
 its knowledge base.
 
@@ -20,9 +20,9 @@ its knowledge base.
 
 ## Authentication
 
-Send the key in the header \`Authorization: Bearer ${brand}_live_…\`, and nowhere else. Keys begin with
-\`${brand}_live_\` or \`${brand}_test_\`, belong to one organization and see its data alone. A key that has been
-archived stops working within seconds.
+Send the key in the header \`Authorization: Bearer ${keyPrefix}_live_…\`, and nowhere else. Keys begin with
+\`${keyPrefix}_live_\` or \`${keyPrefix}_test_\`, belong to one organization and see its data alone. An archived
+key stops working at most 5 seconds after \`Data-As-Of\` has passed the moment of its archiving.
 
 ## Pages
 

@@ -3,7 +3,7 @@ import type { DocsLocation } from '../http/error-envelope.ts';
 /** The settings that the OpenAPI document contains. */
 export type SpecSettings = {
   docs: DocsLocation;
-  brand: string;
+  keyPrefix: string;
   /** Requests that a key may make in one window; 0 = no limit. */
   limit: { requests: number; windowSeconds: number };
 };

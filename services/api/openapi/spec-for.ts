@@ -12,7 +12,7 @@ export function specFor(environment: Environment = { MONGODB_URL: 'mongodb://loc
   return createSpec(
     {
       docs: { docsUrl: config.DOCS_URL, baseUrl: config.API_BASE_URL },
-      brand: config.BRAND,
+      keyPrefix: config.KEY_PREFIX,
       limit: { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS },
     },
     createRegistry({ now: () => new Date(), brand: config.BRAND }),

@@ -129,7 +129,7 @@ test('it contains the settings', () => {
   const registry = createRegistry({ now: () => new Date(), brand: 'acme' });
   const settings = {
     docs: { docsUrl: undefined, baseUrl: 'https://api.acme.test' },
-    brand: 'acme',
+    keyPrefix: 'acme',
     limit: { requests: 0, windowSeconds: 60 },
   };
   const configured = createSpec(settings, registry);

@@ -12,7 +12,7 @@ import type { SpecSettings } from './settings.ts';
 
 /** Creates the OpenAPI 3.1 document from the schemas that parse requests and type responses. */
 export function createSpec(settings: SpecSettings, routes: Route[]): OpenApiDocument {
-  const { docs, brand, limit } = settings;
+  const { docs, keyPrefix, limit } = settings;
   const operationSettings = { docs, isLimited: limit.requests > 0 };
   const codes = new Set([...commonErrors, ...routes.flatMap(({ errors }) => errors)]);
   return {
@@ -40,8 +40,8 @@ export function createSpec(settings: SpecSettings, routes: Route[]): OpenApiDocu
         apiKey: {
           type: 'http',
           scheme: 'bearer',
-          bearerFormat: `${brand}_live_…`,
-          description: `An API key of the organization: \`Authorization: Bearer ${brand}_live_…\`.`,
+          bearerFormat: `${keyPrefix}_live_…`,
+          description: `An API key of the organization: \`Authorization: Bearer ${keyPrefix}_live_…\`.`,
         },
       },
       parameters: { IfNoneMatch: ifNoneMatch },

@@ -102,7 +102,7 @@ function row(name: string, text: string): [Html, Html] {
 /** The variables that the examples of all guides use. */
 const setUp = ({ apiUrl, settings }: Site) => `
 export API='${apiUrl}'
-export API_KEY='${settings.brand}_live_…'    # send it in the header only, never in a URL
+export API_KEY='${settings.keyPrefix}_live_…'    # send it in the header only, never in a URL
 `;
 
 const walk = `
