@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createClient } from '@redis/client';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
 import { installValkey, valkeyPart } from '../../infra/dev-servers/native/valkey.ts';
@@ -143,6 +144,27 @@ describe('a store with outages', () => {
     await shared(child, 2);
     await get(child);
     expect(await fallbacks(child)).toBe(40);
+  }, 60_000);
+
+  it('gets a connection for each pause, not for each request, while it is read-only', async () => {
+    const url = `redis://127.0.0.1:${port}/7`;
+    const child = await start({ RATE_LIMIT_STORE_URL: url, RATE_LIMIT_REQUESTS: '1000' });
+    await shared(child);
+    await eventually(async () => (await get(child)).status === 200);
+    const operator = await createClient({ url }).connect();
+    const connections = async () =>
+      Number(/total_connections_received:(\d+)/.exec(await operator.info('stats'))?.[1]);
+    await operator.sendCommand(['REPLICAOF', '127.0.0.1', '1']);
+    const [before, startMs] = [await connections(), performance.now()];
+    const answers = await Promise.all(Array.from({ length: 100 }, () => get(child)));
+    for (let request = 0; request < 50; request += 1) answers.push(await get(child));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const seconds = Math.ceil((performance.now() - startMs) / 1_000);
+    expect((await connections()) - before).toBeLessThanOrEqual(seconds);
+    expect(count(child, lost)).toBe(1);
+    await operator.sendCommand(['REPLICAOF', 'NO', 'ONE']);
+    await operator.close();
+    await shared(child, 2);
   }, 60_000);
 
   it('may be unavailable at the start', async () => {

@@ -4,75 +4,96 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { RedisRateLimiter } from './redis-rate-limiter.ts';
 import type { RateLimitUsage, RateLimiter } from './rate-limiter.ts';
 
-const retryIntervalMs = 1_000;
+/** The pause after a failure. It doubles with each further one, up to the maximum. */
+const pauseMinMs = 1_000;
+const pauseMaxMs = 10_000;
+/** A connection that lasted this long worked, so its failure is the first one. */
+const stableMs = 60_000;
 const unavailableMessage = 'the rate limit store is unavailable: each replica counts for itself';
 
-type FallbackDeps = {
+type StoreDeps = {
   connect: (onLost: (error: Error) => void) => Promise<RedisRateLimiter>;
-  memory: RateLimiter;
   logger: Logger;
-  fallbacks: Counter;
+  /** A monotonic clock, in milliseconds. */
+  nowMs: () => number;
+  pause?: (ms: number) => Promise<unknown>;
 };
-type FallbackRateLimiter = RateLimiter & { stop: () => void };
 
 /**
  * Counts in a shared store, and in this process while the store is unavailable, so no request fails or waits for it.
- * Only the requests in progress notice a failure. Reconnecting happens apart from requests, and the store is used again
- * as soon as it answers.
+ * Only the requests in progress notice a failure.
  */
 export function createFallbackRateLimiter({
-  connect,
   memory,
-  logger,
   fallbacks,
-}: FallbackDeps): FallbackRateLimiter {
-  const stopping = new AbortController();
-  let shared: RedisRateLimiter | null = null;
-  let isKnownUnavailable = false;
-
-  const warnOnce = (error: unknown) => {
-    if (!isKnownUnavailable) logger.warn({ error }, unavailableMessage);
-    isKnownUnavailable = true;
-  };
-  const drop = (failed: RedisRateLimiter, error: unknown) => {
-    if (shared !== failed) return;
-    shared = null;
-    failed.close();
-    warnOnce(error);
-    void reconnect();
-  };
-  const reconnect = async () => {
-    while (!shared && !stopping.signal.aborted) {
-      try {
-        const connected = await connect((error) => drop(connected, error));
-        shared = connected;
-      } catch (error) {
-        warnOnce(error);
-        await sleep(retryIntervalMs, undefined, { signal: stopping.signal }).catch(() => undefined);
-      }
-    }
-    if (stopping.signal.aborted) return shared?.close();
-    isKnownUnavailable = false;
-    logger.info('rate limits are shared');
-  };
+  ...deps
+}: StoreDeps & { memory: RateLimiter; fallbacks: Counter }): RateLimiter & { stop: () => void } {
+  const store = keepConnected(deps);
   const consume = async (key: string): Promise<RateLimitUsage> => {
-    const current = shared;
-    if (current) {
+    const shared = store.current();
+    if (shared) {
       try {
-        return await current.consume(key);
+        return await shared.consume(key);
       } catch (error) {
-        drop(current, error);
+        store.drop(shared, error);
       }
     }
     fallbacks.inc();
     return memory.consume(key);
   };
+  return { consume, stop: store.stop };
+}
 
-  void reconnect();
+/**
+ * Connects apart from requests, and after each failure only after a pause: a store that accepts connections but refuses
+ * commands gets few connections and log lines, however many requests arrive. `current` is null while there is none.
+ */
+function keepConnected({
+  connect,
+  logger,
+  nowMs,
+  pause = (ms) => sleep(ms, undefined, { ref: false }),
+}: StoreDeps) {
+  let isStopped = false;
+  let shared: RedisRateLimiter | null = null;
+  let isKnownUnavailable = false;
+  let pauseMs = pauseMinMs;
+  let connectedMs = 0;
+
+  const retryAfter = async (error: unknown) => {
+    if (!isKnownUnavailable) logger.warn({ error }, unavailableMessage);
+    isKnownUnavailable = true;
+    const ms = pauseMs;
+    pauseMs = Math.min(2 * pauseMs, pauseMaxMs);
+    await pause(ms);
+    if (!isStopped) await connectOnce();
+  };
+  const drop = (failed: RedisRateLimiter, error: unknown) => {
+    if (shared !== failed) return;
+    shared = null;
+    failed.close();
+    if (nowMs() - connectedMs >= stableMs) pauseMs = pauseMinMs;
+    void retryAfter(error);
+  };
+  const connectOnce = async () => {
+    try {
+      const connected = await connect((error) => drop(connected, error));
+      if (isStopped) return connected.close();
+      shared = connected;
+      connectedMs = nowMs();
+      isKnownUnavailable = false;
+      logger.info('rate limits are shared');
+    } catch (error) {
+      void retryAfter(error);
+    }
+  };
+
+  void connectOnce();
   return {
-    consume,
+    current: () => shared,
+    drop,
     stop: () => {
-      stopping.abort();
+      isStopped = true;
       shared?.close();
     },
   };

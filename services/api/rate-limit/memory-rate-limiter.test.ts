@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { createMemoryRateLimiter } from './memory-rate-limiter.ts';
 
@@ -64,6 +66,22 @@ describe('a sliding window', () => {
     const { consume, rateLimiter } = createLimiter(1, 10);
     consume();
     expect(rateLimiter.consume('other').admitted).toBe(true);
+  });
+
+  it('frees the memory of windows that have passed', () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const heldBytes = () => {
+      collect();
+      return process.memoryUsage().heapUsed;
+    };
+    const { clock, rateLimiter } = createLimiter(2_000, 10);
+    const startBytes = heldBytes();
+    for (let request = 0; request < 600_000; request += 1) rateLimiter.consume(`key ${request % 300}`);
+    const fullBytes = heldBytes() - startBytes;
+    clock.nowMs += 10_001;
+    rateLimiter.consume('key 0');
+    expect(heldBytes() - startBytes).toBeLessThan(fullBytes / 2);
   });
 
   it('never admits more than the limit in any period as long as the window', () => {

@@ -8,8 +8,8 @@ const keysMax = 50_000;
 export type MemoryRateLimiter = { consume: (key: string) => RateLimitUsage };
 
 /**
- * Counts in this process. It keeps the instants of the counted requests, 8 bytes each, at most `requests` per key. N
- * replicas together admit up to N times the limit.
+ * Counts in this process. It keeps the instants of the counted requests, 8 bytes each, at most `requests` per key, and
+ * frees windows that have passed. N replicas together admit up to N times the limit.
  */
 export function createMemoryRateLimiter({
   limit: { requests, windowSeconds },
@@ -20,7 +20,10 @@ export function createMemoryRateLimiter({
   nowMs: () => number;
 }): MemoryRateLimiter {
   const windowMs = windowSeconds * 1_000;
-  const windows = new LRUCache<string, number[]>({ max: keysMax });
+  const windows = new LRUCache<string, number[]>({
+    ...{ max: keysMax, ttl: windowMs, ttlResolution: 0, perf: { now: nowMs } },
+  });
+  let purgedMs = nowMs();
 
   const windowOf = (key: string, atMs: number): number[] => {
     const instants = windows.get(key) ?? [];
@@ -38,6 +41,10 @@ export function createMemoryRateLimiter({
   return {
     consume: (key) => {
       const atMs = nowMs();
+      if (atMs - purgedMs >= windowMs) {
+        windows.purgeStale();
+        purgedMs = atMs;
+      }
       const instants = windowOf(key, atMs);
       const admitted = instants.length < requests;
       if (admitted) instants.push(atMs);

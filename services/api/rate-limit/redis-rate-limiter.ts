@@ -10,7 +10,13 @@ export type RedisRateLimiter = RateLimiter & { close: () => void };
 const answerTimeoutMs = 250;
 const connectTimeoutMs = 2_000;
 
-/** Connects to Redis or Valkey. `onLost` is called at most once, when the connection breaks; `close` does not call it. */
+/** Counted at each connection, to learn whether the store accepts the script. No key of a client is empty. */
+const probeKey = '';
+
+/**
+ * Connects to Redis or Valkey. Rejects if the store refuses the script, for example because it is a replica or its user
+ * lacks the right. `onLost` is called at most once, when the connection breaks; `close` does not call it.
+ */
 export async function connectRedisRateLimiter(
   url: string,
   { requests, windowSeconds }: RateLimit,
@@ -28,8 +34,14 @@ export async function connectRedisRateLimiter(
   };
   // Without a listener an `error` event would end the process; the first error also rejects `connect`.
   client.on('error', () => undefined);
+  const consume = async (key: string) => {
+    const counting = client.slidingLog(`rate:${key}`, windowSeconds, requests);
+    const { used, resetMs } = await withDeadline(counting, answerTimeoutMs);
+    return { admitted: used <= requests, remaining: Math.max(0, requests - used), resetMs };
+  };
   try {
     await withDeadline(client.connect(), connectTimeoutMs);
+    await consume(probeKey);
   } catch (error) {
     close();
     throw error;
@@ -38,12 +50,5 @@ export async function connectRedisRateLimiter(
     close();
     onLost(error);
   });
-  return {
-    consume: async (key) => {
-      const counting = client.slidingLog(`rate:${key}`, windowSeconds, requests);
-      const { used, resetMs } = await withDeadline(counting, answerTimeoutMs);
-      return { admitted: used <= requests, remaining: Math.max(0, requests - used), resetMs };
-    },
-    close,
-  };
+  return { consume, close };
 }
