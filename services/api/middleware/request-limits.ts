@@ -1,8 +1,6 @@
 import { ApiError } from '../http/api-error.ts';
 import type { Middleware } from '../http/context.ts';
-
-/** The longest request target, in bytes; a longer one is 414. */
-export const targetLengthMax = 8_192;
+import { targetLengthMax } from '../server/request-target.ts';
 
 /** `uri-host [ ":" port ]` of RFC 9110; the host may be empty. */
 const hostShape = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~%!$&'()*+,;=-]*)(:\d*)?$/;

@@ -1,0 +1,17 @@
+import { chooseEncoding } from './encoding.ts';
+
+const choose = (accepted: string) =>
+  chooseEncoding({ req: { headers: { 'accept-encoding': accepted } } } as never);
+
+it.each([
+  ['gzip', 'gzip', 'gzip'],
+  ['gzip, br', 'br', 'gzip, br'],
+  ['br;q=0, gzip', 'gzip', 'br;q=0, gzip'],
+  ['nothing', 'identity', ''],
+  ['nothing that the API has', 'identity', 'identity;q=0'],
+  ['gzip in 1,000 characters', 'gzip', `gzip${', a'.repeat(332)}`],
+  ['gzip in more characters', 'identity', `gzip${', a'.repeat(333)}`],
+])('a client that accepts %s gets %s', (_, encoding, accepted) => {
+  expect(choose(accepted)).toBe(encoding);
+  expect(choose(accepted)).toBe(encoding);
+});
