@@ -31,8 +31,7 @@ const pageCacheControl = 'public, max-age=300';
 const assetCacheControl = 'public, max-age=31536000, immutable';
 
 /** `GET /docs…`: serves the documentation pages and their assets to anyone. */
-export function serveDocs(settings: SpecSettings): Middleware {
-  const assets = createAssets();
+export function serveDocs(settings: SpecSettings, assets = createAssets()): Middleware {
   const site = createSite(settings, assets.folder);
   const pages = new Map([...createPages(site)].map(([path, html]) => [path, fixedText(html, 'text/html')]));
   return async (context, next) => {
