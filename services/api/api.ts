@@ -71,7 +71,7 @@ export async function startApi(deps: ApiDeps) {
     apiKeys: createApiKeyCache({ nowMs }),
     authFailures: createAuthFailureLimiter({
       limit: { ...limit, requests: config.AUTH_FAILURE_LIMIT },
-      nowMs,
+      ...{ nowMs, logger },
     }),
     requestsMax: config.API_REQUESTS_MAX,
     openReader: createReaders({

@@ -69,7 +69,7 @@ export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<Req
   app.use(health);
   app.use(serveSpec(deps));
   app.use(serveDocs(deps));
-  app.use(authenticate(deps));
+  app.use(authenticate({ ...deps, ...metrics }));
   app.use(rateLimit(deps));
   app.use(concurrencyLimit({ ...deps, ...metrics }));
   app.use(dispatch(deps));

@@ -39,6 +39,12 @@ export function createMetrics() {
     }),
     generation: new Gauge({ name: 'api_generation', help: 'The generation that is served', registers }),
     dataAge: new Gauge({
+    authFailuresCounted: new Counter({
+      name: 'api_auth_failures_total',
+      help: 'Requests without a valid key, by reason: missing, malformed, unknown (or archived)',
+      labelNames: ['reason'] as const,
+      registers,
+    }),
       name: 'api_data_age_seconds',
       help: 'Age of `Data-As-Of`, the watermark of what is served',
       registers,

@@ -86,6 +86,13 @@ describe('the limit of an address that guesses keys', () => {
     const refused = await guess('192.0.2.1');
     expect([errorOf(refused).code, refused.headers.get('retry-after')]).toEqual(['too_many_requests', '60']);
     expect((await guess('192.0.2.2')).status).toBe(401);
+    await api.get('/v1/tickets', { token: null });
+    const counts = (await api.metrics.authFailuresCounted.get()).values;
+    expect(counts.map(({ labels, value }) => [labels.reason, value])).toEqual([
+      ['unknown', 5],
+      ['malformed', 2],
+      ['missing', 1],
+    ]);
     clock.nowMs += 60_000;
     expect((await guess('192.0.2.1')).status).toBe(401);
   });

@@ -1,3 +1,4 @@
+import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createMemoryRateLimiter, type MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
 import type { RateLimit, RateLimitUsage } from '../rate-limit/rate-limiter.ts';
 
@@ -6,9 +7,25 @@ export type AuthFailureLimiter = MemoryRateLimiter;
 
 const unlimited: RateLimitUsage = { admitted: true, remaining: 0, resetMs: 0 };
 
-/** Counts in this process only. Above the limit an address is refused, unless it sends a valid key. */
-export const createAuthFailureLimiter = (deps: {
+/**
+ * Counts in this process only. Above the limit an address is refused, unless it sends a valid key. The log names such an
+ * address once in each window, so that an operator can block it.
+ */
+export function createAuthFailureLimiter(deps: {
   limit: RateLimit;
   nowMs: () => number;
-}): AuthFailureLimiter =>
-  deps.limit.requests === 0 ? { consume: () => unlimited } : createMemoryRateLimiter(deps);
+  logger: Logger;
+}): AuthFailureLimiter {
+  const { limit, nowMs, logger } = deps;
+  if (limit.requests === 0) return { consume: () => unlimited };
+  const failures = createMemoryRateLimiter(deps);
+  const warnings = createMemoryRateLimiter({ limit: { ...limit, requests: 1 }, nowMs });
+  return {
+    consume: (address) => {
+      const usage = failures.consume(address);
+      if (!usage.admitted && warnings.consume(address).admitted)
+        logger.warn({ address }, 'an address has reached AUTH_FAILURE_LIMIT');
+      return usage;
+    },
+  };
+}

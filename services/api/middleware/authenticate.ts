@@ -1,3 +1,4 @@
+import type { Counter } from 'prom-client';
 import { clientAddress, type AddressRange } from '../http/proxy.ts';
 import { ApiError } from '../http/api-error.ts';
 import type { Context, Middleware } from '../http/context.ts';
@@ -21,6 +22,7 @@ export function authenticate({
   generationsInUse,
   apiKeys,
   authFailures,
+  authFailuresCounted,
   trustedProxies,
 }: {
   keyPrefix: string;
@@ -28,24 +30,29 @@ export function authenticate({
   generationsInUse: Pick<GenerationsInUse, 'begin'>;
   apiKeys: ApiKeyCache;
   authFailures: AuthFailureLimiter;
+  authFailuresCounted: Counter<'reason'>;
   trustedProxies: AddressRange[];
 }): Middleware {
   const shape = tokenShape(keyPrefix);
-  const refusal = (context: Context) => {
+  const refusal = (context: Context, reason: 'malformed' | 'unknown') => {
+    authFailuresCounted.inc({ reason });
     const usage = authFailures.consume(clientAddress(trustedProxies, context.req));
     return usage.admitted ? new ApiError('invalid_api_key', challenge) : tooManyFailures(usage.resetMs);
   };
   return async (context, next) => {
     const header = context.req.headers.authorization;
-    if (!header?.startsWith('Bearer ')) throw new ApiError('missing_api_key', challenge);
+    if (!header?.startsWith('Bearer ')) {
+      authFailuresCounted.inc({ reason: 'missing' });
+      throw new ApiError('missing_api_key', challenge);
+    }
     const token = header.slice('Bearer '.length);
-    if (!isToken(shape, token)) throw refusal(context);
+    if (!isToken(shape, token)) throw refusal(context, 'malformed');
     const snapshot = await snapshots.current();
     if (hasLeft(context.res)) return;
     context.res.once('close', generationsInUse.begin(snapshot.generation));
     context.set('Data-As-Of', snapshot.dataAsOf.toISOString());
     const caller = await apiKeys.find(snapshot, token);
-    if (!caller) throw refusal(context);
+    if (!caller) throw refusal(context, 'unknown');
     context.state.snapshot = snapshot;
     context.state.caller = caller;
     await next();
