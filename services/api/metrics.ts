@@ -37,14 +37,14 @@ export function createMetrics() {
       help: 'Connections closed and HTTP/2 streams refused because `API_CONNECTIONS_MAX` or `API_CONNECTIONS_PER_ADDRESS_MAX` were open',
       registers,
     }),
-    generation: new Gauge({ name: 'api_generation', help: 'The generation that is served', registers }),
-    dataAge: new Gauge({
     authFailuresCounted: new Counter({
       name: 'api_auth_failures_total',
       help: 'Requests without a valid key, by reason: missing, malformed, unknown (or archived)',
       labelNames: ['reason'] as const,
       registers,
     }),
+    generation: new Gauge({ name: 'api_generation', help: 'The generation that is served', registers }),
+    dataAge: new Gauge({
       name: 'api_data_age_seconds',
       help: 'Age of `Data-As-Of`, the watermark of what is served',
       registers,

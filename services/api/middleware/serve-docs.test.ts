@@ -20,7 +20,7 @@ it('no cache keeps an error: an asset that cannot be read is 500 without its hea
   const app = new Koa()
     .use(requestId)
     .use(errorHandler({ docs, storeErrors: createMetrics().storeErrors }))
-    .use(serveDocs({ docs, limit, brand: 'svc' }, assets));
+    .use(serveDocs({ docs, limit, keyPrefix: 'svc' }, assets));
   const server = app.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/docs/assets/0/a.css`;
