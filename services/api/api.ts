@@ -9,7 +9,7 @@ import { createApp } from './app.ts';
 import { createApiKeyCache } from './auth/api-key-cache.ts';
 import { createAuthFailureLimiter } from './auth/auth-failure-limiter.ts';
 import type { ApiConfig } from './config.ts';
-import type { Metrics } from './metrics.ts';
+import { observeBudget, type Metrics } from './metrics.ts';
 import { createSpec } from './openapi/spec.ts';
 import { createRateLimiter } from './rate-limit/create-rate-limiter.ts';
 import { createRegistry } from './resources/registry.ts';
@@ -23,6 +23,7 @@ import {
 } from './store/generations-in-use.ts';
 import { readOptions, serverTimeoutMs } from './store/deadline.ts';
 import { createReadSnapshots, type ReadSnapshots } from './store/read-snapshot.ts';
+import { createReadBudget } from './store/read-budget.ts';
 import { createReaders } from './store/reader.ts';
 import { startTracing } from './traces/start.ts';
 
@@ -64,6 +65,11 @@ export async function startApi(deps: ApiDeps) {
       )
     : null;
   const trace = tracing?.trace ?? null;
+  const budget = createReadBudget({
+    bytesMax: config.API_ANSWERS_MB_MAX * 1_024 * 1_024,
+    connectionsMax: mongo.options.maxPoolSize || Infinity,
+  });
+  observeBudget(metrics, budget.usage);
   const app = createApp({
     ...{ routes, spec, snapshots, limit, rateLimiter, docs, trustedProxies, metrics, trace, logger },
     generationsInUse,
@@ -73,12 +79,10 @@ export async function startApi(deps: ApiDeps) {
       limit: { ...limit, requests: config.AUTH_FAILURE_LIMIT },
       ...{ nowMs, logger },
     }),
-    requestsMax: config.API_REQUESTS_MAX,
+    ...{ requestsMax: config.API_REQUESTS_MAX, budget, nowMs },
     openReader: createReaders({
-      bytesMax: config.API_ANSWERS_MB_MAX * 1_024 * 1_024,
-      connectionsMax: mongo.options.maxPoolSize || Infinity,
       scanEntriesMax: config.API_SCAN_ENTRIES_MAX,
-      ...{ nowMs, requireGeneration: createGenerationCheck({ control: controlOf(deps), snapshots }) },
+      ...{ budget, nowMs, requireGeneration: createGenerationCheck({ control: controlOf(deps), snapshots }) },
     }),
   });
   const { address, drain, stop, useCertificate } = await startServer(

@@ -26,6 +26,7 @@ import type { OpenApiDocument } from './openapi/types.ts';
 import type { RateLimit, RateLimiter } from './rate-limit/rate-limiter.ts';
 import type { GenerationsInUse } from './store/generations-in-use.ts';
 import type { ReadSnapshots } from './store/read-snapshot.ts';
+import type { ReadBudget } from './store/read-budget.ts';
 import type { OpenReader } from './store/reader.ts';
 import type { Trace } from './traces/tracer.ts';
 
@@ -39,6 +40,9 @@ export type AppDeps = {
   /** Requests with a valid key that may be in progress at once. */
   requestsMax: number;
   openReader: OpenReader;
+  budget: Pick<ReadBudget, 'isHalfUsed'>;
+  /** A monotonic clock, in milliseconds. */
+  nowMs: () => number;
   rateLimiter: RateLimiter;
   docs: DocsLocation;
   trustedProxies: AddressRange[];
@@ -63,7 +67,7 @@ export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<Req
   app.use(accessLog({ logger, ...metrics }));
   app.use(responseHeaders(deps));
   app.use(compression);
-  app.use(errorHandler({ ...deps, storeErrors: metrics.storeErrors }));
+  app.use(errorHandler({ ...deps, ...metrics }));
   app.use(httpsOnly(deps));
   app.use(requestLimits);
   app.use(health);
@@ -71,7 +75,7 @@ export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<Req
   app.use(serveDocs(deps));
   app.use(authenticate({ ...deps, ...metrics }));
   app.use(rateLimit(deps));
-  app.use(concurrencyLimit({ ...deps, ...metrics }));
+  app.use(concurrencyLimit(deps));
   app.use(dispatch(deps));
   // Only a body that was interrupted gets here: the client has left, or the store failed midway.
   app.on('error', (error: Error & { code?: string }) => {

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { ReadBudget } from './store/read-budget.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -29,7 +30,8 @@ export function createMetrics() {
     }),
     requestsRefused: new Counter({
       name: 'api_requests_refused_total',
-      help: 'Requests answered with 503 because `API_REQUESTS_MAX`, or the share of their organization, were in progress',
+      help: 'Requests answered with 503 because a limit, or the share of their organization, was in use; by reason: requests (`API_REQUESTS_MAX`), memory (`API_ANSWERS_MB_MAX`)',
+      labelNames: ['reason'] as const,
       registers,
     }),
     connectionsRefused: new Counter({
@@ -61,4 +63,18 @@ export function createMetrics() {
       registers,
     }),
   };
+}
+
+/** Adds the gauges of the read budget, which each scrape reads. */
+export function observeBudget({ registry }: Metrics, usage: ReadBudget['usage']): void {
+  const gauge = (name: string, help: string, value: () => number) =>
+    new Gauge({
+      ...{ name, help, registers: [registry] },
+      collect() {
+        this.set(value());
+      },
+    });
+  gauge('api_answers_bytes', 'Memory that responses in progress hold, in bytes', () => usage().bytes);
+  gauge('api_reads_in_progress', 'Reads of the store in progress', () => usage().reads);
+  gauge('api_reads_waiting', 'Reads that wait for memory or a connection', () => usage().waiting);
 }

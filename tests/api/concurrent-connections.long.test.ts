@@ -131,7 +131,7 @@ describe('many idle clients', () => {
     await hold(session, 2);
     expectRefused(await ask(small, '/v1/tickets'));
     expect((await ask(small, '/v1/tickets', other)).status).toBe(200);
-    expect(await metricOf(small, 'api_requests_refused_total')).toBe(1);
+    expect(await metricOf(small, 'api_requests_refused_total{reason="requests"}')).toBe(1);
     expect(await metricOf(small, 'api_store_errors_total')).toBe(0);
     session.destroy();
     await eventually(async () => (await ask(small, '/v1/tickets')).status === 200);

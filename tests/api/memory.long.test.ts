@@ -1,21 +1,21 @@
-import type { ClientHttp2Session } from 'node:http2';
 import { peakMegabytes } from '../support/memory.ts';
 import { ask } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
 import type { ApiProcess } from './api-process.ts';
 import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
-import { expectAnswering, openUnread } from './raw-socket.ts';
+import { metricOf, open, openUnread, requestText } from './raw-socket.ts';
 
 /** The memory limit of the API with its default settings, for any requests. */
 const residentMegabytesMax = 768;
-const organizations = 5;
-const messages = 40;
+const organizations = 20;
+const messages = 12;
 const sessionsPerOrganization = 2;
 const requestsPerSession = 62;
+const connectionsPerOrganization = 8;
 
 const orgOf = (index: number) => `org_large_${index}`;
-const tokenOf = (index: number) => `svc_live_largelargelarge${index}`;
+const tokenOf = (index: number | string) => `svc_live_large${index}`;
 
 let children: ApiProcesses;
 let child: ApiProcess;
@@ -25,20 +25,14 @@ beforeAll(async () => {
   const { database } = children.store;
   for (let org = 0; org < organizations; org += 1) {
     const orgId = orgOf(org);
-    await build.store(database, 'apiKey', [
-      build.apiKey(tokenOf(org), { id: `key_large_${org}` }, { orgId }),
-    ]);
+    await build.store(database, 'apiKey', [build.apiKey(tokenOf(org), { id: `key_${org}` }, { orgId })]);
     await build.store(database, 'conversation', [build.conversation({ id: `conv_${org}` }, { orgId })]);
-    for (let index = 0; index < messages; index += 1) {
-      const fields = {
-        id: `msg_${org}_${index}`,
-        conversationId: `conv_${org}`,
-        content: 'é'.repeat(450_000),
-      };
-      await build.store(database, 'message', [build.message(fields, { orgId })]);
-    }
+    const content = '漢'.repeat(300_000);
+    const stored = Array.from({ length: messages }, (_, index) =>
+      build.message({ id: `msg_${org}_${index}`, conversationId: `conv_${org}`, content }, { orgId }),
+    );
+    await build.store(database, 'message', stored);
   }
-  await build.store(database, 'ticket', [build.ticket({ id: 'ti_1' })]);
   child = await children.startServing();
 }, 120_000);
 
@@ -47,46 +41,73 @@ afterAll(async () => {
   await children.close();
 }, 60_000);
 
-/** Requests as many large responses as one organization may have, and reads none. */
-const fill = (session: ClientHttp2Session, org: number, path: string) =>
-  Promise.all(
-    Array.from({ length: requestsPerSession }, () => {
-      const headers = { ':path': path, authorization: `Bearer ${tokenOf(org)}` };
-      const stream = session.request(headers).on('error', () => undefined);
-      return new Promise((resolve) => stream.once('response', resolve).once('close', resolve));
-    }),
-  );
+/** Sends requests whose responses are never read, and resolves when each has a status or is refused; returns a release. */
+type Leave = (org: number) => Promise<() => void>;
+
+const overHttp2 =
+  (pathOf: (org: number) => string): Leave =>
+  async (org) => {
+    const sessions = await Promise.all(
+      Array.from({ length: sessionsPerOrganization }, () => openUnread(child)),
+    );
+    const streams = sessions.flatMap((session) =>
+      Array.from({ length: requestsPerSession }, () => {
+        const headers = { ':path': pathOf(org), authorization: `Bearer ${tokenOf(org)}` };
+        const stream = session.request(headers).on('error', () => undefined);
+        return new Promise((resolve) => stream.once('response', resolve).once('close', resolve));
+      }),
+    );
+    await Promise.all(streams);
+    return () => sessions.forEach((session) => session.destroy());
+  };
+
+const overHttp1 =
+  (pathOf: (org: number) => string): Leave =>
+  async (org) => {
+    const opening = Array.from({ length: connectionsPerOrganization }, async () => {
+      const socket = await open(child, false);
+      socket.on('error', () => undefined).write(requestText(pathOf(org), '', tokenOf(org)));
+      await new Promise((resolve) => socket.once('readable', resolve));
+      return socket;
+    });
+    const sockets = await Promise.all(opening);
+    return () => sockets.forEach((socket) => socket.destroy());
+  };
 
 const pages = (org: number) => `/v1/conversations/conv_${org}/messages?limit=100`;
 const conversations = (org: number) => `/v1/conversations/conv_${org}`;
 
-/** Uses up the share of this many organizations; the returned sessions hold it until they are destroyed. */
-async function fillAll(count: number, pathOf: (org: number) => string): Promise<ClientHttp2Session[]> {
-  const opened = Array.from({ length: count * sessionsPerOrganization }, async (_, index) => {
-    const session = await openUnread(child);
-    await fill(session, index % count, pathOf(index % count));
-    return session;
-  });
-  return Promise.all(opened);
+const ways: [string, Leave][] = [
+  ['small HTTP/2 responses', overHttp2(() => '/v1/tickets')],
+  ['pages of large messages over HTTP/2', overHttp2(pages)],
+  ['large conversations over HTTP/2', overHttp2(conversations)],
+  ['large conversations over HTTP/1.1', overHttp1(conversations)],
+];
+
+/** An organization that the API does not know yet, with one ticket. Returns its headers. */
+async function newcomer(name: string) {
+  const { database } = children.store;
+  const orgId = `org_new_${name}`;
+  await build.store(database, 'apiKey', [build.apiKey(tokenOf(name), { id: `key_${name}` }, { orgId })]);
+  await build.store(database, 'ticket', [build.ticket({ id: `ti_${name}` }, { orgId })]);
+  return { Authorization: `Bearer ${tokenOf(name)}` };
 }
 
-it.each([
-  ['pages', pages],
-  ['conversations', conversations],
-])(
-  'stays under its limit while clients of five organizations leave %s of large messages unread',
-  async (_, pathOf) => {
-    const sessions = await fillAll(organizations, pathOf);
-    expect((await ask(child, '/health')).status).toBe(200);
-    expect(peakMegabytes(child)).toBeLessThan(residentMegabytesMax);
-    for (const session of sessions) session.destroy();
-    await eventually(async () => (await ask(child, '/v1/tickets/ti_1')).status === 200);
-  },
-  180_000,
-);
-
-it('serves others while clients of three organizations leave their whole share unread', async () => {
-  const sessions = await fillAll(3, pages);
-  await expectAnswering(child);
-  for (const session of sessions) session.destroy();
-}, 180_000);
+describe.each([4, 5, 20])('while %d organizations leave their responses unread', (count) => {
+  it.each(ways)(
+    'the next one gets its data, and memory is bounded: %s',
+    async (way, leave) => {
+      const headers = await newcomer(`${count}-${ways.findIndex(([name]) => name === way)}`);
+      const releases = await Promise.all(Array.from({ length: count }, (_, org) => leave(org)));
+      const page = await ask(child, '/v1/tickets?limit=100', { headers });
+      expect([page.status, (JSON.parse(page.text) as { data: unknown[] }).data.length]).toEqual([200, 1]);
+      expect((await ask(child, '/health')).status).toBe(200);
+      expect(peakMegabytes(child)).toBeLessThan(residentMegabytesMax);
+      for (const release of releases) release();
+      await eventually(async () => (await metricOf(child, 'api_answers_bytes')) === 0);
+      expect(await metricOf(child, 'api_reads_in_progress')).toBe(0);
+      expect(await metricOf(child, 'api_reads_waiting')).toBe(0);
+    },
+    180_000,
+  );
+});

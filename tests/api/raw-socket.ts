@@ -8,8 +8,8 @@ import { tokens } from './test-api.ts';
 export const host = '127.0.0.1';
 
 /** The bytes of a request as the trusted proxy sends it, the only one on its connection. */
-export const requestText = (path: string, headers = '') =>
-  `GET ${path} HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n${headers}Authorization: Bearer ${tokens.a}\r\n\r\n`;
+export const requestText = (path: string, headers = '', token = tokens.a) =>
+  `GET ${path} HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n${headers}Authorization: Bearer ${token}\r\n\r\n`;
 
 /** Resolves with the open connection. A later error only closes it. */
 export const open = ({ port }: ApiProcess, secure: boolean, protocol = 'http/1.1', localAddress = host) =>
@@ -55,7 +55,8 @@ export async function metricsOf({ log }: ApiProcess): Promise<string> {
   return (await fetch(`http://${host}:${port}/metrics`)).text();
 }
 
-/** The value of one metric. */
+/** The value of one metric, given with its labels; NaN if there is none. */
 export async function metricOf(child: ApiProcess, name: string): Promise<number> {
-  return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(await metricsOf(child))?.[1]);
+  const lines = (await metricsOf(child)).split('\n');
+  return Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length));
 }

@@ -8,6 +8,7 @@ import { readApiConfig, type ApiConfig } from '../../services/api/config.ts';
 import { createMetrics } from '../../services/api/metrics.ts';
 import type { RateLimit } from '../../services/api/rate-limit/rate-limiter.ts';
 import type { Credentials } from '../../services/api/server/tls.ts';
+import { createReadBudget } from '../../services/api/store/read-budget.ts';
 import { createReaders } from '../../services/api/store/reader.ts';
 import { documented, type HoldToDocument } from '../support/documented.ts';
 import { apiKey, store } from './builders.ts';
@@ -65,8 +66,7 @@ type Options = {
 /** The reader factory with the default limits of the API. */
 export const testReaders = (scanEntriesMax = 20_000) =>
   createReaders({
-    bytesMax: 128 * 1_024 * 1_024,
-    connectionsMax: 20,
+    budget: createReadBudget({ bytesMax: 128 * 1_024 * 1_024, connectionsMax: 20 }),
     scanEntriesMax,
     requireGeneration: async () => undefined,
     nowMs: () => performance.now(),

@@ -7,9 +7,8 @@ import type { Context } from './context.ts';
  */
 export const etagOf = (content: Buffer): string => `W/"${hash('sha256', content, 'base64url').slice(0, 22)}"`;
 
-/** Answers with a JSON text, or with 304 if the client has it already. It is encoded once, for ETag and body. */
-export function sendText(context: Context, text: string): void {
-  const content = Buffer.from(text);
+/** Answers with an encoded JSON text, or with 304 if the client has it already. */
+export function sendJson(context: Context, content: Buffer): void {
   if (isNotModified(context, etagOf(content))) return;
   context.type = 'application/json';
   context.body = content;

@@ -14,6 +14,8 @@ export type RequestState = {
   snapshot: ReadSnapshot | null;
   /** Reads that generation; set once the concurrency limit has admitted the request. */
   store: StoreReader | null;
+  /** Bytes of the response body so far, before compression. */
+  responseBytes: number;
   /** The pattern of the matched route, for logs and metrics: paths contain ids. */
   route: string | null;
   /** The id in the path, as the client sent it. */

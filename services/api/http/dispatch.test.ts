@@ -22,11 +22,24 @@ async function* pieces(count: number, fails: boolean): AsyncGenerator<string, vo
   }
 }
 
+/** Each character takes three bytes. */
+const wide = '漢'.repeat(100_000);
+async function* widePieces(): AsyncGenerator<string, void> {
+  for (;;) yield wide;
+}
+
 const route = (path: string, count: number, fails = false): Route => ({
   ...{ method: 'GET', path, operationId: path, tag: 'Tickets', summary: '', description: '', example: {} },
   ...{ params: z.object({}), query: z.object({}), response: z.any(), errors: [] },
   respond: async () => ({ chunks: pieces(count, fails) }),
 });
+
+/** The bytes that the budget counts: those that streams hold, or those of the last buffered response. */
+let held = 0;
+const hold = (bytes: number) => {
+  held += bytes;
+  return () => void (held -= bytes);
+};
 
 let server: Server;
 let port: number;
@@ -35,7 +48,7 @@ beforeAll(async () => {
   app.use((context, next) => {
     Object.assign(context.state, {
       caller: { keyId: 'key_1', orgId: 'org_1' },
-      store: { holdOnly: () => undefined },
+      store: { holdOnly: (bytes: number) => (held = bytes), hold },
     });
     return next();
   });
@@ -45,6 +58,8 @@ beforeAll(async () => {
     route('/long', long),
     route('/endless', 10_000),
     route('/failing', long, true),
+    { ...route('/wide', 0), respond: async () => ({ body: wide }) },
+    { ...route('/wide-long', 0), respond: async () => ({ chunks: widePieces() }) },
   ];
   app.use(dispatch({ routes }));
   app.on('error', () => undefined);
@@ -53,7 +68,7 @@ beforeAll(async () => {
   port = (server.address() as AddressInfo).port;
 });
 afterAll(() => new Promise((resolve) => server.close(resolve)));
-beforeEach(() => (ended = 0));
+beforeEach(() => (ended = held = 0));
 
 const open = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   new Promise<IncomingMessage>((resolve, reject) => {
@@ -112,6 +127,19 @@ describe.each(Object.keys(unpack))('a chunked reply, sent as %s', (encoding) => 
     const { date: _got, 'transfer-encoding': _chunked, ...expected } = get.headers;
     const { date: _headed, 'transfer-encoding': _none, ...found } = head.headers;
     expect([head.statusCode, found]).toEqual([get.statusCode, expected]);
+  });
+});
+
+describe('the memory of a response', () => {
+  it('is counted in bytes if it is buffered', async () => {
+    await bytesOf(await open('/wide'));
+    expect(held).toBe(Buffer.byteLength(JSON.stringify(wide)));
+  });
+
+  it('is counted in bytes while a stream waits for its client', async () => {
+    const response = await open('/wide-long');
+    expect(held).toBeGreaterThanOrEqual(Buffer.byteLength(wide));
+    response.destroy();
   });
 });
 

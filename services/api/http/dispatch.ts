@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import { ApiError } from './api-error.ts';
-import { sendText } from './conditional-get.ts';
+import { sendJson } from './conditional-get.ts';
 import { handleMethod, methodNotAllowed } from './handle-method.ts';
 import type { Context, RequestState, Middleware } from './context.ts';
 import type { StoreReader } from '../store/reader.ts';
@@ -62,8 +62,10 @@ const bufferedLengthMax = 262_144;
  */
 async function send(context: Context, store: StoreReader, reply: Reply<unknown>): Promise<void> {
   const sendBuffered = (text: string) => {
-    store.holdOnly(text.length);
-    sendText(context, text);
+    const content = Buffer.from(text);
+    context.state.responseBytes = content.length;
+    store.holdOnly(content.length);
+    sendJson(context, content);
   };
   if ('body' in reply) {
     sendBuffered(JSON.stringify(reply.body));
@@ -84,7 +86,7 @@ async function send(context: Context, store: StoreReader, reply: Reply<unknown>)
     context.body = Readable.from([]);
     return;
   }
-  const stream = Readable.from(prepend(text, reply.chunks), { highWaterMark: 1 });
+  const stream = Readable.from(countPieces(context, store, text, reply.chunks), { highWaterMark: 1 });
   // Compression pipes this stream, and a pipe does not forward errors.
   stream.once('error', (error) => {
     context.state.failure = error;
@@ -93,16 +95,28 @@ async function send(context: Context, store: StoreReader, reply: Reply<unknown>)
   context.body = stream;
 }
 
-/** The generator with `text` put back in front of it. Ending the result early ends the generator. */
-function prepend(text: string, rest: AsyncGenerator<string, void>): AsyncIterable<string> {
-  let first: string | null = text;
+/**
+ * `first`, then the pieces of `rest`. Each is counted until the client has room for the next. Ending the result early
+ * ends `rest`.
+ */
+function countPieces(
+  context: Context,
+  store: StoreReader,
+  first: string,
+  rest: AsyncGenerator<string, void>,
+): AsyncIterable<string> {
+  let isFirst = true;
+  let release = () => undefined as void;
   return {
     [Symbol.asyncIterator]: () => ({
       next: async () => {
-        if (first === null) return rest.next();
-        const value = first;
-        first = null;
-        return { value, done: false };
+        release();
+        const result = isFirst ? { value: first, done: false } : await rest.next();
+        isFirst = false;
+        const bytes = Buffer.byteLength(result.value ?? '');
+        release = store.hold(bytes);
+        context.state.responseBytes += bytes;
+        return result;
       },
       return: () => rest.return(),
     }),

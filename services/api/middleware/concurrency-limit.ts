@@ -1,56 +1,73 @@
-import type { Counter } from 'prom-client';
+import { fairShare } from '../store/fair-share.ts';
+import type { ReadBudget } from '../store/read-budget.ts';
 import type { OpenReader } from '../store/reader.ts';
-import { ApiError } from '../http/api-error.ts';
-import type { Middleware } from '../http/context.ts';
+import { Overloaded } from '../store/store-errors.ts';
+import type { Middleware, RequestState } from '../http/context.ts';
 import { hasLeft } from '../http/has-left.ts';
-import { retryAfter } from '../http/retry-after.ts';
 
-const retryAfterMs = 1_000;
-/** The share of all requests in progress that one organization may have. */
-const organizationShare = 1 / 4;
+/** A client has this long to take its response, and a second more for each 64 KB, while room is scarce. */
+const takeMs = 60_000;
+const takeMsPerByte = 1_000 / 65_536;
+
+type InProgress = { startedMs: number; state: RequestState; close: () => void };
 
 /**
  * Limits the requests in progress, of all clients and of each organization; further ones are 503. A request is in
- * progress until its client has taken the response. The limit comes after authentication and the rate limit, so that
- * clients without a key cannot use it up. The request's reader limits what it reads and holds in memory.
+ * progress until its client has taken the response. While more than half of the requests or of the memory is in use,
+ * clients that take their responses too slowly are disconnected. The limit comes after authentication and the rate
+ * limit, so that clients without a key cannot use it up.
  */
 export function concurrencyLimit({
   requestsMax,
   openReader,
-  requestsRefused,
+  budget,
+  nowMs,
 }: {
   requestsMax: number;
   openReader: OpenReader;
-  requestsRefused: Counter;
+  budget: Pick<ReadBudget, 'isHalfUsed'>;
+  nowMs: () => number;
 }): Middleware {
-  const organizationMax = Math.max(1, Math.floor(requestsMax * organizationShare));
   const byOrganization = new Map<string, number>();
-  let inProgress = 0;
+  const inProgress = new Set<InProgress>();
   const count = (orgId: string, by: 1 | -1) => {
-    inProgress += by;
     const remaining = (byOrganization.get(orgId) ?? 0) + by;
     if (remaining > 0) byOrganization.set(orgId, remaining);
     else byOrganization.delete(orgId);
   };
-  return (context, next) => {
-    const { caller, snapshot } = context.state;
-    if (!caller || !snapshot) throw new Error('the concurrency limit ran before authentication');
-    const { orgId } = caller;
-    if (inProgress >= requestsMax || (byOrganization.get(orgId) ?? 0) >= organizationMax) {
-      requestsRefused.inc();
-      throw new ApiError('service_unavailable', {
-        message: 'Too many requests are in progress; read their responses, and try again shortly.',
-        headers: retryAfter(retryAfterMs),
-      });
+  const closeSlow = () => {
+    if (inProgress.size <= requestsMax / 2 && !budget.isHalfUsed()) return;
+    for (const { startedMs, state, close } of inProgress) {
+      if (nowMs() - startedMs > takeMs + state.responseBytes * takeMsPerByte) close();
     }
-    if (hasLeft(context.res)) return undefined;
+  };
+  return (context, next) => {
+    const { state, res } = context;
+    const { caller, snapshot } = state;
+    if (!caller || !snapshot) throw new Error('the concurrency limit ran before authentication');
+    if (hasLeft(res)) return undefined;
+    const { orgId } = caller;
+    closeSlow();
+    const own = byOrganization.get(orgId) ?? 0;
+    const isOverShare = own > 0 && own + 1 > fairShare(requestsMax, inProgress.size);
+    if (isOverShare || inProgress.size >= requestsMax) {
+      throw new Overloaded('requests', `${own} of ${inProgress.size} requests in progress are of ${orgId}`);
+    }
     const store = openReader(orgId, snapshot);
-    count(orgId, 1);
-    context.res.once('close', () => {
+    const end = () => {
+      if (!inProgress.delete(entry)) return;
       count(orgId, -1);
       store.end();
-    });
-    context.state.store = store;
+    };
+    const close = () => {
+      end();
+      res.destroy();
+    };
+    const entry: InProgress = { startedMs: nowMs(), state, close };
+    inProgress.add(entry);
+    count(orgId, 1);
+    res.once('close', end);
+    state.store = store;
     return next();
   };
 }

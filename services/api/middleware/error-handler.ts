@@ -1,26 +1,31 @@
 import type { Counter } from 'prom-client';
-import { isStoreUnavailable } from '../store/store-errors.ts';
+import { isStoreUnavailable, Overloaded } from '../store/store-errors.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonHeaders } from '../http/common-headers.ts';
 import { errorEnvelope, type DocsLocation } from '../http/error-envelope.ts';
 import type { Middleware } from '../http/context.ts';
+import { hasLeft } from '../http/has-left.ts';
 import { retryAfter } from '../http/retry-after.ts';
 
 /** How long a client should wait while the store is unavailable. */
 const retryAfterMs = 5_000;
+/** How long it should wait while this process has too much in progress. */
+const overloadedMs = 1_000;
+
+type Metrics = { storeErrors: Counter; requestsRefused: Counter<'reason'> };
 
 /** Headers that describe the content which the error replaces. */
 const contentHeaders = ['Content-Encoding', 'Content-Security-Policy', 'ETag', 'Link'];
 
 /** Turns whatever was thrown into the error envelope. It is the only place, so no error has another shape. */
 export const errorHandler =
-  ({ docs, storeErrors }: { docs: DocsLocation; storeErrors: Counter }): Middleware =>
+  ({ docs, ...metrics }: { docs: DocsLocation } & Metrics): Middleware =>
   async (context, next) => {
     try {
       await next();
     } catch (thrown) {
       const error = toApiError(thrown);
-      if (isStoreUnavailable(thrown)) storeErrors.inc();
+      if (!hasLeft(context.res)) count(metrics, thrown);
       if (error.status >= 500) context.state.failure = error.cause ?? thrown;
       context.state.errorCode = error.code;
       context.status = error.status;
@@ -33,8 +38,17 @@ export const errorHandler =
     }
   };
 
+function count({ storeErrors, requestsRefused }: Metrics, thrown: unknown): void {
+  if (thrown instanceof Overloaded) requestsRefused.inc({ reason: thrown.limit });
+  else if (isStoreUnavailable(thrown)) storeErrors.inc();
+}
+
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
+  if (thrown instanceof Overloaded) {
+    const message = 'Too many requests are in progress; read their responses, and try again shortly.';
+    return new ApiError('service_unavailable', { message, cause: thrown, headers: retryAfter(overloadedMs) });
+  }
   if (!isStoreUnavailable(thrown)) return new ApiError('internal_error', { cause: thrown });
   return new ApiError('service_unavailable', { cause: thrown, headers: retryAfter(retryAfterMs) });
 }

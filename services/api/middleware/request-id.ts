@@ -9,6 +9,7 @@ export const requestId: Middleware = (context, next) => {
     caller: null,
     snapshot: null,
     store: null,
+    responseBytes: 0,
     route: null,
     pathId: undefined,
     errorCode: null,

@@ -4,6 +4,9 @@ import { createReadBudget, replyBytesMax } from './read-budget.ts';
 const budgetOf = (reads: number, connectionsMax = 100, waitMs = 60_000) =>
   createReadBudget({ bytesMax: reads * replyBytesMax, connectionsMax, waitMs });
 
+/** The text of a full page, which stays in memory until its client has taken it. */
+const pageBytes = replyBytesMax / 8;
+
 /** Starts reads; `admitted` lists their organizations in the order of admission. */
 function startReads(budget: ReturnType<typeof budgetOf>) {
   const admitted: string[] = [];
@@ -31,6 +34,27 @@ describe('the read budget', () => {
     expect(admitted).toEqual(['a', 'a', 'b', 'a']);
   });
 
+  it.each([4, 5, 20])(
+    'has room for the next organization while %d keep as many unread pages as they can',
+    async (count) => {
+      const budget = budgetOf(8);
+      const { admitted, acquire, nextTick } = startReads(budget);
+      for (let org = 1; org <= count; org += 1) {
+        for (let read = 0; read < 100; read += 1) {
+          const before = admitted.length;
+          acquire(`org_${org}`);
+          await nextTick();
+          if (admitted.length === before) break;
+          budget.count(`org_${org}`, pageBytes);
+          budget.release(`org_${org}`, replyBytesMax);
+        }
+      }
+      acquire('next');
+      await nextTick();
+      expect(admitted.at(-1)).toBe('next');
+    },
+  );
+
   it('gives all bytes to all organizations together, first come, first served', async () => {
     const budget = budgetOf(4);
     const { admitted, acquire, nextTick } = startReads(budget);
@@ -52,7 +76,7 @@ describe('the read budget', () => {
     budget.count('a', -1);
     await nextTick();
     expect(admitted).toEqual(['a']);
-    expect(budget.usage()).toEqual({ reads: 1, bytes: 2 * replyBytesMax });
+    expect(budget.usage()).toEqual({ reads: 1, bytes: 2 * replyBytesMax, waiting: 0 });
   });
 
   it('does not let small reads starve a large one', async () => {
@@ -87,6 +111,6 @@ describe('the read budget', () => {
     budget.release('a', replyBytesMax);
     await budget.acquire('a', replyBytesMax);
     budget.release('a', replyBytesMax);
-    expect(budget.usage()).toEqual({ reads: 0, bytes: 0 });
+    expect(budget.usage()).toEqual({ reads: 0, bytes: 0, waiting: 0 });
   });
 });

@@ -1,5 +1,6 @@
 import { readTimeoutMs } from './deadline.ts';
-import { StoreUnavailable } from './store-errors.ts';
+import { fairShare } from './fair-share.ts';
+import { Overloaded } from './store-errors.ts';
 
 /** The largest reply of the store, and therefore the maximum size of a page while it is read. */
 export const replyBytesMax = 16 * 1_024 * 1_024;
@@ -7,19 +8,19 @@ export const replyBytesMax = 16 * 1_024 * 1_024;
 /** The expected maximum of a single document. Larger ones, up to 12 MB, are very rare. */
 export const documentBytes = 4 * 1_024 * 1_024;
 
-/** The share of the bytes that one organization may hold. */
-const organizationShare = 1 / 4;
-
 type Usage = { reads: number; bytes: number };
 type Waiting = { orgId: string; bytes: number; admit: () => void };
 
 export type ReadBudget = {
-  /** Counts a read of `bytes` once there is room. Rejects with `StoreUnavailable` if there is none in time. */
+  /** Counts a read of `bytes` once there is room. Rejects with `Overloaded` if there is none in time. */
   acquire: (orgId: string, bytes: number) => Promise<void>;
   release: (orgId: string, bytes: number) => void;
   /** Counts bytes that stay in memory; a negative number releases them. */
   count: (orgId: string, bytes: number) => void;
-  usage: () => Usage;
+  /** All of this process: the reads in progress and in the queue, and the bytes held. */
+  usage: () => Usage & { waiting: number };
+  /** Whether more than half of the bytes are held. */
+  isHalfUsed: () => boolean;
 };
 
 export type BudgetLimits = {
@@ -33,7 +34,7 @@ export type BudgetLimits = {
 
 /**
  * Limits the memory of all responses in progress: the expected reply of each read, then the bytes kept until the client
- * has taken the response. Further reads wait in a queue. One organization may hold a quarter of the bytes and never
+ * has taken the response. Further reads wait in a queue. One organization may hold its fair share of the bytes and never
  * every connection, so that it cannot make the others wait.
  */
 export function createReadBudget({
@@ -55,28 +56,23 @@ export function createReadBudget({
     }
     if (usage.reads === 0 && usage.bytes === 0) usages.delete(orgId);
   };
-  const hasRoom = (orgId: string, bytes: number) => {
+  const hasRoom = (bytes: number) => all.reads < connectionsMax && all.bytes + bytes <= bytesMax;
+  const isWithinShare = (orgId: string, bytes: number) => {
     const { reads, bytes: taken } = usages.get(orgId) ?? { reads: 0, bytes: 0 };
-    return (
-      all.reads < connectionsMax &&
-      reads < organizationReadsMax &&
-      all.bytes + bytes <= bytesMax &&
-      taken + bytes <= bytesMax * organizationShare
-    );
+    return reads < organizationReadsMax && (taken === 0 || taken + bytes <= fairShare(bytesMax, all.bytes));
   };
   const admitWaiting = () => {
-    // A read that does not fit into the total blocks the reads after it; otherwise small reads could starve it.
-    const isBlocked = (bytes: number) => all.reads >= connectionsMax || all.bytes + bytes > bytesMax;
     for (const read of waiting) {
-      if (isBlocked(read.bytes)) return;
-      if (!hasRoom(read.orgId, read.bytes)) continue;
+      if (!isWithinShare(read.orgId, read.bytes)) continue;
+      // A read that does not fit blocks the reads after it; otherwise small reads could starve it.
+      if (!hasRoom(read.bytes)) return;
       add(read.orgId, 1, read.bytes);
       read.admit();
     }
   };
   return {
     acquire: async (orgId, bytes) => {
-      if (waiting.size === 0 && hasRoom(orgId, bytes)) {
+      if (waiting.size === 0 && isWithinShare(orgId, bytes) && hasRoom(bytes)) {
         add(orgId, 1, bytes);
         return;
       }
@@ -92,7 +88,8 @@ export function createReadBudget({
       add(orgId, 0, bytes);
       if (bytes < 0) admitWaiting();
     },
-    usage: () => ({ ...all }),
+    usage: () => ({ ...all, waiting: waiting.size }),
+    isHalfUsed: () => all.bytes > bytesMax / 2,
   };
 }
 
@@ -106,7 +103,7 @@ const enqueue = (waiting: Set<Waiting>, read: Omit<Waiting, 'admit'>, waitMs: nu
     };
     const entry: Waiting = { ...read, admit: () => finish(resolve) };
     const timer = setTimeout(
-      () => finish(() => reject(new StoreUnavailable(`no room for a read within ${waitMs} ms`))),
+      () => finish(() => reject(new Overloaded('memory', `no room for a read within ${waitMs} ms`))),
       waitMs,
     );
     timer.unref();

@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import { createExpectedBytes, type Reading, type Reply } from './expected-bytes.ts';
-import { createReadBudget, type BudgetLimits } from './read-budget.ts';
+import type { ReadBudget } from './read-budget.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
@@ -26,18 +26,18 @@ export type OpenReader = (
   snapshot: Pick<ReadSnapshot, 'database' | 'generation'>,
 ) => StoreReader;
 
-/** Creates the reader of each request. All readers together stay within the limits. */
+/** Creates the reader of each request. All readers together stay within the budget. */
 export function createReaders({
   scanEntriesMax,
   requireGeneration,
   nowMs,
-  ...limits
-}: BudgetLimits & {
+  budget,
+}: {
+  budget: ReadBudget;
   scanEntriesMax: number;
   requireGeneration: (generation: number) => Promise<void>;
   nowMs: () => number;
 }): OpenReader {
-  const budget = createReadBudget(limits);
   const expected = createExpectedBytes(nowMs);
   return (orgId, { database, generation }) => {
     let holdings = new Set<object>();

@@ -6,6 +6,17 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
+/** A limit of this process was met: the store is well, and the client should try again soon. */
+export class Overloaded extends Error {
+  override readonly name = 'Overloaded';
+  readonly limit: 'requests' | 'memory';
+
+  constructor(limit: 'requests' | 'memory', message: string) {
+    super(message);
+    this.limit = limit;
+  }
+}
+
 /** Whether an error is a temporary one of the store (503) and not a bug in a query (500). */
 export const isStoreUnavailable = (error: unknown): boolean =>
   error instanceof StoreUnavailable ||

@@ -1,0 +1,97 @@
+import { EventEmitter } from 'node:events';
+import type { Context } from '../http/context.ts';
+import type { StoreReader } from '../store/reader.ts';
+import { Overloaded } from '../store/store-errors.ts';
+import { concurrencyLimit } from './concurrency-limit.ts';
+
+const requestsMax = 500;
+
+/** The limit with a clock that the test sets. `ask` starts a request of an organization whose response nobody reads. */
+function createLimit() {
+  const state = { nowMs: 0, isMemoryHalfUsed: false, readersEnded: 0 };
+  const limit = concurrencyLimit({
+    requestsMax,
+    openReader: () => ({ end: () => (state.readersEnded += 1) }) as unknown as StoreReader,
+    budget: { isHalfUsed: () => state.isMemoryHalfUsed },
+    nowMs: () => state.nowMs,
+  });
+  const ask = (orgId: string, { responseBytes = 0, hasLeft = false } = {}) => {
+    const res = Object.assign(new EventEmitter(), {
+      closed: hasLeft,
+      destroy: () => {
+        res.closed = true;
+        res.emit('close');
+      },
+    });
+    const context = { res, state: { caller: { orgId }, snapshot: {}, responseBytes } };
+    let isAdmitted = false;
+    void limit(context as unknown as Context, async () => void (isAdmitted = true));
+    return { res, isAdmitted };
+  };
+  /** Starts as many requests of an organization as are admitted. */
+  const fill = (orgId: string, options: Parameters<typeof ask>[1] = {}) => {
+    const responses = [];
+    try {
+      for (;;) responses.push(ask(orgId, options).res);
+    } catch (error) {
+      if (!(error instanceof Overloaded)) throw error;
+    }
+    return responses;
+  };
+  return { state, ask, fill };
+}
+
+describe('the requests in progress', () => {
+  it('of one organization are a quarter of all', () => {
+    expect(createLimit().fill('org_1')).toHaveLength(requestsMax / 4);
+  });
+
+  it.each([4, 5, 20])('of %d organizations that take all they can leave room for the next', (count) => {
+    const { ask, fill } = createLimit();
+    for (let org = 1; org <= count; org += 1) fill(`org_${org}`);
+    expect(ask('org_next').isAdmitted).toBe(true);
+  });
+
+  it('are at most the limit, and a response that closes makes room', () => {
+    const { ask, fill } = createLimit();
+    const all = Array.from({ length: 100 }, (_, org) => fill(`org_${org}`)).flat();
+    expect(all).toHaveLength(requestsMax);
+    expect(() => ask('org_next')).toThrow(Overloaded);
+    all[0]?.destroy();
+    expect(ask('org_next').isAdmitted).toBe(true);
+  });
+
+  it('do not include a request whose client has left before', () => {
+    const { ask, fill, state } = createLimit();
+    for (let times = 0; times < 10; times += 1) ask('org_1', { hasLeft: true });
+    expect([fill('org_1').length, state.readersEnded]).toEqual([requestsMax / 4, 0]);
+  });
+});
+
+describe('a response that its client takes slowly', () => {
+  const closedOf = (responses: { closed: boolean }[]) => responses.filter(({ closed }) => closed).length;
+  const responseBytes = 10 * 65_536;
+
+  it('is closed after a minute and a second for each 64 KB once half of the requests are in progress', () => {
+    const { ask, fill, state } = createLimit();
+    const slow = ['org_1', 'org_2', 'org_3'].flatMap((orgId) => fill(orgId, { responseBytes }));
+    state.nowMs = 70_000;
+    ask('org_next');
+    expect([closedOf(slow), state.readersEnded]).toEqual([0, 0]);
+    state.nowMs = 70_001;
+    ask('org_next');
+    expect([closedOf(slow), state.readersEnded]).toEqual([slow.length, slow.length]);
+    expect(fill('org_1')).toHaveLength(requestsMax / 4);
+  });
+
+  it('is closed only if room is scarce: half of the requests, or half of the memory', () => {
+    const { ask, fill, state } = createLimit();
+    const slow = fill('org_1');
+    state.nowMs = 3_600_000;
+    ask('org_next');
+    expect(closedOf(slow)).toBe(0);
+    state.isMemoryHalfUsed = true;
+    ask('org_next');
+    expect(closedOf(slow)).toBe(slow.length);
+  });
+});

@@ -1,0 +1,45 @@
+import { Counter, Registry } from 'prom-client';
+import type { Context } from '../http/context.ts';
+import { Overloaded, StoreUnavailable } from '../store/store-errors.ts';
+import { errorHandler } from './error-handler.ts';
+
+/** Handles an error; returns the status, `Retry-After`, and how many requests were counted under each metric. */
+async function handle(thrown: Error, { hasLeft = false } = {}) {
+  const registers = [new Registry()];
+  const storeErrors = new Counter({ name: 'store_errors', help: '-', registers });
+  const requestsRefused = new Counter({ name: 'refused', help: '-', labelNames: ['reason'], registers });
+  const headers: Record<string, string> = {};
+  const context = {
+    ...{ res: { closed: hasLeft }, req: { socket: {} }, state: {}, status: 200 },
+    set: (more: Record<string, string>) => Object.assign(headers, more),
+  };
+  const docs = { docsUrl: undefined, baseUrl: undefined };
+  const middleware = errorHandler({ docs, storeErrors, requestsRefused });
+  await middleware(context as unknown as Context, () => Promise.reject(thrown));
+  const refused = (await requestsRefused.get()).values.map(({ value, labels }) => [labels.reason, value]);
+  const store = (await storeErrors.get()).values.map(({ value }) => value);
+  return { status: context.status, retryAfter: headers['Retry-After'], refused, store };
+}
+
+describe('a 503', () => {
+  it.each(['memory', 'requests'] as const)('by the limit of %s is no error of the store', async (limit) => {
+    expect(await handle(new Overloaded(limit, 'full'))).toEqual({
+      ...{ status: 503, retryAfter: '1' },
+      ...{ refused: [[limit, 1]], store: [0] },
+    });
+  });
+
+  it('by the store is no refusal of a limit', async () => {
+    expect(await handle(new StoreUnavailable('away'))).toEqual({
+      ...{ status: 503, retryAfter: '5' },
+      ...{ refused: [], store: [1] },
+    });
+  });
+
+  it.each([new Overloaded('memory', 'full'), new StoreUnavailable('away')])(
+    'for a client that has left counts nowhere: %s',
+    async (error) => {
+      expect(await handle(error, { hasLeft: true })).toMatchObject({ refused: [], store: [0] });
+    },
+  );
+});
