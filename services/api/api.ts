@@ -6,7 +6,7 @@ import { activeGeneration, servedVersions } from '../../shared/store/generations
 import { notAfterNow, watermark } from '../../shared/store/progress.ts';
 import { missingIndexes } from '../../shared/store/indexes.ts';
 import { createApp } from './app.ts';
-import { createApiKeyCache } from './auth/api-key-cache.ts';
+import { createApiKeyCache, findCallers } from './auth/api-key-cache.ts';
 import { createAuthFailureLimiter } from './auth/auth-failure-limiter.ts';
 import type { ApiConfig } from './config.ts';
 import { observeBudget, type Metrics } from './metrics.ts';
@@ -74,7 +74,10 @@ export async function startApi(deps: ApiDeps) {
     ...{ routes, spec, snapshots, limit, rateLimiter, docs, trustedProxies, metrics, trace, logger },
     generationsInUse,
     keyPrefix: config.KEY_PREFIX,
-    apiKeys: createApiKeyCache({ nowMs }),
+    apiKeys: createApiKeyCache({
+      nowMs,
+      lookUp: (snapshot, hashes) => findCallers(controlOf(deps), snapshot, hashes),
+    }),
     authFailures: createAuthFailureLimiter({
       limit: { ...limit, requests: config.AUTH_FAILURE_LIMIT },
       ...{ nowMs, logger },

@@ -15,7 +15,11 @@ describe('the arguments of the CLI', () => {
   });
 
   it.each([
-    ['', 'a verb is missing: one of topics, status, trace, rebuild, verify, dead-letters, completion', ''],
+    [
+      '',
+      'a verb is missing: one of topics, status, trace, rebuild, verify, dead-letters, keys, completion',
+      '',
+    ],
     ['statu', "unknown command 'statu' (Did you mean status?)", ''],
     ['topics', 'topics needs a verb: one of create', 'topics '],
     ['topics creat', "unknown command 'creat' (Did you mean create?)", 'topics '],
@@ -23,6 +27,8 @@ describe('the arguments of the CLI', () => {
     ['topics create --partitions 0', 'It takes a whole number from 1 to 1000.', 'topics '],
     ['topics create --partitions 1e2', 'It takes a whole number from 1 to 1000.', 'topics '],
     ['status now', "too many arguments for 'status'", 'status '],
+    ['keys block key_1', "required option '--why <text>' not specified", 'keys '],
+    ['keys list --org acme', 'An organization id looks like org_1.', 'keys '],
     ['trace', "missing required argument 'Request-Id'", 'trace '],
     ['trace req_1', 'A request id is req_ and 26 characters.', 'trace '],
     [`trace ${requestId}0`, 'A request id is req_ and 26 characters.', 'trace '],

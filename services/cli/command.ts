@@ -2,6 +2,7 @@ import { Command, CommanderError, InvalidArgumentError } from '@commander-js/ext
 import { requestIdShape } from '../../shared/store/request-traces.ts';
 import { completionScript } from './completion.ts';
 import { addDeadLetters, type DeadLettersCommand } from './dead-letters/command.ts';
+import { addKeys, type KeysCommand } from './keys/command.ts';
 import { addRebuild, type RebuildCommand } from './rebuild/command.ts';
 import { example, jsonOption, wholeNumber } from './options.ts';
 
@@ -12,6 +13,7 @@ export type CliCommand =
   | { verb: 'trace'; requestId: string; json: boolean }
   | { verb: 'completion'; script: string }
   | DeadLettersCommand
+  | KeysCommand
   | RebuildCommand;
 
 /** The result of parsing: a verb to run, help to print, or a usage error. */
@@ -62,14 +64,13 @@ function createProgram(
       writeErr: (text) => (output.error += text),
     })
     .description(
-      'Creates the Kafka topics, shows the state of the read model, rebuilds it, and works on dead letters.',
+      'Creates the Kafka topics, shows the state of the read model, rebuilds it, works on dead letters, and blocks API keys.',
     )
     .helpCommand(false);
-  const topics = program
+  program
     .command('topics')
     .helpCommand(false)
-    .description('the Kafka topics that carry the events');
-  topics
+    .description('the Kafka topics that carry the events')
     .command('create')
     .description('create the topics that do not exist yet')
     .option('--partitions <n>', 'partitions of each topic, 1 to 1000', wholeNumber(1_000), 3)
@@ -93,6 +94,7 @@ function createProgram(
     .action((requestId, { json = false }) => accept({ verb: 'trace', requestId, json }));
   addRebuild(program, accept);
   addDeadLetters(program, accept);
+  addKeys(program, accept);
   program
     .command('completion')
     .description('print a script that completes verbs and options in bash or zsh')
@@ -105,7 +107,7 @@ function createProgram(
   program.addHelpText(
     'after',
     `
-Environment: topics, status, rebuild and verify need KAFKA_BROKERS and MONGODB_URL; trace and dead-letters need MONGODB_URL.
+Environment: topics, status, rebuild and verify need KAFKA_BROKERS and MONGODB_URL; trace, dead-letters and keys need MONGODB_URL.
 Exit codes: 0 success; 1 failed, refused, or done in part; 2 usage error or invalid configuration; 3 a build fails.
 `,
   );

@@ -13,6 +13,7 @@ import { createLogClient, type LogClient } from '../projector/kafka/log-client.t
 import { cliConfig, deadLetterConfig, storeConfig } from './config.ts';
 import { parseArguments, type CliCommand } from './command.ts';
 import { runDeadLetters } from './dead-letters/run.ts';
+import { runKeys } from './keys/run.ts';
 import { asJson, type CommandOutput } from './output.ts';
 import { runRebuild } from './rebuild/run.ts';
 import { readStatus } from './status/read.ts';
@@ -68,6 +69,10 @@ async function run(command: CliCommand): Promise<string | CommandOutput> {
           return runRebuild({ ...deps, by: operator(), report: toStderr }, command);
         }),
       );
+    case 'keys list':
+    case 'keys block':
+    case 'keys unblock':
+      return withStore((mongo, name) => runKeys({ mongo, name, operator }, command));
     case 'completion':
       return command.script;
     case 'dead-letters list':

@@ -17,3 +17,8 @@ export const wholeNumber =
       `It takes a whole number ${Number.isSafeInteger(max) && max < Number.MAX_SAFE_INTEGER ? `from ${min} to ${max}` : `of ${min} or more`}.`,
     );
   };
+
+export function orgIdOf(text: string): string {
+  if (/^org_./.test(text)) return text;
+  throw new InvalidArgumentError('An organization id looks like org_1.');
+}

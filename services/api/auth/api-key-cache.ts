@@ -1,6 +1,8 @@
 import { hash as digest } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { Db } from 'mongodb';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
+import { blockedKeys } from '../../../shared/store/blocked-keys.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import type { Caller } from '../http/context.ts';
 import { readOptions } from '../store/deadline.ts';
@@ -8,11 +10,11 @@ import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import { batchLookUps, type LookUp } from './batch-lookups.ts';
 
 export type ApiKeyCache = {
-  /** Finds the caller of a token in a snapshot; null if the token is unknown or archived. */
+  /** Finds the caller of a token in a snapshot; null if the token is unknown, archived or blocked. */
   find: (snapshot: ReadSnapshot, token: string) => Promise<Caller | null>;
 };
 
-/** An archived key stops working, and a new key starts working, at most this long after the read model has it. */
+/** A key stops or starts working at most this long after the read model has the change, or an operator has blocked it. */
 const lifetimeMs = 5_000;
 const entriesMax = 10_000;
 const tokenLengthMax = 512;
@@ -25,13 +27,7 @@ export const tokenShape = (keyPrefix: string) => new RegExp(`^${keyPrefix}_(live
  * Looks keys up by the SHA-256 of the token and caches both outcomes. Unknown and archived tokens take the same path.
  * They have a cache of their own, so that a flood of invalid tokens does not evict valid ones.
  */
-export function createApiKeyCache({
-  lookUp = findCallers,
-  nowMs,
-}: {
-  lookUp?: LookUp;
-  nowMs: () => number;
-}): ApiKeyCache {
+export function createApiKeyCache({ lookUp, nowMs }: { lookUp: LookUp; nowMs: () => number }): ApiKeyCache {
   const options = { max: entriesMax, ttl: lifetimeMs, ttlResolution: 0, perf: { now: nowMs } };
   const known = new LRUCache<string, Caller>(options);
   const unknown = new LRUCache<string, true>(options);
@@ -54,9 +50,14 @@ export const isToken = (shape: RegExp, token: string) => token.length <= tokenLe
 
 /**
  * The only query without an organization, because the key determines it. If several keys have the same token, the first
- * active one by id is used. The filter does not include the archived state: the query time would reveal it.
+ * active one by id is used. The filter does not include the archived state, and blocks are read even if no key was found:
+ * the time of the answer would reveal it.
  */
-async function findCallers({ authDatabase }: ReadSnapshot, hashes: string[]): Promise<Map<string, Caller>> {
+export async function findCallers(
+  control: Db,
+  { authDatabase }: ReadSnapshot,
+  hashes: string[],
+): Promise<Map<string, Caller>> {
   const keys = await collectionOf<ApiKeyDocument>(authDatabase, 'apiKey')
     .find(
       { 'state.tokenSha256': { $in: hashes }, orgId: { $type: 'string' } },
@@ -71,7 +72,13 @@ async function findCallers({ authDatabase }: ReadSnapshot, hashes: string[]): Pr
     .sort({ _id: 1 })
     .limit(sameHashMax * hashes.length)
     .toArray();
-  const active = keys.filter(({ deletedAt, state }) => !deletedAt && !state.archivedAt);
+  const blocks = await blockedKeys(control)
+    .find({ _id: { $in: keys.map(({ _id }) => _id) } }, { projection: { _id: 1 }, ...readOptions() })
+    .toArray();
+  const blocked = new Set(blocks.map(({ _id }) => _id));
+  const active = keys.filter(
+    ({ _id, deletedAt, state }) => !deletedAt && !state.archivedAt && !blocked.has(_id),
+  );
   return new Map(
     active.toReversed().map(({ _id, orgId, state }) => [state.tokenSha256, { keyId: _id, orgId }]),
   );

@@ -25,7 +25,7 @@ export const errorTexts: Record<ErrorCode, ErrorText> = {
       'The request has a key, but the key is not valid. The response does not say which cause applies.',
     causes: [
       'The key was truncated or changed when it was copied.',
-      'The key has been archived, or belongs to another installation.',
+      'The key has been archived or blocked, or belongs to another installation.',
       'The key was created a few seconds ago, and the API does not have it yet.',
     ],
     remedy:

@@ -6,7 +6,7 @@ import {
 } from '@commander-js/extra-typings';
 import { parseInstant } from '../../../shared/documents/instant.ts';
 import { rejectionReasons, type Rejection } from '../../projector/events/change.ts';
-import { example, jsonOption, wholeNumber } from '../options.ts';
+import { example, jsonOption, orgIdOf, wholeNumber } from '../options.ts';
 
 type Reason = Rejection['reason'];
 
@@ -118,11 +118,6 @@ function selectionOf(
   if (ids.length === 0) return { filter, limit: limit ?? Infinity };
   if (limit !== undefined) verb.error('--limit goes with filters or --all, not with ids');
   return { ids: [...new Set(ids)] };
-}
-
-function orgIdOf(text: string): string {
-  if (/^org_./.test(text)) return text;
-  throw new InvalidArgumentError('An organization id looks like org_1.');
 }
 
 const idShape = /^[A-Za-z0-9._-]{1,249}\/\d{1,10}\/\d{1,16}(\/[0-9a-f]{16})?$/;

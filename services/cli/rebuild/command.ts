@@ -29,6 +29,9 @@ const number = wholeNumber(1_000_000);
 const seconds = wholeNumber(1_000_000);
 const paceMax = 10_000_000;
 const why = (text: string) => new Option('--why <text>', 'the reason, for the history').default(text);
+/** The text of an option of two verbs. */
+const olderData =
+  'accept data older than the data that is served; keys that were archived since then work again';
 const timeout = (of: string, value: number) =>
   new Option('--timeout <seconds>', of).argParser(seconds).default(value);
 
@@ -144,7 +147,7 @@ function addSwitching(group: Command, accept: (command: RebuildCommand) => void)
     .description('serve a generation that is ready and verified; the active one becomes the standby')
     .argument('<generation>', 'its number', number)
     .option('--allow-rejects', 'accept dead letters that the active generation does not have')
-    .option('--accept-older', 'accept data older than the data that is served')
+    .option('--accept-older', olderData)
     .option('--dry-run', 'print the checks, but change nothing')
     .addOption(timeout('wait this long for the API replicas', 60))
     .addOption(why('a promotion'))
@@ -159,7 +162,7 @@ function addSwitching(group: Command, accept: (command: RebuildCommand) => void)
     .command('rollback')
     .description('serve the standby again')
     .argument('<generation>', 'its number', number)
-    .option('--accept-older', 'accept data older than the data that is served')
+    .option('--accept-older', olderData)
     .option('--dry-run', 'print the checks, but change nothing')
     .addOption(timeout('wait this long for the API replicas', 60))
     .addOption(why('a rollback'))

@@ -96,7 +96,7 @@ function checkProgress(
   const [reject] = measured.rejects;
   const wait = stopped
     ? 'see the check projectors'
-    : `wait with: rebuild await ${number}, or accept it with --accept-older`;
+    : `wait with: rebuild await ${number}, or accept it with --accept-older (keys archived since then work again)`;
   return [
     {
       name: 'offsets',

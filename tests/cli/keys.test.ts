@@ -1,0 +1,138 @@
+import { ensureIndexes } from '../../shared/store/indexes.ts';
+import { watermarksOf } from '../../shared/store/progress.ts';
+import { apiKey, store } from '../api/builders.ts';
+import { mongoUrl, startApi, startStore, tokens, type TestApi, type TestStore } from '../api/test-api.ts';
+import { generation, longAgo, openRebuild } from '../rebuild/fixture.ts';
+import { startService } from '../support/service.ts';
+
+/** Runs a verb of the CLI on these databases. */
+async function run(environment: Record<string, string | undefined>, ...args: string[]) {
+  const service = startService('cli', { ...environment, LOG_LEVEL: 'error' }, args);
+  return { code: await service.exited, stdout: service.stdout(), stderr: service.stderr() };
+}
+
+describe('keys', () => {
+  let testStore: TestStore;
+  let replicas: TestApi[] = [];
+  let nowMs = 1_000;
+  beforeAll(async () => {
+    testStore = await startStore();
+    const options = { nowMs: () => nowMs };
+    replicas = [await startApi(testStore, options), await startApi(testStore, options)];
+  }, 60_000);
+  afterAll(async () => {
+    for (const replica of replicas) await replica.close();
+    await testStore.close();
+  }, 60_000);
+
+  const keys = (...args: string[]) =>
+    run({ MONGODB_URL: mongoUrl(), DATABASE_NAME: testStore.name }, 'keys', ...args);
+  const statuses = (token: string) =>
+    Promise.all(replicas.map(async ({ get }) => (await get('/v1/tickets', { token })).status));
+  const afterSixSeconds = () => {
+    nowMs += 6_000;
+  };
+
+  test('block and unblock take effect on every replica within six seconds, and only on that key', async () => {
+    expect(await statuses(tokens.a)).toEqual([200, 200]);
+    const blocked = await keys('block', 'key_a', '--why', 'leaked');
+    expect(blocked).toMatchObject({ code: 0, stderr: '' });
+    expect(blocked.stdout).toMatch(/^key_a of org_a is blocked since \S+ by \S+@\S+ \(leaked\)/);
+    afterSixSeconds();
+    expect(await statuses(tokens.a)).toEqual([401, 401]);
+    expect(await statuses(tokens.b)).toEqual([200, 200]);
+
+    expect((await keys('block', 'key_a', '--why', 'again')).stdout).toContain('(leaked)');
+    expect(await keys('unblock', 'key_a')).toMatchObject({
+      code: 0,
+      stdout: 'key_a is not blocked any more',
+    });
+    afterSixSeconds();
+    expect(await statuses(tokens.a)).toEqual([200, 200]);
+  }, 60_000);
+
+  test('list prints every key and its state, and nothing of its token', async () => {
+    await keys('block', 'key_b', '--why', 'leaked');
+    const { stdout } = await keys('list');
+    expect(stdout).toMatch(/^key_a {2}org_a {2}live {2}active {2}.+$/m);
+    expect(stdout).toMatch(/^key_b {2}org_b {2}live {2}blocked since \S+ by \S+ \(leaked\) {2}.+$/m);
+    expect(stdout).toMatch(/^key_c {2}org_a {2}live {2}archived since 2026-01-01T00:00:00.000Z {2}.+$/m);
+    const json = (await keys('list', '--org', 'org_b', '--json')).stdout;
+    expect(JSON.parse(json)).toEqual([
+      {
+        ...{
+          id: 'key_b',
+          orgId: 'org_b',
+          mode: 'live',
+          name: expect.any(String) as string,
+          archivedAt: null,
+        },
+        blocked: { at: expect.any(String) as string, by: expect.any(String) as string, why: 'leaked' },
+      },
+    ]);
+    expect(stdout + json).not.toMatch(/sha256|[0-9a-f]{64}/i);
+  }, 60_000);
+
+  test('a blocked key that is deleted is still listed, and can be unblocked', async () => {
+    await store(testStore.database, 'apiKey', [apiKey('svc_live_e', { id: 'key_e' }, { orgId: 'org_e' })]);
+    await keys('block', 'key_e', '--why', 'leaked');
+    await testStore.database.collection<{ _id: string }>('apiKeys').deleteOne({ _id: 'key_e' });
+    expect((await keys('list', '--org', 'org_e')).stdout).toContain(
+      'not in the served generation, blocked since',
+    );
+    expect((await keys('unblock', 'key_e')).code).toBe(0);
+    expect((await keys('list', '--org', 'org_e')).stdout).toBe('no keys');
+  }, 60_000);
+
+  test.each([
+    [
+      ['block', 'key_x', '--why', 'leaked'],
+      'keys block failed: there is no key key_x; "keys list" prints the ids',
+    ],
+    [
+      ['unblock', 'key_c'],
+      'keys unblock failed: key key_c is not blocked; "keys list" prints the blocked ones',
+    ],
+  ])('%j exits 1 and says why', async (args, error) => {
+    expect(await keys(...args)).toMatchObject({ code: 1, stdout: '', stderr: `${error}\n` });
+  });
+});
+
+test('a rollback that accepts older data brings back a key that was archived meanwhile, but no blocked one', async () => {
+  const rebuild = await openRebuild();
+  const statuses = async () => {
+    const api = await startApi({ client: rebuild.mongo, name: rebuild.name });
+    const read = async (token: string) => (await api.get('/v1/tickets', { token })).status;
+    const found = { archived: await read('svc_live_archived'), blocked: await read('svc_live_blocked') };
+    await api.close();
+    return found;
+  };
+  try {
+    await rebuild.given([generation(1, 'standby'), generation(2, 'active')]);
+    for (const number of [1, 2]) {
+      await ensureIndexes(rebuild.databaseOf(number));
+      const archivedAt = number === 2 ? '2026-01-01T00:00:00Z' : null;
+      await store(rebuild.databaseOf(number), 'apiKey', [
+        apiKey('svc_live_archived', { id: 'key_archived', archivedAt }),
+        apiKey('svc_live_blocked', { id: 'key_blocked', archivedAt }),
+      ]);
+    }
+    const cli = (...args: string[]) => run(rebuild.environment, ...args);
+    expect((await cli('keys', 'block', 'key_blocked', '--why', 'leaked')).code).toBe(0);
+    expect(await statuses()).toEqual({ archived: 401, blocked: 401 });
+    await watermarksOf(rebuild.control).updateOne({ _id: 1 }, { $set: { completeTo: longAgo } });
+    const refused = await cli('rebuild', 'rollback', '1');
+    expect([refused.code, refused.stdout]).toEqual([
+      1,
+      expect.stringContaining('--accept-older (keys archived since then work again)'),
+    ]);
+    const rolledBack = await cli('rebuild', 'rollback', '1', '--accept-older');
+    expect([rolledBack.code, rolledBack.stdout]).toEqual([
+      0,
+      expect.stringContaining('generation 1 is served'),
+    ]);
+    expect(await statuses()).toEqual({ archived: 200, blocked: 401 });
+  } finally {
+    await rebuild.close();
+  }
+}, 120_000);
