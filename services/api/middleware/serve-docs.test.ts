@@ -19,7 +19,7 @@ it('no cache keeps an error: an asset that cannot be read is 500 without its hea
   };
   const app = new Koa()
     .use(requestId)
-    .use(errorHandler({ docs, storeErrors: createMetrics().storeErrors }))
+    .use(errorHandler({ docs, ...createMetrics() }))
     .use(serveDocs({ docs, limit, keyPrefix: 'svc' }, assets));
   const server = app.listen(0, '127.0.0.1');
   await once(server, 'listening');
