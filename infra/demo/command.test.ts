@@ -16,7 +16,7 @@ async function run(words: string[]) {
 
 test('a command line can be pasted into a shell', () => {
   expect(commandLine(['rebuild', 'start', '--why', 'a rename'])).toBe(
-    "npm run cli -- rebuild start --why 'a rename'",
+    "npx support-cli rebuild start --why 'a rename'",
   );
 });
 
@@ -30,7 +30,7 @@ test('the lines of a command are passed on, and its process can be stopped', asy
 
 test('a command that fails rejects with its line, its exit code and what it printed', async () => {
   const { lines, error } = await run(['rebuild', 'begin']);
-  expect(String(error)).toContain('npm run cli -- rebuild begin failed (exit code 2)');
+  expect(String(error)).toContain('npx support-cli rebuild begin failed (exit code 2)');
   expect(String(error)).toContain(lines[0]);
   expect(lines).not.toEqual([]);
 });

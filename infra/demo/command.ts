@@ -3,7 +3,7 @@ import { shellLine } from './request.ts';
 import { startScript, type Script } from './service.ts';
 
 /** The command as an operator types it. */
-export const commandLine = (words: string[]): string => shellLine(['npm', 'run', 'cli', '--', ...words]);
+export const commandLine = (words: string[]): string => shellLine(['npx', 'support-cli', ...words]);
 
 /**
  * Runs a command of the CLI, and passes on each line that it prints, as soon as it prints it. Rejects with its output if

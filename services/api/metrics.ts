@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { registerBuildInfo } from '../../shared/runtime/release.ts';
 import type { ReadBudget } from './store/read-budget.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -7,6 +8,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
 export function createMetrics() {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  registerBuildInfo(registry);
   const registers = [registry];
   return {
     registry,

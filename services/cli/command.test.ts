@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { parseArguments } from './command.ts';
 
 describe('the arguments of the CLI', () => {
@@ -38,17 +39,42 @@ describe('the arguments of the CLI', () => {
     const parsed = parseArguments(args.split(' ').filter(Boolean));
     const [first, ...others] = ('usageError' in parsed ? parsed.usageError : '').split('\n');
     expect(first).toContain(problem);
-    expect(others).toEqual([`Help: npm run cli -- ${verb}--help`, '']);
+    expect(others).toEqual([`Help: npx support-cli ${verb}--help`, '']);
   });
 
   it.each([['--help'], ['status --help'], ['dead-letters redrive -h'], ['trace --help']])(
     '"%s" prints help, with the exit codes or an example',
     (args) => {
       const parsed = parseArguments(args.split(' '));
-      expect('help' in parsed && parsed.help).toMatch(/Exit codes|Examples?:\n {2}npm run cli -- /);
+      expect('help' in parsed && parsed.help).toMatch(/Exit codes|Examples?:\n {2}npx support-cli /);
     },
   );
 });
+
+it('--version prints the release of package.json', () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  expect(parseArguments(['--version'])).toEqual({ help: `${version}\n` });
+});
+
+it('every example of the help is a command, with --json if the verb has it', () => {
+  const helps = [['--help'], ...verbs().map((verb) => [...verb, '--help'])].map(parseArguments);
+  const text = helps.map((parsed) => ('help' in parsed ? parsed.help : '')).join('\n');
+  const examples = [...text.matchAll(/^ {2}npx support-cli (.+?)(?: \|.*)?$/gm)].map(
+    ([, words]) => words ?? '',
+  );
+  expect(examples.length).toBeGreaterThan(20);
+  for (const words of examples) {
+    const args = [...words.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
+    expect([words, parseArguments(args)]).toEqual([words, { command: expect.anything() as unknown }]);
+  }
+});
+
+/** The verbs that the completion script knows. */
+function verbs(): string[][] {
+  const parsed = parseArguments(['completion']);
+  const script = 'command' in parsed && parsed.command.verb === 'completion' ? parsed.command.script : '';
+  return [...script.matchAll(/^ {4}"([a-z- ]+)"\*\)/gm)].map(([, path = '']) => path.split(' '));
+}
 
 describe('the completion script', () => {
   const parsed = parseArguments(['completion', 'my-cli']);

@@ -1,10 +1,11 @@
 import { Command, CommanderError, InvalidArgumentError } from '@commander-js/extra-typings';
+import { release } from '../../shared/runtime/release.ts';
 import { requestIdShape } from '../../shared/store/request-traces.ts';
 import { completionScript } from './completion.ts';
 import { addDeadLetters, type DeadLettersCommand } from './dead-letters/command.ts';
 import { addKeys, type KeysCommand } from './keys/command.ts';
 import { addRebuild, type RebuildCommand } from './rebuild/command.ts';
-import { example, jsonOption, wholeNumber } from './options.ts';
+import { example, jsonOption, programName, wholeNumber } from './options.ts';
 
 /** A verb with its options. */
 export type CliCommand =
@@ -19,9 +20,7 @@ export type CliCommand =
 /** The result of parsing: a verb to run, help to print, or a usage error. */
 export type ParsedArguments = { command: CliCommand } | { help: string } | { usageError: string };
 
-const name = 'npm run cli --';
-
-/** Parses the arguments after `npm run cli --`. */
+/** Parses the arguments of the CLI. */
 export function parseArguments(args: string[]): ParsedArguments {
   const output = { help: '', error: '' };
   let found: CliCommand | undefined;
@@ -33,7 +32,7 @@ export function parseArguments(args: string[]): ParsedArguments {
     if (error.exitCode === 0) return { help: output.help };
     const path = program.commands.some((command) => command.name() === args[0]) ? `${args[0]} ` : '';
     const problem = error.code === 'commander.help' ? missingVerb(program, args) : inOneLine(output.error);
-    return { usageError: `${problem}\nHelp: ${name} ${path}--help\n` };
+    return { usageError: `${problem}\nHelp: ${programName} ${path}--help\n` };
   }
   if (!found) throw new Error('no verb has run: every verb needs an action');
   return { command: found };
@@ -51,13 +50,18 @@ function missingVerb(program: Command, [first]: string[]): string {
   return `${group ? `${group.name()} needs a verb` : 'a verb is missing'}: one of ${verbs.join(', ')}`;
 }
 
+const environmentAndExitCodes = `
+Environment: topics, status, rebuild and verify need KAFKA_BROKERS and MONGODB_URL; trace, dead-letters and keys need MONGODB_URL.
+Exit codes: 0 success; 1 failed, refused, or done in part; 2 usage error or invalid configuration; 3 a build fails.
+`;
+
 /** `output` receives the text that commander would print. */
 function createProgram(
   output: { help: string; error: string },
   accept: (command: CliCommand) => void,
 ): Command {
   // These settings come first, because each verb inherits them when it is added.
-  const program = new Command(name)
+  const program = new Command(programName)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => (output.help += text),
@@ -66,6 +70,7 @@ function createProgram(
     .description(
       'Creates the Kafka topics, shows the state of the read model, rebuilds it, works on dead letters, and blocks API keys.',
     )
+    .version(release)
     .helpCommand(false);
   program
     .command('topics')
@@ -98,19 +103,13 @@ function createProgram(
   program
     .command('completion')
     .description('print a script that completes verbs and options in bash or zsh')
-    .argument('[alias]', `the shell's alias for "${name}"`, aliasOf, 'support-cli')
+    .argument('[alias]', `the shell's alias for "${programName}"`, aliasOf, 'support-cli')
     .addHelpText(
       'after',
-      '\nExample:\n  alias support-cli="npm run --silent cli --"\n  eval "$(support-cli completion support-cli)"\n',
+      `\nExample:\n  alias support-cli="${programName}"\n  eval "$(support-cli completion support-cli)"\n`,
     )
     .action((alias) => accept({ verb: 'completion', script: completionScript(program, alias) }));
-  program.addHelpText(
-    'after',
-    `
-Environment: topics, status, rebuild and verify need KAFKA_BROKERS and MONGODB_URL; trace, dead-letters and keys need MONGODB_URL.
-Exit codes: 0 success; 1 failed, refused, or done in part; 2 usage error or invalid configuration; 3 a build fails.
-`,
-  );
+  program.addHelpText('after', environmentAndExitCodes);
   return program;
 }
 

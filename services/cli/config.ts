@@ -17,6 +17,10 @@ export const deadLetterSettings = {
 export const cliSettings = {
   ...kafkaSettings,
   ...deadLetterSettings,
+  OPERATOR: z
+    .string()
+    .optional()
+    .describe('Who acts, for the history of generations; by default the system user and the host'),
   LATENESS_ALLOWANCE_SECONDS: projectorSettings.LATENESS_ALLOWANCE_SECONDS,
   REBUILD_DAYS_MAX: z.coerce
     .number()

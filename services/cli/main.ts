@@ -1,4 +1,4 @@
-import { hostname, userInfo } from 'node:os';
+#!/usr/bin/env -S node --disable-warning=TimeoutNegativeWarning
 import type { Admin } from 'kafkajs';
 import type { MongoClient } from 'mongodb';
 import { configOrExit } from '../../shared/runtime/config.ts';
@@ -14,6 +14,7 @@ import { cliConfig, deadLetterConfig, storeConfig } from './config.ts';
 import { parseArguments, type CliCommand } from './command.ts';
 import { runDeadLetters } from './dead-letters/run.ts';
 import { runKeys } from './keys/run.ts';
+import { operatorName } from './operator.ts';
 import { asJson, type CommandOutput } from './output.ts';
 import { runRebuild } from './rebuild/run.ts';
 import { readStatus } from './status/read.ts';
@@ -66,13 +67,15 @@ async function run(command: CliCommand): Promise<string | CommandOutput> {
           const topics = kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX));
           const control = controlDatabase(mongo, name);
           const deps = { admin, log, mongo, config, topics, control, now: () => storeTime(control) };
-          return runRebuild({ ...deps, by: operator(), report: toStderr }, command);
+          return runRebuild({ ...deps, by: operatorName(config.OPERATOR), report: toStderr }, command);
         }),
       );
     case 'keys list':
     case 'keys block':
     case 'keys unblock':
-      return withStore((mongo, name) => runKeys({ mongo, name, operator }, command));
+      return withStore((mongo, name) =>
+        runKeys({ mongo, name, operator: operatorName(process.env.OPERATOR) }, command),
+      );
     case 'completion':
       return command.script;
     case 'dead-letters list':
@@ -85,7 +88,6 @@ async function run(command: CliCommand): Promise<string | CommandOutput> {
   }
 }
 
-const operator = () => `${userInfo().username}@${hostname()}`;
 const toStderr = (line: string) => process.stderr.write(`${line}\n`);
 
 type KafkaTopics = { admin: Admin; log: LogClient; config: ReturnType<typeof kafkaConfig> };

@@ -1,11 +1,14 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 
+/** How a shell in a clone starts the CLI. */
+export const programName = 'npx support-cli';
+
 /** The `--json` option of every verb that has one. */
 export const jsonOption = () => new Option('--json', 'print JSON');
 
 /** Example command lines for the help of a verb. */
 export const example = (...lines: string[]): string =>
-  `\nExample${lines.length > 1 ? 's' : ''}:\n${lines.map((line) => `  npm run cli -- ${line}\n`).join('')}`;
+  `\nExample${lines.length > 1 ? 's' : ''}:\n${lines.map((line) => `  ${programName} ${line}\n`).join('')}`;
 
 /** Parses a whole number from `min` to `max`. */
 export const wholeNumber =

@@ -1,4 +1,5 @@
 import { pino, stdSerializers, type Logger } from 'pino';
+import { release } from './release.ts';
 
 export type { Logger };
 
@@ -40,7 +41,7 @@ export function loggedError(error: unknown): unknown {
 export const createLogger = (service: string, level: string): Logger =>
   pino({
     level,
-    base: { service },
+    base: { service, release },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label) => ({ level: label }) },
     serializers: { error: loggedError },

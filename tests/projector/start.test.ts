@@ -51,7 +51,7 @@ describe('a projector at its start', () => {
     const service = start({});
     expect(await service.exited).toBe(1);
     expect(refusal(service)).toMatch(
-      /generation 1 holds documents of projection version 1.*version 2\. A rebuild is due: npm run cli -- rebuild start/,
+      /generation 1 holds documents of projection version 1.*version 2\. A rebuild is due: npx support-cli rebuild start/,
     );
     await active.updateOne({ _id: 'active' }, { $set: { generations: registry?.generations ?? [] } });
   }, 60_000);
@@ -74,7 +74,7 @@ describe('a projector at its start', () => {
   test.each([
     ['MongoDB is unavailable', { MONGODB_URL: `mongodb://127.0.0.1:${closedPort}/` }],
     ['the brokers are unavailable', { KAFKA_BROKERS: `127.0.0.1:${closedPort}` }],
-    ['topics are missing; create them with: npm run cli -- topics create', { TOPIC_PREFIX: 'absent.' }],
+    ['topics are missing; create them with: npx support-cli topics create', { TOPIC_PREFIX: 'absent.' }],
   ])(
     'waits while %s',
     async (waitingFor, changed) => {

@@ -78,7 +78,7 @@ describe('a release that changes a projection', () => {
 
   test('does not start on the documents of the one before, and says that a rebuild is due', async () => {
     expect(await refusal(start(next.folder, 'projector'))).toContain(
-      'A rebuild is due: npm run cli -- rebuild start',
+      'A rebuild is due: npx support-cli rebuild start',
     );
   }, 60_000);
 

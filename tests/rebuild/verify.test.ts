@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises';
+import { open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runRebuild } from '../../services/cli/rebuild/run.ts';
@@ -175,9 +175,12 @@ describe('the documents that two generations have of one log', () => {
     const [differences, documents, at] = await measured();
     expect([differences, at]).toEqual([['support_verify_differences', '0'], timestamp]);
     expect(Number(documents?.[1])).toBeGreaterThan(0);
+    await using reading = await open(metrics);
     await planted('tag', 'tag_1', { $set: { 'state.name': 'renamed' } }, async () => {
       expect(await cli(command)).toMatchObject({ exitCode: 1 });
     });
+    // A reader that opened the file earlier finishes with the former content: the file is replaced, not overwritten.
+    expect(await reading.readFile('utf8')).toContain('support_verify_differences{generation="2"} 0');
     expect((await measured())[0]).toEqual(['support_verify_differences', '1']);
     await rm(metrics);
   }, 60_000);

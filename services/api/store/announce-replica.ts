@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import type { Db } from 'mongodb';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
+import { release } from '../../../shared/runtime/release.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import { servedVersions } from '../../../shared/store/generations.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
@@ -44,7 +45,7 @@ export function announceReplica({
   const announce = async () => {
     onGeneration(snapshots.lastGeneration(), (now().getTime() - snapshots.lastDataAsOf().getTime()) / 1_000);
     const announced = {
-      ...{ host: hostname(), pid: process.pid, versions: servedVersions },
+      ...{ host: hostname(), pid: process.pid, release, versions: servedVersions },
       ...{ generation: snapshots.lastGeneration(), inProgress: generationsInUse.counts() },
     };
     const update = { $set: announced, $currentDate: { at: true as const } };

@@ -7,7 +7,7 @@ import type { KeysCommand } from './command.ts';
 
 /** Runs a verb on API keys. All of them need only the store. */
 export async function runKeys(
-  { mongo, name, operator }: { mongo: MongoClient; name: string; operator: () => string },
+  { mongo, name, operator }: { mongo: MongoClient; name: string; operator: string },
   command: KeysCommand,
 ): Promise<string> {
   const control = controlDatabase(mongo, name);
@@ -19,7 +19,7 @@ export async function runKeys(
       return command.json ? asJson(keys) : keys.map(render).join('') || 'no keys\n';
     }
     case 'keys block': {
-      const block = await blockKey(deps, command.id, { by: operator(), why: command.why });
+      const block = await blockKey(deps, command.id, { by: operator, why: command.why });
       return `${block._id} of ${block.orgId} is ${blocked(block)}; every replica refuses it within 6 seconds\n`;
     }
     case 'keys unblock':

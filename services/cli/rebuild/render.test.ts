@@ -9,10 +9,15 @@ describe('the outcome of a promotion', () => {
   });
 
   it('names the replicas that do not serve it yet', () => {
-    const replica = { _id: 'a', host: 'api-1', pid: 41, generation: 1, versions: [2], at: new Date(0) };
+    const replica = {
+      ...{ _id: 'a', host: 'api-1', pid: 41, release: '1.4.0' },
+      ...{ generation: 1, versions: [2], at: new Date(0) },
+    };
     const text = renderSwitched({ ...switched, waiting: [replica] });
     expect(text).toContain('generation 2 is active, but not served by every replica yet\n');
-    expect(text).toContain('the API replica on api-1, process 41, still serves generation 1: ');
+    expect(text).toContain(
+      'the API replica on api-1, process 41, release 1.4.0, still serves generation 1: ',
+    );
   });
 
   it('tells a condition that was accepted from one that holds, and from one that fails', () => {

@@ -30,7 +30,7 @@ export const renderStarted = ({ number, checks }: { number: number; checks: Chec
     `Generation ${number} is registered. Run its projectors beside those of the active generation:`,
     `  GENERATION=${number} npm run projector`,
     'Then wait until it is ready, verify it, and serve it:',
-    ...['await', 'verify', 'promote'].map((verb) => `  npm run cli -- rebuild ${verb} ${number}`),
+    ...['await', 'verify', 'promote'].map((verb) => `  npx support-cli rebuild ${verb} ${number}`),
     '',
   ].join('\n');
 
@@ -138,9 +138,9 @@ export function renderSwitched({ number, outcome, checks, waiting }: Switched): 
         ? `generation ${number} is served`
         : `generation ${number} is active, but not served by every replica yet`,
     );
-  for (const { host, pid, generation } of waiting)
+  for (const { host, pid, release, generation } of waiting)
     lines.push(
-      `  the API replica on ${host}, process ${pid}, still serves ${generation === null ? 'nothing' : `generation ${generation}`}: ` +
+      `  the API replica on ${host}, process ${pid}${release ? `, release ${release}` : ''}, still serves ${generation === null ? 'nothing' : `generation ${generation}`}: ` +
         'it follows once the generation has caught up; see its log, and run this again to wait on',
     );
   return `${lines.join('\n')}\n`;

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { generationOf, NoSuchGeneration, requireVersion } from '../../../shared/store/generations.ts';
@@ -19,7 +19,7 @@ import { startRebuild } from '../../operations/rebuild/start.ts';
 import { switchTo, type Switched } from '../../operations/rebuild/switch.ts';
 import { configure } from '../../projector/generations/transitions.ts';
 import { verify, type Verification } from '../../operations/rebuild/verify.ts';
-import { asJson, type CommandOutput } from '../output.ts';
+import { asJson, asJsonLine, type CommandOutput } from '../output.ts';
 import type { RebuildCommand } from './command.ts';
 import {
   recordsLeft,
@@ -106,9 +106,12 @@ async function status(deps: OperatorDeps, command: Of<'rebuild status'>): Promis
     await sleep(statusPauseMs);
     const present = await measured(deps);
     const rated = withRates(before.generations, present.generations, statusPauseMs / 1_000);
-    const text = command.json ? asJson({ ...present, generations: rated }) : renderStatus(rated);
-    if (!command.watch) return { text, exitCode: 0 };
-    process.stdout.write(command.json ? text : `${(await deps.now()).toISOString()}\n${text}\n`);
+    const status = { ...present, generations: rated };
+    const text = renderStatus(rated);
+    if (!command.watch) return done(command, status, text);
+    process.stdout.write(
+      command.json ? asJsonLine(status) : `${(await deps.now()).toISOString()}\n${text}\n`,
+    );
     before = present;
   }
 }
@@ -196,8 +199,15 @@ async function verifyOne(deps: OperatorDeps, command: Of<'verify'>): Promise<Com
   const comparison = withFreshJoins(deps, sideOf(deps, target.number));
   const verification = await verify(comparison, { ...deps, expectations: [] });
   if (command.metrics !== undefined)
-    await writeFile(command.metrics, renderMetrics(target.number, verification, await deps.now()));
+    await replaceFile(command.metrics, renderMetrics(target.number, verification, await deps.now()));
   return verified(command, target.number, verification);
+}
+
+/** Replaces a file as a whole, so that no reader finds a part of it. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const next = `${path}.${process.pid}`;
+  await writeFile(next, text);
+  await rename(next, path);
 }
 
 const verified = (command: RebuildCommand, number: number, verification: Verification) =>

@@ -1,10 +1,12 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { registerBuildInfo } from '../../../shared/runtime/release.ts';
 
 /** The projector's Prometheus metrics, served at `/metrics`. */
 export function createMetrics() {
   const registry = new Registry();
   // The default of 10 ms would be most of the work of an idle projector.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
+  registerBuildInfo(registry);
   const registers = [registry];
   return {
     registry,

@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { parseArguments } from '../../services/cli/command.ts';
+import { ensureRegistry } from '../../shared/store/generations.ts';
+import { eventually } from '../support/eventually.ts';
+import { startService } from '../support/service.ts';
+import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
+
+let testEnvironment: TestEnvironment;
+let folder: string;
+beforeAll(async () => {
+  testEnvironment = await createTestEnvironment(1);
+  folder = mkdtempSync(join(tmpdir(), 'command-line-'));
+}, 60_000);
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await testEnvironment.close();
+}, 60_000);
+
+test('an example of the help runs as pasted into a shell, and a pipe gets JSON alone', async () => {
+  const parsed = parseArguments(['status', '--help']);
+  const help = 'help' in parsed ? parsed.help : '';
+  const [, line = '', field = ''] = /^ {2}(.+ --json) \| jq \.(\w+)$/m.exec(help) ?? [];
+  const program = `JSON.parse(fs.readFileSync(0, 'utf8')).${field}`;
+  const shell = ['-c', `${line} | "$0" -p "$1"`, process.execPath, program];
+  const env = { ...process.env, ...testEnvironment.environment, npm_config_cache: folder };
+  expect((await promisify(execFile)('bash', shell, { env })).stdout).toBe('0\n');
+}, 60_000);
+
+test('rebuild status --watch --json prints one JSON value on each line', async () => {
+  await ensureRegistry(testEnvironment.control);
+  const environment = { ...testEnvironment.environment, LOG_LEVEL: 'error' };
+  const watching = startService('cli', environment, ['rebuild', 'status', '--watch', '--json']);
+  const lines = () => watching.stdout().split('\n').filter(Boolean);
+  await eventually(async () => lines().length >= 2);
+  await watching.stop();
+  for (const line of lines()) expect(JSON.parse(line)).toMatchObject({ active: 1 });
+}, 60_000);
