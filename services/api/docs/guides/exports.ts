@@ -11,6 +11,14 @@ for await (const batch of exportChanges({ client, since: await readSince(), thre
 }
 `;
 
+const clientDeletions = `
+import { findDeleted } from 'support-read-models-client';
+
+for await (const { object, id } of findDeleted({ client, tickets, conversations })) {
+  await remove(object, id);
+}
+`;
+
 /** How to keep a complete copy of the data by fetching only changes. */
 export const exportsGuide = (site: Site): Page => ({
   path: '/docs/guides/exports',
@@ -29,7 +37,8 @@ export const exportsGuide = (site: Site): Page => ({
       </li>
       <li>
         Fetch the threads of <strong>every</strong> ticket in the pages, even if the ticket itself has not
-        changed. Store messages under their <code>id</code>.
+        changed. Store messages under their <code>id</code>, and remove those that the thread does not contain
+        any more.
       </li>
       <li>
         Note the <strong>earliest</strong> <code>Data-As-Of</code> of all responses: of pages, of threads, and
@@ -134,18 +143,42 @@ const whyComplete = html`<h2>Why it is complete</h2>
 const limits = html`<h2>What an export does not show</h2>
   <ul>
     <li>
-      <strong>Renamed contacts, tags and topics.</strong> The ticket shows the new name at once, but its
-      <code>updatedAt</code> does not change.
+      <strong>Renamed contacts, teammates, agents, channels, tags and topics.</strong> Responses show the new
+      name at once, but the <code>updatedAt</code> of the ticket does not change.
     </li>
     <li>
-      <strong>Deleted tickets.</strong> A ticket that was deleted, by a person or because of its channel's
-      <code>dataRetentionDays</code>, is no longer listed, so no export mentions it.
+      <strong>Deleted tickets, conversations and messages.</strong> They are in no response any more. The
+      <code>updatedAt</code> of a ticket need not change when its messages are deleted.
+    </li>
+    <li>
+      <strong>Expired conversations and messages.</strong> If a channel has <code>dataRetentionDays</code>,
+      the API stops serving its conversations that many days after their <code>updatedAt</code>, and its
+      messages that many days after their <code>createdAt</code>. Tickets do not expire.
+    </li>
+  </ul>
+  <p>Your copy keeps all of these until you act:</p>
+  <ul>
+    <li>
+      <strong>Replace each thread that you fetch as a whole.</strong> Remove the messages that it does not
+      contain any more. If <code>/v1/conversations/{id}/messages</code> returns 404, remove the conversation
+      and its messages, unless the <code>Data-As-Of</code> of the 404 is earlier than the conversation's
+      <code>createdAt</code>: then a replica does not have it yet.
+    </li>
+    <li>
+      <strong>Read the whole list, with the threads, from time to time,</strong> for example every night.
+      Replace what you have. Request each ticket and conversation of your copy that the list does not mention:
+      404 says, by the same rule, that it is gone.
+    </li>
+    <li>
+      <strong>Apply the retention yourself</strong> if expired data must leave your copy in time:
+      <code>/v1/channels/{id}</code> returns <code>dataRetentionDays</code>.
     </li>
   </ul>
   <p>
-    To pick up both, read the whole list without a bound from time to time, for example every night. Replace
-    what you have, and remove what is no longer listed.
+    In TypeScript, <code>findDeleted</code> of the client does the second of these for the items that you
+    have:
   </p>
+  ${codeBlock('Finding deletions in TypeScript', clientDeletions)}
   <p>There are few channels and Q&amp;As: read their whole lists each time.</p>
   <h2>How often</h2>
   <p>
