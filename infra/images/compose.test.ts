@@ -10,12 +10,19 @@ type Service = {
   environment?: Record<string, string>;
   mem_limit?: string;
   pids_limit?: number;
+  restart?: string;
+  healthcheck?: { test: string | string[] };
 };
-let services: Record<string, Service>;
+type Compose = {
+  services: Record<string, Service>;
+  networks: { default: { ipam: { config: { subnet: string }[] } } };
+};
+let services: Compose['services'];
+let networks: Compose['networks'];
 
 beforeAll(async () => {
   const json = await mustRun(process.execPath, ['tests/support/parse-yaml.mjs', 'docker-compose.yml']);
-  ({ services } = JSON.parse(json) as { services: typeof services });
+  ({ services, networks } = JSON.parse(json) as Compose);
 });
 
 /** A complete version: such a tag is not moved to another image. */
@@ -35,6 +42,22 @@ test('every service has a limit on its memory and its processes', () => {
       expect.any(Number),
     ]);
   }
+});
+
+test('every service starts again after a reboot; the command that creates topics ends', () => {
+  for (const [name, { restart }] of Object.entries(services))
+    expect([name, restart]).toEqual([name, name === 'topics' ? 'on-failure' : 'unless-stopped']);
+});
+
+test('`up --wait` waits until the services are ready', () => {
+  for (const name of ['projector', 'api'])
+    expect(String(services[name]?.healthcheck?.test)).toContain(':9090/readyz');
+});
+
+test('the API trusts its own network alone, and links to the port that is published', () => {
+  const { API_TRUSTED_PROXIES, API_BASE_URL } = services.api?.environment ?? {};
+  expect([API_TRUSTED_PROXIES]).toEqual(networks.default.ipam.config.map(({ subnet }) => subnet));
+  expect(API_BASE_URL).toBe('${API_BASE_URL:-http://localhost:8080}');
 });
 
 test('third-party images have exact versions, the same as the Docker dev servers', () => {
