@@ -58,7 +58,7 @@ function expectGoals(report: Report, table: string, count: number): void {
 }
 
 describe('npm run bench -- serving --quick', () => {
-  const names = ['bare', 'fastify', 'api'];
+  const names = ['bare', 'fastify', 'api', 'api-http2'];
   let result: ServingResult;
 
   beforeAll(async () => {

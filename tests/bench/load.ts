@@ -1,17 +1,13 @@
-import { Agent as HttpAgent, get as getHttp } from 'node:http';
+import { Agent, get } from 'node:http';
 import { connect, constants, type ClientHttp2Session } from 'node:http2';
-import { Agent as HttpsAgent, get as getHttps } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The protocol of requests. The client does not verify certificates: they are self-signed. */
-export type Protocol = 'http' | 'https' | 'http2';
-
 export type Target = {
-  /** One for each serving process. Connections use them in turn. */
-  ports: number[];
+  port: number;
   paths: string[];
   headers: Record<string, string>;
-  protocol?: Protocol;
+  /** HTTP/2 over TLS, without verifying the certificate: it is self-signed. HTTP/1.1 if absent. */
+  http2?: boolean;
 };
 
 /** The answered requests, and the difference between the last and the first value of `sample`. */
@@ -86,31 +82,25 @@ export async function requestInTurn(target: Target): Promise<number[]> {
 export type Client = { get: (path: string, connection: number) => Promise<void>; close: () => void };
 
 export const createClient = (target: Target, connections: number): Client =>
-  target.protocol === 'http2' ? http2Client(target, connections) : http1Client(target, connections);
+  target.http2 ? http2Client(target, connections) : http1Client(target, connections);
 
-const portOf = ({ ports }: Target, index: number): number => ports[index % ports.length] ?? 0;
-
-function http1Client(target: Target, connections: number): Client {
-  const isSecure = target.protocol === 'https';
-  const options = { keepAlive: true, maxSockets: connections };
-  const agent = isSecure ? new HttpsAgent({ ...options, rejectUnauthorized: false }) : new HttpAgent(options);
-  const get = (path: string, connection: number) =>
+function http1Client({ port, headers }: Target, connections: number): Client {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const send = (path: string) =>
     new Promise<void>((resolve, reject) => {
-      const { headers } = target;
-      const where = { host: '127.0.0.1', port: portOf(target, connection), path, headers, agent };
-      const request = (isSecure ? getHttps : getHttp)(where, (response) => {
+      const request = get({ host: '127.0.0.1', port, path, headers, agent }, (response) => {
         if (response.statusCode !== 200) reject(new Error(`${path}: ${response.statusCode}`));
         response.resume().once('end', resolve);
       });
       request.once('error', reject);
     });
-  return { get, close: () => agent.destroy() };
+  return { get: send, close: () => agent.destroy() };
 }
 
 function http2Client(target: Target, connections: number): Client {
   const count = Math.max(1, Math.ceil(connections / streamsPerConnection));
-  const sessions: ClientHttp2Session[] = Array.from({ length: count }, (_, index) =>
-    connect(`https://127.0.0.1:${portOf(target, index)}`, { rejectUnauthorized: false }),
+  const sessions: ClientHttp2Session[] = Array.from({ length: count }, () =>
+    connect(`https://127.0.0.1:${target.port}`, { rejectUnauthorized: false }),
   );
   const get = (path: string, connection: number) =>
     new Promise<void>((resolve, reject) => {

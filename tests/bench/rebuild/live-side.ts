@@ -52,7 +52,7 @@ export const withLiveSide = <T>(
       await api.logged('ready');
       api.dropOutput();
       const headers = { Authorization: `Bearer ${tokenOf(0)}`, 'X-Forwarded-Proto': 'https' };
-      const target = { ports: [Number(port)], paths: ['/v1/tickets'], headers };
+      const target = { port: Number(port), paths: ['/v1/tickets'], headers };
       const nextEvent = createTraffic(published.dataset);
       traffic = startTraffic({ ...environment, published, nextEvent });
       const side = { scratch, published, projector, target, nextEvent, cli, stopTraffic: traffic.stop };

@@ -1,13 +1,4 @@
-/** The contenders in the order of the table: baselines, then the API in several setups. */
-export const servingNames = [
-  'bare',
-  'fastify',
-  'naive-koa',
-  'api',
-  'api-compressed',
-  'api-https',
-  'api-http2',
-  'api-2-replicas',
-] as const;
+/** The contenders in the order of the table: the baselines, then the API. */
+export const servingNames = ['bare', 'fastify', 'api', 'api-http2'] as const;
 
 export type ServingName = (typeof servingNames)[number];

@@ -4,9 +4,10 @@ import { startStore, type TestStore } from '../../api/test-api.ts';
 /** The numbers of tickets, and of messages in each long thread. */
 export type ServingCounts = { tickets: number; threads: number[] };
 
-/** Conversations of five messages, which requests retrieve in turn, and one with more than a page of messages. */
+/** Conversations of five messages, and others with more than a page of messages; requests read them in turn. */
 const conversations = 500;
 const messagesEach = 5;
+const pagedConversations = 200;
 const messagesOfAPage = 40;
 
 /** A store with generation 1 of an organization's read model, in the projector's form. */
@@ -28,7 +29,7 @@ export async function seedStore({ tickets, threads }: ServingCounts): Promise<Te
     await build.store(store.database, 'ticket', some);
   }
   await seedThread(store, range(conversations).map(shortThreadId), messagesEach);
-  await seedThread(store, [pageThreadId], messagesOfAPage);
+  await seedThread(store, range(pagedConversations).map(pagedThreadId), messagesOfAPage);
   for (const size of threads) await seedThread(store, [longThreadId(size)], size);
   return store;
 }
@@ -53,10 +54,10 @@ async function seedThread({ database }: TestStore, ids: string[], size: number):
 const range = (length: number) => Array.from({ length }, (_, index) => index);
 export const ticketId = (index: number) => `ti_${String(index).padStart(8, '0')}`;
 const shortThreadId = (index: number) => `conv_${index}`;
-const pageThreadId = 'conv_page';
+const pagedThreadId = (index: number) => `conv_page${index}`;
 export const longThreadId = (size: number) => `conv_long${size}`;
 
-/** The measured endpoints, each with the paths of its requests. */
+/** The measured endpoints, each with the paths of its requests: requests at the same time read different ids. */
 export const endpointsOf = (tickets: number) => [
   { name: 'tickets', title: 'a list of 20 tickets', paths: ['/v1/tickets'] },
   {
@@ -69,7 +70,11 @@ export const endpointsOf = (tickets: number) => [
     title: 'a conversation of 5 messages',
     paths: range(conversations).map((index) => `/v1/conversations/${shortThreadId(index)}`),
   },
-  { name: 'messages', title: 'a page of 20 messages', paths: [`/v1/conversations/${pageThreadId}/messages`] },
+  {
+    name: 'messages',
+    title: 'a page of 20 messages',
+    paths: range(pagedConversations).map((index) => `/v1/conversations/${pagedThreadId(index)}/messages`),
+  },
 ];
 
 export type Endpoint = ReturnType<typeof endpointsOf>[number];

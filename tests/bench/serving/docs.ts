@@ -35,11 +35,11 @@ This page shows the cost of a request, compared with a minimal server and with o
 ${renderResult(result)}
 ## What is measured
 
-- **Contenders**: all read the same index ranges of the same store and send the same JSON, except for the cursor. \`bare\`,
-  \`fastify\` and \`naive-koa\` are in \`tests/bench/serving/servers\`. This API runs as deployed, with keys, rate limit
+- **Contenders**: all read the same index ranges of the same store and send the same JSON, except for the cursor. \`bare\`
+  and \`fastify\` are in \`tests/bench/serving/servers\`. This API runs as deployed, with keys, rate limit
   headers, validation of every parameter, access log and request traces. The benchmark reads and drops its log.
 - **Requests**: one client process on the same machine sends them over keep-alive connections, each as soon as the last one
-  is answered. The client takes its share of the cores. **Processor time** is the contender's alone.
+  is answered. Requests at the same time read different ids. The client takes its share of the cores. **Processor time** is the contender's alone.
 - **Places**: a page of 20 at the start, in the middle and at the end of a list, one request after the other.
 - **Threads**: a conversation retrieved with all of its messages, one request after the other.
 - **Peak memory**: of one process, after all endpoints and a slice with 256 connections.

@@ -127,20 +127,17 @@ async function measureContender(
     }
     const paths = all[0]?.paths ?? [];
     await load({ ...serving.target, paths }, { warmMs, ms: sliceMs, connections: manyConnections }, () => 0);
-    peaks.push(Math.max(...serving.servers.map(peakMegabytes)));
+    peaks.push(peakMegabytes(serving.server));
   });
 }
 
 async function measureSlice(
-  { target, servers }: Serving,
+  { target, server }: Serving,
   { paths }: Endpoint,
   options: { warmMs: number; ms: number; connections: number },
 ): Promise<Slice> {
-  const processorTime = () => servers.reduce((sum, { pid }) => sum + processorSeconds(pid), 0);
-  const { requests, seconds, sampled, latenciesMs } = await load(
-    { ...target, paths },
-    options,
-    processorTime,
+  const { requests, seconds, sampled, latenciesMs } = await load({ ...target, paths }, options, () =>
+    processorSeconds(server.pid),
   );
   return {
     requestsPerSecond: requests / seconds,
@@ -177,15 +174,11 @@ async function measurePlaces(
 }
 
 /** The cursors of all pages of a list. */
-async function pageCursors({
-  ports,
-  headers,
-  path,
-}: Serving['target'] & { path: string }): Promise<string[]> {
+async function pageCursors({ port, headers, path }: Serving['target'] & { path: string }): Promise<string[]> {
   const cursors: string[] = [];
   for (let cursor: string | null = ''; cursor !== null;) {
     const after: string = cursor === '' ? '' : `&startingAfter=${cursor}`;
-    const response: Response = await fetch(`http://127.0.0.1:${ports[0]}${path}${after}`, { headers });
+    const response: Response = await fetch(`http://127.0.0.1:${port}${path}${after}`, { headers });
     const { nextCursor } = (await response.json()) as { nextCursor: string | null };
     cursor = nextCursor;
     if (cursor !== null) cursors.push(cursor);
