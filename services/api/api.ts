@@ -22,6 +22,7 @@ import {
   type GenerationsInUse,
 } from './store/generations-in-use.ts';
 import { readOptions, serverTimeoutMs } from './store/deadline.ts';
+import { storeTimeOf } from './store/read-data.ts';
 import { createReadSnapshots, type ReadSnapshots } from './store/read-snapshot.ts';
 import { createReadBudget } from './store/read-budget.ts';
 import { createReaders } from './store/reader.ts';
@@ -126,15 +127,22 @@ const controlOf = ({ authMongo, config }: ApiDeps) => controlDatabase(authMongo,
 function snapshotSources(deps: ApiDeps) {
   const { config, mongo, authMongo, logger, nowMs } = deps;
   const control = controlOf(deps);
+  const readsPrimary = mongo.readPreference.mode === 'primary';
   return {
     connect: () => Promise.all([mongo.connect(), authMongo.connect()]),
     activeGeneration: () => activeGeneration(control, readOptions(), servedVersions),
-    // A clock that was wrong may have raised the watermark too far for good.
     watermark: (generation: number) =>
-      watermark(control, generation, { ...readOptions(), projection: notAfterNow }),
+      authMongo.withSession(async (session) => {
+        // A clock that was wrong may have raised the watermark too far for good.
+        const options = { ...readOptions(), projection: notAfterNow, session };
+        const completeTo = await watermark(control, generation, options);
+        return { completeTo, readAfter: readsPrimary ? null : storeTimeOf(session) };
+      }),
     missingIndexes: (database: Db) => missingIndexes(database, { maxTimeMS: serverTimeoutMs }),
     databasesOf: (generation: number) => ({
-      database: generationDatabase(mongo, config.DATABASE_NAME, generation),
+      database: generationDatabase(mongo, config.DATABASE_NAME, generation, {
+        readPreference: mongo.readPreference,
+      }),
       authDatabase: generationDatabase(authMongo, config.DATABASE_NAME, generation),
     }),
     logger,

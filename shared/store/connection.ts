@@ -1,4 +1,4 @@
-import { MongoClient, type Collection, type Db } from 'mongodb';
+import { MongoClient, type Collection, type Db, type DbOptions } from 'mongodb';
 import type { Document, Envelope, Kind } from '../documents/document.ts';
 import { resources } from '../documents/resources.ts';
 import { givenOptions, poolSizeDefault } from './connection-string.ts';
@@ -57,12 +57,16 @@ export function createMongo(
 
 /**
  * The two databases of a deployment: the control database outlives generations; each generation has its own. Both are
- * read from the primary, whatever `readPreference` the connection string names: a projector compares and sets what it
- * has read, and a blocked key is blocked at once.
+ * read from the primary, whatever `readPreference` the connection string names, unless `options` say otherwise: a
+ * projector compares and sets what it has read, and a blocked key is blocked at once.
  */
 export const controlDatabase = (client: MongoClient, name: string): Db => client.db(name, fromPrimary);
-export const generationDatabase = (client: MongoClient, name: string, generation: number): Db =>
-  client.db(`${name}_g${generation}`, fromPrimary);
+export const generationDatabase = (
+  client: MongoClient,
+  name: string,
+  generation: number,
+  options: DbOptions = fromPrimary,
+): Db => client.db(`${name}_g${generation}`, options);
 
 const fromPrimary = { readPreference: 'primary' } as const;
 

@@ -29,14 +29,14 @@ afterAll(async () => {
   await children.close();
 }, 60_000);
 
-/** Requests the ticket whose reads the proxy delays. */
-const askSlow = (child: ApiProcess) =>
+/** A request of the organization whose reads the proxy holds. */
+const askSlow = (child: ApiProcess, path: string) =>
   new Promise<IncomingMessage>((resolve, reject) => {
     const headers = { authorization: `Bearer ${tokens.a}`, 'x-forwarded-proto': 'https' };
     const options = {
       host: '127.0.0.1',
       port: child.port,
-      path: '/v1/tickets/ti_slow',
+      path,
       agent: false,
       headers,
     };
@@ -47,20 +47,29 @@ describe.each([
   ['', 20],
   ['&maxPoolSize=3', 3],
 ])('with the pool of mongodb://…%s', (option, poolSize) => {
-  it('an organization with slow reads leaves connections to the others, and to lookups of new keys', async () => {
-    const url = `mongodb://127.0.0.1:${port}/?directConnection=true${option}`;
-    const child = await children.startServing({ MONGODB_URL: url });
-    proxy.trouble.holding = 'ti_slow';
-    const slow = Array.from({ length: 60 }, () => askSlow(child));
-    // Its documents are small, so it uses all connections that one organization may have.
-    await eventually(async () => proxy.heldCount() === poolSize - 1);
-    for (const token of [tokens.b, newToken]) {
-      const answer = await ask(child, '/v1/tickets/ti_b', { headers: { Authorization: `Bearer ${token}` } });
-      expect([token, answer.status]).toEqual([token, 200]);
-    }
-    expect(proxy.heldCount()).toBe(poolSize - 1);
-    proxy.release();
-    const answers = await Promise.all(slow);
-    expect(answers.map(({ statusCode }) => statusCode)).toEqual(slow.map(() => 200));
-  }, 60_000);
+  // Each list is a query; requests by id share queries, and start another one when the last is overdue.
+  it.each([
+    ['/v1/tickets?sort=createdAt&createdAt[gte]=2001-01-01', '2001-01-01', poolSize - 1],
+    ['/v1/tickets/ti_slow', 'ti_slow', 2],
+  ])(
+    'slow reads of %s leave connections to others, and to lookups of new keys',
+    async (path, text, queriesMin) => {
+      const url = `mongodb://127.0.0.1:${port}/?directConnection=true${option}`;
+      const child = await children.startServing({ MONGODB_URL: url });
+      proxy.trouble.holding = text;
+      const slow = Array.from({ length: 60 }, () => askSlow(child, path));
+      // Its documents are small, so it may use all connections that one organization may have.
+      await eventually(async () => proxy.heldCount() >= queriesMin);
+      for (const token of [tokens.b, newToken]) {
+        const headers = { Authorization: `Bearer ${token}` };
+        const answer = await ask(child, '/v1/tickets/ti_b', { headers });
+        expect([token, answer.status]).toEqual([token, 200]);
+      }
+      expect(proxy.heldCount()).toBeLessThan(poolSize);
+      proxy.release();
+      const answers = await Promise.all(slow);
+      expect(answers.map(({ statusCode }) => statusCode)).toEqual(slow.map(() => 200));
+    },
+    60_000,
+  );
 });

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { MongoClient } from 'mongodb';
 import { ensureRegistry } from '../../shared/store/generations.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
@@ -91,13 +92,16 @@ function testConfig(name: string, options: Options): ApiConfig {
   return { ...config, API_SCAN_ENTRIES_MAX: options.scanEntriesMax ?? config.API_SCAN_ENTRIES_MAX };
 }
 
-/** The API in this process; its requests come from a trusted proxy. */
-export async function startApi({ client, name }: Pick<TestStore, 'client' | 'name'>, options: Options = {}) {
+/** The API in this process, with the same client for data and for keys unless a test has two. Its requests come from a trusted proxy. */
+export async function startApi(
+  { client, authClient = client, name }: Pick<TestStore, 'client' | 'name'> & { authClient?: MongoClient },
+  options: Options = {},
+) {
   const metrics = createMetrics();
   const { address, spec, closers } = await startService({
     config: testConfig(name, options),
     mongo: client,
-    authMongo: client,
+    authMongo: authClient,
     credentials: options.credentials ?? null,
     metrics,
     logger: createLogger('api', 'silent'),

@@ -49,8 +49,8 @@ export const eventsOf = (name: string) => ({
 /** The answers that readers get about a name's data at an instant. */
 export async function answersAt(database: Db, name: string, now: Date) {
   const reader = { orgId: 'org_1', now };
-  const store = testReaders()('org_1', { database, generation: 1 });
-  const found = await findConversation(store, { ...reader, id: `conv_${name}` });
+  const store = testReaders()('org_1', { database, generation: 1, readAfter: null });
+  const found = await findConversation(store, { id: `conv_${name}`, now });
   const messages: unknown[] = [];
   if (found)
     for await (const batch of readThread(
@@ -58,7 +58,7 @@ export async function answersAt(database: Db, name: string, now: Date) {
       threadOf({ orgId: 'org_1', conversationId: found.state.id }, found.joined.channel, now),
     ))
       messages.push(...batch.map(({ state }) => state));
-  const ticket = await findTicket(store, 'org_1', `ti_${name}`);
+  const ticket = await findTicket(store, `ti_${name}`);
   const ofTicket: string[] = [];
   if (ticket)
     for await (const batch of readConversations(store, reader, ticket))

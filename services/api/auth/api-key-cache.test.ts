@@ -3,6 +3,9 @@ import type { Caller } from '../http/context.ts';
 import { createApiKeyCache, isToken, tokenShape } from './api-key-cache.ts';
 
 const snapshot = (generation: number) => ({ generation }) as ReadSnapshot;
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+/** The hash of `token`. */
+const sha256 = '3c469e9d6c5875d37a43f353d4f88e61fcf812c66eee3457465a40b0da4153e0';
 
 describe('finding the caller of a token', () => {
   const createCache = (answer: { caller: Caller | null }) => {
@@ -52,9 +55,53 @@ describe('finding the caller of a token', () => {
     const { clock, find } = createCache({ caller: { keyId: 'key_1', orgId: 'org_a' } });
     await find(snapshot(1), 'token');
     await find(snapshot(2), 'token');
-    const sha256 = '3c469e9d6c5875d37a43f353d4f88e61fcf812c66eee3457465a40b0da4153e0';
     expect(clock.lookUps).toEqual([sha256, sha256]);
   });
+});
+
+it('clients that guess tokens cost a query each 10 ms at most; valid tokens share it, and cause no pause', async () => {
+  const known: Caller = { keyId: 'key_1', orgId: 'org_a' };
+  const queries: string[][] = [];
+  const pauses: (() => void)[] = [];
+  const { find } = createApiKeyCache({
+    nowMs: () => 0,
+    lookUp: async (_, hashes) => {
+      queries.push(hashes);
+      return new Map(hashes.includes(sha256) ? [[sha256, known]] : []);
+    },
+    pause: (ms) => new Promise<void>((end) => (ms === 10 ? pauses.push(end) : undefined)),
+  });
+  const only = snapshot(1);
+  expect(await find(only, 'guess 1')).toBeNull();
+  const callers = Promise.all(['guess 2', 'token', 'guess 2'].map((token) => find(only, token)));
+  await settled();
+  expect([queries.length, pauses.length]).toEqual([1, 1]);
+  pauses[0]?.();
+  expect(await callers).toEqual([null, known, null]);
+  expect(queries[1]).toHaveLength(2);
+  expect(await find(snapshot(2), 'token')).toBe(known);
+  await settled();
+  expect(pauses).toHaveLength(2);
+});
+
+it('slow look-ups leave connections to the snapshots', async () => {
+  let inProgress = 0;
+  const { find } = createApiKeyCache({
+    nowMs: () => 0,
+    lookUp: () => {
+      inProgress += 1;
+      return new Promise(() => undefined);
+    },
+    pause: async () => undefined,
+  });
+  jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+  const callers = Array.from({ length: 9 }, (_, index) => find(snapshot(index), `token ${index}`));
+  const outcomes = Promise.allSettled(callers);
+  await settled();
+  expect(inProgress).toBe(2);
+  await jest.advanceTimersByTimeAsync(60_000);
+  jest.useRealTimers();
+  expect((await outcomes).map(({ status }) => status)).toEqual(callers.map(() => 'rejected'));
 });
 
 describe('the shape of a token', () => {

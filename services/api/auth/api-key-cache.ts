@@ -6,8 +6,11 @@ import { blockedKeys } from '../../../shared/store/blocked-keys.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import type { Caller } from '../http/context.ts';
 import { readOptions } from '../store/deadline.ts';
+import { createGather } from '../store/gather.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
-import { batchLookUps, type LookUp } from './batch-lookups.ts';
+
+/** Returns the caller of each hash that belongs to an active key. */
+export type LookUp = (snapshot: ReadSnapshot, hashes: string[]) => Promise<Map<string, Caller>>;
 
 export type ApiKeyCache = {
   /** Finds the caller of a token in a snapshot; null if the token is unknown, archived or blocked. */
@@ -18,6 +21,10 @@ export type ApiKeyCache = {
 const lifetimeMs = 5_000;
 const entriesMax = 10_000;
 const tokenLengthMax = 512;
+/** Queries for keys in progress at once: the snapshots and the traces use the same connections. */
+const queriesMax = 2;
+/** Pause after a query that contained an unknown token. */
+const pauseMs = 10;
 /** Keys examined per token hash; the source system creates each token only once. */
 const sameHashMax = 10;
 
@@ -25,20 +32,37 @@ export const tokenShape = (keyPrefix: string) => new RegExp(`^${keyPrefix}_(live
 
 /**
  * Looks keys up by the SHA-256 of the token and caches both outcomes. Unknown and archived tokens take the same path.
- * They have a cache of their own, so that a flood of invalid tokens does not evict valid ones.
+ * They have a cache of their own, so that a flood of invalid tokens does not evict valid ones. However many tokens clients
+ * guess, a replica queries the store at most 100 times a second, and a valid key waits about 10 ms.
  */
-export function createApiKeyCache({ lookUp, nowMs }: { lookUp: LookUp; nowMs: () => number }): ApiKeyCache {
+export function createApiKeyCache({
+  lookUp,
+  nowMs,
+  pause,
+}: {
+  lookUp: LookUp;
+  nowMs: () => number;
+  pause?: (ms: number) => Promise<unknown>;
+}): ApiKeyCache {
   const options = { max: entriesMax, ttl: lifetimeMs, ttlResolution: 0, perf: { now: nowMs } };
   const known = new LRUCache<string, Caller>(options);
   const unknown = new LRUCache<string, true>(options);
-  const lookUpInBatch = batchLookUps({ lookUp, nowMs });
+  const gather = createGather<string, Found>({ queriesMax, ...(pause && { pause }) });
+  const query = (snapshot: ReadSnapshot) => async (hashes: string[]) => {
+    const queriedMs = nowMs();
+    const callers = await lookUp(snapshot, [...new Set(hashes)]);
+    return {
+      find: (hash: string) => ({ caller: callers.get(hash) ?? null, queriedMs }),
+      pauseMs: hashes.every((hash) => callers.has(hash)) ? 0 : pauseMs,
+    };
+  };
   const find = async (snapshot: ReadSnapshot, token: string) => {
     const hash = digest('sha256', token);
     const entry = `${snapshot.generation}/${hash}`;
     const cached = known.get(entry);
     if (cached) return cached;
     if (unknown.has(entry)) return null;
-    const { caller, queriedMs } = await lookUpInBatch(snapshot, hash);
+    const { caller, queriedMs } = await gather({ snapshot, name: 'apiKey' }, hash, query(snapshot));
     if (caller) known.set(entry, caller, { start: queriedMs });
     else unknown.set(entry, true, { start: queriedMs });
     return caller;
@@ -83,5 +107,8 @@ export async function findCallers(
     active.toReversed().map(({ _id, orgId, state }) => [state.tokenSha256, { keyId: _id, orgId }]),
   );
 }
+
+/** The result of a look-up, and when the store was queried, by `nowMs`. */
+type Found = { caller: Caller | null; queriedMs: number };
 
 type StoredKey = { tokenSha256: string; archivedAt?: Date | null };

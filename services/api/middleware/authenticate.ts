@@ -14,7 +14,7 @@ import type { AuthFailureLimiter } from '../auth/auth-failure-limiter.ts';
  * asking the store. The read snapshot is taken here, before any data is read, and serves the whole request.
  *
  * Only invalid tokens count against the client address. So someone who guesses keys locks out nobody who shares the
- * address, and an unavailable store counts against nobody. `batchLookUps` limits what guesses cost the store.
+ * address, and an unavailable store counts against nobody. The key cache limits the cost of guesses for the store.
  */
 export function authenticate({
   keyPrefix,

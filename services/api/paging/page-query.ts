@@ -1,6 +1,6 @@
 import { BSON, type Db, type Document, type Filter, type FindOptions } from 'mongodb';
 import { resources } from '../../../shared/documents/resources.ts';
-import { readOptions } from '../store/deadline.ts';
+import type { ReadDataOptions } from '../store/read-data.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { rangeUpTo } from './key-range.ts';
 import type { RangeQuery } from './range-query.ts';
@@ -76,8 +76,8 @@ export async function readPage<T extends Document>(store: StoreReader, query: Pa
   const scanEnd = query.filter ? await readScanEnd(store, query) : null;
   const range = scanEnd === null ? query.range : rangeUpTo(query.range, query.direction, scanEnd);
   const { kind, limit } = query;
-  const { items, bytes, isTruncated } = await store.read({ kind, items: limit + 1 }, () =>
-    readItems<T>(store.database, { ...query, range }),
+  const { items, bytes, isTruncated } = await store.read({ kind, items: limit + 1 }, (options) =>
+    readItems<T>(store.database, { ...query, range }, options),
   );
   const last = items.at(-1)?.[query.field] as string | undefined;
   return { items, bytes, nextKey: isTruncated && last !== undefined ? last : scanEnd };
@@ -88,16 +88,16 @@ async function readScanEnd(store: StoreReader, query: PageQuery): Promise<string
   const { database, scanEntriesMax } = store;
   const {
     keys: [last, next],
-  } = await store.read({ kind: query.kind, items: 1 }, async () => {
-    const keys = await scanEndCursor(database, query, scanEntriesMax, readOptions()).toArray();
+  } = await store.read({ kind: query.kind, items: 1 }, async (options) => {
+    const keys = await scanEndCursor(database, query, scanEntriesMax, options).toArray();
     // Keys say nothing about the size of documents.
     return { keys, replyItems: 0, replyBytes: 0 };
   });
   return last && next ? (last[query.field] as string) : null;
 }
 
-async function readItems<T extends Document>(database: Db, query: PageQuery) {
-  await using cursor = pageCursor(database, query, { raw: true, ...readOptions() });
+async function readItems<T extends Document>(database: Db, query: PageQuery, options: ReadDataOptions) {
+  await using cursor = pageCursor(database, query, { raw: true, ...options });
   await cursor.hasNext();
   const found = cursor.readBufferedDocuments() as unknown as Uint8Array[];
   const items: T[] = [];

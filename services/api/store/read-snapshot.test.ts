@@ -25,7 +25,7 @@ function createSnapshots() {
       state.generation === null ? null : { generation: state.generation, acceptOlder: state.acceptOlder },
     watermark: async (generation) => {
       const second = state.watermarks[generation];
-      return second === undefined ? null : new Date(second * 1_000);
+      return { completeTo: second === undefined ? null : new Date(second * 1_000), readAfter: null };
     },
     missingIndexes: async () => state.missing,
     databasesOf: () => ({}) as Databases,

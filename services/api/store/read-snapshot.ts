@@ -1,10 +1,21 @@
-import type { Db } from 'mongodb';
+import type { ClusterTime, Db, Timestamp } from 'mongodb';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { withDeadline } from './deadline.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** What one request reads: a generation's database, and the watermark that was read before any of its data. */
-export type ReadSnapshot = Databases & { generation: number; dataAsOf: Date };
+export type ReadSnapshot = Databases & {
+  generation: number;
+  dataAsOf: Date;
+  /** When the watermark was read, for data from secondaries. Null if data come from the primary. */
+  readAfter: StoreTime | null;
+};
+
+/** A point in the history of a replica set or sharded cluster. */
+export type StoreTime = { operationTime: Timestamp; clusterTime: ClusterTime };
+
+/** The part of a snapshot that reads of data need. */
+export type DataSnapshot = Pick<ReadSnapshot, 'database' | 'generation' | 'readAfter'>;
 
 /** A generation's database on two connection pools, so that reads of data do not delay authentication. */
 export type Databases = { database: Db; authDatabase: Db };
@@ -29,7 +40,7 @@ export type SnapshotSources = {
   connect: () => Promise<unknown>;
   /** `acceptOlder`: an operator accepted that it is behind the one that was served before. */
   activeGeneration: () => Promise<{ generation: number; acceptOlder: boolean } | null>;
-  watermark: (generation: number) => Promise<Date | null>;
+  watermark: (generation: number) => Promise<{ completeTo: Date | null; readAfter: StoreTime | null }>;
   missingIndexes: (database: Db) => Promise<string[]>;
   databasesOf: (generation: number) => Databases;
   logger: Logger;
@@ -89,10 +100,11 @@ async function readSnapshot(sources: SnapshotSources, cache: Cache): Promise<Rea
   if (active === null) throw new StoreUnavailable('no generation is active yet');
   const { generation, acceptOlder } = active;
   const previous = cache.latest?.snapshot;
-  const dataAsOf = (await sources.watermark(generation)) ?? new Date(0);
+  const { completeTo, readAfter } = await sources.watermark(generation);
+  const dataAsOf = completeTo ?? new Date(0);
   if (previous?.generation === generation) {
     cache.awaited = null;
-    return { ...previous, dataAsOf: dataAsOf > previous.dataAsOf ? dataAsOf : previous.dataAsOf };
+    return { ...previous, readAfter, dataAsOf: dataAsOf > previous.dataAsOf ? dataAsOf : previous.dataAsOf };
   }
   const databases = sources.databasesOf(generation);
   const missing = await sources.missingIndexes(databases.authDatabase);
@@ -111,5 +123,5 @@ async function readSnapshot(sources: SnapshotSources, cache: Cache): Promise<Rea
   }
   cache.awaited = null;
   sources.logger.info({ generation }, 'serving generation');
-  return { ...databases, generation, dataAsOf };
+  return { ...databases, generation, dataAsOf, readAfter };
 }

@@ -1,7 +1,9 @@
-import type { Db } from 'mongodb';
+import type { Db, Document } from 'mongodb';
 import { createExpectedBytes, type Reading, type Reply } from './expected-bytes.ts';
+import { createDocumentFinder, type Shape } from './find-document.ts';
+import { readData, type ReadDataOptions } from './read-data.ts';
 import type { ReadBudget } from './read-budget.ts';
-import type { ReadSnapshot } from './read-snapshot.ts';
+import type { DataSnapshot } from './read-snapshot.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** Reads the generation's database for one request, and counts the memory that the request holds. */
@@ -12,7 +14,9 @@ export type StoreReader = {
   /** Rejects with `StoreUnavailable` if the generation was dropped: its collections read as empty then. */
   requireGeneration: () => Promise<void>;
   /** Runs a read once the budget admits it. */
-  read: <T extends Reply>(reading: Reading, run: () => Promise<T>) => Promise<T>;
+  read: <T extends Reply>(reading: Reading, run: (options: ReadDataOptions) => Promise<T>) => Promise<T>;
+  /** Finds a document of the organization by its id; null if there is none. Requests share queries. */
+  find: (shape: Shape, id: string) => Promise<Document | null>;
   /** Counts bytes that the request keeps in memory. The returned function releases them. */
   hold: (bytes: number) => () => void;
   /** Counts the bytes of the response text in place of everything that the request held. */
@@ -21,10 +25,7 @@ export type StoreReader = {
   end: () => void;
 };
 
-export type OpenReader = (
-  orgId: string,
-  snapshot: Pick<ReadSnapshot, 'database' | 'generation'>,
-) => StoreReader;
+export type OpenReader = (orgId: string, snapshot: DataSnapshot) => StoreReader;
 
 /** Creates the reader of each request. All readers together stay within the budget. */
 export function createReaders({
@@ -39,48 +40,63 @@ export function createReaders({
   nowMs: () => number;
 }): OpenReader {
   const expected = createExpectedBytes(nowMs);
-  return (orgId, { database, generation }) => {
-    let holdings = new Set<object>();
-    let held = 0;
-    let isEnded = false;
-    const change = (bytes: number) => {
-      held += bytes;
-      budget.count(orgId, bytes);
+  const findDocument = createDocumentFinder();
+  return (orgId, snapshot) => {
+    const held = createHoldings((bytes) => budget.count(orgId, bytes));
+    const admit = async <T extends Reply>(reading: Reading, run: () => Promise<T>): Promise<T> => {
+      const bytes = expected.estimate(orgId, reading);
+      await budget.acquire(orgId, bytes);
+      try {
+        if (held.isEnded()) throw new StoreUnavailable('the client has left');
+        const reply = await run();
+        expected.record(orgId, reading.kind, reply);
+        return reply;
+      } finally {
+        budget.release(orgId, bytes);
+      }
     };
     return {
-      database,
+      ...held,
+      database: snapshot.database,
       scanEntriesMax,
-      requireGeneration: () => requireGeneration(generation),
-      read: async (reading, run) => {
-        const bytes = expected.estimate(orgId, reading);
-        await budget.acquire(orgId, bytes);
-        try {
-          if (isEnded) throw new StoreUnavailable('the client has left');
-          const reply = await run();
-          expected.record(orgId, reading.kind, reply);
-          return reply;
-        } finally {
-          budget.release(orgId, bytes);
-        }
-      },
-      hold: (bytes) => {
-        if (isEnded) return () => undefined;
-        const holding = {};
-        holdings.add(holding);
-        change(bytes);
-        return () => {
-          if (holdings.delete(holding)) change(-bytes);
-        };
-      },
-      holdOnly: (bytes) => {
-        holdings = new Set();
-        if (!isEnded) change(bytes - held);
-      },
-      end: () => {
-        isEnded = true;
-        holdings = new Set();
-        change(-held);
+      requireGeneration: () => requireGeneration(snapshot.generation),
+      read: (reading, run) => admit(reading, () => readData(snapshot, run)),
+      find: async (shape, id) => {
+        const reading = { kind: shape.kind, items: 1 };
+        return (await admit(reading, () => findDocument(snapshot, shape, { orgId, id }))).found;
       },
     };
+  };
+}
+
+/** Counts the bytes that one request keeps in memory. */
+function createHoldings(count: (bytes: number) => void) {
+  let holdings = new Set<object>();
+  let held = 0;
+  let isEnded = false;
+  const change = (bytes: number) => {
+    held += bytes;
+    count(bytes);
+  };
+  return {
+    isEnded: () => isEnded,
+    hold: (bytes: number) => {
+      if (isEnded) return () => undefined;
+      const holding = {};
+      holdings.add(holding);
+      change(bytes);
+      return () => {
+        if (holdings.delete(holding)) change(-bytes);
+      };
+    },
+    holdOnly: (bytes: number) => {
+      holdings = new Set();
+      if (!isEnded) change(bytes - held);
+    },
+    end: () => {
+      isEnded = true;
+      holdings = new Set();
+      change(-held);
+    },
   };
 }

@@ -25,5 +25,5 @@ export const channelPageQuery = ({
   limit,
 });
 
-export const findChannel = (store: StoreReader, orgId: string, id: string) =>
-  findById<ChannelDocument>(store, 'channel', { orgId, id });
+export const findChannel = (store: StoreReader, id: string) =>
+  findById<ChannelDocument>(store, 'channel', id);

@@ -46,8 +46,8 @@ const retrieveChannel = ({ now, brand }: ChannelDeps) =>
     response: channelSchema,
     example: channelExample,
     errors: ['channel_not_found'],
-    handler: async ({ orgId, store }, { params }) => {
-      const channel = await findChannel(store, orgId, params.id);
+    handler: async ({ store }, { params }) => {
+      const channel = await findChannel(store, params.id);
       if (!channel) throw new ApiError('channel_not_found');
       return { body: presentChannel(channel, { now: now(), brand }) };
     },

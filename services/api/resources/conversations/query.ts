@@ -11,18 +11,18 @@ export type VisibleConversation = StateAndJoined<ConversationDocument> & {
 
 export async function findConversation(
   store: StoreReader,
-  { orgId, id, now }: { orgId: string; id: string; now: Date },
+  { id, now }: { id: string; now: Date },
 ): Promise<VisibleConversation | null> {
-  const found = await findById<ConversationDocument>(store, 'conversation', { orgId, id });
+  const found = await findById<ConversationDocument>(store, 'conversation', id);
   return found && isVisible(found) && !isConversationExpired(found, now) ? found : null;
 }
 
 /** Finds the retention that decides which messages are visible; null if the conversation itself is not. */
 export async function findRetention(
   store: StoreReader,
-  { orgId, id, now }: { orgId: string; id: string; now: Date },
+  { id, now }: { id: string; now: Date },
 ): Promise<Retention | null> {
-  const found = await findById<StoredRetention>(store, 'conversation', { orgId, id }, retentionFields);
+  const found = await findById<StoredRetention>(store, 'conversation', id, retentionFields);
   const channel = found?.joined?.channel;
   if (!channel || isExpired(retainUntil(found.state.updatedAt, channel.dataRetentionDays), now)) return null;
   return { dataRetentionDays: channel.dataRetentionDays };

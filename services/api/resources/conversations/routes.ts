@@ -27,7 +27,7 @@ const retrieveConversation = ({ now }: Clock) =>
     errors: ['conversation_not_found'],
     handler: async ({ orgId, store }, { params }) => {
       const instant = now();
-      const conversation = await findConversation(store, { orgId, id: params.id, now: instant });
+      const conversation = await findConversation(store, { id: params.id, now: instant });
       const status = conversation?.state.status;
       if (!conversation || !status || status === 'archived') throw new ApiError('conversation_not_found');
       const thread = readThread(

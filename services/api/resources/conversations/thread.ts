@@ -14,14 +14,19 @@ const batchSize = 100;
 
 type StoredMessage = { state: Parameters<typeof presentEmbeddedMessage>[0] };
 
-const presentedFields = { id: 1, role: 1, content: 1, createdAt: 1, sentAt: 1, attachments: 1 };
+const projection = {
+  _id: 0,
+  'state.id': 1,
+  'state.role': 1,
+  'state.content': 1,
+  'state.createdAt': 1,
+  'state.sentAt': 1,
+  'state.attachments': 1,
+};
 
 /** Reads every message of a thread, oldest first. */
 export const readThread = (store: StoreReader, thread: Thread): AsyncGenerator<StoredMessage[], void> =>
-  readRange<StoredMessage>(store, threadQuery(thread, null), {
-    projection: { _id: 0, state: presentedFields },
-    batchSize,
-  });
+  readRange<StoredMessage>(store, threadQuery(thread, null), { projection, batchSize });
 
 /** The JSON text of a conversation with its messages, in pieces; `head` receives the opening message. */
 export const conversationChunks = (

@@ -43,8 +43,8 @@ type Request = { thread: Omit<Thread, 'from'>; limit: number; after: string | nu
 async function readMessages(store: StoreReader, { thread, limit, after, now }: Request) {
   const readFrom = (from: string | null) =>
     readPage<MessageDocument>(store, messagePageQuery({ thread: { ...thread, from }, limit, after }));
-  const { orgId, conversationId: id } = thread;
-  const [retention, page] = await Promise.all([findRetention(store, { orgId, id, now }), readFrom(null)]);
+  const { conversationId: id } = thread;
+  const [retention, page] = await Promise.all([findRetention(store, { id, now }), readFrom(null)]);
   if (!retention) throw new ApiError('conversation_not_found');
   const { from } = threadOf(thread, retention, now);
   const first = page.items[0]?.byCreated;

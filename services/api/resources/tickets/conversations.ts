@@ -33,7 +33,11 @@ type StoredSummary = {
 
 const projection = {
   _id: 0,
-  state: { id: 1, role: 1, status: 1, createdAt: 1, updatedAt: 1 },
+  'state.id': 1,
+  'state.role': 1,
+  'state.status': 1,
+  'state.createdAt': 1,
+  'state.updatedAt': 1,
   'joined.channel.dataRetentionDays': 1,
 };
 

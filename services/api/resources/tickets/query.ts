@@ -65,8 +65,5 @@ export function ticketPageQuery({ orgId, sort, limit, filters, after }: TicketPa
   };
 }
 
-export const findTicket = (
-  store: StoreReader,
-  orgId: string,
-  id: string,
-): Promise<StateAndJoined<TicketDocument> | null> => findById<TicketDocument>(store, 'ticket', { orgId, id });
+export const findTicket = (store: StoreReader, id: string): Promise<StateAndJoined<TicketDocument> | null> =>
+  findById<TicketDocument>(store, 'ticket', id);

@@ -58,7 +58,7 @@ const retrieveTicket = ({ now }: Clock) =>
     example: ticketExample,
     errors: ['ticket_not_found'],
     handler: async ({ orgId, store }, { params }) => {
-      const ticket = await findTicket(store, orgId, params.id);
+      const ticket = await findTicket(store, params.id);
       if (!ticket) throw new ApiError('ticket_not_found');
       const instant = now();
       if (!hasMoreConversations(ticket)) return { body: presentTicket(ticket, instant) };

@@ -1,0 +1,61 @@
+import { BSON, type Document } from 'mongodb';
+import type { Kind } from '../../../shared/documents/document.ts';
+import { collectionOf } from '../../../shared/store/connection.ts';
+import type { Reply } from './expected-bytes.ts';
+import { createGather } from './gather.ts';
+import { readData } from './read-data.ts';
+import type { DataSnapshot } from './read-snapshot.ts';
+
+type Wanted = { orgId: string; id: string };
+type Found = Reply & { found: Document | null };
+
+/** The kind of a document, and its fields to read. */
+export type Shape = { kind: Kind; projection: Document };
+
+const notFound: Found = { found: null, replyItems: 0, replyBytes: 0 };
+
+/**
+ * Creates the function that finds a document of an organization by its id. Requests of any organization share a query if
+ * they read the same shape. Requests for the same document share its object.
+ */
+export function createDocumentFinder() {
+  const gather = createGather<Wanted, Found>();
+  return (snapshot: DataSnapshot, shape: Shape, wanted: Wanted): Promise<Found> =>
+    gather(
+      { snapshot, name: `${shape.kind} ${Object.keys(shape.projection).join()}` },
+      wanted,
+      async (all) => {
+        const documents = await readDocuments(snapshot, shape, all);
+        return {
+          find: ({ orgId, id }) => {
+            const document = documents.get(id);
+            // A query names the organizations of all its requests, so it may find a document that another one asked for.
+            return document?.found?.orgId === orgId ? document : notFound;
+          },
+        };
+      },
+    );
+}
+
+async function readDocuments(
+  snapshot: DataSnapshot,
+  { kind, projection }: Shape,
+  wanted: Wanted[],
+): Promise<Map<string, Found>> {
+  const ids = [...new Set(wanted.map(({ id }) => id))];
+  const organizations = [...new Set(wanted.map(({ orgId }) => orgId))];
+  const raws = await readData(snapshot, (options) =>
+    collectionOf(snapshot.database, kind)
+      .find(
+        { _id: { $in: ids }, orgId: { $in: organizations } },
+        { projection: { ...projection, orgId: 1 }, hint: '_id_', raw: true, ...options },
+      )
+      .toArray(),
+  );
+  return new Map(
+    (raws as unknown as Uint8Array[]).map((raw) => {
+      const found = BSON.deserialize(raw);
+      return [found._id as string, { found, replyItems: 1, replyBytes: raw.length }];
+    }),
+  );
+}

@@ -1,0 +1,159 @@
+import { createRandom } from '../../../tests/support/random.ts';
+import { readTimeoutMs } from './deadline.ts';
+import { createGather, readersMax, type Answer } from './gather.ts';
+import { StoreUnavailable } from './store-errors.ts';
+
+type Started = {
+  group: string;
+  wanted: string[];
+  /** Answers with the group and the word of each reader. */
+  answer: (pauseMs?: number) => void;
+  fail: () => void;
+};
+
+/** A gather whose queries and pauses the test ends. */
+function createReaders(queriesMax?: number) {
+  const queries: Started[] = [];
+  const pauses: { ms: number; end: () => void }[] = [];
+  const gather = createGather<string, string>({
+    ...(queriesMax !== undefined && { queriesMax }),
+    pause: (ms) => new Promise<void>((end) => pauses.push({ ms, end })),
+  });
+  const snapshots: Record<string, object> = {};
+  const read = (wanted: string, name = 'ticket', generation = 1) => {
+    const group = `${generation} ${name}`;
+    return gather({ snapshot: (snapshots[generation] ??= {}), name }, wanted, (all) => {
+      const { promise, resolve, reject } = Promise.withResolvers<Answer<string, string>>();
+      const answer = (pauseMs = 0) => resolve({ find: (one) => `${group} ${one}`, pauseMs });
+      queries.push({ group, wanted: all, answer, fail: () => reject(new Error(`no ${all.join()}`)) });
+      return promise;
+    });
+  };
+  /** Ends the pauses of this length that have begun. */
+  const pass = async (ms: number) => {
+    for (const pause of pauses.filter((one) => one.ms === ms)) pause.end();
+    await settled();
+  };
+  return { queries, read, pass };
+}
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+const overdueMs = 20;
+
+describe('readers of the same group', () => {
+  it('start a query at once; those that come meanwhile share the next one, up to 64', async () => {
+    const { queries, read } = createReaders();
+    const first = read('a');
+    expect(queries.map(({ wanted }) => wanted)).toEqual([['a']]);
+    const words = Array.from({ length: readersMax + 1 }, (_, index) => `word ${index}`);
+    const rest = words.map((word) => read(word));
+    queries[0]?.answer();
+    expect(await first).toBe('1 ticket a');
+    await settled();
+    expect(queries[1]?.wanted).toEqual(words.slice(0, readersMax));
+    queries[1]?.answer();
+    await settled();
+    expect(queries[2]?.wanted).toEqual(words.slice(readersMax));
+    queries[2]?.answer();
+    expect(await Promise.all(rest)).toEqual(words.map((word) => `1 ticket ${word}`));
+  });
+
+  it('wait for no query that is overdue, and each still has its own answer', async () => {
+    const { queries, read, pass } = createReaders();
+    const answers = [read('hangs'), read('b')];
+    await pass(overdueMs);
+    expect(queries.map(({ wanted }) => wanted)).toEqual([['hangs'], ['b']]);
+    await pass(overdueMs);
+    answers.push(read('c'));
+    expect(queries[2]?.wanted).toEqual(['c']);
+    for (const { answer } of queries.toReversed()) answer();
+    expect(await Promise.all(answers)).toEqual(['1 ticket hangs', '1 ticket b', '1 ticket c']);
+  });
+
+  it('have the error of their own query alone', async () => {
+    const { queries, read } = createReaders();
+    const failed = [read('a')];
+    const waiting = read('b');
+    queries[0]?.fail();
+    await expect(failed[0]).rejects.toThrow('no a');
+    await settled();
+    queries[1]?.answer();
+    expect(await waiting).toBe('1 ticket b');
+  });
+
+  it('wait for the pause that an answer asks for', async () => {
+    const { queries, read, pass } = createReaders();
+    const first = read('a');
+    queries[0]?.answer(7);
+    await first;
+    void read('b');
+    await settled();
+    expect(queries).toHaveLength(1);
+    await pass(7);
+    expect(queries[1]?.wanted).toEqual(['b']);
+    queries[1]?.answer();
+    await settled();
+  });
+
+  it('are refused after the time limit of a read, whichever query carries them', async () => {
+    jest.useFakeTimers();
+    const { read } = createReaders(1);
+    const outcomes = Promise.allSettled([read('hangs'), read('waits')]);
+    await jest.advanceTimersByTimeAsync(readTimeoutMs);
+    jest.useRealTimers();
+    const refused = { status: 'rejected', reason: expect.any(StoreUnavailable) as Error };
+    expect(await outcomes).toEqual([refused, refused]);
+  });
+});
+
+it('other kinds and other snapshots have queries of their own', async () => {
+  const { queries, read } = createReaders();
+  const answers = [read('a'), read('a', 'channel'), read('a', 'ticket', 2)];
+  expect(queries.map(({ group }) => group)).toEqual(['1 ticket', '1 channel', '2 ticket']);
+  for (const { answer } of queries) answer();
+  expect(await Promise.all(answers)).toEqual(['1 ticket a', '1 channel a', '2 ticket a']);
+});
+
+it('at most `queriesMax` queries are in progress, overdue ones included', async () => {
+  const { queries, read, pass } = createReaders(2);
+  const answers = [read('a'), read('b'), read('c')];
+  await pass(overdueMs);
+  answers.push(read('d', 'channel'));
+  await pass(overdueMs);
+  expect(queries.map(({ wanted }) => wanted)).toEqual([['a'], ['b', 'c']]);
+  queries[0]?.answer();
+  await settled();
+  expect(queries[2]?.wanted).toEqual(['d']);
+  for (const { answer } of queries) answer();
+  expect(await Promise.all(answers)).toEqual(['1 ticket a', '1 ticket b', '1 ticket c', '1 channel d']);
+});
+
+it('whatever the order of arrivals, answers, failures and delays, each reader gets its own result', async () => {
+  for (let seed = 0; seed < 500; seed += 1) {
+    const { int, chance, pick } = createRandom(seed);
+    const { queries, read, pass } = createReaders(seed % 2 ? 2 : undefined);
+    const readers: { word: string; result: Promise<string> }[] = [];
+    const ended = new Set<Started>();
+    const end = (query: Started | undefined) => {
+      if (!query || ended.has(query)) return;
+      ended.add(query);
+      if (chance(0.25)) query.fail();
+      else query.answer();
+    };
+    for (let step = 0; step < 40; step += 1) {
+      const word = `word ${int(5)}`;
+      const name = pick(['ticket', 'channel']);
+      const action = pick(['read', 'read', 'end', 'pass']);
+      if (action === 'read') {
+        const result = read(word, name).catch((error: Error) => `${error.message.includes(word)}`);
+        readers.push({ word: `1 ${name} ${word}`, result });
+      } else if (action === 'end') end(queries[int(queries.length)]);
+      else await pass(overdueMs);
+      if (chance(0.5)) await settled();
+    }
+    for (let index = 0; index < queries.length; index += 1) {
+      end(queries[index]);
+      await settled();
+    }
+    for (const { word, result } of readers) expect([word, 'true']).toContain(await result);
+  }
+});

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { withDeadline } from './deadline.ts';
+
+/** The answer of one query. */
+export type Answer<Wanted, Found> = {
+  /** Returns the result for one of those that the query asked for. */
+  find: (wanted: Wanted) => Found;
+  /** Pause before the next query of the group, in milliseconds. */
+  pauseMs?: number;
+};
+
+/** Reads all that several readers want with one query. */
+export type Query<Wanted, Found> = (wanted: Wanted[]) => Promise<Answer<Wanted, Found>>;
+
+/**
+ * Returns the result for `wanted`. All readers of a group pass equivalent queries. Rejects with the error of the query,
+ * or with `StoreUnavailable` after `readTimeoutMs`.
+ */
+export type Gather<Wanted, Found> = (
+  group: { snapshot: object; name: string },
+  wanted: Wanted,
+  query: Query<Wanted, Found>,
+) => Promise<Found>;
+
+type Reader<Wanted, Found> = {
+  wanted: Wanted;
+  resolve: (found: Found) => void;
+  reject: (error: unknown) => void;
+};
+
+/** Readers per query. */
+export const readersMax = 64;
+/** After this time a query no longer delays the next one. */
+const overdueMs = 20;
+
+/**
+ * Reads of the same kind share queries. The first reader of a group starts a query at once; those that come while it is
+ * in progress share the next one. Another query starts as soon as the last one has ended or is overdue, so that one
+ * that hangs delays no other for longer. A failure concerns the readers of that query alone.
+ */
+export function createGather<Wanted, Found>({
+  queriesMax = Infinity,
+  pause = sleep,
+}: {
+  /** Queries in progress at once, of all groups. */
+  queriesMax?: number;
+  pause?: (ms: number) => Promise<unknown>;
+} = {}): Gather<Wanted, Found> {
+  type Waiting = Map<string, Reader<Wanted, Found>[]>;
+  const waitingBySnapshot = new WeakMap<object, Waiting>();
+  const inProgress = new Set<Promise<void>>();
+
+  const run = async (readers: Reader<Wanted, Found>[], query: Query<Wanted, Found>) => {
+    try {
+      const { find, pauseMs } = await query(readers.map(({ wanted }) => wanted));
+      for (const { wanted, resolve } of readers) resolve(find(wanted));
+      if (pauseMs) await pause(pauseMs);
+    } catch (error) {
+      for (const { reject } of readers) reject(error);
+    }
+  };
+  const queryAll = async (waiting: Waiting, name: string, query: Query<Wanted, Found>) => {
+    const readers = waiting.get(name) ?? [];
+    while (readers.length > 0) {
+      while (inProgress.size >= queriesMax) await Promise.race(inProgress);
+      const running = run(readers.splice(0, readersMax), query).finally(() => inProgress.delete(running));
+      inProgress.add(running);
+      await Promise.race([running, pause(overdueMs)]);
+    }
+    waiting.delete(name);
+  };
+  return ({ snapshot, name }, wanted, query) => {
+    const found = new Promise<Found>((resolve, reject) => {
+      const waiting: Waiting = waitingBySnapshot.get(snapshot) ?? new Map<string, Reader<Wanted, Found>[]>();
+      waitingBySnapshot.set(snapshot, waiting);
+      const readers = waiting.get(name);
+      if (readers) {
+        readers.push({ wanted, resolve, reject });
+        return;
+      }
+      waiting.set(name, [{ wanted, resolve, reject }]);
+      void queryAll(waiting, name, query);
+    });
+    return withDeadline(found);
+  };
+}

@@ -1,0 +1,24 @@
+import type { ClientSession } from 'mongodb';
+import { readOptions } from './deadline.ts';
+import type { DataSnapshot, StoreTime } from './read-snapshot.ts';
+
+/** The time of the last reply to a session; null from a store that has none, such as a single server. */
+export const storeTimeOf = ({ operationTime, clusterTime }: ClientSession): StoreTime | null =>
+  operationTime && clusterTime ? { operationTime, clusterTime } : null;
+
+export type ReadDataOptions = ReturnType<typeof readOptions> & { session?: ClientSession };
+
+/**
+ * Runs a read of data, with its time limits. A secondary answers only once it has applied everything that the store held
+ * when the snapshot's watermark was read (`afterClusterTime`), so that `Data-As-Of` is true of its answer too.
+ */
+export async function readData<T>(
+  { database, readAfter }: DataSnapshot,
+  run: (options: ReadDataOptions) => Promise<T>,
+): Promise<T> {
+  if (!readAfter) return run(readOptions());
+  await using session = database.client.startSession();
+  session.advanceClusterTime(readAfter.clusterTime);
+  session.advanceOperationTime(readAfter.operationTime);
+  return await run({ ...readOptions(), session });
+}
