@@ -32,8 +32,6 @@ export function givenOptions(url: string): Map<string, string> {
  */
 export function connectionStringFault(url: string): string | null {
   const given = givenOptions(url);
-  // An unescaped ? in a password makes the rest of the password look like options.
-  if ([...given].flat().some((text) => text.includes('@'))) return malformed;
   try {
     return valueFault(given) ?? combinationFault(given, new MongoClient(url).options);
   } catch (error) {
