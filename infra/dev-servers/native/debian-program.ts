@@ -1,0 +1,46 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cacheDir, installedOnce } from './cache.ts';
+import { aptUpdate } from './prerequisites.ts';
+import { step } from './progress.ts';
+import { mustRun, run } from './run.ts';
+
+/**
+ * Returns the command that runs the first available of several servers, each named as its Debian package: this
+ * machine's own, or one from Debian's packages. They are unpacked, because installing them would start a service.
+ * `versionFlag` makes an installed one print its version.
+ */
+export async function debianProgram(
+  report: (line: string) => void,
+  candidates: [string, ...string[]],
+  versionFlag: string,
+): Promise<string[]> {
+  for (const name of candidates) if ((await run(name, [versionFlag])).ok) return [name];
+  const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
+  const codename = /^VERSION_CODENAME="?([a-z]+)/m.exec(release)?.[1] ?? 'debian';
+  const folder = await installedOnce(join(cacheDir(), `${candidates[0]}-${codename}`), (partial) =>
+    step(report, `${candidates[0]}: fetching from Debian (a few MB)`, () => unpack(candidates, partial)),
+  );
+  const libraries = join(folder, 'usr/lib', `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`);
+  const program = candidates
+    .flatMap((name) => [join(folder, 'usr/bin', name), join(folder, 'usr/sbin', name)])
+    .find((path) => existsSync(path));
+  if (program === undefined) throw new Error(`${folder} does not contain ${candidates.join(' or ')}`);
+  return ['env', `LD_LIBRARY_PATH=${libraries}`, program];
+}
+
+async function unpack(candidates: string[], folder: string): Promise<void> {
+  await aptUpdate();
+  const known = await Promise.all(candidates.map((name) => run('apt-cache', ['show', name])));
+  const server = candidates.find((_, index) => known[index]?.ok);
+  if (server === undefined) throw new Error(`needs ${candidates.join(' or ')}: install it, or run on Debian`);
+  const plan = await mustRun('apt-get', ['install', '--simulate', '--no-install-recommends', server]);
+  // Takes only packages that this machine lacks. An upgrade of an installed package is not needed.
+  const packages = [...plan.matchAll(/^Inst (\S+) \(/gm)].map(([, name]) => String(name));
+  await mustRun('apt-get', ['download', ...packages], { cwd: folder });
+  await mustRun(
+    'sh',
+    ['-c', 'for file in *.deb; do dpkg-deb --extract "$file" . || exit 1; rm "$file"; done'],
+    { cwd: folder },
+  );
+}
