@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { replicasOf } from '../../shared/store/replicas.ts';
 import { eventually } from '../support/eventually.ts';
 import type { ApiProcess } from './api-process.ts';
 import { peakMegabytes } from '../support/memory.ts';
@@ -56,6 +57,21 @@ describe('slow clients', () => {
     expect(await dribble(await open(child, false), text)).toBe('200');
   }, 60_000);
 });
+
+it('clients that stop reading do not keep the process from stopping in order', async () => {
+  const { control, database } = children.store;
+  const message = { id: 'msg_1', conversationId: 'conv_1', content: 'x'.repeat(12_000_000) };
+  await build.store(database, 'message', [build.message(message)]);
+  await build.store(database, 'conversation', [build.conversation({ id: 'conv_1' })]);
+  const stopping = await children.startServing();
+  const socket = await open(stopping, false);
+  socket.on('error', () => undefined).write(requestText('/v1/conversations/conv_1/messages'));
+  await new Promise((resolve) => socket.once('readable', resolve));
+  expect(await stopping.stop()).toBe(0);
+  await stopping.logged('closed connections with unread responses');
+  expect(stopping.log.filter(({ level }) => level === 'error')).toEqual([]);
+  expect(await replicasOf(control).countDocuments({ pid: stopping.pid })).toBe(0);
+}, 60_000);
 
 describe('oversized requests', () => {
   /** The response may be lost if the server closes the connection while the client still writes. */
