@@ -12,6 +12,7 @@ async function handle(thrown: Error, { hasLeft = false } = {}) {
   const context = {
     ...{ res: { closed: hasLeft }, req: { socket: {} }, state: {}, status: 200 },
     set: (more: Record<string, string>) => Object.assign(headers, more),
+    remove: () => undefined,
   };
   const docs = { docsUrl: undefined, baseUrl: undefined };
   const middleware = errorHandler({ docs, storeErrors, requestsRefused });

@@ -1,7 +1,14 @@
-import { createLogger } from '../../../shared/runtime/logger.ts';
+import { Timestamp } from 'mongodb';
+import { createLogger, type Logger } from '../../../shared/runtime/logger.ts';
 import { eventually } from '../../../tests/support/eventually.ts';
+import { readTimeoutMs } from './deadline.ts';
 import { StoreUnavailable } from './store-errors.ts';
-import { createReadSnapshots, type Databases } from './read-snapshot.ts';
+import { createReadSnapshots, type Databases, type StoreTime } from './read-snapshot.ts';
+
+const storeTime = (seconds: number): StoreTime => {
+  const time = new Timestamp({ t: seconds, i: 1 });
+  return { operationTime: time, clusterTime: { clusterTime: time } };
+};
 
 /** A fake store and a clock; the tests control both. */
 function createSnapshots() {
@@ -13,8 +20,10 @@ function createSnapshots() {
     missing: [] as string[],
     unavailable: false,
     hanging: null as Promise<void> | null,
+    readAfter: null as StoreTime | null,
     reads: 0,
   };
+  const logged: { generation?: number; served?: Date }[] = [];
   const snapshots = createReadSnapshots({
     connect: async () => {
       state.reads += 1;
@@ -25,18 +34,23 @@ function createSnapshots() {
       state.generation === null ? null : { generation: state.generation, acceptOlder: state.acceptOlder },
     watermark: async (generation) => {
       const second = state.watermarks[generation];
-      return { completeTo: second === undefined ? null : new Date(second * 1_000), readAfter: null };
+      return {
+        completeTo: second === undefined ? null : new Date(second * 1_000),
+        readAfter: state.readAfter,
+      };
     },
     missingIndexes: async () => state.missing,
     databasesOf: () => ({}) as Databases,
-    logger: createLogger('test', 'silent'),
+    logger: { ...createLogger('test', 'silent'), info: (entry: object) => void logged.push(entry) } as Logger,
     nowMs: () => state.nowMs,
   });
   const look = async () => {
     const { generation, dataAsOf } = await snapshots.current();
     return [generation, dataAsOf.getTime() / 1_000];
   };
-  return { state, snapshots, look };
+  /** The generations that were not served yet when that was logged. */
+  const waits = () => logged.filter(({ served }) => served).map(({ generation }) => generation);
+  return { state, snapshots, look, waits };
 }
 
 describe('the read snapshot', () => {
@@ -78,6 +92,40 @@ describe('the read snapshot', () => {
     expect(snapshots.lastDataAsOf()).toEqual(new Date(10_000));
   });
 
+  it('stays with the old generation while the new one lacks indexes, even an accepted older one', async () => {
+    const { state, look } = createSnapshots();
+    state.watermarks = { 1: 10, 2: 10 };
+    await look();
+    Object.assign(state, { generation: 2, acceptOlder: true, missing: ['tickets.updated'], nowMs: 1_000 });
+    expect(await look()).toEqual([1, 10]);
+    Object.assign(state, { missing: [], nowMs: 2_000 });
+    expect(await look()).toEqual([2, 10]);
+  });
+
+  it('says in the log once why a switch waits, and again for the next switch', async () => {
+    const { state, look, waits } = createSnapshots();
+    state.watermarks = { 1: 10, 2: 8, 3: 8 };
+    await look();
+    for (const generation of [2, 2, 1, 2, 3]) {
+      Object.assign(state, { generation, nowMs: state.nowMs + 1_000 });
+      await look();
+    }
+    expect(waits()).toEqual([2, 2, 3]);
+  });
+
+  it('has the time of its own watermark, with a switch and without', async () => {
+    const { state, snapshots } = createSnapshots();
+    for (const [generation, seconds] of [
+      [1, 5],
+      [1, 6],
+      [2, 7],
+    ] as const) {
+      state.readAfter = storeTime(seconds);
+      Object.assign(state, { generation, nowMs: state.nowMs + 1_000 });
+      expect((await snapshots.current()).readAfter).toEqual(storeTime(seconds));
+    }
+  });
+
   it('switches to a generation that is behind only where the operator has accepted that', async () => {
     const { state, look } = createSnapshots();
     state.watermarks = { 1: 10, 2: 8 };
@@ -101,6 +149,16 @@ describe('the read snapshot', () => {
     const { state, look } = createSnapshots();
     spoil(state);
     await expect(look()).rejects.toThrow(reason);
+  });
+
+  it('fails after the time limit of a read if the store hangs', async () => {
+    const { state, look } = createSnapshots();
+    state.hanging = new Promise(() => undefined);
+    jest.useFakeTimers();
+    const refused = expect(look()).rejects.toThrow(StoreUnavailable);
+    await jest.advanceTimersByTimeAsync(readTimeoutMs);
+    jest.useRealTimers();
+    await refused;
   });
 
   it('queries an unavailable store at most once a second, then recovers', async () => {

@@ -66,7 +66,6 @@ export function createReadSnapshots(sources: SnapshotSources): ReadSnapshots {
     try {
       const snapshot = await withDeadline(readSnapshot(sources, cache));
       cache.latest = { snapshot, readMs };
-      cache.failure = null;
       return snapshot;
     } catch (error) {
       cache.failure = { error, readMs: sources.nowMs() };
