@@ -1,0 +1,87 @@
+import { replyBytesMax } from './read-budget.ts';
+import { createReaders } from './reader.ts';
+
+const bytesMax = 4 * replyBytesMax;
+const document = { kind: 'ticket' as const, items: 1 };
+const nothing = { replyItems: 0, replyBytes: 0 };
+
+/** Readers of one organization, whose reads are refused at once if there is no room. */
+function open() {
+  const openReader = createReaders({
+    ...{ bytesMax, connectionsMax: 10, waitMs: 1, scanEntriesMax: 100, nowMs: () => 0 },
+    requireGeneration: async () => undefined,
+  });
+  const snapshot = { database: {}, generation: 1, readAfter: null } as Parameters<typeof openReader>[1];
+  const reader = openReader('org_a', snapshot);
+  const other = openReader('org_a', snapshot);
+  const hasRoom = () =>
+    other
+      .read(document, async () => nothing)
+      .then(
+        () => true,
+        () => false,
+      );
+  return { reader, hasRoom };
+}
+
+describe('the bytes of a request', () => {
+  it('are free after a read, even if it has failed', async () => {
+    const { reader, hasRoom } = open();
+    for (let times = 0; times < 4; times += 1) {
+      await expect(reader.read(document, () => Promise.reject(new Error('away')))).rejects.toThrow('away');
+      await reader.read(document, async () => nothing);
+    }
+    expect(await hasRoom()).toBe(true);
+  });
+
+  it('count while they are held, and are released once', async () => {
+    const { reader, hasRoom } = open();
+    const releases = [reader.hold(bytesMax), reader.hold(bytesMax)];
+    releases[0]?.();
+    releases[0]?.();
+    expect(await hasRoom()).toBe(false);
+    releases[1]?.();
+    expect(await hasRoom()).toBe(true);
+  });
+
+  it('are those of the response text alone once it is complete', async () => {
+    const { reader, hasRoom } = open();
+    const release = reader.hold(bytesMax);
+    reader.holdOnly(1);
+    expect(await hasRoom()).toBe(true);
+    reader.holdOnly(bytesMax);
+    release();
+    expect(await hasRoom()).toBe(false);
+  });
+
+  it('are free when the client has left, and count no more', async () => {
+    const { reader, hasRoom } = open();
+    reader.hold(bytesMax);
+    reader.end();
+    expect(await hasRoom()).toBe(true);
+    reader.hold(bytesMax);
+    reader.holdOnly(bytesMax);
+    expect(await hasRoom()).toBe(true);
+  });
+});
+
+it('a client that has left reads nothing', async () => {
+  const { reader } = open();
+  reader.end();
+  const run = jest.fn(async () => nothing);
+  await expect(reader.read(document, run)).rejects.toThrow('the client has left');
+  expect(run).not.toHaveBeenCalled();
+});
+
+it('small documents leave room for more reads at once', async () => {
+  const { reader } = open();
+  await reader.read(document, async () => ({ replyItems: 1, replyBytes: 1_000 }));
+  let inProgress = 0;
+  const allStarted = Promise.withResolvers<typeof nothing>();
+  const run = () => {
+    inProgress += 1;
+    if (inProgress === 8) allStarted.resolve(nothing);
+    return allStarted.promise;
+  };
+  await Promise.all(Array.from({ length: 8 }, () => reader.read(document, run)));
+});
