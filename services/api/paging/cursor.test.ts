@@ -7,6 +7,16 @@ const [, , fingerprint] = JSON.parse(
   Buffer.from(encodeCursor(key, scope), 'base64url').toString(),
 ) as unknown[];
 
+/** Base64 of the same bytes: the last character has unused bits. */
+function otherSpelling(cursor: string): string {
+  const bytes = Buffer.from(cursor, 'base64url');
+  const spellings = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_']
+    .map((last) => cursor.slice(0, -1) + last)
+    .filter((spelling) => spelling !== cursor && Buffer.from(spelling, 'base64url').equals(bytes));
+  expect(spellings).not.toEqual([]);
+  return spellings[0] ?? cursor;
+}
+
 describe('a cursor', () => {
   it('returns the sort key when it is used with its list', () => {
     expect(decodeCursor(encodeCursor(key, scope), scope)).toBe(key);
@@ -29,12 +39,12 @@ describe('a cursor', () => {
     ['text that is not JSON', Buffer.from('nope').toString('base64url')],
     ['JSON that is not a tuple', encode({})],
     ['another version', encode([2, key, fingerprint])],
-    ['no instant in the key', encode([1, 'ti_1', fingerprint])],
-    ['no id in the key', encode([1, '2026-01-01T00:00:00.000Z', fingerprint])],
-    ['a key with a character that ids cannot contain', encode([1, `${key}\0`, fingerprint])],
-    ['a lone surrogate', encode([1, `${key}\ud800`, fingerprint])],
-    ['a key that is too long', encode([1, key + 'x'.repeat(300), fingerprint])],
-    ['an overlong text', 'A'.repeat(5_000)],
+    ['no instant in the key', encodeCursor('ti_1', scope)],
+    ['no id in the key', encodeCursor('2026-01-01T00:00:00.000Z', scope)],
+    ['a key with a character that ids cannot contain', encodeCursor(`${key}\0`, scope)],
+    ['a lone surrogate', encodeCursor(`${key}\ud800`, scope)],
+    ['a key that is too long', encodeCursor(key + 'x'.repeat(300), scope)],
+    ['the same bytes in another spelling', otherSpelling(encodeCursor(`${key}0`, scope))],
   ])('is refused when it holds %s', (_, cursor) => {
     expect(() => decodeCursor(cursor, scope)).toThrow(
       expect.objectContaining({ code: 'invalid_cursor' }) as Error,
