@@ -92,12 +92,9 @@ export async function startApi(deps: ApiDeps) {
   const { address, drain, stop, useCertificate } = await startServer(
     { listener: app.callback(), logger, docs, trace, ...metrics },
     {
-      host: config.API_HOST,
-      port: config.API_PORT,
-      credentials: deps.credentials,
+      ...{ host: config.API_HOST, port: config.API_PORT, credentials: deps.credentials, trustedProxies },
       connectionsMax: config.API_CONNECTIONS_MAX,
       addressConnectionsMax: config.API_CONNECTIONS_PER_ADDRESS_MAX,
-      trustedProxies,
     },
   );
   const announcing = announce(deps, snapshots, generationsInUse);

@@ -7,9 +7,9 @@ export type Metrics = ReturnType<typeof createMetrics>;
 /** The metrics that the admin port serves at `/metrics`. Routes are labelled by pattern, so there are few labels. */
 export function createMetrics() {
   const registry = new Registry();
+  const registers = [registry];
   collectDefaultMetrics({ register: registry });
   registerBuildInfo(registry);
-  const registers = [registry];
   return {
     registry,
     durations: new Histogram({
@@ -21,9 +21,8 @@ export function createMetrics() {
     }),
     inFlight: new Gauge({ name: 'api_requests_in_flight', help: 'Requests in progress', registers }),
     rateLimitFallbacks: new Counter({
-      name: 'api_rate_limit_fallbacks_total',
+      ...{ name: 'api_rate_limit_fallbacks_total', registers },
       help: 'Requests counted in this process only, because the shared rate limit store was unavailable',
-      registers,
     }),
     storeErrors: new Counter({
       name: 'api_store_errors_total',
@@ -50,7 +49,7 @@ export function createMetrics() {
     generation: new Gauge({ name: 'api_generation', help: 'The generation that is served', registers }),
     dataAge: new Gauge({
       name: 'api_data_age_seconds',
-      help: 'Age of `Data-As-Of`, the watermark of what is served',
+      help: 'Age of `Data-As-Of`, the served watermark',
       registers,
     }),
     tracesWritten: new Counter({

@@ -66,6 +66,7 @@ export function createReadSnapshots(sources: SnapshotSources): ReadSnapshots {
     try {
       const snapshot = await withDeadline(readSnapshot(sources, cache));
       cache.latest = { snapshot, readMs };
+      cache.failure = null;
       return snapshot;
     } catch (error) {
       cache.failure = { error, readMs: sources.nowMs() };

@@ -1,4 +1,4 @@
-import { replyBytesMax } from './read-budget.ts';
+import { createReadBudget, replyBytesMax } from './read-budget.ts';
 import { createReaders } from './reader.ts';
 
 const bytesMax = 4 * replyBytesMax;
@@ -8,7 +8,8 @@ const nothing = { replyItems: 0, replyBytes: 0 };
 /** Readers of one organization, whose reads are refused at once if there is no room. */
 function open() {
   const openReader = createReaders({
-    ...{ bytesMax, connectionsMax: 10, waitMs: 1, scanEntriesMax: 100, nowMs: () => 0 },
+    budget: createReadBudget({ bytesMax, connectionsMax: 10, waitMs: 1 }),
+    ...{ scanEntriesMax: 100, nowMs: () => 0 },
     requireGeneration: async () => undefined,
   });
   const snapshot = { database: {}, generation: 1, readAfter: null } as Parameters<typeof openReader>[1];
