@@ -69,7 +69,7 @@ if (config.ADMIN_PORT !== undefined) {
   logger.info({ port: admin.port }, 'admin server listening');
 }
 
-/** Load balancers need some seconds to notice that this replica is not ready; it serves what they still send. */
+/** Load balancers need some seconds to notice that this replica is not ready; until then it serves their requests. */
 async function drain(): Promise<void> {
   readiness.stop();
   api.drain();

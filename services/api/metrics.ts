@@ -42,7 +42,7 @@ export function createMetrics() {
     }),
     authFailuresCounted: new Counter({
       name: 'api_auth_failures_total',
-      help: 'Requests without a valid key, by reason: missing, malformed, unknown (or archived)',
+      help: 'Requests without a valid key, by reason: missing, malformed, unknown (also archived or blocked)',
       labelNames: ['reason'] as const,
       registers,
     }),

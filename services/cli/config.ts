@@ -20,7 +20,9 @@ export const cliSettings = {
   OPERATOR: z
     .string()
     .optional()
-    .describe('Who acts, for the history of generations; by default the system user and the host'),
+    .describe(
+      'Name of the operator in the history of generations and in blocks of keys; by default the system user and the host',
+    ),
   LATENESS_ALLOWANCE_SECONDS: projectorSettings.LATENESS_ALLOWANCE_SECONDS,
   REBUILD_DAYS_MAX: z.coerce
     .number()

@@ -40,7 +40,7 @@ export const storeSettings = {
       if (message !== null) context.addIssue({ code: 'custom', message });
     })
     .describe(
-      'MongoDB connection string. Its options hold, also `maxPoolSize`, which limits the connections of a process; an option that cannot hold is an error, such as a `w` other than `majority`',
+      'MongoDB connection string. Its options apply, including `maxPoolSize`, which limits the connections of a process; an option that cannot apply is an error, such as a `w` other than `majority`',
     )
     .meta(orFile),
   DATABASE_NAME: z
@@ -63,14 +63,16 @@ export const kafkaSettings = {
   KAFKA_CLIENT_ID: z.string().default('support-read-models').describe('Client id that the brokers see'),
   KAFKA_SSL: flag.default(false).describe('Connect to the brokers over TLS'),
   KAFKA_TLS_CA: pem(
-    'Certificates (PEM) of the authorities that sign those of the brokers; unset = those of Node.js',
+    "Certificates (PEM) of the authorities that sign the brokers' certificates; unset = the authorities of Node.js",
   ),
   KAFKA_TLS_CERT: pem('Client certificate (PEM), for brokers that ask for one'),
   KAFKA_TLS_KEY: pem('Key of the client certificate (PEM)'),
   KAFKA_SASL_MECHANISM: z
     .enum(['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'])
     .optional()
-    .describe('SASL mechanism; requires `KAFKA_SASL_USERNAME` and `KAFKA_SASL_PASSWORD`'),
+    .describe(
+      'SASL mechanism; requires `KAFKA_SASL_USERNAME` and `KAFKA_SASL_PASSWORD`, and for `oauthbearer` `KAFKA_SASL_TOKEN_URL`',
+    ),
   KAFKA_SASL_USERNAME: z.string().optional().describe('SASL user name; for `oauthbearer` the client id'),
   KAFKA_SASL_PASSWORD: z
     .string()
@@ -78,7 +80,10 @@ export const kafkaSettings = {
     .describe('SASL password; for `oauthbearer` the client secret')
     .meta(orFile),
   KAFKA_SASL_TOKEN_URL: z
-    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address', abort: true })
+    .refine((url) => new URL(url).username === '' && new URL(url).password === '', {
+      error: 'must not contain credentials: KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD hold them',
+    })
     .optional()
     .describe(
       'For `oauthbearer`: issues access tokens for the client id and secret (client credentials grant)',
@@ -116,7 +121,9 @@ function saslFaults(given: Environment): string[] {
   const { KAFKA_SASL_MECHANISM: mechanism } = given;
   const credentials = ['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD'];
   return [
-    ...(mechanism ? absentees(given, credentials, 'KAFKA_SASL_MECHANISM') : []),
+    ...(mechanism
+      ? absentees(given, credentials, 'KAFKA_SASL_MECHANISM')
+      : orphans(given, credentials, 'KAFKA_SASL_MECHANISM is not')),
     ...(mechanism === 'oauthbearer'
       ? absentees(given, ['KAFKA_SASL_TOKEN_URL'], 'KAFKA_SASL_MECHANISM=oauthbearer')
       : orphans(given, tokenNames, 'KAFKA_SASL_MECHANISM is not oauthbearer')),

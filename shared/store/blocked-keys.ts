@@ -1,8 +1,8 @@
 import type { Collection, Db } from 'mongodb';
 
 /**
- * A key that an operator has blocked, in the control database: it outlives switches of the generation, and no projector
- * is needed for it to take effect.
+ * A key that an operator has blocked, in the control database. The block outlives switches of the generation, and takes
+ * effect without a projector.
  */
 export type BlockedKey = {
   /** The key's id. */
@@ -10,7 +10,7 @@ export type BlockedKey = {
   orgId: string;
   /** By the store's clock. */
   at: Date;
-  /** User and host. */
+  /** The operator: `OPERATOR`, or the system user and the host. */
   by: string;
   why: string;
 };

@@ -13,6 +13,7 @@ const allowedValues: Record<string, { pattern: RegExp; allowed: string }> = {
   readconcernlevel: { pattern: /^(local|majority)$/, allowed: 'local or majority' },
   // The other values need packages that are not installed.
   compressors: { pattern: /^(none|snappy|zlib)(,(snappy|zlib))*$/, allowed: 'none, snappy or zlib' },
+  proxyhost: { pattern: /^$/, allowed: 'absent' },
   authmechanism: { pattern: /^(?!GSSAPI$|MONGODB-AWS$)/, allowed: 'other than GSSAPI and MONGODB-AWS' },
 };
 
@@ -35,9 +36,9 @@ export function connectionStringFault(url: string): string | null {
   try {
     return valueFault(given) ?? combinationFault(given, new MongoClient(url).options);
   } catch (error) {
-    // This message repeats the hosts. Without an @ the driver takes the password for a port.
+    // These messages repeat the hosts or the user. Without an @ the driver takes the password for a port.
     const message = errorMessage(error);
-    return message.startsWith('Unable to parse') ? malformed : `cannot be used: ${message}`;
+    return /^(Unable to parse|Username contains)/.test(message) ? malformed : `cannot be used: ${message}`;
   }
 }
 

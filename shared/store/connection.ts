@@ -22,9 +22,9 @@ type PoolOptions = {
 };
 
 /**
- * A client that writes with `w: majority`, journaled and within a time limit. Every other option of the connection string
- * holds. The driver connects at the first operation, so that an unavailable MongoDB is an error of that operation, not of
- * the start.
+ * Creates a client that writes with `w: majority`, journaled and within a time limit. Every other option of the
+ * connection string applies. The driver connects at the first operation, so an unavailable MongoDB fails that operation,
+ * not the start.
  */
 export function createMongo(
   url: string,

@@ -6,7 +6,7 @@ type StoredItem = { id: string; createdAt: string };
 
 export type FindDeletedOptions = {
   client: Client;
-  /** The tickets and the conversations of your copy. Their ids are held in memory. */
+  /** The tickets and the conversations of your copy. `findDeleted` holds them in memory. */
   tickets?: Iterable<StoredItem> | undefined;
   conversations?: Iterable<StoredItem> | undefined;
   signal?: AbortSignal | undefined;
@@ -19,8 +19,8 @@ const shownPrecisionMs = 1_000;
 
 /**
  * Yields the stored items that the API no longer has, because they were deleted or have expired. Reads the list of all
- * tickets, 100 for each request, and then each stored item that the list does not mention. An item is yielded only if the
- * response 404 reflects the time at which it was created: a replica that lags cannot make it look deleted.
+ * tickets, 100 for each request, then requests each stored item that the list does not mention. Yields an item only if
+ * the 404 reflects the time at which the item was created: a replica that lags cannot make it look deleted.
  */
 export async function* findDeleted({
   client,

@@ -1,5 +1,6 @@
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import type { Caller } from '../http/context.ts';
+import { StoreUnavailable } from '../store/store-errors.ts';
 import { createApiKeyCache, isToken, tokenShape } from './api-key-cache.ts';
 
 const snapshot = (generation: number) => ({ generation }) as ReadSnapshot;
@@ -49,6 +50,12 @@ describe('finding the caller of a token', () => {
     clock.nowMs += 1;
     await find(snapshot(1), 'token');
     expect(clock.lookUps).toHaveLength(2);
+  });
+
+  it('uses no answer that is older than a key may be remembered: the key may have been blocked since', async () => {
+    const { clock, find } = createCache({ caller: { keyId: 'key_1', orgId: 'org_a' } });
+    clock.lookUpMs = 5_000;
+    await expect(find(snapshot(1), 'token')).rejects.toThrow(StoreUnavailable);
   });
 
   it('looks up the hash, never the token, and again in another generation', async () => {

@@ -8,6 +8,7 @@ import type { Caller } from '../http/context.ts';
 import { readOptions } from '../store/deadline.ts';
 import { createGather } from '../store/gather.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
+import { StoreUnavailable } from '../store/store-errors.ts';
 
 /** Returns the caller of each hash that belongs to an active key. */
 export type LookUp = (snapshot: ReadSnapshot, hashes: string[]) => Promise<Map<string, Caller>>;
@@ -23,6 +24,8 @@ const entriesMax = 10_000;
 const tokenLengthMax = 512;
 /** Queries for keys in progress at once: the snapshots and the traces use the same connections. */
 const queriesMax = 2;
+/** Keys in one look-up: more than the pause lets clients guess. */
+const readersPerQuery = 256;
 /** Pause after a query that contained an unknown token. */
 const pauseMs = 10;
 /** Keys examined per token hash; the source system creates each token only once. */
@@ -33,7 +36,7 @@ export const tokenShape = (keyPrefix: string) => new RegExp(`^${keyPrefix}_(live
 /**
  * Looks keys up by the SHA-256 of the token and caches both outcomes. Unknown and archived tokens take the same path.
  * They have a cache of their own, so that a flood of invalid tokens does not evict valid ones. However many tokens clients
- * guess, a replica queries the store at most 100 times a second, and a valid key waits about 10 ms.
+ * guess, a replica starts at most 100 look-ups a second, and a valid key waits about 10 ms.
  */
 export function createApiKeyCache({
   lookUp,
@@ -47,7 +50,7 @@ export function createApiKeyCache({
   const options = { max: entriesMax, ttl: lifetimeMs, ttlResolution: 0, perf: { now: nowMs } };
   const known = new LRUCache<string, Caller>(options);
   const unknown = new LRUCache<string, true>(options);
-  const gather = createGather<string, Found>({ queriesMax, ...(pause && { pause }) });
+  const gather = createGather<string, Found>({ queriesMax, readersPerQuery, ...(pause && { pause }) });
   const query = (snapshot: ReadSnapshot) => async (hashes: string[]) => {
     const queriedMs = nowMs();
     const callers = await lookUp(snapshot, [...new Set(hashes)]);
@@ -63,6 +66,8 @@ export function createApiKeyCache({
     if (cached) return cached;
     if (unknown.has(entry)) return null;
     const { caller, queriedMs } = await gather({ snapshot, name: 'apiKey' }, hash, query(snapshot));
+    // The key may have been blocked since.
+    if (nowMs() - queriedMs >= lifetimeMs) throw new StoreUnavailable('the look-up of a key took too long');
     if (caller) known.set(entry, caller, { start: queriedMs });
     else unknown.set(entry, true, { start: queriedMs });
     return caller;
@@ -74,8 +79,8 @@ export const isToken = (shape: RegExp, token: string) => token.length <= tokenLe
 
 /**
  * The only query without an organization, because the key determines it. If several keys have the same token, the first
- * active one by id is used. The filter does not include the archived state, and blocks are read even if no key was found:
- * the time of the answer would reveal it.
+ * active one by id is used. The filter omits the archived state, and the function reads blocks even if it found no key.
+ * Otherwise the response time would reveal whether a key exists.
  */
 export async function findCallers(
   control: Db,

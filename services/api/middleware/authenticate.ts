@@ -13,8 +13,8 @@ import type { AuthFailureLimiter } from '../auth/auth-failure-limiter.ts';
  * Admits requests with a valid API key in the `Authorization` header. A token of the wrong shape is refused without
  * asking the store. The read snapshot is taken here, before any data is read, and serves the whole request.
  *
- * Only invalid tokens count against the client address. So someone who guesses keys locks out nobody who shares the
- * address, and an unavailable store counts against nobody. The key cache limits the cost of guesses for the store.
+ * Only invalid tokens count against the client address. So a client that guesses keys locks out no other client of its
+ * address, and an unavailable store counts against no client. The key cache limits the cost of guesses for the store.
  */
 export function authenticate({
   keyPrefix,

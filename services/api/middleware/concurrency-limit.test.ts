@@ -6,7 +6,7 @@ import { concurrencyLimit } from './concurrency-limit.ts';
 
 const requestsMax = 500;
 
-/** The limit with a clock that the test sets. `ask` starts a request of an organization whose response nobody reads. */
+/** The limit with a clock that the test sets. `ask` starts a request of an organization and leaves its response unread. */
 function createLimit() {
   const state = { nowMs: 0, isMemoryHalfUsed: false, readersEnded: 0 };
   const limit = concurrencyLimit({

@@ -14,7 +14,8 @@ const keyOf = ({ remoteAddress, remotePort }: Endpoint) => `${remoteAddress} ${r
 /** Tracks the connections of a server and the HTTP/1.1 responses in progress on them, so that it stops in order. */
 export function trackConnections(server: Server, logger: Logger) {
   const connections = new Map<string, Socket>();
-  const inUse = new Set<string>();
+  /** The last response that began on a connection; null for a connection of an HTTP/2 session. */
+  const inUse = new Map<string, ServerResponse | null>();
   const inProgress = new Set<ServerResponse>();
   let isDraining = false;
   let isStopping = false;
@@ -33,18 +34,20 @@ export function trackConnections(server: Server, logger: Logger) {
   return {
     begin: ({ socket }: IncomingMessage, response: ServerResponse) => {
       const key = keyOf(socket);
-      inUse.add(key);
+      inUse.set(key, response);
       inProgress.add(response);
       if (isDraining) response.shouldKeepAlive = false;
       response.once('close', () => {
-        inUse.delete(key);
         inProgress.delete(response);
+        // A request that waited for this response has begun already.
+        if (inUse.get(key) !== response) return;
+        inUse.delete(key);
         // The response may have begun as `keep-alive`, before the stop.
         if (isStopping) socket.destroySoon();
       });
     },
     /** Leaves a connection to its HTTP/2 session, which closes it after its last response. */
-    leave: (socket: Socket) => void inUse.add(keyOf(socket)),
+    leave: (socket: Socket) => void inUse.set(keyOf(socket), null),
     /** Every response from now on says `Connection: close`. */
     drain,
     /** Accepts no more connections; resolves when all are closed. */

@@ -28,14 +28,16 @@ export function createDocumentFinder() {
         const documents = await readDocuments(snapshot, shape, all);
         return {
           find: ({ orgId, id }) => {
-            const document = documents.get(id);
-            // A query names the organizations of all its requests, so it may find a document that another one asked for.
-            return document?.found?.orgId === orgId ? document : notFound;
+            // The query's filter allows the organizations of all its requests: the key names that of this request.
+            return documents.get(keyOf({ orgId, id })) ?? notFound;
           },
         };
       },
     );
 }
+
+/** On a sharded cluster, an id is unique within its organization alone. */
+const keyOf = ({ orgId, id }: Wanted) => JSON.stringify([orgId, id]);
 
 async function readDocuments(
   snapshot: DataSnapshot,
@@ -55,7 +57,10 @@ async function readDocuments(
   return new Map(
     (raws as unknown as Uint8Array[]).map((raw) => {
       const found = BSON.deserialize(raw);
-      return [found._id as string, { found, replyItems: 1, replyBytes: raw.length }];
+      return [
+        keyOf({ orgId: found.orgId as string, id: found._id as string }),
+        { found, replyItems: 1, replyBytes: raw.length },
+      ];
     }),
   );
 }

@@ -57,6 +57,24 @@ describe('readers of the same group', () => {
     expect(await Promise.all(rest)).toEqual(words.map((word) => `1 ticket ${word}`));
   });
 
+  it('are asked for no more once their deadline has passed', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    const { queries, read } = createReaders(1);
+    // given a query that hangs, and a reader that waits for the next one until its deadline
+    const refused = ['a', 'b'].map((word) => expect(read(word)).rejects.toThrow(StoreUnavailable));
+    await jest.advanceTimersByTimeAsync(readTimeoutMs);
+    await Promise.all(refused);
+    const next = read('c');
+    // when the query has failed at last
+    queries[0]?.fail();
+    await settled();
+    // then the next query asks for the reader that still waits alone
+    expect(queries.slice(1).map(({ wanted }) => wanted)).toEqual([['c']]);
+    queries[1]?.answer();
+    expect(await next).toBe('1 ticket c');
+    jest.useRealTimers();
+  });
+
   it('wait for no query that is overdue, and each still has its own answer', async () => {
     const { queries, read, pass } = createReaders();
     const answers = [read('hangs'), read('b')];

@@ -3,7 +3,7 @@ import { withDeadline } from './deadline.ts';
 
 /** The answer of one query. */
 export type Answer<Wanted, Found> = {
-  /** Returns the result for one of those that the query asked for. */
+  /** Returns the result for one reader's `wanted`. */
   find: (wanted: Wanted) => Found;
   /** Pause before the next query of the group, in milliseconds. */
   pauseMs?: number;
@@ -26,6 +26,8 @@ type Reader<Wanted, Found> = {
   wanted: Wanted;
   resolve: (found: Found) => void;
   reject: (error: unknown) => void;
+  /** Set once its deadline has passed: no query asks for it. */
+  hasLeft?: true;
 };
 
 /** Readers per query. */
@@ -34,16 +36,18 @@ export const readersMax = 64;
 const overdueMs = 20;
 
 /**
- * Reads of the same kind share queries. The first reader of a group starts a query at once; those that come while it is
- * in progress share the next one. Another query starts as soon as the last one has ended or is overdue, so that one
- * that hangs delays no other for longer. A failure concerns the readers of that query alone.
+ * Reads of the same kind share queries. The first reader of a group starts a query at once; readers that come while it
+ * is in progress share the next query. That one starts when the query before it has ended or is overdue, and fewer than
+ * `queriesMax` are in progress. Only the readers of a query receive its error.
  */
 export function createGather<Wanted, Found>({
   queriesMax = Infinity,
+  readersPerQuery = readersMax,
   pause = sleep,
 }: {
   /** Queries in progress at once, of all groups. */
   queriesMax?: number;
+  readersPerQuery?: number;
   pause?: (ms: number) => Promise<unknown>;
 } = {}): Gather<Wanted, Found> {
   type Waiting = Map<string, Reader<Wanted, Found>[]>;
@@ -63,24 +67,31 @@ export function createGather<Wanted, Found>({
     const readers = waiting.get(name) ?? [];
     while (readers.length > 0) {
       while (inProgress.size >= queriesMax) await Promise.race(inProgress);
-      const running = run(readers.splice(0, readersMax), query).finally(() => inProgress.delete(running));
+      const batch = readers.splice(0, readersPerQuery).filter(({ hasLeft }) => !hasLeft);
+      if (batch.length === 0) continue;
+      const running = run(batch, query).finally(() => inProgress.delete(running));
       inProgress.add(running);
       await Promise.race([running, pause(overdueMs)]);
     }
     waiting.delete(name);
   };
   return ({ snapshot, name }, wanted, query) => {
+    let reader: Reader<Wanted, Found> | undefined;
     const found = new Promise<Found>((resolve, reject) => {
+      reader = { wanted, resolve, reject };
       const waiting: Waiting = waitingBySnapshot.get(snapshot) ?? new Map<string, Reader<Wanted, Found>[]>();
       waitingBySnapshot.set(snapshot, waiting);
       const readers = waiting.get(name);
       if (readers) {
-        readers.push({ wanted, resolve, reject });
+        readers.push(reader);
         return;
       }
-      waiting.set(name, [{ wanted, resolve, reject }]);
+      waiting.set(name, [reader]);
       void queryAll(waiting, name, query);
     });
-    return withDeadline(found);
+    return withDeadline(found).catch((error: unknown) => {
+      if (reader) reader.hasLeft = true;
+      throw error;
+    });
   };
 }

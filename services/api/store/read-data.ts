@@ -4,9 +4,12 @@ import type { DataSnapshot, StoreTime } from './read-snapshot.ts';
 
 /** The time of the last reply to a session; null from a store that has none, such as a single server. */
 export const storeTimeOf = ({ operationTime, clusterTime }: ClientSession): StoreTime | null =>
-  operationTime && clusterTime ? { operationTime, clusterTime } : null;
+  operationTime && clusterTime?.signature ? { operationTime, clusterTime } : null;
 
-export type ReadDataOptions = ReturnType<typeof readOptions> & { session?: ClientSession };
+export type ReadDataOptions = ReturnType<typeof readOptions> & {
+  session?: ClientSession;
+  readPreference?: 'primary';
+};
 
 /**
  * Runs a read of data, with its time limits. A secondary answers only once it has applied everything that the store held
@@ -16,7 +19,8 @@ export async function readData<T>(
   { database, readAfter }: DataSnapshot,
   run: (options: ReadDataOptions) => Promise<T>,
 ): Promise<T> {
-  if (!readAfter) return run(readOptions());
+  // Without a time to wait for, only the primary's answer is as new as the watermark.
+  if (!readAfter) return run({ ...readOptions(), readPreference: 'primary' });
   await using session = database.client.startSession();
   session.advanceClusterTime(readAfter.clusterTime);
   session.advanceOperationTime(readAfter.operationTime);

@@ -24,7 +24,7 @@ export function addKeys(program: Command, accept: (command: KeysCommand) => void
     .description('block a key: every API replica refuses it within 6 seconds, without Kafka or a projector')
     .argument('<id>', 'as "keys list" prints it')
     .addOption(new Option('--why <text>', 'the reason, which "keys list" prints').makeOptionMandatory())
-    .addHelpText('after', '\nIt stays blocked until "keys unblock", also after a promotion or a rollback.')
+    .addHelpText('after', '\nIt stays blocked until "keys unblock", even after a promotion or a rollback.')
     .addHelpText('after', example('keys block key_1 --why "leaked in a public repository"'))
     .action((id, { why }) => accept({ verb: 'keys block', id, why }));
   group

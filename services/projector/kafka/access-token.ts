@@ -25,7 +25,7 @@ const tokenResponse = z.object({
 /**
  * Returns a function that kafkajs calls before it authenticates a connection. It gets an access token by the client
  * credentials grant (RFC 6749, 4.4), and returns the same token to all connections until most of its lifetime is over.
- * Its errors say whether the issuer is away, which is retried, or refuses the client. `nowMs` is a monotonic clock.
+ * kafkajs retries if the issuer is unavailable, but not if it refuses the client. `nowMs` is a monotonic clock.
  */
 export function createAccessTokens(
   settings: TokenSettings,

@@ -31,8 +31,8 @@ export const codecs = {
 const gzipChunkSizeMax = 1024 * 1024;
 
 /**
- * The size of the content, which gzip writes at the end: the output is then one piece, without copies. A wrong size costs
- * time alone. Node takes 64 bytes or more.
+ * Returns the size of the decompressed content, which gzip stores at its end, so that Node writes the output in one piece
+ * without copies. A wrong size costs only time. Node requires at least 64 bytes.
  */
 const gzipChunkSize = (content: Buffer): number => {
   const size = content.length < 4 ? 0 : content.readUInt32LE(content.length - 4);

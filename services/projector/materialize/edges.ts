@@ -37,7 +37,7 @@ const referenced = new Map(
 /** The fields of an entity's state that dependents embed, and `id`, which tells that there is a state at all. */
 export const embeddedFields = (kind: Kind): string[] => embedded.get(kind) ?? [];
 
-/** Those among them that dependents embed which name the entity, not their parents, which read it as a child. */
+/** Like `embeddedFields`, without the edges to children: only the dependents that name the entity count. */
 export const referencedFields = (kind: Kind): string[] => referenced.get(kind) ?? [];
 
 /** The id that a state names in a field; '' where it names none. */

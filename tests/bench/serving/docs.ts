@@ -39,7 +39,8 @@ ${renderResult(result)}
   and \`fastify\` are in \`tests/bench/serving/servers\`. This API runs as deployed, with keys, rate limit
   headers, validation of every parameter, access log and request traces. The benchmark reads and drops its log.
 - **Requests**: one client process on the same machine sends them over keep-alive connections, each as soon as the last one
-  is answered. Requests at the same time read different ids. The client takes its share of the cores. **Processor time** is the contender's alone.
+  is answered. Concurrent requests read different ids. The client takes its share of the cores. **Processor time** is the
+  contender's alone.
 - **Places**: a page of 20 at the start, in the middle and at the end of a list, one request after the other.
 - **Threads**: a conversation retrieved with all of its messages, one request after the other.
 - **Peak memory**: of one process, after all endpoints and a slice with 256 connections.
@@ -52,7 +53,6 @@ ${renderResult(result)}
 npm run bench -- serving                             # everything, three rounds
 npm run bench -- serving --quick                     # once, with few documents, in one or two minutes
 npm run bench -- serving --only bare api --rounds 5
-npm run bench -- serving --tickets 10000,1000000     # other sizes of the list
 npm run bench -- serving --json figures.json         # every figure of every slice
 \`\`\`
 `;

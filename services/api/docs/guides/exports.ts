@@ -166,8 +166,9 @@ const limits = html`<h2>What an export does not show</h2>
     </li>
     <li>
       <strong>Read the whole list, with the threads, from time to time,</strong> for example every night.
-      Replace what you have. Request each ticket and conversation of your copy that the list does not mention:
-      404 says, by the same rule, that it is gone.
+      Replace your copies. Then request each ticket of your copy that the list does not mention, and the
+      messages of each such conversation, because an archived conversation cannot be retrieved. By the same
+      rule, a 404 says that the item is gone.
     </li>
     <li>
       <strong>Apply the retention yourself</strong> if expired data must leave your copy in time:
@@ -175,8 +176,8 @@ const limits = html`<h2>What an export does not show</h2>
     </li>
   </ul>
   <p>
-    In TypeScript, <code>findDeleted</code> of the client does the second of these for the items that you
-    have:
+    In TypeScript, <code>findDeleted</code> of the client reads the list and yields the tickets and
+    conversations of your copy that are gone:
   </p>
   ${codeBlock('Finding deletions in TypeScript', clientDeletions)}
   <p>There are few channels and Q&amp;As: read their whole lists each time.</p>

@@ -1,0 +1,41 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { createLogger } from '../../../shared/runtime/logger.ts';
+import { trackConnections } from './connections.ts';
+import { noPipelining } from './no-pipelining.ts';
+
+/** A client that pipelines, or a keep-alive client whose next request comes before the last response has closed. */
+test('a stop lets a request end that waited for the one before it', async () => {
+  const server = createServer();
+  const { begin, stop } = trackConnections(server, createLogger('test', 'silent'));
+  const responses: ServerResponse[] = [];
+  const begun = (count: number) =>
+    new Promise<void>((resolve) => {
+      const look = () => (responses.length >= count ? resolve() : setImmediate(look));
+      look();
+    });
+  server.on(
+    'request',
+    noPipelining((request, response) => {
+      begin(request, response);
+      responses.push(response);
+    }),
+  );
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  let received = '';
+  client.setEncoding('utf8').on('data', (text: string) => (received += text));
+  const request = 'GET / HTTP/1.1\r\nHost: test\r\n\r\n';
+  client.write(request + request);
+  // given the second request in progress, which waited for the first
+  await begun(1);
+  responses[0]?.end('first');
+  await begun(2);
+  // when the server stops before the second response
+  const stopped = stop();
+  responses[1]?.end('second');
+  await Promise.all([stopped, once(client, 'close')]);
+  // then the client has it
+  expect(received).toMatch(/first.*Connection: close.*second$/s);
+});
