@@ -21,6 +21,9 @@ const fullCounts: Counts = {
   qa: 250,
 };
 
+/** The records of the full size. */
+export const fullRecords = Object.values(fullCounts).reduce((sum, count) => sum + count, 0);
+
 /** A share of the full size. Each kind that others refer to has at least one entity in each organization. */
 export function countsFor(share: number, organizations: number): Counts {
   const minimum = (kind: Kind) => (kind === 'apiKey' || kind === 'qa' ? 1 : organizations);

@@ -5,14 +5,12 @@ import { kinds } from '../../shared/documents/document.ts';
 import { peakMegabytes } from '../support/memory.ts';
 import { logEnds } from '../support/progress.ts';
 import { createStoreProxy } from '../support/store-proxy.ts';
-import { countsFor, createDataset, recordOf } from './dataset.ts';
+import { countsFor, createDataset, fullRecords, recordOf } from './dataset.ts';
 import { progress, withEnvironment, withScratch, type BenchEnvironment } from './environment.ts';
 import { appliedTo, hasPartitions, startProjectorProcess } from './projecting/projector.ts';
 
 const partitionsPerTopic = 12;
 const recordsPerRequest = 6_000;
-/** The dataset's full size, of which a share is published. */
-const fullRecords = 46_000;
 
 /** Measures the peak memory of a projector that applies a gzip backlog on 132 partitions to a store that answers late. */
 export async function benchMemory({ records, delay }: { records: number; delay: number }): Promise<void> {

@@ -11,7 +11,7 @@ import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
 
 /** Returns the caller of each hash that belongs to an active key. */
-export type LookUp = (snapshot: ReadSnapshot, hashes: string[]) => Promise<Map<string, Caller>>;
+type LookUp = (snapshot: ReadSnapshot, hashes: string[]) => Promise<Map<string, Caller>>;
 
 export type ApiKeyCache = {
   /** Finds the caller of a token in a snapshot; null if the token is unknown, archived or blocked. */

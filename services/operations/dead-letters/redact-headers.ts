@@ -4,7 +4,7 @@ import { redactText } from './redact.ts';
 import { displayOf } from './field-display.ts';
 import { idOf } from '../../projector/events/topics.ts';
 
-export type RedactedHeader = { name: string; value: string };
+type RedactedHeader = { name: string; value: string };
 
 const sizeOf = (bytes: Uint8Array) => `<${bytes.length} bytes>`;
 

@@ -2,7 +2,7 @@ import kafkajs, { type OauthbearerProviderResponse } from 'kafkajs';
 import { z } from 'zod';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 
-export type TokenSettings = {
+type TokenSettings = {
   url: string;
   clientId: string;
   clientSecret: string;

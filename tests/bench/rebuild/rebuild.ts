@@ -5,7 +5,7 @@ import { collectionOf, generationDatabase } from '../../../shared/store/connecti
 import { peakMegabytes } from '../../support/memory.ts';
 import { logEnds } from '../../support/progress.ts';
 import type { Service } from '../../support/service.ts';
-import { countsFor, createDataset } from '../dataset.ts';
+import { countsFor, createDataset, fullRecords } from '../dataset.ts';
 import { documentsIn, progress, withEnvironment, type BenchEnvironment } from '../environment.ts';
 import { atLeast, atMost } from '../goal.ts';
 import { formatted } from '../markdown.ts';
@@ -49,8 +49,6 @@ export type Rebuild = { rebuild: RebuildRun[]; 'one-by-one': OneByOne[] } & Reco
   Run[]
 >;
 
-/** The records of the full dataset. */
-const fullRecords = 46_000;
 const fullSize = { records: fullRecords, warmMs: 4_000, beforeMs: 10_000, oneByOneMs: 8_000 };
 const quickSize = { records: 2_300, warmMs: 1_000, beforeMs: 2_000, oneByOneMs: 1_000 };
 
