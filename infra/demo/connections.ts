@@ -8,7 +8,7 @@ import { createTopics } from '../../services/cli/topics.ts';
 import { projectorConfig } from '../../services/projector/config.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
-import { groupIdOf } from '../../services/projector/runtime/group-id.ts';
+import { groupIdOf } from '../../shared/store/generations.ts';
 import type { Stack } from '../dev-servers/provider.ts';
 
 const partitions = 3;

@@ -17,7 +17,7 @@ import { runKeys } from './keys/run.ts';
 import { operatorName } from './operator.ts';
 import { asJson, type CommandOutput } from './output.ts';
 import { runRebuild } from './rebuild/run.ts';
-import { readStatus } from './status/read.ts';
+import { readStatus } from '../operations/status/status.ts';
 import { renderStatus } from './status/render.ts';
 import { createTopics } from './topics.ts';
 import { readTrace, renderTrace } from './trace/trace.ts';

@@ -4,7 +4,7 @@ import { kinds } from '../../shared/documents/document.ts';
 import { dayMs } from '../../shared/documents/retention.ts';
 import { endOffsets } from '../projector/consumer/progress.ts';
 import { topicOf } from '../projector/events/topics.ts';
-import { isTransient } from '../projector/runtime/transient-errors.ts';
+import { isTransient } from '../projector/kafka/transient-errors.ts';
 
 /**
  * The time for which compaction keeps tombstones. If a rebuild takes longer, or a projector is down for longer, the

@@ -8,7 +8,7 @@ import { createMongo } from '../../shared/store/connection.ts';
 import { projectorConfig } from './config.ts';
 import { topicOf } from './events/topics.ts';
 import { createKafka } from './kafka/client.ts';
-import { createMetrics } from './runtime/metrics.ts';
+import { createMetrics } from './metrics.ts';
 import { startProjector } from './projector.ts';
 
 boundHeapGrowth();

@@ -13,7 +13,7 @@ import { partitionKey } from './kafka/topic-partition.ts';
 import { prerequisites } from './materialize/edges.ts';
 import { mongoStore } from './materialize/mongo-store.ts';
 import { createReferenceCache } from './materialize/reference-cache.ts';
-import type { Applied } from './consumer/applied.ts';
+import type { Applied } from './consumer/partition-worker.ts';
 import { applyRecords, type ApplyDeps } from './pipeline/apply-records.ts';
 import { mongoSweepStore } from './retention/mongo-sweep-store.ts';
 import { startSweeper } from './retention/sweeper.ts';
@@ -22,15 +22,15 @@ import {
   waitForGroup,
   waitForTopics,
   type BrokerClients,
-} from './runtime/connect-brokers.ts';
-import { groupIdOf } from './runtime/group-id.ts';
-import { createLiveness } from './runtime/liveness.ts';
-import type { Metrics } from './runtime/metrics.ts';
+} from './startup/connect-brokers.ts';
+import { groupIdOf } from '../../shared/store/generations.ts';
+import { createLiveness } from './liveness.ts';
+import type { Metrics } from './metrics.ts';
 import { applyGenerationSettings, followRegistry, recordAbsence } from './generations/follow.ts';
 import { storeFailure } from './generations/last-failure.ts';
 import { createThrottle, type Throttle } from './generations/throttle.ts';
-import { openStore } from './runtime/open-store.ts';
-import { waitUntil } from './runtime/wait-until.ts';
+import { openStore } from './startup/open-store.ts';
+import { waitUntil } from './startup/wait-until.ts';
 
 export type ProjectorDeps = {
   config: z.output<z.ZodObject<typeof projectorSettings>>;

@@ -194,3 +194,7 @@ export async function ensureRegistry(control: Db): Promise<GenerationRegistry> {
   if (!read) throw new Error('the registry of generations was removed while it was read');
   return read;
 }
+
+/** The consumer group of a generation. */
+export const groupIdOf = ({ CONSUMER_GROUP }: { CONSUMER_GROUP: string }, generation: number): string =>
+  generation === 1 ? CONSUMER_GROUP : `${CONSUMER_GROUP}_g${generation}`;

@@ -6,7 +6,7 @@ import { dayMs } from '../../shared/documents/retention.ts';
 import { ensureRegistry, generationsOf } from '../../shared/store/generations.ts';
 import { watermarksOf } from '../../shared/store/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { readStatus, type Status } from '../../services/cli/status/read.ts';
+import { readStatus, type Status } from '../../services/operations/status/status.ts';
 import { readTopicSettings } from '../../services/projector/kafka/topic-settings.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { startService } from '../support/service.ts';

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { startSweeper } from '../../services/projector/retention/sweeper.ts';
-import { createMetrics } from '../../services/projector/runtime/metrics.ts';
+import { createMetrics } from '../../services/projector/metrics.ts';
 import { openReadModel, type ReadModel } from '../retention/read-model.ts';
 import { deletionOf, recordOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import type { Status } from '../../services/cli/status/read.ts';
+import type { Status } from '../../services/operations/status/status.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { specFor } from '../../services/api/openapi/spec-for.ts';
 import { documented } from '../support/documented.ts';

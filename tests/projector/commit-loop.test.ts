@@ -4,12 +4,12 @@ import { pino } from 'pino';
 import { progressOf, watermark } from '../../shared/store/progress.ts';
 import type { RunningConsumer } from '../../services/projector/consumer/consumer.ts';
 import { startCommitLoop, type CommitLoop } from '../../services/projector/consumer/commit-loop.ts';
+import type { Snapshot } from '../../services/projector/consumer/progress.ts';
 import type { LogClient } from '../../services/projector/kafka/log-client.ts';
 import type { Positions } from '../../services/projector/consumer/positions.ts';
-import type { Snapshot } from '../../services/projector/consumer/snapshot.ts';
-import { ensureControlIndexes } from '../../services/projector/runtime/control-indexes.ts';
-import { createLiveness } from '../../services/projector/runtime/liveness.ts';
-import { createMetrics, type Metrics } from '../../services/projector/runtime/metrics.ts';
+import { ensureControlIndexes } from '../../services/projector/startup/open-store.ts';
+import { createLiveness } from '../../services/projector/liveness.ts';
+import { createMetrics, type Metrics } from '../../services/projector/metrics.ts';
 import { eventually } from '../support/eventually.ts';
 import { anyOrder } from '../support/order.ts';
 

@@ -4,7 +4,7 @@ import {
   registerPartitions,
   type SaveProgress,
 } from '../../services/projector/consumer/progress.ts';
-import type { Snapshot } from '../../services/projector/consumer/snapshot.ts';
+import type { Snapshot } from '../../services/projector/consumer/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';

@@ -1,4 +1,4 @@
-import { groupIdOf } from '../../services/projector/runtime/group-id.ts';
+import { groupIdOf } from '../../shared/store/generations.ts';
 import { activeAndReady, openRebuild, type Rebuild } from './fixture.ts';
 import { activeAndStandby, later, nothing, operatorsOf, standbyAndActive, stepsOf } from './operators.ts';
 

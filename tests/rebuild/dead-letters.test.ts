@@ -6,7 +6,7 @@ import { storeDeadLetters } from '../../services/projector/dead-letters/store-de
 import { rawHeaders } from '../support/example-records.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { switchTo } from '../../services/operations/rebuild/switch.ts';
-import { ensureControlIndexes } from '../../services/projector/runtime/control-indexes.ts';
+import { ensureControlIndexes } from '../../services/projector/startup/open-store.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';

@@ -5,7 +5,7 @@ import { untilLed } from '../../services/cli/topics.ts';
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import type { OperatorDeps } from '../../services/operations/rebuild/measure.ts';
 import { startRebuild } from '../../services/operations/rebuild/start.ts';
-import { openStore } from '../../services/projector/runtime/open-store.ts';
+import { openStore } from '../../services/projector/startup/open-store.ts';
 import { progressOf } from '../../shared/store/progress.ts';
 import { activeAndReady, generation, openRebuild, present, secondsBefore, type Rebuild } from './fixture.ts';
 

@@ -1,8 +1,7 @@
 import type { Db } from 'mongodb';
-import { changeRegistry } from '../../services/projector/generations/registry.ts';
+import { changeRegistry, beginDrop } from '../../services/projector/generations/registry.ts';
 import { switchTo, type OnStep, type Switched } from '../../services/operations/rebuild/switch.ts';
 import type { SwitchOptions } from '../../services/operations/rebuild/checks.ts';
-import { beginDrop } from '../../services/projector/generations/transitions.ts';
 import { failuresOf } from '../../services/projector/generations/last-failure.ts';
 import { progressOf, topicIdsOf, watermarksOf } from '../../shared/store/progress.ts';
 import { activeAndReady, openRebuild, report, secondsBefore, type Rebuild } from './fixture.ts';

@@ -1,5 +1,4 @@
-import { beginDrop } from '../../services/projector/generations/transitions.ts';
-import { changeRegistry } from '../../services/projector/generations/registry.ts';
+import { beginDrop, changeRegistry } from '../../services/projector/generations/registry.ts';
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { generationsOf } from '../../shared/store/generations.ts';

@@ -4,7 +4,7 @@ import { followRegistry } from '../../services/projector/generations/follow.ts';
 import type { Measured } from '../../services/operations/rebuild/measure.ts';
 import { failuresOf } from '../../services/projector/generations/last-failure.ts';
 import type { ThrottleSettings } from '../../services/projector/generations/throttle.ts';
-import { createMetrics } from '../../services/projector/runtime/metrics.ts';
+import { createMetrics } from '../../services/projector/metrics.ts';
 import { progressOf, topicIdsOf, watermarksOf } from '../../shared/store/progress.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { pino } from 'pino';

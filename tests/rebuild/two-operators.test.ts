@@ -1,4 +1,4 @@
-import { RebuildRefused } from '../../services/projector/generations/refused.ts';
+import { RebuildRefused } from '../../services/projector/generations/registry.ts';
 import type { OnStep } from '../../services/operations/rebuild/switch.ts';
 import { NoSuchGeneration } from '../../shared/store/generations.ts';
 import { activeAndReady, openRebuild, present, type Rebuild } from './fixture.ts';

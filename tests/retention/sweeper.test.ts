@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { createMetrics } from '../../services/projector/runtime/metrics.ts';
+import { createMetrics } from '../../services/projector/metrics.ts';
 import { startSweeper } from '../../services/projector/retention/sweeper.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { watermarksOf } from '../../shared/store/progress.ts';

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import type { Applied } from '../../services/projector/consumer/applied.ts';
+import type { Applied } from '../../services/projector/consumer/partition-worker.ts';
 import { startConsumer, type ConsumerDeps } from '../../services/projector/consumer/consumer.ts';
 import { createLogClient } from '../../services/projector/kafka/log-client.ts';
 import type { KafkaRecord } from '../../services/projector/events/change.ts';

@@ -7,7 +7,7 @@ import { createTopics } from '../../services/cli/topics.ts';
 import { projectorConfig } from '../../services/projector/config.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
-import { createMetrics } from '../../services/projector/runtime/metrics.ts';
+import { createMetrics } from '../../services/projector/metrics.ts';
 import { startProjector } from '../../services/projector/projector.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { logEnds, reached } from './progress.ts';

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import type { Encoding } from '../http/encoding.ts';
-import { cacheEncoded } from '../http/encoded-cache.ts';
+import { type Encoding, cacheEncoded } from '../http/responses.ts';
 
 export type Assets = {
   /** The folder in the URLs of assets; it changes when an asset changes. */

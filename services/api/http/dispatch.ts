@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import { ApiError } from './api-error.ts';
-import { sendJson } from './conditional-get.ts';
-import { handleMethod, methodNotAllowed } from './handle-method.ts';
+import { sendJson } from './responses.ts';
+import { handleMethod, methodNotAllowed } from './methods.ts';
 import type { Context, RequestState, Middleware } from './context.ts';
 import type { StoreReader } from '../store/reader.ts';
 import type { Reply, Route } from './route.ts';

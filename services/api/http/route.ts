@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import type { ErrorCode } from './error-catalogue.ts';
-import { readPath } from './path-parameters.ts';
-import { readQuery } from './query-parameters.ts';
+import { readPath, readQuery } from './parameters.ts';
 import type { StoreReader } from '../store/reader.ts';
 
 /** What a handler may read: the caller's organization, in the generation of this request. */

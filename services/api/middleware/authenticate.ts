@@ -1,9 +1,8 @@
 import type { Counter } from 'prom-client';
 import { clientAddress, type AddressRange } from '../http/proxy.ts';
 import { ApiError } from '../http/api-error.ts';
-import type { Context, Middleware } from '../http/context.ts';
-import { hasLeft } from '../http/has-left.ts';
-import { retryAfter } from '../http/retry-after.ts';
+import { type Context, type Middleware, hasLeft } from '../http/context.ts';
+import { retryAfter } from '../http/headers.ts';
 import type { GenerationsInUse } from '../store/generations-in-use.ts';
 import type { ReadSnapshots } from '../store/read-snapshot.ts';
 import { isToken, tokenShape, type ApiKeyCache } from '../auth/api-key-cache.ts';

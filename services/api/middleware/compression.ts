@@ -10,7 +10,7 @@ import {
   gzipSync,
 } from 'node:zlib';
 import type { Middleware } from '../http/context.ts';
-import { chooseEncoding } from '../http/encoding.ts';
+import { chooseEncoding } from '../http/responses.ts';
 
 /** A response below this many bytes fits in a packet or two uncompressed. */
 const thresholdBytes = 1_024;

@@ -2,8 +2,7 @@ import { fairShare } from '../store/fair-share.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
 import type { OpenReader } from '../store/reader.ts';
 import { Overloaded } from '../store/store-errors.ts';
-import type { Middleware, RequestState } from '../http/context.ts';
-import { hasLeft } from '../http/has-left.ts';
+import { type Middleware, type RequestState, hasLeft } from '../http/context.ts';
 
 /** A client has this long to take its response, and a second more for each 64 KB, while room is scarce. */
 const takeMs = 60_000;

@@ -1,11 +1,9 @@
 import type { Counter } from 'prom-client';
 import { isStoreUnavailable, Overloaded } from '../store/store-errors.ts';
 import { ApiError } from '../http/api-error.ts';
-import { commonHeaders } from '../http/common-headers.ts';
+import { commonHeaders, retryAfter } from '../http/headers.ts';
 import { errorEnvelope, type DocsLocation } from '../http/error-envelope.ts';
-import type { Middleware } from '../http/context.ts';
-import { hasLeft } from '../http/has-left.ts';
-import { retryAfter } from '../http/retry-after.ts';
+import { type Middleware, hasLeft } from '../http/context.ts';
 
 /** How long a client should wait while the store is unavailable. */
 const retryAfterMs = 5_000;

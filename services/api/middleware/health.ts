@@ -1,4 +1,4 @@
-import { handleMethod } from '../http/handle-method.ts';
+import { handleMethod } from '../http/methods.ts';
 import type { Middleware } from '../http/context.ts';
 
 /** `GET /health`: the process answers. It does not ask the store; `/readyz` on the admin port does. */

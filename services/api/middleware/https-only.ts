@@ -1,5 +1,5 @@
 import { ApiError } from '../http/api-error.ts';
-import { strictTransportSecurity } from '../http/common-headers.ts';
+import { strictTransportSecurity } from '../http/headers.ts';
 import { isHttps, type AddressRange } from '../http/proxy.ts';
 import type { Middleware } from '../http/context.ts';
 

@@ -1,6 +1,6 @@
 import { ApiError } from '../http/api-error.ts';
 import type { Context, Middleware } from '../http/context.ts';
-import { retryAfter, wholeSeconds } from '../http/retry-after.ts';
+import { retryAfter, wholeSeconds } from '../http/headers.ts';
 import type { RateLimit, RateLimiter, RateLimitUsage } from '../rate-limit/rate-limiter.ts';
 
 /** Limits each key, and reports its usage in every response. A 304 counts too: it costs the store as much. */

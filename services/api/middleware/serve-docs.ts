@@ -1,8 +1,7 @@
 import { ApiError } from '../http/api-error.ts';
-import { chooseEncoding } from '../http/encoding.ts';
-import { fixedText } from '../http/fixed-text.ts';
-import { handleMethod } from '../http/handle-method.ts';
-import { isDocs } from '../http/public-paths.ts';
+import { chooseEncoding, fixedText } from '../http/responses.ts';
+import { handleMethod } from '../http/methods.ts';
+import { isDocs } from './public-paths.ts';
 import type { Context, Middleware } from '../http/context.ts';
 import type { SpecSettings } from '../openapi/settings.ts';
 import { createAssets, type Assets } from '../docs/assets.ts';

@@ -1,5 +1,5 @@
-import { fixedText } from '../http/fixed-text.ts';
-import { handleMethod } from '../http/handle-method.ts';
+import { fixedText } from '../http/responses.ts';
+import { handleMethod } from '../http/methods.ts';
 import type { Middleware } from '../http/context.ts';
 import type { OpenApiDocument } from '../openapi/types.ts';
 import { specCacheControl } from '../openapi/public-operations.ts';

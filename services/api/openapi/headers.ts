@@ -1,4 +1,4 @@
-import { commonHeaders, strictTransportSecurity } from '../http/common-headers.ts';
+import { commonHeaders, strictTransportSecurity } from '../http/headers.ts';
 import type { JsonSchema } from './json-schema.ts';
 import type { Header, Reference, Response } from './types.ts';
 

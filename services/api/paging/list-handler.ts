@@ -1,4 +1,4 @@
-import { joinChunks } from '../http/json-chunks.ts';
+import { joinChunks } from './json-chunks.ts';
 import type { Reply, Scope } from '../http/route.ts';
 import { decodeCursor, type CursorScope } from './cursor.ts';
 import { listChunks, listEnvelope, type ItemWriter } from './list-envelope.ts';

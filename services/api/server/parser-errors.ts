@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { ApiError } from '../http/api-error.ts';
-import { commonHeaders, strictTransportSecurity } from '../http/common-headers.ts';
+import { commonHeaders, strictTransportSecurity } from '../http/headers.ts';
 import { errorEnvelope, type DocsLocation } from '../http/error-envelope.ts';
 import type { ErrorCode } from '../http/error-catalogue.ts';
 import { allowedMethods } from '../http/methods.ts';

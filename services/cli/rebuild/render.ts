@@ -3,7 +3,7 @@ import type { Check } from '../../operations/rebuild/checks.ts';
 import type { Measured, TopicProgress } from '../../operations/rebuild/measure.ts';
 import type { Switched } from '../../operations/rebuild/switch.ts';
 import type { Verification } from '../../operations/rebuild/verify.ts';
-import { table } from '../table.ts';
+import { table } from '../output.ts';
 
 /** A topic's progress with its rate. `secondsLeft` is null while the lag does not fall. */
 export type RatedTopic = TopicProgress & { recordsPerSecond: number; secondsLeft: number | null };

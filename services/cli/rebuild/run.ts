@@ -13,11 +13,14 @@ import {
   type Measured,
   type OperatorDeps,
 } from '../../operations/rebuild/measure.ts';
-import { RebuildRefused } from '../../projector/generations/refused.ts';
-import { changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
+import {
+  RebuildRefused,
+  changeRegistry,
+  requireRegistry,
+  configure,
+} from '../../projector/generations/registry.ts';
 import { startRebuild } from '../../operations/rebuild/start.ts';
 import { switchTo, type Switched } from '../../operations/rebuild/switch.ts';
-import { configure } from '../../projector/generations/transitions.ts';
 import { verify, type Verification } from '../../operations/rebuild/verify.ts';
 import { asJson, asJsonLine, type CommandOutput } from '../output.ts';
 import type { RebuildCommand } from './command.ts';

@@ -1,4 +1,4 @@
-import type { Status } from './read.ts';
+import type { Status } from '../../operations/status/status.ts';
 import { renderStatus } from './render.ts';
 
 const status: Status = {

@@ -1,5 +1,5 @@
-import { table } from '../table.ts';
-import { countMax, type Status } from './read.ts';
+import { table } from '../output.ts';
+import { countMax, type Status } from '../../operations/status/status.ts';
 
 const counted = (count: number): string => `${count}${count >= countMax ? ' or more' : ''}`;
 

@@ -1,16 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generationDatabase } from '../../../shared/store/connection.ts';
-import { generationOf, type Generation, type GenerationRegistry } from '../../../shared/store/generations.ts';
+import {
+  generationOf,
+  type Generation,
+  type GenerationRegistry,
+  groupIdOf,
+} from '../../../shared/store/generations.ts';
 import { progressOf, topicIdsOf, watermarksOf } from '../../../shared/store/progress.ts';
 import { liveReplicas, type Replica } from '../../../shared/store/replicas.ts';
 import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
-import { groupIdOf } from '../../projector/runtime/group-id.ts';
 import { failuresOf } from '../../projector/generations/last-failure.ts';
 import type { OperatorDeps } from './measure.ts';
-import { RebuildRefused } from '../../projector/generations/refused.ts';
-import { changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
+import {
+  RebuildRefused,
+  changeRegistry,
+  requireRegistry,
+  beginDrop,
+  endDrop,
+  isBuild,
+} from '../../projector/generations/registry.ts';
 import type { OnStep } from './switch.ts';
-import { beginDrop, endDrop, isBuild } from '../../projector/generations/transitions.ts';
 
 /** A standby is kept for this long, so that a rollback stays possible, unless `--force`; in hours. */
 export const standbyHours = 72;

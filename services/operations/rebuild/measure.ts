@@ -7,7 +7,7 @@ import type { LogClient, LogState } from '../../projector/kafka/log-client.ts';
 import { parsePartitionKey, partitionKey } from '../../projector/kafka/topic-partition.ts';
 import { isFollowed, secondsBehind } from '../../projector/generations/freshness.ts';
 import { failuresOf } from '../../projector/generations/last-failure.ts';
-import { loadEndsOf } from '../../projector/generations/load-ends.ts';
+import { loadEndsOf, isBuild } from '../../projector/generations/registry.ts';
 import { recreatedTopics } from './recreated-topics.ts';
 import { another, whyStopped, type Stopped } from './stopped.ts';
 import {
@@ -15,7 +15,6 @@ import {
   tombstoneWarning,
   type TombstoneBound,
 } from '../../projector/generations/tombstones.ts';
-import { isBuild } from '../../projector/generations/transitions.ts';
 
 export type OperatorDeps = {
   admin: Admin;

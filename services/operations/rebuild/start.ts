@@ -5,9 +5,12 @@ import { readTopicSettings, topicWarnings } from '../../projector/kafka/topic-se
 import { parsePartitionKey } from '../../projector/kafka/topic-partition.ts';
 import type { Check } from './checks.ts';
 import { logOffsets, type LogOffsets, type OperatorDeps } from './measure.ts';
-import { RebuildRefused } from '../../projector/generations/refused.ts';
-import { changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
-import { register } from '../../projector/generations/transitions.ts';
+import {
+  RebuildRefused,
+  changeRegistry,
+  requireRegistry,
+  register,
+} from '../../projector/generations/registry.ts';
 
 export type StartOptions = {
   /** Build although the log does not begin at its beginning. */

@@ -5,8 +5,7 @@ import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
 import { parsePartitionKey } from '../../projector/kafka/topic-partition.ts';
 import { checkSwitch, type Check, type SwitchOptions } from './checks.ts';
 import { logOffsets, type OperatorDeps } from './measure.ts';
-import { changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
-import { activate } from '../../projector/generations/transitions.ts';
+import { changeRegistry, requireRegistry, activate } from '../../projector/generations/registry.ts';
 
 export type Switched = {
   number: number;

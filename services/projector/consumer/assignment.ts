@@ -2,9 +2,13 @@ import type { Consumer } from 'kafkajs';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { KafkaRecord } from '../events/change.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
-import type { Applied, ApplyContext } from './applied.ts';
+import {
+  type Applied,
+  type ApplyContext,
+  createPartitionWorker,
+  type PartitionWorker,
+} from './partition-worker.ts';
 import { createBudget } from './decode-budget.ts';
-import { createPartitionWorker, type PartitionWorker } from './partition-worker.ts';
 import type { Positions } from './positions.ts';
 import { createRecordQueue } from './record-queue.ts';
 import { createWaitForTurn } from './wait-for-turn.ts';

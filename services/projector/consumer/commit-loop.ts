@@ -4,13 +4,12 @@ import { repeat } from '../../../shared/runtime/repeat.ts';
 import { raiseWatermark } from '../../../shared/store/progress.ts';
 import type { LogClient, LogState } from '../kafka/log-client.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
-import type { Liveness, ObservedPartition } from '../runtime/liveness.ts';
-import type { Metrics } from '../runtime/metrics.ts';
-import { isTransient } from '../runtime/transient-errors.ts';
+import type { Liveness, ObservedPartition } from '../liveness.ts';
+import type { Metrics } from '../metrics.ts';
+import { isTransient } from '../kafka/transient-errors.ts';
 import type { RunningConsumer } from './consumer.ts';
 import type { Positions } from './positions.ts';
-import { createProgressRecorder, recordedPositions, registerPartitions } from './progress.ts';
-import type { Snapshot } from './snapshot.ts';
+import { createProgressRecorder, recordedPositions, registerPartitions, type Snapshot } from './progress.ts';
 
 export type CommitLoopDeps = {
   control: Db;

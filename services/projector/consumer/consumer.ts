@@ -5,8 +5,8 @@ import { partitionKey } from '../kafka/topic-partition.ts';
 import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
 import { createGapDetector } from './gap-detector.ts';
 import { handleBatch } from './handle-batch.ts';
-import { resumePartitions } from './resume-partitions.ts';
-import { takeSnapshot, type Snapshot } from './snapshot.ts';
+import { resumePartitions } from './start-offsets.ts';
+import { takeSnapshot, type Snapshot } from './progress.ts';
 
 export type ConsumerDeps = AssignmentDeps & {
   kafka: Kafka;

@@ -4,7 +4,7 @@ import type { BatchMessage } from '../kafka/fetch-decoder.ts';
 import { fetchedOffsetOf } from '../kafka/kafkajs-patch.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
 import type { Assignment } from './assignment.ts';
-import { seek } from './resume-partitions.ts';
+import { seek } from './start-offsets.ts';
 
 /** Queues a fetched batch if it starts at the offset that its partition needs next. Otherwise seeks to that offset. */
 export function handleBatch(

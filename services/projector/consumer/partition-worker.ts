@@ -1,7 +1,6 @@
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { KafkaRecord } from '../events/change.ts';
-import type { Applied, ApplyContext } from './applied.ts';
-import { isTransient } from '../runtime/transient-errors.ts';
+import { isTransient } from '../kafka/transient-errors.ts';
 import type { RecordQueue } from './record-queue.ts';
 import type { WaitForTurn } from './wait-for-turn.ts';
 
@@ -168,3 +167,16 @@ async function applyWithRetries(
     }
   }
 }
+
+/** What the function that applies records is given beside them. */
+export type ApplyContext = {
+  /** Aborted when the worker loses its partition, or the process stops. */
+  signal: AbortSignal;
+  /** Aborted earlier, when no further batch is wanted: what has not begun must not be waited for. */
+  stopping?: AbortSignal;
+  /** To be called after each part of the work that is durable: the worker counts as stuck without progress. */
+  onProgress: () => void;
+};
+
+/** The outcome of a batch of records of one partition. `times` are the events' own, in milliseconds. */
+export type Applied = { events: number; rejected: number; times: number[] };

@@ -1,9 +1,24 @@
 import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
-import { progressOf, watermark } from '../../../shared/store/progress.ts';
+import { progressOf, watermark, topicIdsOf } from '../../../shared/store/progress.ts';
 import { parsePartitionKey, partitionKey } from '../kafka/topic-partition.ts';
 import { createPartitionWatermarks } from './partition-watermark.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { PartitionWorker } from './partition-worker.ts';
+
+/** How far a partition was applied at one moment. The commit loop saves a snapshot, then commits the same snapshot. */
+export type Snapshot = {
+  topic: string;
+  partition: number;
+  position: number;
+  /** See `ObservedPartition` in liveness.ts. */
+  progressCount: number;
+};
+
+/** The snapshots of the workers that have been started. */
+export const takeSnapshot = (workers: PartitionWorker[]): Snapshot[] =>
+  workers.flatMap(({ topic, partition, position, progressCount }) =>
+    position === null ? [] : [{ topic, partition, position, progressCount }],
+  );
 
 const idOf = (generation: number, topic: string, partition: number) => `${generation}/${topic}/${partition}`;
 
@@ -92,4 +107,29 @@ export function createProgressRecorder({
     });
     if (operations.length > 0) await progressOf(control).bulkWrite(operations, { ordered: false });
   };
+}
+
+/**
+ * Stores the ids of the topics that a generation applies, and returns all stored ids by topic. Once a record of a
+ * topic was applied, its stored id never changes: a topic of the same name with another id was created after the first
+ * was deleted, so its offsets mean other records. `applied` holds positions by `<topic>/<partition>`.
+ *
+ * Only the id can tell: a remembered record could not, as compaction may remove any record.
+ */
+export async function rememberTopicIds(
+  { control, generation }: { control: Db; generation: number },
+  topicIds: Map<string, string>,
+  applied: Map<string, number>,
+): Promise<Map<string, string>> {
+  const begun = new Set(
+    [...applied].flatMap(([key, position]) => (position > 0 ? [parsePartitionKey(key).topic] : [])),
+  );
+  const operations = [...topicIds].map(([topic, topicId]) => {
+    const identity = { generation, topic, topicId };
+    const update = begun.has(topic) ? { $setOnInsert: identity } : { $set: identity };
+    return { updateOne: { filter: { _id: `${generation}/${topic}` }, update, upsert: true } };
+  });
+  if (operations.length > 0) await topicIdsOf(control).bulkWrite(operations, { ordered: false });
+  const remembered = await topicIdsOf(control).find({ generation }).toArray();
+  return new Map(remembered.map(({ topic, topicId }) => [topic, topicId]));
 }

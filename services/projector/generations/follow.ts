@@ -12,12 +12,10 @@ import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import type { Positions } from '../consumer/positions.ts';
 import { recordedPositions } from '../consumer/progress.ts';
 import { isFollowed, secondsBehind } from './freshness.ts';
-import { loadEndsOf } from './load-ends.ts';
-import type { Metrics } from '../runtime/metrics.ts';
-import { changeRegistry } from './registry.ts';
+import { loadEndsOf, changeRegistry, advance, recordMaxLag } from './registry.ts';
+import type { Metrics } from '../metrics.ts';
 import type { Throttle } from './throttle.ts';
 import { readTombstoneBound, recordedStep, tombstoneWarning } from './tombstones.ts';
-import { advance, recordMaxLag } from './transitions.ts';
 
 export type FollowDeps = {
   control: Db;

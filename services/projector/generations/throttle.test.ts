@@ -1,5 +1,5 @@
 import { createThrottle } from './throttle.ts';
-import type { Applied } from '../consumer/applied.ts';
+import type { Applied } from '../consumer/partition-worker.ts';
 import type { KafkaRecord } from '../events/change.ts';
 
 const nothing: Applied = { events: 0, rejected: 0, times: [] };

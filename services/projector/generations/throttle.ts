@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Applied, ApplyContext } from '../consumer/applied.ts';
+import type { Applied, ApplyContext } from '../consumer/partition-worker.ts';
 import type { KafkaRecord } from '../events/change.ts';
 
 export type ThrottleSettings = {

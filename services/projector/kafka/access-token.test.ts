@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { isKafkaAuthorizationError, isTransient } from '../runtime/transient-errors.ts';
+import { isKafkaAuthorizationError, isTransient } from './transient-errors.ts';
 import { createAccessTokens } from './access-token.ts';
 
 let issuer: Server;

@@ -4,7 +4,7 @@ import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
 import { watermark } from '../../../shared/store/progress.ts';
 import { eraseSince } from '../dead-letters/erase.ts';
-import type { Metrics } from '../runtime/metrics.ts';
+import type { Metrics } from '../metrics.ts';
 import { sweep, type Swept, type SweepDeps } from './sweep.ts';
 
 /** `now` is the clock of this process. */

@@ -1,7 +1,6 @@
 import type { ChannelDocument } from '../../../../shared/documents/channel.ts';
 import { ApiError } from '../../http/api-error.ts';
-import { anyIdParameter, noParams } from '../../http/path-parameters.ts';
-import { noQuery } from '../../http/query-parameters.ts';
+import { anyIdParameter, noParams, noQuery } from '../../http/parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { listHandler } from '../../paging/list-handler.ts';
 import { readPage } from '../../paging/page-query.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { channelTypes } from '../../../../shared/documents/channel.ts';
-import { oneOf } from '../../http/query-parameters.ts';
+import { oneOf } from '../../http/parameters.ts';
 import { listSchema } from '../../paging/list-envelope.ts';
 import { pageParameters } from '../../paging/page-parameters.ts';
 import { millisecondsSchema } from '../timestamps.ts';

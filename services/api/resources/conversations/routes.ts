@@ -1,6 +1,5 @@
 import { ApiError } from '../../http/api-error.ts';
-import { idParameter } from '../../http/path-parameters.ts';
-import { noQuery } from '../../http/query-parameters.ts';
+import { idParameter, noQuery } from '../../http/parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { threadOf } from '../messages/query.ts';
 import type { Clock } from '../retention.ts';

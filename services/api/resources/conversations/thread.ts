@@ -1,4 +1,4 @@
-import { objectChunks } from '../../http/json-chunks.ts';
+import { objectChunks } from '../../paging/json-chunks.ts';
 import { readRange } from '../../paging/read-range.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import { threadQuery, type Thread } from '../messages/query.ts';

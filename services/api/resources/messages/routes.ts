@@ -1,6 +1,6 @@
 import type { MessageDocument } from '../../../../shared/documents/message.ts';
 import { ApiError } from '../../http/api-error.ts';
-import { idParameter } from '../../http/path-parameters.ts';
+import { idParameter } from '../../http/parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import type { Clock } from '../retention.ts';
 import { listHandler } from '../../paging/list-handler.ts';

@@ -1,5 +1,5 @@
 import type { QaDocument } from '../../../../shared/documents/qa.ts';
-import { noParams } from '../../http/path-parameters.ts';
+import { noParams } from '../../http/parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { listHandler } from '../../paging/list-handler.ts';
 import { readPage } from '../../paging/page-query.ts';

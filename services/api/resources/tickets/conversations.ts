@@ -1,7 +1,7 @@
 import type { ConversationDocument } from '../../../../shared/documents/conversation.ts';
 import { isExpired, retainUntil } from '../../../../shared/documents/retention.ts';
 import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
-import { objectChunks } from '../../http/json-chunks.ts';
+import { objectChunks } from '../../paging/json-chunks.ts';
 import type { ItemWriter } from '../../paging/list-envelope.ts';
 import type { RangeQuery, SortField } from '../../paging/range-query.ts';
 import { readRange } from '../../paging/read-range.ts';

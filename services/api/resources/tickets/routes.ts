@@ -1,7 +1,6 @@
 import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { ApiError } from '../../http/api-error.ts';
-import { idParameter, noParams } from '../../http/path-parameters.ts';
-import { noQuery } from '../../http/query-parameters.ts';
+import { idParameter, noParams, noQuery } from '../../http/parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import type { Clock } from '../retention.ts';
 import { listHandler } from '../../paging/list-handler.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { conversationRoles, conversationStatuses } from '../../../../shared/documents/conversation.ts';
 import { ticketStatuses } from '../../../../shared/documents/ticket.ts';
-import { severalOf, oneOf } from '../../http/query-parameters.ts';
+import { severalOf, oneOf } from '../../http/parameters.ts';
 import { dateBound } from '../../paging/date-range.ts';
 import { listSchema } from '../../paging/list-envelope.ts';
 import { pageParameters } from '../../paging/page-parameters.ts';

@@ -8,8 +8,9 @@ import {
   type Generation,
 } from '../../../shared/store/generations.ts';
 import { ensureIndexes } from '../../../shared/store/indexes.ts';
-import { ensureControlIndexes } from './control-indexes.ts';
 import { waitUntil } from './wait-until.ts';
+import { progressOf } from '../../../shared/store/progress.ts';
+import { ensureDeadLetterIndexes } from '../dead-letters/collection.ts';
 
 const waitingFor = 'MongoDB is unavailable';
 
@@ -40,4 +41,10 @@ export async function openStore(
     await ensureControlIndexes(control);
   });
   return { control, registered, database };
+}
+
+/** Creates the missing indexes of the control database. */
+export async function ensureControlIndexes(control: Db): Promise<void> {
+  await progressOf(control).createIndexes([{ name: 'completeTo', key: { generation: 1, completeTo: 1 } }]);
+  await ensureDeadLetterIndexes(control);
 }

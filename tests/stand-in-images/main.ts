@@ -2,23 +2,23 @@ import { spawn } from 'node:child_process';
 import { cp, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { images } from '../../dev-servers/docker/images.ts';
-import { cacheDir, installedOnce } from '../../dev-servers/native/cache.ts';
-import { debianRoot } from '../../dev-servers/native/debian-root.ts';
-import { installFerretdb, binDir } from '../../dev-servers/native/ferretdb.ts';
-import { installKafka } from '../../dev-servers/native/kafka.ts';
-import { installPostgres, rootDir, templateDir } from '../../dev-servers/native/postgres.ts';
-import { step } from '../../dev-servers/native/progress.ts';
-import { mustRun } from '../../dev-servers/native/run.ts';
+import { images } from '../../infra/dev-servers/docker/images.ts';
+import { cacheDir, installedOnce } from '../../infra/dev-servers/native/cache.ts';
+import { debianRoot } from '../../infra/dev-servers/native/debian-root.ts';
+import { installFerretdb, binDir } from '../../infra/dev-servers/native/ferretdb.ts';
+import { installKafka } from '../../infra/dev-servers/native/kafka.ts';
+import { installPostgres, rootDir, templateDir } from '../../infra/dev-servers/native/postgres.ts';
+import { step } from '../../infra/dev-servers/native/progress.ts';
+import { mustRun } from '../../infra/dev-servers/native/run.ts';
 
 /**
  * Builds images with the names that docker-compose.yml uses, for a machine with a container engine and package
- * registries but no image registry: `node infra/images/stand-in/main.ts`, as root on Debian. Kafka's image has the same
+ * registries but no image registry: `node tests/stand-in-images/main.ts`, as root on Debian. Kafka's image has the same
  * broker and entry point class as the published one. The store's image has FerretDB on PostgreSQL. Node's image is based
  * on Debian sid. Existing images are left unchanged.
  */
 const report = (line: string) => void process.stderr.write(`${line}\n`);
-const here = join('infra', 'images', 'stand-in');
+const here = join('tests', 'stand-in-images');
 const trusted = '/etc/ssl/certs/ca-certificates.crt';
 
 const present = async (image: string) =>

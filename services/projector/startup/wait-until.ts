@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
-import { errorChain, isTransient } from './transient-errors.ts';
+import { errorChain, isTransient } from '../kafka/transient-errors.ts';
 
 /** A requirement of the projector is not met yet, but may be while it waits. */
 export class NotReady extends Error {

@@ -1,4 +1,4 @@
-import { chooseEncoding } from './encoding.ts';
+import { chooseEncoding } from './responses.ts';
 
 const choose = (accepted: string) =>
   chooseEncoding({ req: { headers: { 'accept-encoding': accepted } } } as never);

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
-import { registerBuildInfo } from '../../../shared/runtime/release.ts';
+import { registerBuildInfo } from '../../shared/runtime/release.ts';
 
 /** The projector's Prometheus metrics, served at `/metrics`. */
 export function createMetrics() {
