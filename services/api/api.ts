@@ -90,7 +90,7 @@ export async function startApi(deps: ApiDeps) {
     }),
   });
   const { address, drain, stop, useCertificate } = await startServer(
-    { listener: app.callback(), logger, docs, trace, ...metrics },
+    { listener: app.callback(), logger, docs, trace, nowMs, ...metrics },
     {
       ...{ host: config.API_HOST, port: config.API_PORT, credentials: deps.credentials, trustedProxies },
       connectionsMax: config.API_CONNECTIONS_MAX,

@@ -8,7 +8,7 @@ import { noPipelining } from './no-pipelining.ts';
 /** A client that pipelines, or a keep-alive client whose next request comes before the last response has closed. */
 test('a stop lets a request end that waited for the one before it', async () => {
   const server = createServer();
-  const { begin, stop } = trackConnections(server, createLogger('test', 'silent'));
+  const { begin, stop } = trackConnections(server, createLogger('test', 'silent'), () => performance.now());
   const responses: ServerResponse[] = [];
   const begun = (count: number) =>
     new Promise<void>((resolve) => {

@@ -11,9 +11,23 @@ const stopTimeoutMs = 15_000;
 // Over TLS, a request's socket and its connection's socket are different objects.
 const keyOf = ({ remoteAddress, remotePort }: Endpoint) => `${remoteAddress} ${remotePort}`;
 
+/**
+ * A connection that is older is closed with its next response. Otherwise a balancer of connections would give a replica
+ * that was added later no load from long-lived clients.
+ */
+const ageMaxMs = 15 * 60_000;
+
+/** Returns a function that says whether a connection that begins now has become too old. */
+export function createAgeLimit(nowMs: () => number): () => boolean {
+  // A random age spreads the reconnections of clients that arrived together.
+  const untilMs = nowMs() + ageMaxMs * (0.9 + Math.random() / 5);
+  return () => nowMs() > untilMs;
+}
+
 /** Tracks the connections of a server and the HTTP/1.1 responses in progress on them, so that it stops in order. */
-export function trackConnections(server: Server, logger: Logger) {
+export function trackConnections(server: Server, logger: Logger, nowMs: () => number) {
   const connections = new Map<string, Socket>();
+  const isOld = new Map<string, () => boolean>();
   /** The last response that began on a connection; null for a connection of an HTTP/2 session. */
   const inUse = new Map<string, ServerResponse | null>();
   const inProgress = new Set<ServerResponse>();
@@ -22,8 +36,10 @@ export function trackConnections(server: Server, logger: Logger) {
   server.on('connection', (socket: Socket) => {
     const key = keyOf(socket);
     connections.set(key, socket);
+    isOld.set(key, createAgeLimit(nowMs));
     socket.once('close', () => {
       connections.delete(key);
+      isOld.delete(key);
       inUse.delete(key);
     });
   });
@@ -36,7 +52,7 @@ export function trackConnections(server: Server, logger: Logger) {
       const key = keyOf(socket);
       inUse.set(key, response);
       inProgress.add(response);
-      if (isDraining) response.shouldKeepAlive = false;
+      if (isDraining || isOld.get(key)?.()) response.shouldKeepAlive = false;
       response.once('close', () => {
         inProgress.delete(response);
         // A request that waited for this response has begun already.

@@ -3,11 +3,13 @@ import {
   createServer,
   type Http2ServerRequest,
   type Http2ServerResponse,
+  type Http2Session,
   type ServerHttp2Session,
 } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { Counter } from 'prom-client';
 import type { AddressLimit } from './address-limit.ts';
+import { createAgeLimit } from './connections.ts';
 
 export type Http2Listener = (request: Http2ServerRequest, response: Http2ServerResponse) => unknown;
 
@@ -21,6 +23,18 @@ export type Http2 = {
 
 /** Requests in progress on one connection; further ones are refused. */
 const concurrentStreamsMax = 100;
+
+type Options = {
+  headersLengthMax: number;
+  headersTimeoutMs: number;
+  silenceTimeoutMs: number;
+  /** Streams on all connections together. Further streams are refused, which tells clients to retry. */
+  streamsMax: number;
+  /** Limits the streams of one client address. */
+  addressLimit: AddressLimit;
+  connectionsRefused: Counter;
+  nowMs: () => number;
+};
 
 /**
  * Serves connections that negotiated HTTP/2. Node's protocol engine refuses malformed or oversized input by resetting
@@ -36,18 +50,11 @@ export function createHttp2(
     streamsMax,
     addressLimit,
     connectionsRefused,
-  }: {
-    headersLengthMax: number;
-    headersTimeoutMs: number;
-    silenceTimeoutMs: number;
-    /** Streams on all connections together. Further streams are refused, which tells clients to retry. */
-    streamsMax: number;
-    /** Limits the streams of one client address. */
-    addressLimit: AddressLimit;
-    connectionsRefused: Counter;
-  },
+    nowMs,
+  }: Options,
 ): Http2 {
-  const sessions = new Set<ServerHttp2Session>();
+  /** The sessions, and whether each has become too old. */
+  const sessions = new Map<Http2Session, () => boolean>();
   const server = createServer({
     settings: { maxConcurrentStreams: concurrentStreamsMax, maxHeaderListSize: headersLengthMax },
     maxSendHeaderBlockLength: headersLengthMax,
@@ -69,14 +76,15 @@ export function createHttp2(
     });
     // Other frames keep the connection alive, so a stream that nobody reads needs its own timeout.
     stream.setTimeout(silenceTimeoutMs, () => stream.close(constants.NGHTTP2_CANCEL));
-    if (isDraining) stream.session?.close();
+    const { session } = stream;
+    if (session && (isDraining || sessions.get(session)?.())) session.close();
     return serve(request, response);
   };
   for (const event of ['request', 'connect', 'checkExpectation'] as const) server.on(event, serveStream);
   // After a broken connection or a protocol violation there is no client to answer.
   server.on('sessionError', () => undefined);
   server.on('session', (session) => {
-    sessions.add(session);
+    sessions.set(session, createAgeLimit(nowMs));
     session.once('close', () => sessions.delete(session));
     session.setTimeout(silenceTimeoutMs, () => session.destroy());
     requireSettings(session, headersTimeoutMs);
@@ -88,7 +96,7 @@ export function createHttp2(
       server.emit('connection', socket);
     },
     drain: () => void (isDraining = true),
-    stop: () => sessions.forEach((session) => session.close()),
+    stop: () => sessions.forEach((_, session) => session.close()),
   };
 }
 

@@ -54,6 +54,8 @@ type Deps = {
   logger: Logger;
   docs: DocsLocation;
   trace: Trace | null;
+  /** A monotonic clock, in milliseconds. */
+  nowMs: () => number;
 };
 
 type Options = {
@@ -69,7 +71,7 @@ type Options = {
 
 /** Serves `listener` over plain HTTP; with credentials, over TLS and plain HTTP on one port. */
 export async function startServer(
-  { listener, connectionsRefused, ...unparsed }: Deps,
+  { listener, connectionsRefused, nowMs, ...unparsed }: Deps,
   { host, port, credentials, connectionsMax, addressConnectionsMax: max, trustedProxies }: Options,
 ): Promise<WebServer> {
   const serve = noPipelining((request, response) => {
@@ -92,7 +94,7 @@ export async function startServer(
       return listener(request as unknown as IncomingMessage, response as unknown as ServerResponse);
     },
     {
-      ...{ headersLengthMax, headersTimeoutMs, silenceTimeoutMs, connectionsRefused },
+      ...{ headersLengthMax, headersTimeoutMs, silenceTimeoutMs, connectionsRefused, nowMs },
       streamsMax: connectionsMax,
       addressLimit: createAddressLimit({ trustedProxies, max }),
     },
@@ -104,7 +106,7 @@ export async function startServer(
       http2.accept(socket);
     });
   // Registered after `acceptTls`, so that it sees the TCP connections themselves.
-  const connections = trackConnections(server, unparsed.logger);
+  const connections = trackConnections(server, unparsed.logger, nowMs);
   limitConnections(server, createAddressLimit({ trustedProxies, max }), connectionsRefused);
   server.listen(port, host);
   await once(server, 'listening');
