@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { mustRun } from '../dev-servers/native/run.ts';
 import { storeUser, withKeyFile } from '../dev-servers/docker/containers.ts';
-import { images } from '../dev-servers/docker/images.ts';
+import { images } from '../dev-servers/docker/engine.ts';
 
 type Service = {
   image: string;

@@ -1,6 +1,6 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { MongoClient } from 'mongodb';
-import { kafkaVersion } from '../../infra/dev-servers/native/kafka-pom.ts';
+import { kafkaVersion } from '../../infra/dev-servers/native/kafka-settings.ts';
 import type { Stack } from '../../infra/dev-servers/provider.ts';
 
 /** The machine and servers of a benchmark. */

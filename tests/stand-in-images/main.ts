@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { cp, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { images } from '../../infra/dev-servers/docker/images.ts';
+import { images } from '../../infra/dev-servers/docker/engine.ts';
 import { cacheDir, installedOnce } from '../../infra/dev-servers/native/cache.ts';
 import { debianRoot } from '../../infra/dev-servers/native/debian-root.ts';
 import { installFerretdb, binDir } from '../../infra/dev-servers/native/ferretdb.ts';

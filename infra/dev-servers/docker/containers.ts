@@ -1,7 +1,7 @@
 import { Wait, getContainerRuntimeClient } from 'testcontainers';
 import type { StartedTestContainer } from 'testcontainers';
 import { freePorts } from '../native/ports.ts';
-import { images } from './images.ts';
+import { images } from './engine.ts';
 import { StackContainer } from './stack-container.ts';
 
 /** The maximum time until a container serves, in milliseconds. */

@@ -5,8 +5,7 @@ import { onParentDeath } from '../on-parent-death.ts';
 import { step } from '../native/progress.ts';
 import type { Attempt, Stack, StackOptions } from '../provider.ts';
 import { kafkaContainer, mongoContainer, storeUser } from './containers.ts';
-import { containersOfRun, engine, obtain, removeContainers } from './engine.ts';
-import { images } from './images.ts';
+import { containersOfRun, engine, images, obtain, removeContainers } from './engine.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 
 const reapScript = join('infra', 'dev-servers', 'docker', 'reap.ts');

@@ -1,5 +1,13 @@
 import type { ContainerRuntimeClient } from 'testcontainers';
+import { kafkaVersion } from '../native/kafka-settings.ts';
 import { run } from '../native/run.ts';
+
+/** The images that docker-compose.yml names, and the base image of the services. A test compares them. */
+export const images = {
+  kafka: `apache/kafka:${kafkaVersion}`,
+  mongo: 'mongo:8.0.17',
+  node: 'node:24.21.0-bookworm-slim',
+};
 
 /** The label that marks the containers of one run. */
 export const runLabel = 'support-read-models.run';

@@ -1,4 +1,4 @@
-import { fromEnvironment } from './environment.ts';
+import { fromEnvironment } from './stack.ts';
 
 describe('addresses in the environment', () => {
   test('are used unchanged if both are set', () => {
