@@ -1,29 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startStack } from '../dev-servers/stack.ts';
-import type { DemoOptions } from './arguments.ts';
 import { connectDemo, type DemoConnections } from './connections.ts';
 import { createCertificates, type Certificates } from './certificates.ts';
-import type { Closers } from './closers.ts';
-import { generateSampleData, type SampleData } from '../sample-data/sample-data.ts';
+import { generateSampleData, type SampleData, type Size } from '../sample-data/sample-data.ts';
 import { publishSampleData } from '../sample-data/publish.ts';
 import { untilCaughtUp } from './lag.ts';
 import { produceLiveTraffic } from './live-traffic.ts';
 import type { Output } from './output.ts';
-import { ask, type Access } from './request.ts';
+import { ask, showTour, type Access } from './requests.ts';
 import type { RunFolder } from './run-folder.ts';
 import { showRebuild } from './rebuild.ts';
 import { logged, startService, tailOf, type Script, type Service } from './service.ts';
-import { showTour } from './tour.ts';
 
 export type Demo = {
-  options: DemoOptions;
+  options: { size: Size; seed: number; rebuild: boolean };
   output: Output;
   folder: RunFolder;
-  closers: Closers;
   /** Aborted when the user stops the demo, or the demo has failed. */
   stopping: AbortSignal;
-  /** Called for each process that a second Ctrl-C has to kill. */
-  onStarted: (killable: { kill: () => void }) => void;
+  /** Registers what the end of the demo has to close, in reverse order. */
+  onEnd: (name: string, close: () => Promise<unknown>) => void;
+  /** Registers a process that a second Ctrl-C has to kill. */
+  onKill: (kill: () => void) => void;
 };
 
 const projectorScript = 'services/projector/main.ts';
@@ -34,13 +32,13 @@ const startGraceMs = 5_000;
 
 /** Runs the demo until `stopping`. Rejects if a step fails or a service exits. */
 export async function runDemo(demo: Demo): Promise<void> {
-  const { options, output, closers } = demo;
+  const { options, output } = demo;
   const startedAt = performance.now();
   const [connections, certificates] = await Promise.all([
     startServers(demo),
     createCertificates(demo.folder.path),
   ]);
-  closers.add("the demo's connections", connections.close);
+  demo.onEnd("the demo's connections", connections.close);
   const { environment } = connections;
   const ended = Promise.withResolvers<never>();
   const mayEnd = new Set<Service>();
@@ -53,8 +51,12 @@ export async function runDemo(demo: Demo): Promise<void> {
   const api = start('api', 'services/api/main.ts', { ...environment, ...apiSettings(certificates) });
   const rebuild = (access: Access) =>
     showRebuild({
-      ...{ output, environment, access, api },
-      ...{ keep: (started) => keep(demo, 'the command', started), onDrop: () => void mayEnd.add(projector) },
+      output,
+      environment,
+      access,
+      api,
+      keep: (started) => keep(demo, 'the command', started),
+      onDrop: () => void mayEnd.add(projector),
       startProjector: (generation) =>
         start(`projector-${generation}`, projectorScript, { ...environment, GENERATION: `${generation}` }),
       oldProjector: projector,
@@ -77,14 +79,14 @@ export async function runDemo(demo: Demo): Promise<void> {
   await Promise.race([present(), ended.promise]);
 }
 
-async function startServers({ output, folder, closers, onStarted }: Demo): Promise<DemoConnections> {
+async function startServers({ output, folder, onEnd, onKill }: Demo): Promise<DemoConnections> {
   const starting = startStack({ report: output.say, dataDir: folder.servers });
-  closers.add('the servers', async () => {
+  onEnd('the servers', async () => {
     const stack = await Promise.race([starting.catch(() => null), delay(startGraceMs, null)]);
     await stack?.stop();
   });
   const stack = await starting;
-  for (const { pid } of stack.handles.processes) onStarted({ kill: () => void process.kill(pid, 'SIGKILL') });
+  for (const { pid } of stack.handles.processes) onKill(() => void process.kill(pid, 'SIGKILL'));
   output.say(`Kafka ${stack.kafkaBrokers}, store ${stack.mongodbUrl} (${stack.how})`);
   return connectDemo(stack);
 }
@@ -103,9 +105,9 @@ function startDemoService(
 }
 
 /** Stops the process with the demo. */
-function keep({ closers, onStarted }: Demo, name: string, started: Script): void {
-  closers.add(name, started.stop);
-  onStarted(started);
+function keep({ onEnd, onKill }: Demo, name: string, { stop, kill }: Script): void {
+  onEnd(name, stop);
+  onKill(kill);
 }
 
 const apiSettings = ({ certificate, key }: Certificates) => ({

@@ -6,7 +6,7 @@ import { liveChanges } from '../sample-data/live-changes.ts';
 import { publishRecords } from '../sample-data/publish.ts';
 import { countDocuments, readLag } from './lag.ts';
 import type { Output } from './output.ts';
-import { ask, type Access } from './request.ts';
+import { ask, type Access } from './requests.ts';
 
 const changesPerTurn = 5;
 const turnMs = 250;

@@ -1,28 +1,40 @@
-import { parseArguments, usage } from './arguments.ts';
-import { createClosers } from './closers.ts';
+import { Option } from '@commander-js/extra-typings';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { createProgram, wholeNumber } from '../program.ts';
+import { sizes, type Size } from '../sample-data/sample-data.ts';
 import { runDemo } from './demo.ts';
 import { createOutput } from './output.ts';
 import { createRunFolder, removeRunFolder } from './run-folder.ts';
-import { errorMessage } from '../../shared/runtime/error-message.ts';
 
 /** npm repeats a Ctrl-C that the terminal has already sent. Signals within this time count as one. */
 const sameSignalMs = 1_000;
 
-const options = parseArguments(process.argv.slice(2));
-if ('help' in options) {
-  process.stdout.write(usage);
-  process.exit(0);
-}
-if ('usageError' in options) {
-  process.stderr.write(`${options.usageError}\n\n${usage}`);
-  process.exit(2);
-}
+const options = createProgram('npm start --')
+  .description(
+    'Starts Kafka and MongoDB (or a server that speaks its protocol), publishes generated support data to Kafka, ' +
+      'projects it into documents, serves them over HTTPS, and publishes live changes until Ctrl-C.',
+  )
+  .addOption(
+    new Option('--size <size>', 'about 200, 2,000 or 20,000 tickets')
+      .choices(Object.keys(sizes) as Size[])
+      .default('medium' as const),
+  )
+  .option('--seed <n>', 'a whole number; another seed generates other data', wholeNumber, 1)
+  .option(
+    '--rebuild',
+    'while live changes go on, build the documents again beside the served ones, verify them, switch to them, ' +
+      'back and forth, and drop the old ones; each step by its command',
+    false,
+  )
+  .option('--quiet', 'print the API key, the commands and errors only', false)
+  .parse()
+  .opts();
 
 const output = createOutput(process.stdout, options.quiet);
 const printError = (line: string) => void process.stderr.write(`${line}\n`);
 const folder = await createRunFolder();
-const closers = createClosers();
-const killables: { kill: () => void }[] = [];
+const closers = new AsyncDisposableStack();
+const kills: (() => void)[] = [];
 const controller = new AbortController();
 const stopRequested = new Promise<void>((resolve) => {
   let firstAt: number | null = null;
@@ -38,9 +50,18 @@ const stopRequested = new Promise<void>((resolve) => {
   }
 });
 
+/** A closer that fails is reported, and the others run. */
+const onEnd = (name: string, close: () => Promise<unknown>) =>
+  closers.defer(async () => {
+    try {
+      await close();
+    } catch (error) {
+      printError(`${name} could not be stopped: ${errorMessage(error)}`);
+    }
+  });
+const onKill = (kill: () => void) => void kills.push(kill);
+const running = runDemo({ options, output, folder, stopping: controller.signal, onEnd, onKill });
 let failed = false;
-const onStarted = (killable: { kill: () => void }) => void killables.push(killable);
-const running = runDemo({ options, output, folder, closers, stopping: controller.signal, onStarted });
 try {
   await Promise.race([running, stopRequested]);
 } catch (error) {
@@ -50,13 +71,13 @@ try {
 // Ignores failures while everything stops.
 running.catch(() => undefined);
 controller.abort();
-await closers.closeAll(printError);
+await closers.disposeAsync();
 await removeRunFolder(folder, { keepLogs: failed });
 if (failed) printError(`The logs are kept in ${folder.path}`);
 process.exit(failed ? 1 : 0);
 
 function killAtOnce(): never {
-  for (const { kill } of killables) {
+  for (const kill of kills) {
     try {
       kill();
     } catch {

@@ -1,7 +1,7 @@
-import { commandLine, runCommand } from './command.ts';
+import { createInterface } from 'node:readline';
 import type { Output } from './output.ts';
-import { curlLine, runCurl, shellLine, shorten, type Access } from './request.ts';
-import { lastLogged, logged, type Script, type Service } from './service.ts';
+import { shellLine, showRequest, type Access } from './requests.ts';
+import { lastLogged, logged, startScript, type Script, type Service } from './service.ts';
 
 export type RebuildDemo = {
   output: Output;
@@ -19,7 +19,6 @@ export type RebuildDemo = {
 };
 
 const shared = ['KAFKA_BROKERS', 'MONGODB_URL', 'DATABASE_NAME', 'TOPIC_PREFIX', 'CONSUMER_GROUP'];
-const linesMax = 12;
 const next = 2;
 
 /** Shows a rebuild by the commands of an operator, while live changes go on. Rejects if one of them fails. */
@@ -73,12 +72,36 @@ async function command({ output, environment, keep }: RebuildDemo, words: string
   await runCommand(words, { environment, keep, onLine: (line) => output.say(`  ${line}`) });
 }
 
+/** The command as an operator types it. */
+export const commandLine = (words: string[]): string => shellLine(['npx', 'support-cli', ...words]);
+
+/** Runs a command of the CLI and passes on each line as soon as it is printed. Rejects with the output if it fails. */
+export async function runCommand(
+  words: string[],
+  {
+    environment,
+    keep,
+    onLine,
+  }: Pick<RebuildDemo, 'environment' | 'keep'> & { onLine: (line: string) => void },
+): Promise<void> {
+  const script = ['services/cli/main.ts', ...words];
+  const { child, started } = startScript(script, environment, ['ignore', 'pipe', 'pipe']);
+  keep(started);
+  const printed: string[] = [];
+  for (const input of [child.stdout, child.stderr]) {
+    if (!input) continue;
+    createInterface({ input }).on('line', (line) => {
+      printed.push(line);
+      onLine(line);
+    });
+  }
+  const how = await started.ended;
+  if (how !== 'exit code 0')
+    throw new Error(`${commandLine(words)} failed (${how}). It printed:\n${printed.join('\n')}`);
+}
+
 async function read({ output, access, api }: RebuildDemo): Promise<void> {
-  const path = '/v1/tickets?limit=1';
-  output.always(curlLine(access, path));
-  const body = await runCurl(access, path);
-  if (!body.startsWith('{"object"')) throw new Error(`the API answered: ${shorten(body, 5)}`);
-  output.say(shorten(body, linesMax));
+  await showRequest(access, '/v1/tickets?limit=1', output, 12);
   const generation = lastLogged(api, 'serving generation')?.generation;
   output.say(`The API has logged: serving generation ${String(generation)}`);
   if (generation !== next) throw new Error(`The API serves generation ${String(generation)}, not ${next}`);

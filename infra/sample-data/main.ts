@@ -8,23 +8,12 @@ import { createKafka } from '../../services/projector/kafka/client.ts';
 import { parsePartitionKey } from '../../services/projector/kafka/topic-partition.ts';
 import { kinds } from '../../shared/documents/document.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
+import { createProgram } from '../program.ts';
 import { publishSampleData } from './publish.ts';
 import { generateSampleData } from './sample-data.ts';
 
-const usage = `Usage: npm run sample-data
-
-Publishes the events of npm start's sample data, about 2,000 tickets, to the topics of TOPIC_PREFIX on KAFKA_BROKERS, and
-prints an API key. Creates topics that are missing. Refused unless all of them are empty. Set the addresses first:
-
-  eval "$(npm run --silent stack -- env)"
-`;
-
 const partitions = 3;
 const print = (line: string) => void process.stdout.write(`${line}\n`);
-const fail = (exitCode: number, line: string) => {
-  process.stderr.write(`${line}\n`);
-  process.exitCode = exitCode;
-};
 
 /** Sample events must never come among a company's own. */
 async function topicWithRecords(admin: Admin, prefix: string): Promise<string | undefined> {
@@ -43,8 +32,13 @@ async function publish(): Promise<void> {
   try {
     await Promise.all([admin.connect(), producer.connect()]);
     const used = await topicWithRecords(admin, prefix);
-    if (used)
-      return fail(1, `${used} has records. Sample data takes empty topics: set another TOPIC_PREFIX.`);
+    if (used) {
+      process.stderr.write(
+        `${used} has records. Sample data takes empty topics: set another TOPIC_PREFIX.\n`,
+      );
+      process.exitCode = 1;
+      return;
+    }
     print(`Publishing sample data to ${prefix}* …`);
     await createTopics(admin, prefix, partitions);
     const { apiKeys, batches } = generateSampleData({ seed: 1, size: 'medium' });
@@ -56,7 +50,11 @@ async function publish(): Promise<void> {
   }
 }
 
-const [argument] = process.argv.slice(2);
-if (argument === '--help' || argument === '-h') print(usage);
-else if (argument === undefined) await publish();
-else fail(2, `Unexpected: ${argument}\n\n${usage}`);
+await createProgram('npm run sample-data')
+  .description(
+    "Publishes the events of npm start's sample data, about 2,000 tickets, to the topics of TOPIC_PREFIX on " +
+      'KAFKA_BROKERS, and prints an API key. Creates topics that are missing. Refused unless all of them are empty.',
+  )
+  .addHelpText('after', '\nSet the addresses first:\n  eval "$(npm run --silent stack -- env)"')
+  .action(publish)
+  .parseAsync();

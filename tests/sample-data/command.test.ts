@@ -33,10 +33,4 @@ describe('npm run sample-data', () => {
     expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
     expect(refused.stderr).toMatch(new RegExp(`^${prefix}\\w+ has records\\. .*TOPIC_PREFIX`));
   }, 120_000);
-
-  test('names an argument that it does not take', async () => {
-    const { exitCode, stderr } = await run('--large');
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain('Unexpected: --large');
-  }, 60_000);
 });

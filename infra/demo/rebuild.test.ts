@@ -1,4 +1,4 @@
-import { commandLine, runCommand } from './command.ts';
+import { commandLine, runCommand } from './rebuild.ts';
 import type { Script } from './service.ts';
 
 const environment = { PATH: process.env.PATH ?? '' };

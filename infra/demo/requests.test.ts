@@ -1,4 +1,4 @@
-import { curlLine, shellLine, shorten } from './request.ts';
+import { curlLine, shellLine, shorten } from './requests.ts';
 
 const access = { baseUrl: 'https://localhost:8443', authority: '/tmp/a b/ca.pem', token: 'svc_live_1' };
 

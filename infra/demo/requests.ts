@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { request as httpsRequest } from 'node:https';
 import { promisify } from 'node:util';
+import type { Output } from './output.ts';
 
 /** The API's address, the certificate authority to trust, and the API key. */
 export type Access = { baseUrl: string; authority: string; token: string };
@@ -26,8 +27,36 @@ export const curlLine = (access: Access, path: string): string =>
 export const shellLine = (words: string[]): string =>
   words.map((word) => (/^[\w.,/:=-]+$/.test(word) ? word : `'${word}'`)).join(' ');
 
+/** Demonstrates the API: prints three requests as curl commands, each with its response. */
+export async function showTour(access: Access, output: Output): Promise<void> {
+  const show = (path: string) => {
+    output.say('');
+    return showRequest(access, path, output, 20);
+  };
+  const tickets = await show('/v1/tickets?status=open&status=snoozed&limit=2');
+  const conversation = tickets.match(/"conv_[^"]+"/)?.[0].slice(1, -1);
+  if (!conversation) throw new Error('no ticket in the list has a conversation');
+  await show(`/v1/conversations/${conversation}`);
+  await show('/v1/channels?limit=3');
+}
+
+/** Prints a request as a curl command with the first lines of its response. Returns the response. */
+export async function showRequest(
+  access: Access,
+  path: string,
+  output: Output,
+  linesMax: number,
+): Promise<string> {
+  output.always(curlLine(access, path));
+  const body = await runCurl(access, path);
+  if (!body.startsWith('{"') || body.startsWith('{"error"'))
+    throw new Error(`the API answered: ${shorten(body, 5)}`);
+  output.say(shorten(body, linesMax));
+  return body;
+}
+
 /** Runs the request with curl, or with Node if curl is not installed. */
-export async function runCurl(access: Access, path: string): Promise<string> {
+async function runCurl(access: Access, path: string): Promise<string> {
   try {
     const { stdout } = await runFile('curl', ['-sS', ...argumentsOf(access, path)], { maxBuffer: 2 ** 28 });
     return stdout;
