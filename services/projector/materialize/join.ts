@@ -23,6 +23,9 @@ export type References = {
   byParent: Map<ChildrenEdge, Map<string, Child[]>>;
 };
 
+/** The entities that some documents refer to, with the ids that were read for them. */
+export type TargetReferences = References & { ids: Map<Kind, Set<string>>; targetCount: number };
+
 /** Reads referenced entities from the store, or from the cache. */
 export type ReadReferenced = (kind: Kind, ids: string[]) => Promise<ReferencedEntity[]>;
 
@@ -48,24 +51,25 @@ export async function readReferences(
   kind: Kind,
   targets: Target[],
   readReferenced: ReadReferenced,
-): Promise<{ references: References; remaining: Set<string> }> {
-  const references: References = { byKind: new Map(), byParent: new Map() };
+): Promise<{ references: TargetReferences; remaining: Set<string> }> {
+  const byParent: References['byParent'] = new Map();
+  const byKind: References['byKind'] = new Map();
   const remaining = new Set<string>();
   for (const edge of edgesOf(kind)) {
     if (edge.type !== 'children') continue;
     const read = await readChildren(store, edge, targets);
-    references.byParent.set(edge, read.children);
+    byParent.set(edge, read.children);
     for (const id of read.remaining) remaining.add(id);
   }
   const ready = targets.filter(({ id }) => !remaining.has(id));
-  const wanted = idsToRead(kind, ready, references);
+  const ids = idsToRead(kind, ready, { byKind, byParent });
   await Promise.all(
-    [...wanted].map(async ([to, ids]) => {
-      const found = await readReferenced(to, [...ids]);
-      references.byKind.set(to, new Map(found.map((entity) => [entity._id, entity])));
+    [...ids].map(async ([to, idsOfKind]) => {
+      const found = await readReferenced(to, [...idsOfKind]);
+      byKind.set(to, new Map(found.map((entity) => [entity._id, entity])));
     }),
   );
-  return { references, remaining };
+  return { references: { byKind, byParent, ids, targetCount: ready.length }, remaining };
 }
 
 const readChildren = (store: Store, edge: ChildrenEdge, targets: Target[]) =>
@@ -139,17 +143,18 @@ export function join(kind: Kind, target: Target, references: References): Joined
 }
 
 /**
- * Reads the revisions of the references again, all kinds at once. `outdated` are the ids of the documents that were
+ * Reads the revisions of the references of all documents, or of some, again. `outdated` are the ids of the documents that were
  * joined from entities that have changed since; `changed` are those entities.
  */
 export async function recheckReferences(
   store: Store,
   kind: Kind,
   targets: Target[],
-  references: References,
+  references: TargetReferences,
 ): Promise<{ outdated: string[]; changed: [Kind, string][] }> {
   const edges = edgesOf(kind);
-  const wanted = idsToRead(kind, targets, references);
+  const isAll = targets.length === references.targetCount;
+  const wanted = isAll ? references.ids : idsToRead(kind, targets, references);
   const [revisions, children] = await Promise.all([
     Promise.all([...wanted].map(async ([to, ids]) => [to, await store.readRevisions(to, [...ids])] as const)),
     Promise.all(

@@ -9,7 +9,7 @@ import {
   idsInState,
   readReferences,
   recheckReferences,
-  type References,
+  type TargetReferences,
   type Target,
 } from './join.ts';
 import type { ReferenceCache } from './reference-cache.ts';
@@ -215,7 +215,7 @@ async function recheck(
   { store, cache }: ReconcileDeps,
   kind: Kind,
   targets: Target[],
-  references: References,
+  references: TargetReferences,
 ): Promise<string[]> {
   if (targets.length === 0 || edgesOf(kind).length === 0) return [];
   const { outdated, changed } = await recheckReferences(store, kind, targets, references);
