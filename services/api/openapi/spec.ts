@@ -56,7 +56,7 @@ export function createSpec(settings: SpecSettings, routes: Route[]): OpenApiDocu
 }
 
 /** `/v1/tickets/:id` → `/v1/tickets/{id}` */
-export const templateOf = (path: string): string => path.replace(/:([A-Za-z]+)/g, '{$1}');
+const templateOf = (path: string): string => path.replace(/:([A-Za-z]+)/g, '{$1}');
 
 function schemaComponents(schemas: z.ZodType[]): Record<string, JsonSchema> {
   const components = schemas.flatMap((schema) => Object.entries(toJsonSchema(schema).components));

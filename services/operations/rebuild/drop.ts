@@ -22,7 +22,7 @@ import {
 import type { OnStep } from './switch.ts';
 
 /** A standby is kept for this long, so that a rollback stays possible, unless `--force`; in hours. */
-export const standbyHours = 72;
+const standbyHours = 72;
 /** Replicas read the registry every second, and a read takes ten at most: by then none begins a request on the old generation. */
 const switchNoticedMs = 12_000;
 

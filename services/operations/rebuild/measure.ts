@@ -74,7 +74,7 @@ export type Measured = {
 };
 
 /** A ready, active or standby generation that is behind by more than this is lagging, in seconds. */
-export const laggingAfterSeconds = 30;
+const laggingAfterSeconds = 30;
 const rejectsShown = 10;
 
 /** The offsets of each partition in the log, by `<topic>/<partition>`. */
