@@ -1,9 +1,8 @@
 import { ConfigResourceTypes } from 'kafkajs';
 import { pino } from 'pino';
-import { createBudget } from '../../services/projector/consumer/decode-budget.ts';
+import { createBudget, createRecordQueue } from '../../services/projector/consumer/record-queue.ts';
 import { createPartitionWorker } from '../../services/projector/consumer/partition-worker.ts';
 import { createProgressRecorder } from '../../services/projector/consumer/progress.ts';
-import { createRecordQueue } from '../../services/projector/consumer/record-queue.ts';
 import { findStartOffsets } from '../../services/projector/consumer/start-offsets.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';

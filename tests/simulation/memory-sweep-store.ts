@@ -1,6 +1,6 @@
 import { refOf } from '../../services/projector/materialize/edges.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
-import type { SweepStore } from '../../services/projector/retention/sweep-store.ts';
+import type { SweepStore } from '../../services/projector/retention/sweep.ts';
 import type { Envelope } from '../../shared/documents/document.ts';
 import { envelopeOf, type Data } from './memory-store.ts';
 

@@ -1,6 +1,6 @@
 import type { Kind } from '../../shared/documents/document.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
-import type { SweepStore } from '../../services/projector/retention/sweep-store.ts';
+import type { SweepStore } from '../../services/projector/retention/sweep.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import { emptyData, memoryStore } from '../simulation/memory-store.ts';
 import { memorySweepStore } from '../simulation/memory-sweep-store.ts';

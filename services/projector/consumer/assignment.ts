@@ -3,15 +3,13 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { KafkaRecord } from '../events/change.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
 import {
+  createPartitionWorker,
   type Applied,
   type ApplyContext,
-  createPartitionWorker,
   type PartitionWorker,
 } from './partition-worker.ts';
-import { createBudget } from './decode-budget.ts';
-import type { Positions } from './positions.ts';
-import { createRecordQueue } from './record-queue.ts';
-import { createWaitForTurn } from './wait-for-turn.ts';
+import { createBudget, createRecordQueue } from './record-queue.ts';
+import { createWaitForTurn, type Positions } from './positions.ts';
 
 /** The largest share of the memory that one partition may take, however few partitions are assigned. */
 const partitionShareMax = 1 / 8;

@@ -1,8 +1,7 @@
 import { pino } from 'pino';
-import { createBudget } from './decode-budget.ts';
+import { createBudget, createRecordQueue } from './record-queue.ts';
 import { createGapDetector, gapSightings } from './gap-detector.ts';
 import { createPartitionWorker } from './partition-worker.ts';
-import { createRecordQueue } from './record-queue.ts';
 
 /** A worker that fetches from offset 5 next. */
 function startWorker(partition: number) {

@@ -1,4 +1,4 @@
-import { createPartitionWatermarks } from './partition-watermark.ts';
+import { createPartitionWatermarks } from './progress.ts';
 
 type Run = { position: number; end?: number };
 

@@ -1,9 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { rawBatch } from '../../../tests/support/example-responses.ts';
-import { type ApplyContext, createPartitionWorker, type PartitionWorker } from './partition-worker.ts';
-import { createBudget } from './decode-budget.ts';
-import { createRecordQueue } from './record-queue.ts';
+import { createPartitionWorker, type ApplyContext, type PartitionWorker } from './partition-worker.ts';
+import { createBudget, createRecordQueue } from './record-queue.ts';
 
 const batch = (lastOffset: number, ...offsets: number[]) =>
   rawBatch({ baseOffset: offsets[0] ?? 0, lastOffset, records: offsets.map((offset) => ({ offset })) });

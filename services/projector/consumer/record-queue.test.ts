@@ -2,8 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { rawHeaders } from '../../../tests/support/example-records.ts';
 import { decodeHeaders } from '../events/headers.ts';
 import { oldMessageBytes, rawBatch, type ExampleBatch } from '../../../tests/support/example-responses.ts';
-import { createBudget } from './decode-budget.ts';
-import { chunkRecordsMax, createRecordQueue, type RecordQueue } from './record-queue.ts';
+import { createBudget, chunkRecordsMax, createRecordQueue, type RecordQueue } from './record-queue.ts';
 
 const gzip = { codec: 1, by: (records: Buffer) => gzipSync(records) };
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);

@@ -1,5 +1,4 @@
-import { createPositions } from './positions.ts';
-import { createWaitForTurn } from './wait-for-turn.ts';
+import { createPositions, createWaitForTurn } from './positions.ts';
 
 /** A partition of `tickets`, whose documents refer to `contacts`. The clock only moves when the test calls `pass`. */
 function given(contacts: { position?: number; end?: number } = { end: 1_000 }) {

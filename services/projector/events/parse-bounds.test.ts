@@ -1,8 +1,7 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import { states } from '../../../shared/documents/resources.ts';
 import { examples, withData } from '../../../tests/support/example-states.ts';
-import { describeIssues } from './describe-issues.ts';
-import { parse } from './parse.ts';
+import { describeIssues, parse } from './parse.ts';
 
 const attachment = { id: 'att_1', filename: 'a.txt', inline: false };
 const chatbot = {

@@ -4,11 +4,11 @@ import { decodeText } from './bytes.ts';
 import type { KafkaRecord, Change, Rejection } from './change.ts';
 import { readContent, type RawEvent } from './content-mode.ts';
 import { attributes, typeOf, type Attributes, type Verb } from './envelope.ts';
-import { describeIssues } from './describe-issues.ts';
 import { describeLargeHeaders } from './headers.ts';
-import { describeOversize } from './state-size.ts';
 import { idOf } from './topics.ts';
 import { newestVersion, upcast, upcasts, type Upcasts } from './upcasts.ts';
+import type { z } from 'zod';
+import { BSON } from 'mongodb';
 
 /** The change that a record makes, or the reason why the record is dead-lettered. */
 export type Parsed = { change: Change } | { rejected: Rejection };
@@ -84,4 +84,35 @@ function change(
   const oversize = describeOversize(value?.length ?? 0, state.data);
   if (oversize) return rejected('too_large', oversize);
   return { change: { op: 'upsert', ...known, state: state.data } };
+}
+
+/** The most issues of one record that are named; the rest are counted. */
+const issuesMax = 5;
+
+/**
+ * Describes issues as paths and rules, such as `data.status: Invalid option: …`. It never quotes the value: paths
+ * consist of declared field names and array indexes, and rules say what was expected.
+ */
+export function describeIssues(error: z.ZodError, root?: string): string {
+  const named = error.issues
+    .slice(0, issuesMax)
+    .map(({ path, message }) => `${[...(root ? [root] : []), ...path].join('.')}: ${message}`);
+  const more = error.issues.length - named.length;
+  return named.join('; ') + (more > 0 ? `; and ${more} more` : '');
+}
+
+const megabyte = 1024 * 1024;
+
+/** MongoDB limits a document to 16 MB. Half of that is reserved for the joined fields. */
+const stateBytesMax = 8 * megabyte;
+
+/** Smaller records are not measured: lists are bounded, so BSON takes little more than JSON. */
+const measuredBytesMin = megabyte;
+
+/** Returns a description if the state of an entity is too large to be stored, otherwise null. */
+export function describeOversize(recordBytes: number, state: object): string | null {
+  if (recordBytes <= measuredBytesMin) return null;
+  const bytes = BSON.calculateObjectSize(state);
+  if (bytes <= stateBytesMax) return null;
+  return `data: takes ${bytes} bytes in MongoDB, more than the limit of ${stateBytesMax}`;
 }

@@ -1,8 +1,7 @@
 import { BSON } from 'mongodb';
 import { itemsMax } from '../../../shared/documents/fields.ts';
-import { describeOversize } from './state-size.ts';
+import { describeOversize, parse } from './parse.ts';
 import { attributes, bytes, record } from '../../../tests/support/example-records.ts';
-import { parse } from './parse.ts';
 
 const megabyte = 1024 * 1024;
 const qa = (fields: object) => ({

@@ -7,7 +7,7 @@ import { eraseDeadLetters } from '../dead-letters/erase.ts';
 import { refOf } from '../materialize/edges.ts';
 import { envelope } from '../materialize/mongo-store.ts';
 import type { StoredDocument } from '../materialize/store.ts';
-import type { SweepStore } from './sweep-store.ts';
+import type { SweepStore } from './sweep.ts';
 
 /** Documents of a page. Limits the memory of a sweep, and the duration of one command in the store. */
 const pageSize = 500;
