@@ -21,18 +21,19 @@ function watch(each: (liveness: Liveness, minute: number) => void): (string | nu
 const alive = Array.from({ length: 20 }, () => null);
 
 describe('a projector is alive', () => {
-  test('while it catches up, however far behind', () => {
-    const results = watch((liveness, minute) =>
-      liveness.observe(at(minute), [partition({ position: minute, end: 1_000_000 + minute })]),
-    );
-    expect(results).toEqual(alive);
-  });
-
-  test('in a long fan-out, which moves the progress count but not the position', () => {
-    const results = watch((liveness, minute) =>
-      liveness.observe(at(minute), [partition({ progressCount: minute })]),
-    );
-    expect(results).toEqual(alive);
+  test.each<[string, (minute: number) => ObservedPartition[]]>([
+    [
+      'while it catches up, however far',
+      (minute) => [partition({ position: minute, end: 1_000_000 + minute })],
+    ],
+    [
+      'in a fan-out, which moves the progress count alone',
+      (minute) => [partition({ progressCount: minute })],
+    ],
+    ['with no partition assigned', () => []],
+    ['with nothing to do', () => [partition({ position: 20 })]],
+  ])('%s', (_, observed) => {
+    expect(watch((liveness, minute) => liveness.observe(at(minute), observed(minute)))).toEqual(alive);
   });
 
   test('while MongoDB or the brokers are unavailable, and for some minutes after', () => {
@@ -40,12 +41,6 @@ describe('a projector is alive', () => {
       minute < 16 ? liveness.observeUnavailable(at(minute)) : liveness.observe(at(minute), [partition()]),
     );
     expect(results).toEqual(alive);
-  });
-
-  test('with no partition assigned, and with nothing to do', () => {
-    expect(watch((liveness, minute) => liveness.observe(at(minute), []))).toEqual(alive);
-    const idle = [partition({ position: 20 })];
-    expect(watch((liveness, minute) => liveness.observe(at(minute), idle))).toEqual(alive);
   });
 
   test('again when its partition moves, or is assigned to another projector', () => {
@@ -61,18 +56,15 @@ describe('a projector is alive', () => {
 });
 
 describe('a projector is stuck', () => {
-  test('when one partition does not move, although others do', () => {
-    const results = watch((liveness, minute) =>
-      liveness.observe(at(minute), [partition(), partition({ key: 'tags/1', position: minute })]),
-    );
+  test.each<[string, (minute: number) => ObservedPartition[]]>([
+    [
+      'one partition does not move, although others do',
+      (minute) => [partition(), partition({ key: 'tags/1', position: minute })],
+    ],
+    ['records are published and none is applied', (minute) => [partition({ end: 20 + minute })]],
+  ])('when %s', (_, observed) => {
+    const results = watch((liveness, minute) => liveness.observe(at(minute), observed(minute)));
     expect(results.slice(0, 6)).toEqual(alive.slice(0, 6));
-    expect(results[6]).toBe('tags/0 has records, but has not moved for 360 s');
-  });
-
-  test('when records are published and none is applied', () => {
-    const results = watch((liveness, minute) =>
-      liveness.observe(at(minute), [partition({ end: 20 + minute })]),
-    );
     expect(results[6]).toBe('tags/0 has records, but has not moved for 360 s');
   });
 

@@ -1,33 +1,51 @@
 import { pino } from 'pino';
-import type { TopicPartitions } from 'kafkajs';
+import type { EachBatchPayload, TopicPartitions } from 'kafkajs';
 import { rawBatch } from '../../../tests/support/example-responses.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
 import { createAssignment, type AssignmentDeps } from './assignment.ts';
+import { handleBatch } from './handle-batch.ts';
 import type { PartitionWorker } from './partition-worker.ts';
 import { createPositions } from './positions.ts';
 
 const megabyte = 1024 * 1024;
+const logger = pino({ level: 'silent' });
 const nothing = { events: 0, rejected: 0, times: [] };
 const idle = () => new Promise((resolve) => setImmediate(resolve));
 
-/** An assignment, and the partitions that kafkajs does not fetch. */
-function given(apply: AssignmentDeps['apply']) {
+/** An assignment, the offsets that it applies, the partitions that kafkajs does not fetch, and the offsets sought. */
+function given(apply: AssignmentDeps['apply'] = async () => nothing) {
   const positions = createPositions(() => 0);
   const paused = new Set<string>();
+  const [applied, seeks, resolved]: [number[], string[], string[]] = [[], [], []];
   const keys = (some: TopicPartitions[]) =>
     some.flatMap(({ topic, partitions }) =>
       partitions.map((partition) => partitionKey({ topic, partition })),
     );
+  const consumer = {
+    pause: (some: unknown) => keys(some as TopicPartitions[]).forEach((key) => paused.add(key)),
+    resume: (some: unknown) => keys(some as TopicPartitions[]).forEach((key) => paused.delete(key)),
+    seek: ({ offset }: { offset: string }) => void seeks.push(offset),
+  };
   const assignment = createAssignment(
     {
-      ...{ queuedBytesMax: 16 * megabyte, apply, positions, prerequisitesOf: () => [] },
-      ...{ onApplied: () => undefined, logger: pino({ level: 'silent' }) },
+      queuedBytesMax: 16 * megabyte,
+      apply: (topic, records, context) => {
+        applied.push(...records.map(({ position }) => position.offset));
+        return apply(topic, records, context);
+      },
+      positions,
+      prerequisitesOf: () => [],
+      onApplied: () => undefined,
+      logger,
     },
-    {
-      pause: (some) => keys(some as TopicPartitions[]).forEach((key) => paused.add(key)),
-      resume: (some) => keys(some as TopicPartitions[]).forEach((key) => paused.delete(key)),
-    },
+    consumer,
   );
+  /** The only worker of a new assignment of partition 0 of the topic. */
+  const assign = (topic = 't'): PartitionWorker => {
+    const [worker] = assignment.replace({ [topic]: [0] });
+    if (!worker) throw new Error('nothing is assigned');
+    return worker;
+  };
   const start = (worker: PartitionWorker) => {
     worker.start(0);
     assignment.updateFetching(worker);
@@ -40,23 +58,105 @@ function given(apply: AssignmentDeps['apply']) {
     worker.push([rawBatch({ baseOffset: offset, lastOffset: offset, records })], offset + 1);
     assignment.updateFetching(worker);
   };
-  return { assignment, positions, paused, start, fetched };
+  /** Delivers one batch for each record that was fetched from `from`, holds these offsets, and ends at `to`. */
+  const deliver = (from: number, offsets: number[], to: number, isStale = false) => {
+    const messages = offsets.map((offset) => ({
+      offset: `${offset}`,
+      batch: rawBatch({ baseOffset: offset, lastOffset: offset, records: [{ offset }] }),
+    }));
+    const batch = { topic: 't', partition: 0, fetchedOffset: `${from}`, messages, lastOffset: () => `${to}` };
+    const payload = {
+      batch,
+      isStale: () => isStale,
+      isRunning: () => true,
+      resolveOffset: (offset: string) => void resolved.push(offset),
+    };
+    handleBatch({ logger }, consumer, assignment, payload as unknown as EachBatchPayload);
+  };
+  return { assignment, positions, paused, applied, seeks, resolved, assign, start, fetched, deliver };
 }
 
-/** An apply function that waits until it is released. */
-function stuck() {
-  let release = () => {};
-  const released = new Promise<void>((resolve) => (release = resolve));
-  return { released, release: () => release() };
-}
+describe('a fetched batch', () => {
+  it.each<[string, number | null, Parameters<ReturnType<typeof given>['deliver']>, object]>([
+    ['is dropped before its partition has a start offset', null, [0, [0, 1], 1], { position: null }],
+    [
+      'is applied if it was fetched from the next offset',
+      5,
+      [5, [5, 7], 8],
+      { applied: [5, 7], resolved: ['8'], position: 9 },
+    ],
+    [
+      'advances the position even if it holds control records alone',
+      5,
+      [5, [], 6],
+      { resolved: ['6'], position: 7 },
+    ],
+    ['is dropped if a seek has happened since', 5, [5, [5], 5, true], { position: 5 }],
+  ])('%s', async (_, startOffset, batch, expected) => {
+    const { assign, applied, seeks, resolved, deliver } = given();
+    const worker = assign();
+    if (startOffset !== null) worker.start(startOffset);
+    deliver(...batch);
+    await idle();
+    const nothingHappens = { applied: [], seeks: [], resolved: [] };
+    expect({ applied, seeks, resolved, position: worker.position }).toEqual({
+      ...nothingHappens,
+      ...expected,
+    });
+  });
+
+  it.each([
+    ['before', 0, [0, 1], 1],
+    ['after', 9, [9], 9],
+    ['after, with control records only,', 9, [], 9],
+  ])(
+    'fetched from %s the next offset is not applied, and the next offset is fetched again',
+    async (_, from, offsets, to) => {
+      const { assignment, assign, applied, seeks, resolved, deliver } = given();
+      const worker = assign();
+      worker.start(5);
+      assignment.committedOffsets.set('t/0', 5);
+      deliver(from, offsets, to);
+      await idle();
+      expect({ applied, seeks, resolved, position: worker.position }).toEqual({
+        applied: [],
+        seeks: ['5'],
+        resolved: [],
+        position: 5,
+      });
+      // and the offset is committed again, since kafkajs may have committed another
+      expect(assignment.committedOffsets.has('t/0')).toBe(false);
+    },
+  );
+
+  it('is applied up to the end of the load only, and the rest is fetched after the load', async () => {
+    const { positions, assign, start, paused, applied, resolved, deliver } = given();
+    positions.load(new Map([['t/0', 2]]));
+    const worker = assign();
+    start(worker);
+    expect([...paused]).toEqual([]);
+    deliver(0, [0, 1, 4, 5], 6);
+    const position = () => worker.position;
+    while (position() !== 4) await idle();
+    expect({ applied, resolved, paused: [...paused] }).toEqual({
+      applied: [0, 1],
+      resolved: ['3'],
+      paused: ['t/0'],
+    });
+    positions.load(null);
+    expect([...paused]).toEqual([]);
+    deliver(4, [4, 5], 6);
+    while (position() !== 7) await idle();
+    expect(applied).toEqual([0, 1, 4, 5]);
+  });
+});
 
 it('stuck partitions do not keep another partition from being resumed', async () => {
   // given 31 stuck partitions and a free one
-  const { released, release } = stuck();
-  const { assignment, paused, start, fetched } = given(async (topic) => {
-    if (topic === 'stuck') await released;
-    return nothing;
-  });
+  const stuck = Promise.withResolvers<typeof nothing>();
+  const { assignment, paused, start, fetched } = given((topic) =>
+    topic === 'stuck' ? stuck.promise : Promise.resolve(nothing),
+  );
   const workers = assignment.replace({ stuck: Array.from({ length: 31 }, (_, index) => index), free: [0] });
   workers.forEach(start);
   expect(paused.size).toBe(0);
@@ -66,26 +166,19 @@ it('stuck partitions do not keep another partition from being resumed', async ()
   // then the free one is resumed
   while (paused.has('free/0')) await idle();
   expect(paused.size).toBe(31);
-  release();
+  stuck.resolve(nothing);
   await Promise.all(workers.map((worker) => worker.stop(0)));
 });
 
 it('a partition that is assigned again is not fetched before its start offset is known, nor applied twice at once', async () => {
-  const { released, release } = stuck();
-  const applied: number[] = [];
-  const { assignment, paused, start, fetched } = given(async (_, records) => {
-    applied.push(...records.map(({ position }) => position.offset));
-    await released;
-    return nothing;
-  });
+  const stuck = Promise.withResolvers<typeof nothing>();
+  const { assignment, assign, applied, paused, start, fetched } = given(() => stuck.promise);
   // given a worker that applies a batch while its partition is assigned again
-  const [first] = assignment.replace({ t: [0] });
-  if (!first) throw new Error('nothing is assigned');
+  const first = assign();
   start(first);
   fetched(first);
   while (applied.length === 0) await idle();
-  const [second] = assignment.replace({ t: [0] });
-  if (!second) throw new Error('nothing is assigned');
+  const second = assign();
   second.start(0);
   fetched(second);
   assignment.updateFetching(first);
@@ -94,18 +187,17 @@ it('a partition that is assigned again is not fetched before its start offset is
   // then the new worker applies nothing before the old one has ended
   expect(applied).toEqual([0]);
   // and the end of the old one does not resume a partition that is still without a start offset
-  const [third] = assignment.replace({ t: [0] });
-  release();
+  const third = assign();
+  stuck.resolve(nothing);
   await second.stop(0);
   assignment.updateFetching(first);
   expect([...paused]).toEqual(['t/0']);
-  await third?.stop(0);
+  await third.stop(0);
 });
 
 it('a batch without a record, of control records alone, moves the position that others wait for', async () => {
-  const { assignment, positions } = given(() => Promise.reject(new Error('there is nothing to apply')));
-  const [worker] = assignment.replace({ contacts: [0] });
-  if (!worker) throw new Error('nothing is assigned');
+  const { assign, positions } = given(() => Promise.reject(new Error('there is nothing to apply')));
+  const worker = assign('contacts');
   worker.start(7);
   worker.push([], 8);
   await idle();
@@ -113,16 +205,11 @@ it('a batch without a record, of control records alone, moves the position that 
   await worker.stop(0);
 });
 
-it('a partition is fetched up to its load end, and further when the load is over', () => {
-  const { assignment, positions, paused, start, fetched } = given(async () => nothing);
+it('a partition that is not part of a load is fetched when the load is over', () => {
+  const { assignment, positions, paused, start } = given();
   positions.load(new Map([['tags/0', 1]]));
-  const [worker, added] = assignment.replace({ tags: [0, 1] });
-  if (!worker || !added) throw new Error('nothing is assigned');
-  start(worker);
-  start(added);
+  assignment.replace({ tags: [0, 1] }).forEach(start);
   expect([...paused]).toEqual(['tags/1']);
-  fetched(worker);
-  expect([...paused].sort()).toEqual(['tags/0', 'tags/1']);
   positions.load(null);
   expect([...paused]).toEqual([]);
 });

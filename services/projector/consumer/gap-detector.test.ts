@@ -1,23 +1,13 @@
-import { pino } from 'pino';
-import { createBudget, createRecordQueue } from './record-queue.ts';
 import { createGapDetector, gapSightings } from './gap-detector.ts';
-import { createPartitionWorker } from './partition-worker.ts';
 
 /** A worker that fetches from offset 5 next. */
-function startWorker(partition: number) {
-  const worker = createPartitionWorker({
-    topic: 't',
-    partition,
-    apply: async () => ({ events: 0, rejected: 0, times: [] }),
-    waitForTurn: async () => undefined,
-    queue: createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1 }),
-    onApplied: () => undefined,
-    logger: pino({ level: 'silent' }),
-    retryDelayMs: 1,
-  });
-  worker.start(5);
-  return worker;
-}
+const startWorker = (partition: number) => ({
+  topic: 't',
+  partition,
+  position: 5,
+  nextFetchOffset: 5,
+  topicId: null as string | null,
+});
 
 /** A worker, and a gap detector for its log. */
 function given() {

@@ -2,6 +2,9 @@ import type { LogState } from '../kafka/log-client.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
 import type { PartitionWorker } from './partition-worker.ts';
 
+/** The fields of a worker that tell whether its log has a gap. */
+type Fetching = Pick<PartitionWorker, 'topic' | 'partition' | 'position' | 'nextFetchOffset' | 'topicId'>;
+
 /** Records were never applied and cannot be fetched any more. An operator has to decide how to go on. */
 export class LogGap extends Error {
   override name = 'LogGap';
@@ -50,11 +53,8 @@ export const otherTopic = (key: string, applied: number, topic: string) =>
  * it returns the gap that `gapSightings` calls in a row have found, or null.
  */
 export function createGapDetector() {
-  let suspects = new Map<PartitionWorker, { nextFetchOffset: number; sightings: number }>();
-  return (
-    workers: PartitionWorker[],
-    { ends, topicIds }: Pick<LogState, 'ends' | 'topicIds'>,
-  ): LogGap | null => {
+  let suspects = new Map<Fetching, { nextFetchOffset: number; sightings: number }>();
+  return (workers: Fetching[], { ends, topicIds }: Pick<LogState, 'ends' | 'topicIds'>): LogGap | null => {
     const found: typeof suspects = new Map();
     for (const worker of workers) {
       const { nextFetchOffset, topic, topicId } = worker;

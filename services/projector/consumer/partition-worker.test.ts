@@ -1,41 +1,45 @@
 import { gzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { rawBatch } from '../../../tests/support/example-responses.ts';
-import { createPartitionWorker, type ApplyContext, type PartitionWorker } from './partition-worker.ts';
+import { createPartitionWorker, type PartitionWorkerDeps } from './partition-worker.ts';
 import { createBudget, createRecordQueue } from './record-queue.ts';
 
 const batch = (lastOffset: number, ...offsets: number[]) =>
   rawBatch({ baseOffset: offsets[0] ?? 0, lastOffset, records: offsets.map((offset) => ({ offset })) });
-const queue = () => createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1_000 });
 const nothingApplied = { events: 0, rejected: 0, times: [] };
 const idle = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A worker at offset 5. The test decides when each attempt to apply a batch fails or ends. */
-function given() {
-  const attempts: {
-    offsets: number[];
-    end: () => void;
-    fail: () => void;
-    signal: AbortSignal;
-    progress: () => void;
-  }[] = [];
-  const applied: (number | null)[] = [];
-  const worker: PartitionWorker = createPartitionWorker({
+const startWorker = (
+  offset: number,
+  deps: Pick<PartitionWorkerDeps, 'apply' | 'onApplied'> & Partial<PartitionWorkerDeps>,
+) => {
+  const worker = createPartitionWorker({
     topic: 't',
     partition: 0,
     waitForTurn: async () => undefined,
-    queue: queue(),
-    apply: (records, { signal, onProgress }) =>
-      new Promise((resolve, reject) => {
-        const offsets = records.map(({ position }) => position.offset);
-        const fail = () => reject(new Error('refused by the store'));
-        attempts.push({ offsets, end: () => resolve(nothingApplied), fail, signal, progress: onProgress });
-      }),
-    onApplied: (self) => applied.push(self.position),
+    queue: createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1_000 }),
     logger: pino({ level: 'silent' }),
     retryDelayMs: 0,
+    ...deps,
   });
-  worker.start(5);
+  worker.start(offset);
+  return worker;
+};
+
+/** A worker at offset 5. The test decides when each attempt to apply a batch fails or ends. */
+function given() {
+  type Attempt = { offsets: number[]; end: () => void; fail: () => void };
+  const attempts: (Attempt & Parameters<PartitionWorkerDeps['apply']>[1])[] = [];
+  const applied: (number | null)[] = [];
+  const worker = startWorker(5, {
+    apply: (records, context) =>
+      new Promise((resolve, reject) => {
+        const offsets = records.map(({ position }) => position.offset);
+        const fail = () => reject(new Error('refused by MongoDB'));
+        attempts.push({ offsets, end: () => resolve(nothingApplied), fail, ...context });
+      }),
+    onApplied: (self) => applied.push(self.position),
+  });
   worker.push([batch(8, 5, 7)], 9);
   return { worker, attempts, applied };
 }
@@ -50,9 +54,9 @@ it('a worker that waits for its turn gives the memory of its batch back', async 
   });
   const applied: number[] = [];
   const stopping = new AbortController();
-  const workers = [0, 1].map((partition) => {
-    const worker = createPartitionWorker({
-      ...{ topic: 't', partition, logger: pino({ level: 'silent' }), retryDelayMs: 0 },
+  const workers = [0, 1].map((partition) =>
+    startWorker(0, {
+      partition,
       queue: createRecordQueue({ partition, budget, chunkBytesMax: () => 100 }),
       // The first partition waits before its second part.
       waitForTurn: async ({ position }, _signal, onWait) => {
@@ -62,10 +66,8 @@ it('a worker that waits for its turn gives the memory of its batch back', async 
       },
       apply: async () => nothingApplied,
       onApplied: () => void applied.push(partition),
-    });
-    worker.start(0);
-    return worker;
-  });
+    }),
+  );
   workers[0]?.push([large], 2);
   while (applied.length < 1) await idle();
   // then the second partition is applied meanwhile
@@ -116,41 +118,28 @@ describe('the progress count of a worker', () => {
     const { worker, attempts } = given();
     // given an attempt that completes two chunks and fails
     await idle();
-    attempts[0]?.progress();
-    attempts[0]?.progress();
+    attempts[0]?.onProgress();
+    attempts[0]?.onProgress();
     expect(worker.progressCount).toBe(2);
     attempts[0]?.fail();
     // when the next attempt gets as far, then that is no progress
     while (attempts.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
-    attempts[1]?.progress();
-    attempts[1]?.progress();
+    attempts[1]?.onProgress();
+    attempts[1]?.onProgress();
     expect(worker.progressCount).toBe(2);
     // but a third chunk is
-    attempts[1]?.progress();
+    attempts[1]?.onProgress();
     expect(worker.progressCount).toBe(3);
     attempts[1]?.end();
     await idle();
   });
 });
 
-describe('a worker that stops', () => {
-  it('tells at once that it stops, and only later that its partition is lost', async () => {
-    let context: ApplyContext | undefined;
-    const worker = createPartitionWorker({
-      ...{ topic: 't', partition: 0, queue: queue(), waitForTurn: async () => undefined, retryDelayMs: 0 },
-      apply: (_, given) =>
-        new Promise((_resolve, reject) => {
-          context = given;
-          given.stopping?.addEventListener('abort', () => reject(new Error('paused')));
-        }),
-      onApplied: () => undefined,
-      logger: pino({ level: 'silent' }),
-    });
-    worker.start(5);
-    worker.push([batch(5, 5)], 6);
-    await idle();
-    await worker.stop(3_600_000);
-    expect([context?.stopping?.aborted, context?.signal.aborted]).toEqual([true, false]);
-    expect(worker.position).toBe(5);
-  });
+it('a worker that stops tells at once that it stops, and only later that its partition is lost', async () => {
+  const { worker, attempts } = given();
+  await idle();
+  attempts[0]?.stopping?.addEventListener('abort', attempts[0].fail);
+  await worker.stop(3_600_000);
+  expect([attempts[0]?.stopping?.aborted, attempts[0]?.signal.aborted]).toEqual([true, false]);
+  expect(worker.position).toBe(5);
 });

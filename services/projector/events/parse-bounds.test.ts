@@ -1,7 +1,9 @@
+import { BSON } from 'mongodb';
 import type { Kind } from '../../../shared/documents/document.ts';
+import { itemsMax } from '../../../shared/documents/fields.ts';
 import { states } from '../../../shared/documents/resources.ts';
 import { examples, withData } from '../../../tests/support/example-states.ts';
-import { describeIssues, parse } from './parse.ts';
+import { describeIssues, describeOversize, parse } from './parse.ts';
 
 const attachment = { id: 'att_1', filename: 'a.txt', inline: false };
 const chatbot = {
@@ -156,4 +158,32 @@ test('a record beyond a limit is rejected, and the rejection names path, rule an
 
 test.each([undefined, null, 'tag_1', { length: 1, 0: 'tag_1' }])('%j is not a list', (tagIds) => {
   expect(issueOf('ticket', { ...examples.ticket, tagIds })).toMatch(/^data\.tagIds: .*expected array/);
+});
+
+const megabyte = 1024 * 1024;
+const answer = (megabytes: number) =>
+  parse('qa', withData('qa', { ...examples.qa, answer: 'x'.repeat(megabytes * megabyte) }));
+
+test('a state that is too large for a document is rejected with its size', () => {
+  expect(answer(8.1)).toEqual({
+    rejected: { reason: 'too_large', detail: expect.stringMatching(/^data: takes \d{7,} bytes/) as string },
+  });
+});
+
+test('a state of several megabytes that fits a document is accepted', () => {
+  expect(answer(7.9)).toHaveProperty('change');
+});
+
+test('no state of a record below the measured size is too large', () => {
+  // given the list that grows most in BSON, at its maximum length, and a text that fills the record
+  const attachments = Array.from({ length: itemsMax }, (_, index) => ({
+    id: String(index),
+    filename: '',
+    inline: true,
+  }));
+  const state = { attachments, content: 'x'.repeat(megabyte - JSON.stringify(attachments).length) };
+  expect(JSON.stringify(state).length).toBeGreaterThan(megabyte);
+  // then it is accepted because of its measured size
+  expect(describeOversize(Infinity, state)).toBeNull();
+  expect(BSON.calculateObjectSize(state)).toBeLessThan(1.1 * megabyte);
 });

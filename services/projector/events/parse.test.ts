@@ -1,7 +1,9 @@
 import type { KafkaRecord } from './change.ts';
 import {
-  ce,
+  attributes,
   binary,
+  bytes,
+  ce,
   position,
   rawHeaders,
   record,
@@ -9,6 +11,7 @@ import {
   tag,
   tagBytes,
   upperCase,
+  type Given,
 } from '../../../tests/support/example-records.ts';
 import { parse } from './parse.ts';
 
@@ -84,5 +87,118 @@ describe('content modes', () => {
   test('empty and unknown headers are ignored', () => {
     const odd = { ...ce(), constructor: [null, Buffer.from('a')], ce_extra: null, 'content-type': null };
     expect(parse('tag', { ...structured(), headers: rawHeaders(odd) })).toEqual(upsert);
+  });
+});
+
+const rejected = (detail: string | RegExp, reason = 'bad_envelope') => ({
+  rejected: { reason, detail: expect.stringMatching(detail) as string },
+});
+
+describe('the envelope', () => {
+  test.each([
+    ['an integer', 1, 1],
+    ['a string of digits', '12', 12],
+    ['the largest there is', '9007199254740991', Number.MAX_SAFE_INTEGER],
+  ])('entityversion may be %s', (_, entityversion, version) => {
+    expect(parse('tag', structured({ entityversion }))).toMatchObject({ change: { version } });
+    expect(parse('tag', binary(tagBytes(), { entityversion }))).toMatchObject({ change: { version } });
+  });
+
+  test.each([undefined, null])('time may be %s: the timestamp of the record counts then', (none) => {
+    expect(parse('tag', structured({ time: none }))).toMatchObject({
+      change: { time: new Date(position.timestampMs) },
+    });
+  });
+
+  test.each<[string, Given, string | RegExp, string?]>([
+    ['no specversion', { specversion: undefined }, 'specversion: '],
+    ['another specversion', { specversion: '0.3' }, 'specversion: '],
+    ['an empty id', { id: '' }, 'id: '],
+    ['a source with blanks', { source: 'no uri' }, 'source: '],
+    ['no type', { type: undefined }, 'type: '],
+    ['a later schema', { type: 'support.tag.updated.v2' }, /^type: must be support\.tag\./, 'unknown_type'],
+    ['another entity', { type: 'support.topic.updated.v1' }, 'type: ', 'unknown_type'],
+    ['another verb', { type: 'support.tag.renamed.v1' }, 'type: ', 'unknown_type'],
+    [
+      'a subject that is not the key',
+      { subject: 'tag_2' },
+      'subject: must equal the record key',
+      'key_mismatch',
+    ],
+    ['an empty subject', { subject: '' }, 'subject: '],
+    ['an invalid time', { time: '2026-02-30T00:00:00Z' }, 'time: '],
+    ['a time without an offset', { time: '2026-02-03T00:00:00' }, 'time: '],
+    ['no organization', { orgid: undefined }, 'orgid: '],
+    ['an organization without its prefix', { orgid: 'acme' }, 'orgid: must be org_'],
+    ['an organization that is only a prefix', { orgid: 'org_' }, 'orgid: must be org_'],
+    ['version 0', { entityversion: 0 }, 'entityversion: must be an integer'],
+    ['version 1.5', { entityversion: 1.5 }, 'entityversion: '],
+    ['version -1', { entityversion: '-1' }, 'entityversion: '],
+    ['version 0x1', { entityversion: '0x1' }, 'entityversion: '],
+    ['a version with other digits', { entityversion: '\u0663' }, 'entityversion: '],
+    ['no version', { entityversion: undefined }, 'entityversion: '],
+    ['version 2^53', { entityversion: 2 ** 53 }, 'must not exceed'],
+    ['version 2^53 in digits', { entityversion: '9007199254740992' }, 'must not exceed'],
+    ['a version of 400 digits', { entityversion: '9'.repeat(400) }, 'must not exceed'],
+  ])('%s is rejected in both content modes', (_, given, ...expected) => {
+    expect(parse('tag', structured(given))).toEqual(rejected(...expected));
+    expect(parse('tag', binary(tagBytes(), given))).toEqual(rejected(...expected));
+  });
+
+  test.each<[string, KafkaRecord, string | RegExp, string?]>([
+    ['an empty value', record(Buffer.alloc(0)), 'value: must not be empty', 'not_json'],
+    ['a value that is not JSON', record(Buffer.from('{')), 'value: must be JSON', 'not_json'],
+    [
+      'a value that is not UTF-8',
+      record(Buffer.from([0x22, 0xff, 0x22])),
+      'value: must be UTF-8',
+      'not_json',
+    ],
+    [
+      'a surrogate in UTF-8',
+      record(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])),
+      'value: must be UTF-8',
+      'not_json',
+    ],
+    ['JSON that is not an object', record(Buffer.from('[1]')), 'value: must be an object'],
+    ['the JSON null', record(Buffer.from('null')), 'value: must be an object'],
+    [
+      'an envelope in __proto__',
+      record(Buffer.from(`{"__proto__":${bytes(attributes).toString()}}`)),
+      'type',
+    ],
+    ['a key that is null', { ...structured(), key: null }, 'key: ', 'key_mismatch'],
+    ['a key that is not UTF-8', { ...structured(), key: Buffer.from([0xff]) }, 'key: ', 'key_mismatch'],
+    ['a tombstone on an empty key', record(null, {}, ''), 'key: ', 'key_mismatch'],
+    ['a content type of neither mode', structured({}, 'application/json'), 'headers: '],
+    ['a batch of events', structured({}, 'application/cloudevents-batch+json'), 'headers: '],
+    ['a header with two values', binary(tagBytes(), {}, { ce_type: ['a', 'b'] }), 'header ce_type: '],
+    ['a header in two cases', binary(tagBytes(), {}, { CE_ID: 'b' }), 'header ce_id: '],
+    ['a header that is not UTF-8', binary(tagBytes(), {}, { ce_id: Buffer.from([0xff]) }), 'header ce_id'],
+    ['two content types', record(null, { 'content-type': ['a/b', 'c/d'] }), 'header content-type: '],
+    ['binary data that is not JSON', binary(Buffer.from('<tag/>')), 'data: must be JSON', 'not_json'],
+    ['binary data that is empty', binary(Buffer.alloc(0)), 'data: must not be empty', 'not_json'],
+    ['base64 data that is not JSON', structured({ data: null, data_base64: 'AAAA' }), 'data: ', 'not_json'],
+    ['base64 data that is not base64', structured({ data: null, data_base64: 'e30' }), 'data_base64'],
+    ['data in both forms', structured({ data_base64: 'e30=' }), 'data_base64: excludes data'],
+    [
+      'a deletion of a later schema',
+      binary(null, { type: 'support.tag.deleted.v2' }),
+      'type: ',
+      'unknown_type',
+    ],
+    [
+      'a deletion of another entity',
+      binary(null, { type: 'support.user.deleted.v1' }),
+      'type: ',
+      'unknown_type',
+    ],
+    [
+      'a deletion without a version',
+      binary(null, { type: deleted, entityversion: undefined }),
+      'entityversion',
+    ],
+  ])('%s is rejected', (_, given, ...expected) => {
+    expect(parse('tag', given)).toEqual(rejected(...expected));
   });
 });

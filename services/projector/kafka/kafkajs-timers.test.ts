@@ -38,18 +38,25 @@ describe('the requests on a connection to a broker', () => {
     return { log, queue, send, answer };
   }
 
-  test('start no timer while there are none', () => {
-    const { log, send, answer } = given();
+  test('start no timer while there are none, nor if a response asks for no delay', () => {
+    const { log, queue, send, answer } = given();
+    for (const throttleMs of [undefined, null, 0]) queue.maybeThrottle(throttleMs);
     send(1);
     answer(1);
     expect(log).toEqual(['sent 1', 'answered 1']);
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  test('are delayed as long as the broker asks', () => {
+  test.each([
+    ['as long as the broker asks, whatever the wall clock says', [500]],
+    [
+      'until the latest of several instants, and not by a response without one',
+      [500, undefined, null, 0, 100],
+    ],
+  ])('are delayed %s', (_, throttlesMs) => {
     const { log, queue, send, answer } = given();
     send(1);
-    queue.maybeThrottle(500);
+    for (const throttleMs of throttlesMs) queue.maybeThrottle(throttleMs);
     jest.setSystemTime(Date.now() - 3_600_000);
     answer(1);
     send(2);
@@ -58,21 +65,6 @@ describe('the requests on a connection to a broker', () => {
     jest.advanceTimersByTime(1);
     expect(log).toEqual(['sent 1', 'answered 1', 'sent 2']);
     expect(jest.getTimerCount()).toBe(0);
-  });
-
-  test('are delayed until the latest of several instants, and not by a response without one', () => {
-    const { log, queue, send, answer } = given();
-    for (const throttleMs of [undefined, null, 0]) queue.maybeThrottle(throttleMs);
-    expect(jest.getTimerCount()).toBe(0);
-    send(1);
-    queue.maybeThrottle(500);
-    queue.maybeThrottle(100);
-    answer(1);
-    send(2);
-    jest.advanceTimersByTime(499);
-    expect(log).toEqual(['sent 1', 'answered 1']);
-    jest.advanceTimersByTime(1);
-    expect(log).toEqual(['sent 1', 'answered 1', 'sent 2']);
   });
 
   test('time out within two seconds, by one check a second', () => {
