@@ -17,8 +17,8 @@ export const hasLostDatabase = ({ code, message }: MongoServerError): boolean =>
 
 /**
  * Why a write failed, by the SQLSTATE that its code holds: five characters of six bits each, the first in the lowest
- * bits. `conflict`: it was rolled back for another transaction (class 40). `refusal`: invalid data (22) or an exceeded
- * limit (54). Null for MongoDB's own codes, which are below the fifth character.
+ * bits. `conflict`: rolled back for another transaction (class 40); `refusal`: invalid data (22) or an exceeded limit
+ * (54). Null for MongoDB's own codes, which are below the fifth character.
  */
 export function causeInSqlState(code: number): 'conflict' | 'refusal' | null {
   if (code < 1 << 24) return null;

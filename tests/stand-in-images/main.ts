@@ -12,10 +12,9 @@ import { step } from '../../infra/dev-servers/native/progress.ts';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
 
 /**
- * Builds images with the names that docker-compose.yml uses, for a machine with a container engine and package
- * registries but no image registry: `node tests/stand-in-images/main.ts`, as root on Debian. Kafka's image has the same
- * broker and entry point class as the published one. The store's image has FerretDB on PostgreSQL. Node's image is based
- * on Debian sid. Existing images are left unchanged.
+ * Builds the images that are missing under the names that docker-compose.yml uses, for a machine with a container
+ * engine and package registries but no image registry: `node tests/stand-in-images/main.ts`, as root on Debian. Kafka's
+ * image has the same broker and entry point class as the published one. MongoDB's image has FerretDB on PostgreSQL.
  */
 const report = (line: string) => void process.stderr.write(`${line}\n`);
 const here = join('tests', 'stand-in-images');

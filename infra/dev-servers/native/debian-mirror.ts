@@ -7,9 +7,9 @@ export type Mirror = { uri: string; keyring: string };
 const debianKeyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
 /**
- * Debian's mirror as this machine's apt sources name it, so that a local mirror stays in use. Entries of other
- * vendors may come first and even use Debian's suite names. Debian's entry is recognized by its keyring, its
- * `-updates` suite and a path that ends in /debian. Undefined if no entry has any of these.
+ * Debian's mirror as this machine's apt sources name it, so that a local mirror stays in use. It is recognized by its
+ * keyring, its `-updates` suite and a path that ends in /debian, because entries of other vendors may use Debian's
+ * suite names. Undefined if no entry has any of these.
  */
 export function debianMirror(
   sources: { name: string; text: string }[],

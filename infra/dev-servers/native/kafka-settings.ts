@@ -23,9 +23,8 @@ ${dependency('org.apache.logging.log4j', 'log4j-slf4j-impl', log4jVersion)}
 `;
 
 /**
- * One node that is broker and controller. As in production, only `topics create` of the CLI creates topics.
- * Internal topics have few partitions because each costs files and start-up time, and one replica because there is
- * one node. Records never expire: a demonstration may publish events dated years ago.
+ * One node that is broker and controller. Internal topics have few partitions, because each costs files and start-up
+ * time. Records never expire: a demonstration may publish events dated years ago.
  */
 export const serverProperties = (dataDir: string, ports: { broker: number; controller: number }): string =>
   [

@@ -10,10 +10,9 @@ import { startServer } from './server.ts';
 import type { Part } from './server.ts';
 
 /**
- * Appended to postgresql.conf. `extended_rum` has to be the index handler before any index is created, and bitmap
- * scans have to be off: otherwise no index answers a sort, and a sorted page costs as much as the whole range.
- * `fsync = off` loses data only if the machine loses power, which is acceptable for tests and demonstrations.
- * Killing a process loses nothing: commits still wait for the write-ahead log.
+ * Appended to postgresql.conf. Without `extended_rum` as the index handler, or with bitmap scans, no index answers a
+ * sort, and a sorted page costs as much as the whole range. `fsync = off` loses data only if the machine loses power:
+ * commits still wait for the write-ahead log.
  */
 const postgresSettings = `
 listen_addresses = ''

@@ -42,8 +42,8 @@ const shutdownGraceMs = 15_000;
 
 /**
  * Consumes the topics as a member of the group. Each partition has a bounded queue, so that a slow partition delays
- * neither the others nor the heartbeats. Offsets are committed separately, after their records have had their effect.
- * This module decides where to start reading, not kafkajs: a partition is paused until its start offset is found.
+ * neither the others nor the heartbeats. This module decides where to start reading, not kafkajs: a partition is paused
+ * until its start offset is found.
  */
 export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer> {
   const consumer = createConsumer(deps);

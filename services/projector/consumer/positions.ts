@@ -82,10 +82,10 @@ const waitMaxMs = 10 * 60_000;
 export type Turn = { topic: string; partition: number; position: number; end: () => number };
 
 /**
- * Waits until the next batch of a partition may be applied. A backlog waits while its prerequisite topics have one too,
- * so that nearly every document is written once: it waits only for the records that were in those topics when the wait
- * began, for ten minutes at most, and never for a stalled partition. While a build loads, it waits for all of them. The
- * wait ends when `signal` aborts. `onWait` is called at each poll.
+ * Waits until the next batch of a partition may be applied, or `signal` aborts; calls `onWait` at each poll. A backlog
+ * waits while its prerequisite topics have one too, so that nearly every document is written once: for the records that
+ * were in those topics when the wait began, for ten minutes at most, and never for a stalled partition. While a build
+ * loads, it waits for all of them.
  */
 export type WaitForTurn = (turn: Turn, signal: AbortSignal, onWait: () => void) => Promise<void>;
 

@@ -109,11 +109,10 @@ export function createProgressRecorder({
 }
 
 /**
- * Stores the ids of the topics that a generation applies, and returns all stored ids by topic. Once a record of a
- * topic was applied, its stored id never changes: a topic of the same name with another id was created after the first
- * was deleted, so its offsets mean other records. `applied` holds positions by `<topic>/<partition>`.
- *
- * Only the id can tell: a remembered record could not, as compaction may remove any record.
+ * Stores the ids of the topics that a generation applies, and returns all stored ids by topic; `applied` holds
+ * positions by `<topic>/<partition>`. Once a record of a topic was applied, its stored id never changes: another id is
+ * another topic, whose offsets mean other records. A remembered record could not tell that, as compaction may remove
+ * any record.
  */
 export async function rememberTopicIds(
   { control, generation }: { control: Db; generation: number },
@@ -140,11 +139,9 @@ type Mark = { end: number; asOfMs: number };
 const markSpacing = 1 / 16;
 
 /**
- * Returns a function that computes the instant, in milliseconds, up to which a partition is complete. Call it once
- * per run of the commit loop. `end` is the log's end offset, read after `asOfMs`; undefined if it is unknown.
- *
- * A partition that is caught up is complete up to `asOfMs`. One that has reached the end of an earlier run is complete
- * up to the start of that run. Neither depends on a producer's clock. Otherwise the result is 0.
+ * Returns a function that computes the instant, in milliseconds, up to which a partition is complete: `asOfMs` if it is
+ * caught up, the start of an earlier run if it has reached the end of that run, otherwise 0. No producer's clock
+ * decides. Call it once per run of the commit loop, with the end offset that was read after `asOfMs`, or undefined.
  */
 export function createPartitionWatermarks(): (
   key: string,

@@ -132,9 +132,9 @@ async function erasuresOf(
 }
 
 /**
- * A dead letter is erased if its record can have no effect any more. After a final deletion that is every dead letter. Of
- * an entity that may come back, it is a record of the deleted version or an older one, or before its tombstone. If no
- * version can be read, the time decides, up to the latest delivery of the deletion.
+ * A dead letter is erased if its record can have no effect any more: after a final deletion every one, otherwise a
+ * record of the deleted version or an older one, or before the tombstone. If no version can be read, the time decides,
+ * up to the latest delivery of the deletion.
  */
 function erasureOf(kind: Kind, stored: Envelope, deletions: Deletion[]): Erasure {
   const { _id: id, version, position, tombstonePosition } = stored;

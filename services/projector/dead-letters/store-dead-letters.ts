@@ -11,8 +11,8 @@ export type StoreDeadLettersDeps = {
 };
 
 /**
- * Stores rejected records of one topic. A record that is delivered again is counted, not stored twice. Throws while the
- * store does not answer, and may then be repeated. Invariant 13 in docs/internals/consistency.md.
+ * Stores rejected records of one topic: Invariant 13 in docs/internals/consistency.md. A record that is delivered again
+ * is counted, not stored twice. Throws while MongoDB does not answer, and may then be repeated.
  */
 export async function storeDeadLetters(
   deps: StoreDeadLettersDeps,

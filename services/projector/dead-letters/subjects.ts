@@ -10,8 +10,8 @@ const subjectsMax = 100;
 
 /**
  * The entities whose deletion leaves a record without effect: its own, and the conversation of a message. They are read
- * from the fields that name them. If a rejected record lacks such a field, every id in its bytes counts.
- * Otherwise a text that only mentions an entity is not about it.
+ * from the fields that name them, since a text may mention any entity. If a rejected record lacks such a field, every
+ * id in its bytes counts.
  */
 export function subjectsOf(kind: Kind | null, record: KafkaRecord): string[] {
   const prefixes = [kind && topics[kind].idPrefix, kind === 'message' && topics.conversation.idPrefix].filter(

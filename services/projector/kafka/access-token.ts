@@ -24,8 +24,8 @@ const tokenResponse = z.object({
 
 /**
  * Returns a function that kafkajs calls before it authenticates a connection. It gets an access token by the client
- * credentials grant (RFC 6749, 4.4), and returns the same token to all connections until most of its lifetime is over.
- * kafkajs retries if the issuer is unavailable, but not if it refuses the client. `nowMs` is a monotonic clock.
+ * credentials grant (RFC 6749, 4.4), which all connections share until most of its lifetime is over. kafkajs retries if
+ * the issuer is unavailable, but not if it refuses the client.
  */
 export function createAccessTokens(
   settings: TokenSettings,

@@ -118,11 +118,9 @@ function deliverEveryBatch({ batch: { prototype } }: KafkajsParts): void {
 const pausedWaitMs = 20;
 
 /**
- * Gives each assigned partition an equal part of `maxBytesPerPartition`, which kafkajs would ask for of each.
- *
- * A resumed partition is fetched only after the brokers have responded to the fetch in progress, which they delay while
- * the other partitions have no new records. While a partition is paused, the consumer therefore asks for short waits. An
- * idle consumer can ask for long waits.
+ * Gives each assigned partition an equal part of `maxBytesPerPartition`, which kafkajs would ask for of each. While a
+ * partition is paused, the consumer asks for short waits, because a resumed one is fetched only after the brokers have
+ * answered the fetch in progress.
  */
 function adjustFetches({ consumerGroup: { prototype } }: KafkajsParts): void {
   const configured = new WeakMap<ConsumerGroup, { maxWaitMs: number; maxBytes: number }>();

@@ -15,8 +15,8 @@ export type LogState = {
   /** By `<topic>/<partition>`: every partition that had accepted a record when the read began. */
   partitions: string[];
   /**
-   * The offsets by `<topic>/<partition>`. `low` is the first offset in the log. `end` is the last stable offset: the
-   * records of an open transaction count once it is committed. A partition without a leader that answers is left out.
+   * The offsets by `<topic>/<partition>`, of the partitions whose leader answers. `low` is the first offset in the log.
+   * `end` is the last stable offset: the records of an open transaction count once it is committed.
    */
   ends: Map<string, { low: number; end: number }>;
   /** The topic ids by topic. */

@@ -5,9 +5,9 @@ import { chunkSize, updateDependents, type UpdateDeps } from './fan-out.ts';
 import type { StoredState } from './store.ts';
 
 /**
- * Applies changes of one kind, in log order, and refreshes every document that depends on them. When it returns,
- * their effect is durable. When it throws, any part may be, and the caller applies them again. Returns the changes
- * that the rules or the store refused.
+ * Applies changes of one kind, in log order, and refreshes every document that depends on them. When it returns, their
+ * effect is durable; when it throws, any part may be, and the caller applies them again. Returns the changes that the
+ * rules or the store refused.
  */
 export async function applyChanges<K extends Kind>(
   deps: UpdateDeps,

@@ -47,8 +47,8 @@ const deletionTimes = (entity: Entity | null) =>
     : {};
 
 /**
- * A deleted entity: the envelope alone, without personal data. The store drops it after `tombstoneDays`. A final
- * deletion is kept for ever. An earlier deletion keeps its times.
+ * A deleted entity: the envelope alone, without personal data. MongoDB drops it after `tombstoneDays`, a final deletion
+ * never. An earlier deletion keeps its times.
  */
 export function toTombstone(entity: Entity, rules: EvolveRules): Entity {
   const { orgId, version, position, tombstonePosition } = entity;

@@ -15,9 +15,8 @@ export type ReadChildren = (
 ) => Promise<Child[]>;
 
 /**
- * The first children of many parents. Small families share one read. A read that ends within a family is completed
- * for it, and the next read starts after it. Each child counts once, whatever is written meanwhile: Invariant 11 in
- * docs/internals/consistency.md.
+ * The first children of many parents. Small families share one read; if it ends within a family, that family is
+ * completed. Each child counts once, whatever is written meanwhile: Invariant 11 in docs/internals/consistency.md.
  */
 export async function readFirstChildren(
   read: ReadChildren,

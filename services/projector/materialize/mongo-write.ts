@@ -10,9 +10,9 @@ import { causeInSqlState } from '../../../shared/store/stand-in-errors.ts';
 import type { StoredDocument, Write, Written } from './store.ts';
 
 /**
- * One unordered bulk write, guarded as Invariant 2 in docs/internals/consistency.md says. Each operation on a stored
- * document is an upsert filtered by the revision it was built on. If the revision has moved on, the upsert violates
- * the unique `_id`, and the error names the document. Halving the bulk isolates a document that the store refuses.
+ * One unordered bulk write, guarded as Invariant 2 in docs/internals/consistency.md says: an upsert, filtered by the
+ * revision it was built on, violates the unique `_id` if the revision has moved on. Halving the bulk isolates a
+ * document that MongoDB refuses.
  */
 export async function writeGuarded(
   collection: Collection<StoredDocument>,

@@ -62,9 +62,9 @@ type Round<K extends Kind> = {
 const referencesPerRoundMax = 10_000;
 
 /**
- * Brings documents of one kind up to date with their changes or, without changes, with their references (a refresh).
- * Reads, joins, writes under the revision guard, then rechecks the references. A document whose references changed
- * meanwhile, or whose write lost, goes into another round. The invariants are in docs/internals/consistency.md.
+ * Brings documents of one kind up to date with their changes or, without changes, with their references (a refresh). A
+ * document whose references changed meanwhile, or whose write lost, goes into another round. The invariants are in
+ * docs/internals/consistency.md.
  */
 export async function reconcile<K extends Kind>(
   deps: ReconcileDeps,

@@ -52,8 +52,8 @@ export type Write =
 export type Written = { conflicted: Set<string>; refused: Map<string, string> };
 
 /**
- * The store as the engine needs it. Every read sees every acknowledged write; every acknowledged write is durable.
- * A read of several replies is not a snapshot. After a failure nothing is known of the writes in progress.
+ * The store as the engine needs it. Every read sees every acknowledged write, which is durable; a read of several
+ * replies is not a snapshot. After a failure nothing is known of the writes in progress.
  */
 export type Store = {
   /** Documents by id, as far as bounded memory allows; `remaining` are the ids still to be read. */

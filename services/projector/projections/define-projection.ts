@@ -3,8 +3,8 @@ import type { EntityState } from '../../../shared/documents/resources.ts';
 
 /**
  * A reference of a document to other entities. `fields` are the fields of the referenced state that the document
- * embeds. The engine reads no others, and a change of others refreshes no dependent. A document never sees what an
- * entity joined itself, so one fan-out step reaches every dependent.
+ * embeds; a change of others refreshes no dependent. A document never sees what an entity joined itself, so one fan-out
+ * step reaches every dependent.
  */
 export type Edge<K extends Kind = never> = { name: string } & Declared<K>;
 
