@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Stack } from '../infra/dev-servers/provider.ts';
 import { startStack } from '../infra/dev-servers/stack.ts';
 import { temporaryFolder } from '../infra/dev-servers/temporary-folder.ts';
@@ -19,6 +18,7 @@ const print = (line: string) => process.stdout.write(`${line}\n`);
 
 const longOnly = ['\\.long\\.test\\.ts$', '/tests/faults/'];
 const sized = ['/tests/simulation/simulation\\.test', '/tests/convergence/'];
+const jest = 'node_modules/.bin/jest';
 const unitRoots = ['clients', 'services', 'shared', 'infra'];
 const rootsOf = (folders: string[]) => folders.flatMap((folder) => ['--roots', folder]);
 
@@ -32,7 +32,7 @@ const run = (
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<number> =>
   new Promise((resolve, reject) => {
-    const [file = '', ...rest] = [...dieWithParent(), join('node_modules', '.bin', command), ...args];
+    const [file = '', ...rest] = [...dieWithParent(), command, ...args];
     running = spawn(file, rest, { stdio: 'inherit', env: environment });
     running.once('error', reject);
     running.once('exit', (code) => resolve(code ?? 1));
@@ -44,13 +44,6 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     running?.kill(signal);
   });
 }
-
-const checks: [string, string, string[]][] = [
-  ['types', 'tsc', ['--noEmit']],
-  ['lint', 'eslint', ['.', '--max-warnings', '0']],
-  ['imports', 'depcruise', ['--config', '.dependency-cruiser.mjs', ...unitRoots, 'tests']],
-  ['format', 'prettier', ['--check', '--log-level', 'warn', '.']],
-];
 
 /** Runs one after the other until one fails; returns the exit code of the last. */
 async function inTurn(runs: (() => Promise<number>)[]): Promise<number> {
@@ -70,7 +63,7 @@ async function onServers(...args: string[]): Promise<number> {
     // kafkajs sets timers in the past, of which Node 24 warns in every process.
     const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --disable-warning=TimeoutNegativeWarning`;
     const environment = { ...process.env, KAFKA_BROKERS, MONGODB_URL, NODE_OPTIONS };
-    return await run('jest', args, isLong ? { ...environment, TEST_LONG: '1' } : environment);
+    return await run(jest, args, isLong ? { ...environment, TEST_LONG: '1' } : environment);
   } finally {
     await stack?.stop();
     await rm(dataDir, { recursive: true, force: true });
@@ -82,11 +75,8 @@ function main(): Promise<number> {
   if (jestArguments.length > 0) return onServers('--runInBand', ...jestArguments);
   if (isLong) return onServers('--runInBand', ...sized, ...longOnly);
   return inTurn([
-    ...checks.map(([name, command, args]) => () => {
-      print(`Checking ${name}`);
-      return run(command, args);
-    }),
-    () => run('jest', rootsOf(unitRoots)),
+    () => run('npm', ['run', 'check']),
+    () => run(jest, rootsOf(unitRoots)),
     () => onServers('--maxWorkers', '2', ...rootsOf(['tests']), '--testPathIgnorePatterns', ...longOnly),
   ]);
 }
