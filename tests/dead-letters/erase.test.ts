@@ -8,9 +8,8 @@ import {
 import { eraseDeadLetters, erasuresAmong } from '../../services/projector/dead-letters/erase.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import type { Change } from '../../services/projector/events/change.ts';
-import { rawHeaders } from '../support/example-records.ts';
-import { encode } from '../support/events.ts';
 import { created } from '../support/entities.ts';
+import { recordOf } from '../support/engine.ts';
 
 describe('the dead letters about a deleted entity', () => {
   let mongo: MongoClient;
@@ -27,24 +26,16 @@ describe('the dead letters about a deleted entity', () => {
     await mongo.close();
   }, 60_000);
 
+  const rejectedVersion = (id: string, version: number): Rejected => ({
+    record: recordOf(created('contact', id, {}, version), version),
+    rejection: { reason: 'bad_data', detail: 'data.email: must be an object' },
+  });
   const store = (rejected: Rejected[]) =>
     storeDeadLetters(
       { control, prefix: 'support.', generation: 1, now: () => new Date() },
       'support.contacts',
       rejected,
     );
-  /** A rejected version of a contact. */
-  const rejectedVersion = (id: string, version: number): Rejected => {
-    const { key, value, headers } = encode(created('contact', id, {}, version), 'structured');
-    const position = { partition: 0, offset: version, timestampMs: 1_700_000_000_000 };
-    const record = {
-      key: Buffer.from(key),
-      value: Buffer.from(value ?? ''),
-      headers: rawHeaders(headers),
-      position,
-    };
-    return { record, rejection: { reason: 'bad_data', detail: 'data.email: must be an object' } };
-  };
 
   test('are erased, whatever their number, and the others are kept', async () => {
     const rejected = Array.from({ length: 1_200 }, (_, index) => rejectedVersion('con_1', index + 1));
@@ -62,7 +53,7 @@ describe('the dead letters about a deleted entity', () => {
     async (op) => {
       // given a contact whose second version is a dead letter, that is deleted, comes back, and has another dead letter
       await store([rejectedVersion('con_9', 2), rejectedVersion('con_9', 5)]);
-      const position = (offset: number) => ({ partition: 0, offset, timestampMs: 1_700_000_000_000 });
+      const position = (offset: number) => ({ partition: 0, offset, timestampMs: offset });
       const change = { id: 'con_9', orgId: 'org_1', time: new Date(), position: position(3) };
       const deletion: Change =
         op === 'deleted' ? { ...change, op: 'delete', version: 3 } : { ...change, op: 'tombstone' };

@@ -1,89 +1,30 @@
 import { collectionOf } from '../../shared/store/connection.ts';
-import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
-import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
-import { rawHeaders } from '../support/example-records.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
-import { encode, type Event, type Produced } from '../support/events.ts';
-import {
-  applied,
-  createTestEnvironment,
-  runProjector,
-  type TestEnvironment,
-} from '../support/test-environment.ts';
-import { startService } from '../support/service.ts';
+import { encode, type Event } from '../support/events.ts';
+import { useProjector } from '../support/use-projector.ts';
+import { storeDeadLetter } from '../support/dead-letters.ts';
+import { eventually } from '../support/eventually.ts';
 
 describe('the dead-letter commands of the CLI, while a projector runs', () => {
-  let testEnvironment: TestEnvironment;
-  let projector: Awaited<ReturnType<typeof runProjector>>;
-
-  beforeAll(async () => {
-    testEnvironment = await createTestEnvironment(1);
-    projector = await runProjector(testEnvironment);
-  }, 120_000);
-
-  afterAll(async () => {
-    await projector.stop();
-    await testEnvironment.close();
-  }, 120_000);
-
-  const topic = (kind: Event['kind']) => topicOf(kind, testEnvironment.config.TOPIC_PREFIX);
-  const publish = (kind: Event['kind'], messages: Produced[]) =>
-    testEnvironment.producer.send({ topic: topic(kind), messages });
-  const settled = () => applied(testEnvironment, () => projector.fatal);
-  const find = (kind: Event['kind'], id: string) =>
-    collectionOf(testEnvironment.database, kind).findOne({ _id: id });
-  const deadLetterOf = (id: string) => deadLettersOf(testEnvironment.control).findOne({ _id: id });
-
-  /** Runs the command as a process. Returns its exit code and its output. */
-  const cli = async (...args: string[]) => {
-    const service = startService('cli', testEnvironment.environment, ['dead-letters', ...args]);
-    const code = await service.exited;
-    return { code, text: service.stdout(), errors: service.stderr() };
-  };
+  const { environment, topic, send, publish, applied, find, deadLetters, ...projector } = useProjector();
+  const deadLetterOf = async (id: string) => (await deadLetters({ _id: id }))[0] ?? null;
+  const cli = (...args: string[]) => projector.cli('dead-letters', ...args);
   const json = async (...args: string[]) => {
     const { text } = await cli(...args, '--json');
     return JSON.parse(text) as Record<string, unknown>;
   };
 
   /** Stores a dead letter at this offset whose record this version accepts, as if another version had rejected it. */
-  const deadLettered = async (event: Event, offset: number) => {
-    const { key, value, headers } = encode(event, 'binary');
-    const position = { partition: 7, offset, timestampMs: 1_700_000_000_123 };
-    const record = {
-      key: Buffer.from(key),
-      value: value === null ? null : Buffer.from(value),
-      headers: rawHeaders(headers),
-      position,
-    };
-    const { control, config } = testEnvironment;
-    await storeDeadLetters(
-      { control, prefix: config.TOPIC_PREFIX, generation: 1, now: () => new Date() },
-      topic(event.kind),
-      [{ record, rejection: { reason: 'unknown_type', detail: 'type: must be another' } }],
-    );
-    return `${topic(event.kind)}/7/${offset}`;
-  };
+  const deadLettered = (event: Event, offset: number) =>
+    storeDeadLetter({ control: environment.control, prefix: environment.config.TOPIC_PREFIX }, event, {
+      ...{ offset, partition: 7, timestampMs: 1_700_000_000_123, reason: 'unknown_type' },
+    });
 
-  /** The committed offsets of the group, once they have reached the ends of the logs. */
-  const committed = async () => {
-    for (;;) {
-      const offsets = await testEnvironment.admin.fetchOffsets({
-        groupId: testEnvironment.config.CONSUMER_GROUP,
-        topics: testEnvironment.topics,
-      });
-      const open = await Promise.all(
-        offsets.map(async ({ topic: name, partitions }) => {
-          const ends = await testEnvironment.admin.fetchTopicOffsets(name);
-          return ends.some(({ partition, high }) => {
-            const at = partitions.find((item) => item.partition === partition)?.offset ?? '-1';
-            return Number(high) > Math.max(0, Number(at));
-          });
-        }),
-      );
-      if (!open.includes(true)) return offsets;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+  /** The committed offset of the contacts, once it has reached the end of the log. */
+  const committedAtEnd = async () => {
+    const [end] = await environment.admin.fetchTopicOffsets(topic('contact'));
+    await eventually(async () => (await projector.committed('contact')) === Number(end?.high));
+    return Number(end?.high);
   };
 
   test('a rejected record is listed and shown without personal data, and in full with --raw', async () => {
@@ -91,12 +32,9 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     const poisoned = encode(created('channel', 'chan_p'), 'structured');
     const value = String(poisoned.value).replace('created.v1', 'created.v2');
     const headers = { ...poisoned.headers, 'x-by': 'jane@example.com' };
-    await publish('channel', [
-      { ...poisoned, value, headers },
-      encode(created('channel', 'chan_p'), 'binary'),
-    ]);
-    await publish('tag', [{ key: 'joe@example.com', value: '{"name":"Joe"', headers: {} }]);
-    await settled();
+    await send('channel', { ...poisoned, value, headers }, encode(created('channel', 'chan_p'), 'binary'));
+    await send('tag', { key: 'joe@example.com', value: '{"name":"Joe"' });
+    await applied();
     // then the valid record is applied, and the others are listed, latest first
     expect((await find('channel', 'chan_p'))?.version).toBe(1);
     const list = await cli('list');
@@ -142,19 +80,16 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
 
   test('a redrive applies the dead letters that are accepted now, keeps the others, and commits no offset', async () => {
     // given dead letters that are accepted now, one with a superseded version, and one that is still rejected
-    await publish('contact', [
-      encode(created('contact', 'con_moved', { name: 'Now' }, 5), 'structured'),
-      encode(created('contact', 'con_org'), 'structured'),
-      { key: 'con_bad', value: '{', headers: {} },
-      encode({ ...created('contact', 'con_org', { name: 'Other' }, 2), orgId: 'org_2' }, 'structured'),
-    ]);
-    await settled();
+    await publish(created('contact', 'con_moved', { name: 'Now' }, 5), created('contact', 'con_org'));
+    await send('contact', { key: 'con_bad', value: '{' });
+    await publish({ ...created('contact', 'con_org', { name: 'Other' }, 2), orgId: 'org_2' });
+    await applied();
     const fresh = await deadLettered(created('contact', 'con_fresh', { name: 'Fresh' }), 41);
     const stale = await deadLettered(created('contact', 'con_moved', { name: 'Then' }, 4), 42);
     const [bad, org] = [`${topic('contact')}/0/2`, `${topic('contact')}/0/3`];
     // and the entity of another organization is removed
-    await collectionOf(testEnvironment.database, 'contact').deleteOne({ _id: 'con_org' });
-    const [before, moved] = [await committed(), await find('contact', 'con_moved')];
+    await collectionOf(environment.database, 'contact').deleteOne({ _id: 'con_org' });
+    const [before, moved] = [await committedAtEnd(), await find('contact', 'con_moved')];
     // when it is a dry run, then it prints the outcome and changes nothing
     const counts = { deadLetters: 4, applied: 2, superseded: 1, refused: 1 };
     expect(await json('redrive', '--topic', topic('contact'), '--dry-run')).toMatchObject(counts);
@@ -175,7 +110,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     expect(await find('contact', 'con_moved')).toEqual({ ...moved, revision: expect.any(Number) as number });
     for (const id of [fresh, stale, org]) expect(await deadLetterOf(id)).toBeNull();
     expect(await deadLetterOf(bad)).toMatchObject({ count: 2, reason: 'not_json' });
-    expect(await committed()).toEqual(before);
+    expect(await projector.committed('contact')).toEqual(before);
     // and a dead letter that no longer exists is reported
     const missing = await cli('redrive', fresh);
     expect(missing).toMatchObject({
@@ -187,10 +122,10 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
   test('a redriven deletion erases the dead letters about its entity', async () => {
     const contact = created('contact', 'con_leaves');
     const bad = { ...contact, version: 2, data: { ...contact.data, email: 'jane@example.com' } };
-    await publish('contact', [encode(contact, 'structured'), encode(bad, 'structured')]);
-    await settled();
+    await publish(contact, bad);
+    await applied();
     const deletion = await deadLettered({ ...contact, version: 3, op: 'deleted' }, 61);
-    const about = () => deadLettersOf(testEnvironment.control).countDocuments({ subjects: 'con_leaves' });
+    const about = async () => (await deadLetters({ subjects: 'con_leaves' })).length;
     expect(await about()).toBe(2);
     expect(await cli('redrive', deletion)).toMatchObject({ code: 0 });
     expect(await about()).toBe(0);
@@ -199,18 +134,25 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
   test('a purge deletes the selected dead letters, and only with --yes', async () => {
     await deadLettered(created('tag', 'tag_1'), 51);
     await deadLettered(created('tag', 'tag_2'), 52);
-    const all = await deadLettersOf(testEnvironment.control).countDocuments();
+    const count = async () => (await deadLetters()).length;
+    const all = await count();
     const unsure = await cli('purge', '--topic', topic('tag'));
     expect(unsure).toMatchObject({ code: 2, errors: expect.stringContaining('--yes') as string });
-    expect(await deadLettersOf(testEnvironment.control).countDocuments()).toBe(all);
-    expect(
-      await json('purge', '--topic', topic('tag'), '--reason', 'unknown_type', '--limit', '1', '--yes'),
-    ).toEqual({
-      purged: 1,
-    });
+    expect(await count()).toBe(all);
+    const one = await json(
+      'purge',
+      '--topic',
+      topic('tag'),
+      '--reason',
+      'unknown_type',
+      '--limit',
+      '1',
+      '--yes',
+    );
+    expect(one).toEqual({ purged: 1 });
     const done = await cli('purge', `${topic('tag')}/7/52`, '--yes');
     expect(done).toMatchObject({ code: 0, text: '1 dead letter deleted' });
-    expect(await deadLettersOf(testEnvironment.control).countDocuments()).toBe(all - 2);
+    expect(await count()).toBe(all - 2);
     expect((await cli('purge', '--all', '--yes')).text).toContain(`${all - 2} dead letters deleted`);
     expect((await cli('list')).text).toBe('no dead letters');
     const repeated = await cli('purge', `${topic('tag')}/7/52`, '--yes');

@@ -1,12 +1,9 @@
 import { deadLettersOf, ensureDeadLetterIndexes } from '../../services/projector/dead-letters/collection.ts';
-import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
 import { day, eventsOf, openReadModel, type ReadModel } from '../retention/read-model.ts';
-import { recordOf } from '../support/engine.ts';
 import type { Event } from '../support/events.ts';
+import { storeDeadLetter } from '../support/dead-letters.ts';
 
 const { channel, ticket, conversation, message } = eventsOf('a');
-const prefix = 'support.';
 
 describe('dead letters about an expired conversation', () => {
   let model: ReadModel;
@@ -21,10 +18,8 @@ describe('dead letters about an expired conversation', () => {
 
   /** Stores a dead letter for an event that was published on a day. */
   const deadLettered = (event: Event, published: number) => {
-    const record = recordOf(event, (offset += 1), day(published).getTime());
-    const rejection = { reason: 'bad_data', detail: 'data.type: must be a text' } as const;
-    const deps = { control: model.control, prefix, generation: 1, now: () => day(published) };
-    return storeDeadLetters(deps, topicOf(event.kind, prefix), [{ record, rejection }]);
+    const [now, timestampMs] = [day(published), day(published).getTime()];
+    return storeDeadLetter(model, event, { offset: (offset += 1), timestampMs, now });
   };
   const deadLetters = async () => {
     const found = await deadLettersOf(model.control).find().sort({ offset: 1 }).toArray();

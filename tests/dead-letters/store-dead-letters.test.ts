@@ -1,24 +1,23 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { Binary, type Collection, type Db } from 'mongodb';
+import { Binary, MongoClient, type Collection, type Db } from 'mongodb';
 import { deadLettersOf, type DeadLetter } from '../../services/projector/dead-letters/collection.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { buffer } from '../../services/projector/dead-letters/dead-letter.ts';
 import type { KafkaRecord, Rejection } from '../../services/projector/events/change.ts';
 import { rawHeaders, type Headers } from '../support/example-records.ts';
-import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 
 const megabyte = 1024 * 1024;
 
-describe('storing dead letters, with a real Kafka and a real MongoDB', () => {
-  let testEnvironment: TestEnvironment;
+describe('storing dead letters, in a real MongoDB', () => {
+  const mongo = new MongoClient(process.env.MONGODB_URL ?? '');
+  const control = mongo.db(`t${randomBytes(5).toString('hex')}`);
+  const topic = 'support.tags';
 
-  beforeAll(async () => {
-    testEnvironment = await createTestEnvironment(1);
-  }, 120_000);
+  afterAll(async () => {
+    await control.dropDatabase();
+    await mongo.close();
+  }, 60_000);
 
-  afterAll(() => testEnvironment.close(), 60_000);
-
-  const topic = () => `${testEnvironment.config.TOPIC_PREFIX}tags`;
   const record = (offset: number, value: Buffer | null, headers: Headers = {}): KafkaRecord => ({
     key: Buffer.from(`tag_${offset}`),
     value,
@@ -29,24 +28,18 @@ describe('storing dead letters, with a real Kafka and a real MongoDB', () => {
     records: KafkaRecord[],
     reason: Rejection['reason'] = 'not_json',
     at = '2026-01-01T00:00:00Z',
-    control: Db = testEnvironment.control,
+    database = control,
   ) =>
     storeDeadLetters(
-      {
-        control,
-        prefix: testEnvironment.config.TOPIC_PREFIX,
-        generation: 1,
-        now: () => new Date(at),
-      },
-      topic(),
+      { control: database, prefix: 'support.', generation: 1, now: () => new Date(at) },
+      topic,
       records.map((given) => ({ record: given, rejection: { reason, detail: reason } })),
     );
-  const stored = (offset: number) =>
-    deadLettersOf(testEnvironment.control).findOne({ _id: `${topic()}/0/${offset}` });
+  const stored = (offset: number) => deadLettersOf(control).findOne({ _id: `${topic}/0/${offset}` });
 
   /** The control database, with something that happens between the read of the known dead letters and the write. */
   const whenWriting = (happens: (collection: Collection<DeadLetter>) => Promise<unknown>): Db => {
-    const collection = deadLettersOf(testEnvironment.control);
+    const collection = deadLettersOf(control);
     const bulkWrite: typeof collection.bulkWrite = async (operations, options) => {
       await happens(collection);
       return collection.bulkWrite(operations, options);
@@ -75,17 +68,17 @@ describe('storing dead letters, with a real Kafka and a real MongoDB', () => {
   test('a dead letter that an operator deletes while its record arrives again is stored again', async () => {
     await store([record(5, Buffer.from('{'))]);
     // given a deletion between the read of the known dead letters and the write
-    const control = whenWriting((collection) => collection.deleteOne({ _id: `${topic()}/0/5` }));
-    await store([record(5, Buffer.from('{')), record(6, null)], 'bad_data', undefined, control);
+    const interrupted = whenWriting((collection) => collection.deleteOne({ _id: `${topic}/0/5` }));
+    await store([record(5, Buffer.from('{')), record(6, null)], 'bad_data', undefined, interrupted);
     expect(buffer((await stored(5))?.value ?? null)?.toString()).toBe('{');
     expect(await stored(5)).toMatchObject({ count: 1, reason: 'bad_data' });
   }, 60_000);
 
   describe('another record at the place of a dead letter', () => {
     const places = async (offset: number) => {
-      const found = await deadLettersOf(testEnvironment.control).find({ offset }).sort({ _id: 1 }).toArray();
+      const found = await deadLettersOf(control).find({ offset }).sort({ _id: 1 }).toArray();
       return found.map(({ _id, value, count }) => ({
-        isSuffixed: _id !== `${topic()}/0/${offset}`,
+        isSuffixed: _id !== `${topic}/0/${offset}`,
         value: buffer(value)?.toString(),
         count,
       }));
@@ -97,7 +90,7 @@ describe('storing dead letters, with a real Kafka and a real MongoDB', () => {
       const beside = { isSuffixed: true, value: '{2', count: 3 };
       expect(await places(40)).toEqual([{ isSuffixed: false, value: '{1', count: 2 }, beside]);
       // and also after the first was purged
-      await deadLettersOf(testEnvironment.control).deleteOne({ _id: `${topic()}/0/40` });
+      await deadLettersOf(control).deleteOne({ _id: `${topic}/0/40` });
       await store([record(40, second)]);
       expect(await places(40)).toEqual([{ ...beside, count: 4 }]);
     }, 60_000);
@@ -122,8 +115,8 @@ describe('storing dead letters, with a real Kafka and a real MongoDB', () => {
 
     test('is stored beside it even if another worker has stored the first one meanwhile', async () => {
       const before = { ...record(42, first), position: { partition: 0, offset: 42, timestampMs: 1 } };
-      const control = whenWriting(() => store([before]));
-      await expect(store([record(42, second)], 'bad_data', undefined, control)).rejects.toMatchObject({
+      const interrupted = whenWriting(() => store([before]));
+      await expect(store([record(42, second)], 'bad_data', undefined, interrupted)).rejects.toMatchObject({
         code: 11_000,
       });
       await store([record(42, second)]);
@@ -135,8 +128,8 @@ describe('storing dead letters, with a real Kafka and a real MongoDB', () => {
 
     test('is not the record that an earlier version stored there', async () => {
       const instants = { firstAt: new Date(0), lastAt: new Date(0) };
-      await deadLettersOf(testEnvironment.control).insertOne({
-        ...{ _id: `${topic()}/0/43`, topic: topic(), partition: 0, offset: 43 },
+      await deadLettersOf(control).insertOne({
+        ...{ _id: `${topic}/0/43`, topic, partition: 0, offset: 43 },
         ...{ key: new Binary(Buffer.from('tag_43')), value: new Binary(first), truncated: null, bytes: 8 },
         ...{
           headers: [],

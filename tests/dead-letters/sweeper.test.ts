@@ -1,12 +1,12 @@
 import { pino } from 'pino';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
-import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { startSweeper } from '../../services/projector/retention/sweeper.ts';
 import { createMetrics } from '../../services/projector/metrics.ts';
 import { openReadModel, type ReadModel } from '../retention/read-model.ts';
-import { deletionOf, recordOf } from '../support/engine.ts';
+import { deletionOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
+import { storeDeadLetter } from '../support/dead-letters.ts';
 
 describe('the sweeper', () => {
   let model: ReadModel;
@@ -22,9 +22,7 @@ describe('the sweeper', () => {
     const deps = { control: model.control, prefix: 'support.', generation: 1 };
     /** Stores a dead letter about the contact, as a worker does whose clock lags or that was slow. */
     const storeLate = (offset: number) =>
-      storeDeadLetters({ ...deps, now: () => new Date(Date.now() - 300_000) }, 'support.contacts', [
-        { record: recordOf(contact, offset), rejection: { reason: 'bad_data', detail: 'data.email' } },
-      ]);
+      storeDeadLetter(model, contact, { offset, now: new Date(Date.now() - 300_000) });
     const isErased = async () => (await deadLettersOf(model.control).countDocuments()) === 0;
     await storeLate(1);
     const { signal: _signal, asOf: _asOf, ...sweepDeps } = model.sweepDeps(new Date());

@@ -1,50 +1,36 @@
 import { spawn } from 'node:child_process';
 import { ensureRegistry } from '../../shared/store/generations.ts';
-import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
-import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
-import { noHeaders } from '../../services/projector/events/headers.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
 import { dieWithParent } from '../../infra/dev-servers/die-with-parent.ts';
-import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
+import { useProjector } from '../support/use-projector.ts';
+import { storeDeadLetter } from '../support/dead-letters.ts';
+import { created } from '../support/entities.ts';
 
 /** The characters that keys send on a terminal. */
 const enter = '\r';
 const ctrlC = '\x03';
 const ctrlD = '\x04';
 
+/** It is the same in each test, so its dead letters are counted and not stored beside each other. */
+const rejected = created('tag', 'tag_1');
+
 describe('on a terminal', () => {
-  let testEnvironment: TestEnvironment;
-
-  beforeAll(async () => {
-    testEnvironment = await createTestEnvironment(1);
-    await ensureRegistry(testEnvironment.control);
-  }, 120_000);
-
-  afterAll(() => testEnvironment.close(), 60_000);
+  const { environment, deadLetters } = useProjector({ projectors: 0 });
 
   beforeEach(async () => {
-    const { control, config } = testEnvironment;
-    const deps = { control, prefix: config.TOPIC_PREFIX, generation: 1, now: () => new Date() };
-    const rejected = [1, 2].map((offset) => ({
-      record: {
-        key: Buffer.from('tag_1'),
-        value: Buffer.from('{'),
-        headers: noHeaders,
-        position: { partition: 0, offset, timestampMs: 1_700_000_000_000 },
-      },
-      rejection: { reason: 'not_json', detail: 'value: must be JSON' } as const,
-    }));
-    await storeDeadLetters(deps, topicOf('tag', config.TOPIC_PREFIX), rejected);
+    const { control, config } = environment;
+    await ensureRegistry(control);
+    for (const offset of [1, 2])
+      await storeDeadLetter({ control, prefix: config.TOPIC_PREFIX }, rejected, { offset });
   }, 60_000);
 
-  const deadLetters = () => deadLettersOf(testEnvironment.control).countDocuments();
+  const count = async () => (await deadLetters()).length;
 
   /** Runs the command on a terminal of its own, and presses keys once it asks. Returns its exit code and the screen. */
   const onTerminal = (words: string, keys = '') =>
     new Promise<{ code: number | null; screen: string }>((resolve, reject) => {
       const cli = `${process.execPath} services/cli/main.ts dead-letters ${words}`;
       const [file = '', ...args] = [...dieWithParent(), 'script', '-qefc', cli, '/dev/null'];
-      const env = { PATH: process.env.PATH, TERM: 'dumb', SHELL: '/bin/sh', ...testEnvironment.environment };
+      const env = { PATH: process.env.PATH, TERM: 'dumb', SHELL: '/bin/sh', ...environment.environment };
       const child = spawn(file, args, { env, stdio: ['pipe', 'pipe', 'inherit'] });
       let screen = '';
       let asked = false;
@@ -67,7 +53,7 @@ describe('on a terminal', () => {
       const { code, screen } = await onTerminal('purge --all', keys);
       expect(screen).toContain('Delete 2 dead letters for good? They cannot be re-driven afterwards. [y/N] ');
       expect(screen).toContain('2 dead letters deleted');
-      expect([code, await deadLetters()]).toEqual([0, 0]);
+      expect([code, await count()]).toEqual([0, 0]);
     },
     60_000,
   );
@@ -83,7 +69,7 @@ describe('on a terminal', () => {
     async (_, keys) => {
       const { code, screen } = await onTerminal('purge --all', keys);
       expect(screen).toContain('nothing was deleted');
-      expect([code, await deadLetters()]).toEqual([1, 2]);
+      expect([code, await count()]).toEqual([1, 2]);
     },
     60_000,
   );
@@ -91,13 +77,13 @@ describe('on a terminal', () => {
   test('a purge does not ask with --yes', async () => {
     const { code, screen } = await onTerminal('purge --all --yes');
     expect(screen).not.toContain('[y/N]');
-    expect([code, await deadLetters()]).toEqual([0, 0]);
+    expect([code, await count()]).toEqual([0, 0]);
   }, 60_000);
 
   test('a redrive does not ask, and prints its progress', async () => {
     const { code, screen } = await onTerminal('redrive --all');
     expect(screen).not.toContain('[y/N]');
     expect(screen).toContain('2 of 2');
-    expect([code, await deadLetters()]).toEqual([1, 2]);
+    expect([code, await count()]).toEqual([1, 2]);
   }, 60_000);
 });

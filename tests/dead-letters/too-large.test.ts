@@ -1,60 +1,32 @@
 import { createHash } from 'node:crypto';
-import { ConfigResourceTypes } from 'kafkajs';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
-import {
-  applied,
-  createTestEnvironment,
-  runProjector,
-  type TestEnvironment,
-} from '../support/test-environment.ts';
-import { startService } from '../support/service.ts';
+import { useProjector } from '../support/use-projector.ts';
 
 const megabyte = 1024 * 1024;
 
 describe('a topic that allows records larger than a MongoDB document', () => {
-  let testEnvironment: TestEnvironment;
-  let projector: Awaited<ReturnType<typeof runProjector>>;
+  const { topic, send, applied, deadLetters, alterTopic, ...projector } = useProjector();
+  const { environment } = projector;
+  beforeAll(() => alterTopic('message', { 'max.message.bytes': String(64 * megabyte) }));
 
-  beforeAll(async () => {
-    testEnvironment = await createTestEnvironment(1);
-    const name = topicOf('message', testEnvironment.config.TOPIC_PREFIX);
-    const configEntries = [{ name: 'max.message.bytes', value: String(64 * megabyte) }];
-    const resources = [{ type: ConfigResourceTypes.TOPIC, name, configEntries }];
-    await testEnvironment.admin.alterConfigs({ validateOnly: false, resources });
-    projector = await runProjector(testEnvironment);
-  }, 120_000);
-
-  afterAll(async () => {
-    await projector.stop();
-    await testEnvironment.close();
-  }, 120_000);
-
-  const topic = () => topicOf('message', testEnvironment.config.TOPIC_PREFIX);
   const message = (id: string, bytes: number) =>
     encode(created('message', id, { content: 'x'.repeat(bytes) }), 'structured');
-  /** Runs a dead-letter command as a process. Returns its exit code and its output. */
-  const cli = async (...args: string[]) => {
-    const service = startService('cli', testEnvironment.environment, ['dead-letters', ...args]);
-    return { code: await service.exited, text: service.stdout(), errors: service.stderr() };
-  };
+  const cli = (...args: string[]) => projector.cli('dead-letters', ...args);
 
   test('a valid event that is too large is dead-lettered with its head, and blocks nothing', async () => {
     const tooLarge = message('msg_2', 20 * megabyte);
     // given an event that fits a document, one that does not, and a small one after them
     for (const produced of [message('msg_1', 7 * megabyte), tooLarge, message('msg_3', 1)])
-      await testEnvironment.producer.send({ topic: topic(), messages: [produced] });
-    await applied(testEnvironment, () => projector.fatal);
+      await send('message', produced);
+    await applied();
     // then the first and the last are applied
-    const found = await collectionOf(testEnvironment.database, 'message').find().sort({ _id: 1 }).toArray();
+    const found = await collectionOf(environment.database, 'message').find().sort({ _id: 1 }).toArray();
     expect(found.map(({ _id }) => _id)).toEqual(['msg_1', 'msg_3']);
     // and the other one is a dead letter
-    const id = `${topic()}/0/1`;
-    const deadLetters = await deadLettersOf(testEnvironment.control).find().toArray();
-    expect(deadLetters).toMatchObject([{ _id: id, reason: 'too_large', orgId: 'org_1' }]);
+    const id = `${topic('message')}/0/1`;
+    expect(await deadLetters()).toMatchObject([{ _id: id, reason: 'too_large', orgId: 'org_1' }]);
     // with its head, its size and its hash
     const sha256 = createHash('sha256')
       .update(tooLarge.value ?? '')
@@ -72,13 +44,13 @@ describe('a topic that allows records larger than a MongoDB document', () => {
   }, 120_000);
 
   test('a dead letter with only the head is not redriven, and the error names the offset of its record', async () => {
-    const [before] = await deadLettersOf(testEnvironment.control).find().toArray();
+    const [before] = await deadLetters();
     const again = await cli('redrive', '--reason', 'too_large');
     expect(again).toMatchObject({ code: 1, text: expect.stringContaining('1 refused') as string });
-    expect(again.text).toContain(`offset 1 of partition 0 of ${topic()}: publish it again`);
-    expect(await deadLettersOf(testEnvironment.control).find().toArray()).toEqual([before]);
+    expect(again.text).toContain(`offset 1 of partition 0 of ${topic('message')}: publish it again`);
+    expect(await deadLetters()).toEqual([before]);
     // and it can be purged like any other
     expect(await cli('purge', '--all', '--yes')).toMatchObject({ code: 0 });
-    expect(await deadLettersOf(testEnvironment.control).countDocuments()).toBe(0);
+    expect(await deadLetters()).toEqual([]);
   }, 60_000);
 });

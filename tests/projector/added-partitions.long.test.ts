@@ -2,46 +2,40 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { createLogClient } from '../../services/projector/kafka/log-client.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
 import { watermark } from '../../shared/store/progress.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
-import { createTestEnvironment, runProjector, type TestEnvironment } from '../support/test-environment.ts';
+import { useProjector } from '../support/use-projector.ts';
 
 /** How often a test adds a partition. */
 const rounds = 10;
 
 describe('a partition that is added while projectors run', () => {
-  let testEnvironment: TestEnvironment;
-  beforeEach(async () => {
-    testEnvironment = await createTestEnvironment(1);
-  }, 60_000);
-  afterEach(() => testEnvironment.close(), 60_000);
+  const { environment, topic, find, start } = useProjector({ each: true, projectors: 0 });
 
-  const topic = () => topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
   const add = (count: number) =>
-    testEnvironment.admin.createPartitions({ topicPartitions: [{ topic: topic(), count }] });
+    environment.admin.createPartitions({ topicPartitions: [{ topic: topic('tag'), count }] });
   /** Publishes with a producer that has not seen the topic before. */
   const publish = async (id: string, partition: number, time: Date) => {
     const messages = [{ ...encode({ ...created('tag', id), time }, 'binary'), partition }];
     for (let accepted = 0; accepted === 0;) {
-      const producer = testEnvironment.kafka.producer({ allowAutoTopicCreation: false });
+      const producer = environment.kafka.producer({ allowAutoTopicCreation: false });
       await producer.connect();
       // kafkajs drops the record, without an error, if the broker that it asked did not know the partition yet.
-      accepted = (await producer.send({ topic: topic(), messages })).length;
+      accepted = (await producer.send({ topic: topic('tag'), messages })).length;
       await producer.disconnect();
     }
   };
 
   test('is known as soon as a record of it was accepted', async () => {
-    const log = createLogClient(createKafka(testEnvironment.config, pino({ level: 'silent' })));
+    const log = createLogClient(createKafka(environment.config, pino({ level: 'silent' })));
     await log.connect();
     const ends = new Map<number, number | undefined>();
     for (let partition = 1; partition <= rounds; partition += 1) {
       await add(partition + 1);
       await publish(`tag_${partition}`, partition, new Date());
-      ends.set(partition, (await log.read([topic()])).ends.get(`${topic()}/${partition}`)?.end);
+      ends.set(partition, (await log.read([topic('tag')])).ends.get(`${topic('tag')}/${partition}`)?.end);
     }
     await log.disconnect();
     expect([...ends.values()]).toEqual(Array.from({ length: rounds }, () => 1));
@@ -50,12 +44,9 @@ describe('a partition that is added while projectors run', () => {
   test.each([0, 5])(
     'holds the watermark back until its events are applied, with an allowance of %s s',
     async (allowanceSeconds) => {
-      const { control, database, config, topics } = testEnvironment;
-      const environment = { config: { ...config, LATENESS_ALLOWANCE_SECONDS: allowanceSeconds }, topics };
-      const projector = await runProjector(environment);
-      const completeToMs = async () => (await watermark(control, 1))?.getTime() ?? 0;
-      const isApplied = async (id: string) =>
-        (await database.collection<{ _id: string }>('tags').countDocuments({ _id: id })) > 0;
+      const projector = await start({ settings: { LATENESS_ALLOWANCE_SECONDS: allowanceSeconds } });
+      const completeToMs = async () => (await watermark(environment.control, 1))?.getTime() ?? 0;
+      const isApplied = async (id: string) => (await find('tag', id)) !== null;
       await eventually(async () => (await completeToMs()) > 0);
       const early: object[] = [];
       for (let round = 1; round <= rounds; round += 1) {
@@ -74,7 +65,6 @@ describe('a partition that is added while projectors run', () => {
       }
       expect(early).toEqual([]);
       expect(projector.fatal).toEqual([]);
-      await projector.stop();
     },
     300_000,
   );

@@ -1,33 +1,16 @@
 import { BSON } from 'mongodb';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
-import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
-import { rawHeaders } from '../support/example-records.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event, type Produced } from '../support/events.ts';
-import {
-  applied,
-  createTestEnvironment,
-  runProjector,
-  type TestEnvironment,
-} from '../support/test-environment.ts';
+import { useProjector } from '../support/use-projector.ts';
+import { storeDeadLetter } from '../support/dead-letters.ts';
+import { eventually } from '../support/eventually.ts';
 
 /** Every personal text of the histories below contains it, and nothing else does. */
 const personal = 'Zaphod';
 
 describe('a deletion erases all personal data', () => {
-  let testEnvironment: TestEnvironment;
-  let projector: Awaited<ReturnType<typeof runProjector>>;
-
-  beforeAll(async () => {
-    testEnvironment = await createTestEnvironment(1);
-    projector = await runProjector(testEnvironment);
-  }, 120_000);
-
-  afterAll(async () => {
-    await projector.stop();
-    await testEnvironment.close();
-  }, 120_000);
+  const { environment, send, applied, start, stop } = useProjector();
 
   type Record = { kind: Event['kind']; produced: Produced };
   const record = (event: Event): Record => ({ kind: event.kind, produced: encode(event, 'structured') });
@@ -38,16 +21,12 @@ describe('a deletion erases all personal data', () => {
     record({ kind, id, orgId: 'org_1', version: 9, op: 'deleted', time: new Date() });
 
   const publish = async (records: Record[]) => {
-    for (const { kind, produced } of records)
-      await testEnvironment.producer.send({
-        topic: topicOf(kind, testEnvironment.config.TOPIC_PREFIX),
-        messages: [produced],
-      });
-    await applied(testEnvironment, () => projector.fatal);
+    for (const { kind, produced } of records) await send(kind, produced);
+    await applied();
   };
   /** The names of the collections of both databases that contain the text, dead letters included. */
   const collectionsWith = async (text: string): Promise<string[]> => {
-    const databases = [testEnvironment.control, testEnvironment.database];
+    const databases = [environment.control, environment.database];
     const collections = (await Promise.all(databases.map((database) => database.collections()))).flat();
     const holding = collections.map(async (collection) => {
       const documents = await collection.find().toArray();
@@ -56,7 +35,7 @@ describe('a deletion erases all personal data', () => {
     });
     return (await Promise.all(holding)).flat().sort();
   };
-  const deadLetters = () => deadLettersOf(testEnvironment.control).countDocuments();
+  const deadLetters = () => deadLettersOf(environment.control).countDocuments();
 
   test('of a contact: in every document that shows it, and in its dead letters', async () => {
     const email = { email: `${personal}@example.com`, verified: true };
@@ -116,28 +95,16 @@ describe('a deletion erases all personal data', () => {
     const contact = created('contact', 'con_late', { name: personal });
     await publish([record(contact), deletion('contact', 'con_late')]);
     // and two dead letters, one of them about the contact, stored by a worker that dies before it erases any
-    const { control, config } = testEnvironment;
-    const store = (event: Event, offset: number) => {
-      const { key, value, headers } = encode({ ...event, data: { ...event.data, email: 7 } }, 'structured');
-      const position = { partition: 7, offset, timestampMs: Date.now() };
-      const late = {
-        key: Buffer.from(key),
-        value: Buffer.from(value ?? ''),
-        headers: rawHeaders(headers),
-        position,
-      };
-      const rejection = { reason: 'bad_data' as const, detail: 'data.email: must be an object' };
-      const deps = { control, prefix: config.TOPIC_PREFIX, generation: 1, now: () => new Date() };
-      return storeDeadLetters(deps, topicOf('contact', config.TOPIC_PREFIX), [{ record: late, rejection }]);
-    };
-    await store(contact, 1);
-    await store(created('contact', 'con_other', { name: 'kept too' }), 2);
+    const { control, config } = environment;
+    const late = (event: Event, offset: number) =>
+      storeDeadLetter({ control, prefix: config.TOPIC_PREFIX }, event, { offset, partition: 7 });
+    await late(contact, 1);
+    await late(created('contact', 'con_other', { name: 'kept too' }), 2);
     expect(await collectionsWith(personal)).toEqual(['dead_letters']);
     // then the next projector erases the first when it sweeps
-    await projector.stop();
-    projector = await runProjector(testEnvironment);
-    while ((await collectionsWith(personal)).length > 0)
-      await new Promise((resolve) => setTimeout(resolve, 100));
+    await stop();
+    await start();
+    await eventually(async () => (await collectionsWith(personal)).length === 0);
     expect(await collectionsWith('kept too')).toEqual(['dead_letters']);
   }, 60_000);
 

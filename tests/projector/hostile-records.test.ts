@@ -1,51 +1,24 @@
 import kafkajs from 'kafkajs';
-import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
 import { varint } from '../../services/projector/events/record-format.ts';
 import { batchBytesMax, codecs } from '../../services/projector/kafka/codecs.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import { redrive } from '../../services/operations/dead-letters/redrive.ts';
-import { collectionOf } from '../../shared/store/connection.ts';
 import { engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
-import {
-  applied,
-  createTestEnvironment,
-  runProjector,
-  type TestEnvironment,
-} from '../support/test-environment.ts';
+import { useProjector } from '../support/use-projector.ts';
 
 describe('a record that a producer may send, on a real broker', () => {
-  let testEnvironment: TestEnvironment;
-  let projector: Awaited<ReturnType<typeof runProjector>>;
-  beforeEach(async () => {
-    testEnvironment = await createTestEnvironment(2);
-    projector = await runProjector(testEnvironment);
-  }, 60_000);
-  afterEach(async () => {
-    await projector.stop();
-    await testEnvironment.close();
-  }, 60_000);
+  const { environment, topic, send, publish, applied, find, deadLetters } = useProjector({ each: true });
 
-  const topic = () => topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
-  const settled = () => applied(testEnvironment, () => projector.fatal);
-  const deadLetters = () => deadLettersOf(testEnvironment.control).find({ topic: topic() }).toArray();
-  const isStored = async (id: string) =>
-    (await collectionOf(testEnvironment.database, 'tag').findOne({ _id: id })) !== null;
+  const isStored = async (id: string) => (await find('tag', id)) !== null;
 
   test('with 16,000 headers is a dead letter, with all of them, and the record after it is applied', async () => {
     const { headers, ...message } = encode(created('tag', 'tag_1'), 'binary');
     const many = Object.fromEntries(Array.from({ length: 16_000 }, (_, index) => [index.toString(36), '']));
-    const messages = [
-      { ...message, headers: { ...headers, ...many } },
-      encode(created('tag', 'tag_2'), 'binary'),
-    ];
-    await testEnvironment.producer.send({
-      topic: topic(),
-      messages: messages.map((one) => ({ ...one, partition: 0 })),
-    });
-    await settled();
+    await send('tag', { ...message, headers: { ...headers, ...many } });
+    await publish(created('tag', 'tag_2'));
+    await applied();
     expect([await isStored('tag_1'), await isStored('tag_2')]).toEqual([false, true]);
     const [deadLetter] = await deadLetters();
     expect(deadLetter).toMatchObject({ reason: 'headers_too_large', orgId: 'org_1', subjects: ['tag_1'] });
@@ -66,15 +39,16 @@ describe('a record that a producer may send, on a real broker', () => {
     const bytes = Buffer.concat([...record, varint(0)]);
     const compressed = await codecs.zstd.compress(Buffer.concat([varint(bytes.length), bytes]));
     CompressionCodecs[CompressionTypes.ZSTD] = () => ({ compress: async () => compressed }) as never;
-    const publish = (id: string, compression = CompressionTypes.None) => {
-      const message = { ...encode(created('tag', id), 'binary'), partition: 0 };
-      return testEnvironment.producer.send({ topic: topic(), messages: [message], compression });
-    };
-    await publish('tag_1', CompressionTypes.ZSTD).finally(
-      () => (CompressionCodecs[CompressionTypes.ZSTD] = codec),
-    );
-    await publish('tag_2');
-    await settled();
+    const { producer } = environment;
+    await producer
+      .send({
+        topic: topic('tag'),
+        messages: [encode(created('tag', 'tag_1'), 'binary')],
+        compression: CompressionTypes.ZSTD,
+      })
+      .finally(() => (CompressionCodecs[CompressionTypes.ZSTD] = codec));
+    await publish(created('tag', 'tag_2'));
+    await applied();
     // then
     expect(await isStored('tag_2')).toBe(true);
     const [deadLetter, ...others] = await deadLetters();
@@ -83,7 +57,7 @@ describe('a record that a producer may send, on a real broker', () => {
     expect(deadLetter?.detail).toMatch(/^the records of offsets 0 to 0 cannot be decoded: /);
     // and a redrive refuses it, since only the head of the batch is stored
     expect(deadLetter?.truncated).toMatchObject({ keyBytes: 0, headersBytes: 0 });
-    const { control, database, config } = testEnvironment;
+    const { control, database, config } = environment;
     const deps = { ...engineDeps(mongoStore(database)), control, prefix: config.TOPIC_PREFIX, generation: 1 };
     expect(await redrive(deps, deadLetter ? [deadLetter] : [], { dryRun: true })).toMatchObject([
       {

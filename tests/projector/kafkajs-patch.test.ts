@@ -4,7 +4,7 @@ import { createProgressRecorder } from '../../services/projector/consumer/progre
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { eventually } from '../support/eventually.ts';
 import { startConsuming } from '../support/start-consuming.ts';
-import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
+import { useProjector } from '../support/use-projector.ts';
 
 const hourAgo = Date.now() - 3_600_000;
 
@@ -13,42 +13,17 @@ const unpadded = (value: string) => value.replace(/\.+$/, '');
 
 /** The entries in a real broker's log, besides records, that kafkajs reads wrongly without the patch. */
 describe('the log of a real broker', () => {
-  let testEnvironment: TestEnvironment;
-  const closers: (() => Promise<unknown>)[] = [];
-  beforeEach(async () => {
-    testEnvironment = await createTestEnvironment(1);
-  }, 60_000);
-  afterEach(async () => {
-    for (const close of closers.splice(0).reverse()) await close();
-    await testEnvironment.close();
-  }, 60_000);
+  const { environment, connectProducer } = useProjector({ each: true, projectors: 0 });
 
-  const start = async (topic: string) => {
-    const consuming = await startConsuming(testEnvironment, [topic]);
-    closers.push(() => consuming.stop());
-    return consuming;
-  };
   /** All values of the topic, once the consumer has reached the end of the log. */
   const readToEnd = async (topic: string) => {
-    const { seen, position } = await start(topic);
-    const end = Number((await testEnvironment.admin.fetchTopicOffsets(topic))[0]?.high);
-    await eventually(() => position(topic) === end);
+    const { seen, position, stop } = await startConsuming(environment, [topic]);
+    const end = Number((await environment.admin.fetchTopicOffsets(topic))[0]?.high);
+    await eventually(() => position(topic) === end).finally(stop);
     return seen(topic);
   };
-  const createProducer = async (options: { transactionalId?: string; idempotent?: boolean }) => {
-    const producer = testEnvironment.kafka.producer({
-      ...options,
-      maxInFlightRequests: 1,
-      allowAutoTopicCreation: false,
-    });
-    await producer.connect();
-    closers.push(() => producer.disconnect());
-    return producer;
-  };
   const begin = async (name: string): Promise<Transaction> =>
-    (
-      await createProducer({ transactionalId: `${testEnvironment.name}-${name}`, idempotent: true })
-    ).transaction();
+    (await connectProducer({ transactionalId: `${environment.name}-${name}` })).transaction();
 
   const publish = (to: Pick<Producer, 'send'>, topic: string, value: string, timestampMs = Date.now()) =>
     to.send({ topic, messages: [{ key: unpadded(value), value, timestamp: String(timestampMs) }] });
@@ -61,15 +36,15 @@ describe('the log of a real broker', () => {
     await publish(first, topic, 'aborted 1 too');
     await publish(second, topic, 'aborted 2 too');
     await publish(third, topic, 'committed');
-    await publish(testEnvironment.producer, topic, 'outside');
+    await publish(environment.producer, topic, 'outside');
     await second.abort();
     await third.commit();
     await first.abort();
-    await publish(testEnvironment.producer, topic, 'after');
+    await publish(environment.producer, topic, 'after');
   };
 
   describe('with transactions that were aborted out of order', () => {
-    const topic = () => topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
+    const topic = () => topicOf('tag', environment.config.TOPIC_PREFIX);
     beforeEach(() => publishOverlapping(topic()), 60_000);
 
     test('yields none of their records', async () => {
@@ -78,14 +53,12 @@ describe('the log of a real broker', () => {
 
     test('yields none of their records to a projector that starts in the middle of two', async () => {
       // given a group whose offset is after the first record of each
-      const snapshot = {
-        ...{ topic: topic(), partition: 0, position: 2, progressCount: 0 },
-      };
-      const progress = { control: testEnvironment.control, generation: 1, allowanceMs: 0 };
+      const snapshot = { topic: topic(), partition: 0, position: 2, progressCount: 0 };
+      const progress = { control: environment.control, generation: 1, allowanceMs: 0 };
       await createProgressRecorder(progress)([snapshot], new Map(), new Date());
       const partitions = [{ partition: 0, offset: '2' }];
-      await testEnvironment.admin.setOffsets({
-        groupId: testEnvironment.config.CONSUMER_GROUP,
+      await environment.admin.setOffsets({
+        groupId: environment.config.CONSUMER_GROUP,
         topic: topic(),
         partitions,
       });
@@ -95,20 +68,20 @@ describe('the log of a real broker', () => {
   });
 
   describe('that was compacted', () => {
-    const topic = () => `${testEnvironment.config.TOPIC_PREFIX}compacted`;
+    const topic = () => `${environment.config.TOPIC_PREFIX}compacted`;
     const createTopic = async (settings: Record<string, number>) => {
       const always = { 'min.cleanable.dirty.ratio': 0.0001, 'delete.retention.ms': 0 };
       const configEntries = Object.entries({ ...always, ...settings })
         .map(([name, value]) => ({ name, value: String(value) }))
         .concat({ name: 'cleanup.policy', value: 'compact' });
       const topics = [{ topic: topic(), configEntries }];
-      await testEnvironment.admin.createTopics({ topics, waitForLeaders: false });
-      await untilLed(testEnvironment.admin, [topic()]);
+      await environment.admin.createTopics({ topics, waitForLeaders: false });
+      await untilLed(environment.admin, [topic()]);
     };
     /** Resolves once the record at the offset, the first of its time, is removed from the log. */
     const compacted = (offset: number, timestampMs: number) =>
       eventually(async () => {
-        const [found] = await testEnvironment.admin.fetchTopicOffsetsByTimestamp(topic(), timestampMs);
+        const [found] = await environment.admin.fetchTopicOffsetsByTimestamp(topic(), timestampMs);
         return found?.offset !== String(offset);
       });
 
@@ -116,17 +89,17 @@ describe('the log of a real broker', () => {
       // given segments that end where the records' times jump, and that are too large to be merged
       await createTopic({ 'segment.ms': 600_000, 'segment.bytes': 3_000_000 });
       const publishLarge = (value: string, bytes: number, timestampMs: number) =>
-        publish(testEnvironment.producer, topic(), value.padEnd(bytes, '.'), timestampMs);
+        publish(environment.producer, topic(), value.padEnd(bytes, '.'), timestampMs);
       // and the last batches of two producers, one before a batch that fills a fetch, the other before none
       await publishLarge('large 0', 1_000_000, hourAgo);
-      await publish(await createProducer({ idempotent: true }), topic(), 'a', hourAgo + 1);
+      await publish(await connectProducer({ idempotent: true }), topic(), 'a', hourAgo + 1);
       await publishLarge('large 2', 1_048_480, hourAgo + 2);
-      await publish(await createProducer({ idempotent: true }), topic(), 'b', hourAgo + 3);
+      await publish(await connectProducer({ idempotent: true }), topic(), 'b', hourAgo + 3);
       // when their keys occur again in the next segment, and compaction empties them
-      await publish(testEnvironment.producer, topic(), 'a', hourAgo + 1_200_000);
-      await publish(testEnvironment.producer, topic(), 'b', hourAgo + 1_200_000);
+      await publish(environment.producer, topic(), 'a', hourAgo + 1_200_000);
+      await publish(environment.producer, topic(), 'b', hourAgo + 1_200_000);
       await publishLarge('large 6', 1_000_000, hourAgo + 1_200_000);
-      await publish(testEnvironment.producer, topic(), 'last');
+      await publish(environment.producer, topic(), 'last');
       await compacted(3, hourAgo + 3);
       // then all remaining records are read
       const values = (await readToEnd(topic())).map(unpadded);

@@ -1,66 +1,46 @@
-import { ConfigResourceTypes } from 'kafkajs';
 import { pino } from 'pino';
 import { createBudget, createRecordQueue } from '../../services/projector/consumer/record-queue.ts';
 import { createPartitionWorker } from '../../services/projector/consumer/partition-worker.ts';
 import { createProgressRecorder } from '../../services/projector/consumer/progress.ts';
 import { findStartOffsets } from '../../services/projector/consumer/start-offsets.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
 import { createLogClient, type LogClient } from '../../services/projector/kafka/log-client.ts';
-import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
+import { useProjector } from '../support/use-projector.ts';
 
 const logger = pino({ level: 'silent' });
 
 describe('the offset at which a partition starts', () => {
-  let testEnvironment: TestEnvironment;
+  const { environment, topic, send, deleteRecords } = useProjector({ each: true, projectors: 0 });
   let log: LogClient;
   beforeEach(async () => {
-    testEnvironment = await createTestEnvironment(1);
-    log = createLogClient(createKafka(testEnvironment.config, logger));
+    log = createLogClient(createKafka(environment.config, logger));
     await log.connect();
   }, 60_000);
-  afterEach(async () => {
-    await log.disconnect();
-    await testEnvironment.close();
-  }, 60_000);
+  afterEach(() => log.disconnect());
 
-  const topic = () => topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
   const publish = (count: number) =>
-    testEnvironment.producer.send({
-      topic: topic(),
-      messages: Array.from({ length: count }, () => ({ key: 'tag_1', value: 'x' })),
-    });
+    send('tag', ...Array.from({ length: count }, () => ({ key: 'tag_1', value: 'x' })));
   const commit = (offset: number) =>
-    testEnvironment.admin.setOffsets({
-      groupId: testEnvironment.config.CONSUMER_GROUP,
-      topic: topic(),
+    environment.admin.setOffsets({
+      groupId: environment.config.CONSUMER_GROUP,
+      topic: topic('tag'),
       partitions: [{ partition: 0, offset: String(offset) }],
     });
   const record = (position: number) =>
-    createProgressRecorder({ control: testEnvironment.control, generation: 1, allowanceMs: 0 })(
-      [{ topic: topic(), partition: 0, position, progressCount: 0 }],
+    createProgressRecorder({ control: environment.control, generation: 1, allowanceMs: 0 })(
+      [{ topic: topic('tag'), partition: 0, position, progressCount: 0 }],
       new Map(),
       new Date(),
     );
-  const deleteUpTo = async (offset: number) => {
-    // A topic that is compacted only cannot lose its beginning this way.
-    const configEntries = [{ name: 'cleanup.policy', value: 'compact,delete' }];
-    const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic(), configEntries }];
-    await testEnvironment.admin.alterConfigs({ validateOnly: false, resources });
-    await testEnvironment.admin.deleteTopicRecords({
-      topic: topic(),
-      partitions: [{ partition: 0, offset: String(offset) }],
-    });
-  };
   const find = async () => {
     const worker = createPartitionWorker({
-      ...{ topic: topic(), partition: 0, logger, retryDelayMs: 1 },
+      ...{ topic: topic('tag'), partition: 0, logger, retryDelayMs: 1 },
       queue: createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1 }),
       waitForTurn: async () => undefined,
       apply: () => Promise.reject(new Error('it applies nothing')),
       onApplied: () => undefined,
     });
-    const { admin, control, config } = testEnvironment;
+    const { admin, control, config } = environment;
     const deps = { admin, log, control, groupId: config.CONSUMER_GROUP, generation: 1 };
     const [found] = await findStartOffsets(deps, [worker]);
     return found && { offset: found.offset, committed: found.committed, end: found.end };
@@ -89,13 +69,13 @@ describe('the offset at which a partition starts', () => {
   test('is a gap if offset 0 is committed, nothing is applied and the first records are deleted', async () => {
     await publish(5);
     await commit(0);
-    await deleteUpTo(2);
+    await deleteRecords('tag', 2);
     await expect(find()).rejects.toThrow('the records from offset 0 to 1 are gone');
   }, 60_000);
 
   test('is the first record of the log if records were deleted before the group began', async () => {
     await publish(5);
-    await deleteUpTo(2);
+    await deleteRecords('tag', 2);
     expect(await find()).toMatchObject({ offset: 2 });
   }, 60_000);
 });

@@ -1,27 +1,14 @@
 import { resources } from '../../shared/documents/resources.ts';
 import { generationsOf } from '../../shared/store/generations.ts';
-import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
-import { startService, type Service } from '../support/service.ts';
+import { type Service } from '../support/service.ts';
+import { useProjector } from '../support/use-projector.ts';
 
 /** Nothing listens on it. */
 const closedPort = 1;
 
 describe('a projector at its start', () => {
-  let testEnvironment: TestEnvironment;
-  let projector: Service | null = null;
-  beforeAll(async () => {
-    testEnvironment = await createTestEnvironment(1);
-  }, 60_000);
-  afterEach(async () => {
-    await projector?.stop();
-    projector = null;
-  }, 60_000);
-  afterAll(() => testEnvironment.close(), 60_000);
+  const { environment, startProcess: start } = useProjector({ projectors: 0 });
 
-  const start = (changed: Record<string, string>) => {
-    projector = startService('projector', { ...testEnvironment.environment, LOG_LEVEL: 'info', ...changed });
-    return projector;
-  };
   /** The message of its fatal log line if that is a `StartRefused`, otherwise the type of the error. */
   const refusal = ({ log }: Service) => {
     const { type, message } = log.find(({ level }) => level === 'fatal')?.error as Record<string, string>;
@@ -32,23 +19,23 @@ describe('a projector at its start', () => {
     // given an index with the name of a declared index, on another field
     const { name } = resources.ticket.indexes[0] ?? {};
     if (!name) throw new Error('tickets declare no index');
-    await testEnvironment.database.collection('tickets').createIndex({ other: 1 }, { name });
-    const service = start({});
+    await environment.database.collection('tickets').createIndex({ other: 1 }, { name });
+    const service = start();
     expect(await service.exited).toBe(1);
     expect(refusal(service)).toMatch(
       new RegExp(
-        `indexes of ${testEnvironment.name}_g1\\.tickets \\(.*${name}.*: .*rebuild the read model into a new one`,
+        `indexes of ${environment.name}_g1\\.tickets \\(.*${name}.*: .*rebuild the read model into a new one`,
       ),
     );
     // and starts after the index is dropped
-    await testEnvironment.database.collection('tickets').dropIndex(name);
-    await start({}).logged('projecting');
+    await environment.database.collection('tickets').dropIndex(name);
+    await start().logged('projecting');
   }, 60_000);
 
   test('exits on a database that an earlier release has filled, and says what to do', async () => {
-    const active = generationsOf(testEnvironment.control);
+    const active = generationsOf(environment.control);
     const registry = await active.findOneAndUpdate({ _id: 'active' }, { $unset: { generations: '' } });
-    const service = start({});
+    const service = start();
     expect(await service.exited).toBe(1);
     expect(refusal(service)).toMatch(
       /generation 1 holds documents of projection version 1.*version 2\. A rebuild is due: npx support-cli rebuild start/,
@@ -58,7 +45,7 @@ describe('a projector at its start', () => {
 
   test('exits if MongoDB rejects its password', async () => {
     const service = start({
-      MONGODB_URL: testEnvironment.config.MONGODB_URL.replace(/\/\/([^/@]*@)?/, '//reader:wrong@'),
+      MONGODB_URL: environment.config.MONGODB_URL.replace(/\/\/([^/@]*@)?/, '//reader:wrong@'),
     });
     expect(await service.exited).toBe(1);
     expect(refusal(service)).toMatch(/Authentication failed.*MONGODB_URL/);

@@ -5,27 +5,19 @@ import {
   type SaveProgress,
 } from '../../services/projector/consumer/progress.ts';
 import type { Snapshot } from '../../services/projector/consumer/progress.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
 import { created } from '../support/entities.ts';
-import { encode } from '../support/events.ts';
-import {
-  applied,
-  createTestEnvironment,
-  runProjector,
-  type TestEnvironment,
-} from '../support/test-environment.ts';
+import { useProjector } from '../support/use-projector.ts';
+import { eventually } from '../support/eventually.ts';
 
 const generation = 1;
 const allowanceMs = 1_000;
 
 describe('the watermark', () => {
-  let testEnvironment: TestEnvironment;
+  const { environment, publish, applied, start } = useProjector({ each: true, projectors: 0 });
   let saveProgress: SaveProgress;
-  beforeEach(async () => {
-    testEnvironment = await createTestEnvironment(1);
-    saveProgress = createProgressRecorder({ control: testEnvironment.control, generation, allowanceMs });
-  }, 60_000);
-  afterEach(() => testEnvironment.close(), 60_000);
+  const createRecorder = () =>
+    (saveProgress = createProgressRecorder({ control: environment.control, generation, allowanceMs }));
+  beforeEach(createRecorder);
 
   const at = (partition: number, position: number): Snapshot => ({
     ...{ topic: 't', partition, position, progressCount: 0 },
@@ -33,9 +25,9 @@ describe('the watermark', () => {
   /** One run of a projector's commit loop: it reads the end offsets at an instant, and saves its progress. */
   const record = async (atMs: number, ends: number[], snapshot: Snapshot[]) => {
     const byKey = new Map(ends.map((end, partition) => [`t/${partition}`, { low: 0, end }]));
-    await registerPartitions(testEnvironment.control, generation, [...byKey.keys()], new Date(atMs));
+    await registerPartitions(environment.control, generation, [...byKey.keys()], new Date(atMs));
     await saveProgress(snapshot, byKey, new Date(atMs));
-    return (await raiseWatermark(testEnvironment.control, generation)).getTime();
+    return (await raiseWatermark(environment.control, generation)).getTime();
   };
 
   test('is now, less the allowance, while nothing is left to apply', async () => {
@@ -49,7 +41,7 @@ describe('the watermark', () => {
     // A partition that has reached no end, or whose end is unknown, is not complete up to any instant.
     expect(await record(52_000, [12, 9, 9], [at(0, 12), at(1, 9), at(2, 0)])).toBe(49_000);
     await saveProgress([at(7, 7)], new Map(), new Date(53_000));
-    expect(await progressOf(testEnvironment.control).findOne({ partition: 7 })).toMatchObject({
+    expect(await progressOf(environment.control).findOne({ partition: 7 })).toMatchObject({
       position: 7,
       end: 7,
       completeTo: new Date(0),
@@ -59,9 +51,9 @@ describe('the watermark', () => {
   test('never moves backwards: neither for new records, nor for a new owner that knows less', async () => {
     expect(await record(50_000, [9], [at(0, 9)])).toBe(49_000);
     expect(await record(51_000, [12], [at(0, 9)])).toBe(49_000);
-    saveProgress = createProgressRecorder({ control: testEnvironment.control, generation, allowanceMs });
+    createRecorder();
     expect(await record(52_000, [15], [at(0, 13)])).toBe(49_000);
-    expect((await watermark(testEnvironment.control, generation))?.getTime()).toBe(49_000);
+    expect((await watermark(environment.control, generation))?.getTime()).toBe(49_000);
     expect(await record(53_000, [15], [at(0, 15)])).toBe(52_000);
   });
 
@@ -78,7 +70,7 @@ describe('the watermark', () => {
     const late = { _id: '1/t/1', generation, topic: 't', partition: 1, position: 0, end: 0 };
     // when another projector, which has not seen the partition, raises the watermark just before
     expect(await record(55_000, [9], [at(0, 9)])).toBe(54_000);
-    await progressOf(testEnvironment.control).insertOne({
+    await progressOf(environment.control).insertOne({
       ...late,
       completeTo: new Date(49_000),
       updatedAt: new Date(),
@@ -88,26 +80,21 @@ describe('the watermark', () => {
   });
 
   test('an event older than the watermark is applied, and counted as late', async () => {
-    const projector = await runProjector(testEnvironment);
-    const topic = topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
+    const projector = await start();
     const late = async () => (await projector.metrics.late.get()).values.map(({ value }) => value);
-    const publish = async (id: string, time: Date) => {
-      await testEnvironment.producer.send({
-        topic,
-        messages: [encode({ ...created('tag', id), time }, 'binary')],
-      });
-      await applied(testEnvironment, () => projector.fatal);
+    const publishAt = async (id: string, time: Date) => {
+      await publish({ ...created('tag', id), time });
+      await applied();
     };
     // given a watermark
     const startedAt = new Date();
-    const isPromised = async () => ((await watermark(testEnvironment.control, generation)) ?? 0) >= startedAt;
-    while (!(await isPromised())) await new Promise((resolve) => setTimeout(resolve, 100));
+    const isPromised = async () => ((await watermark(environment.control, generation)) ?? 0) >= startedAt;
+    await eventually(isPromised);
     // when one event is published in time, and another later than the allowance
-    await publish('tag_1', new Date());
+    await publishAt('tag_1', new Date());
     expect(await late()).toEqual([0]);
-    await publish('tag_2', new Date(startedAt.getTime() - 1));
+    await publishAt('tag_2', new Date(startedAt.getTime() - 1));
     expect(await late()).toEqual([1]);
-    expect(await testEnvironment.database.collection('tags').countDocuments()).toBe(2);
-    await projector.stop();
+    expect(await environment.database.collection('tags').countDocuments()).toBe(2);
   }, 60_000);
 });

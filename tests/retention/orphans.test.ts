@@ -4,10 +4,10 @@ import { applyChanges } from '../../services/projector/materialize/apply-changes
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
-import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
-import { changeOf, engineDeps, recordOf } from '../support/engine.ts';
+import { changeOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { day, eventsOf, openReadModel, type ReadModel } from './read-model.ts';
+import { storeDeadLetter } from '../support/dead-letters.ts';
 
 const { channel, conversation, message } = eventsOf('a');
 const contact = (name: string, version: number) => created('contact', 'con_1', { name }, version);
@@ -183,12 +183,7 @@ describe('a message whose conversation is missing', () => {
   test('waits again while a dead letter may bring its conversation', async () => {
     // given a message whose conversation is a dead letter
     await model.apply([message(0)], day(100));
-    const rejected = {
-      record: recordOf(conversation(0), 1),
-      rejection: { reason: 'bad_data', detail: 'data.title: must be a text' } as const,
-    };
-    const deadLetters = { control: model.control, prefix: 'support.', generation: 1, now: () => day(100) };
-    await storeDeadLetters(deadLetters, 'support.conversations', [rejected]);
+    await storeDeadLetter(model, conversation(0), { now: day(100) });
     // then it stays, and is served once the conversation is re-driven
     expect(await model.sweepAsOf(day(130))).toEqual(freed(0));
     expect(await stored()).toMatchObject({ orphanedAt: day(130) });

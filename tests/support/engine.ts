@@ -21,7 +21,7 @@ export const engineDeps = (store: Store, overrides: Partial<UpdateDeps> = {}): U
 });
 
 /** The record of an event at a position. */
-function recordAt(event: Event, position: KafkaRecord['position']): KafkaRecord {
+export function recordAt(event: Event, position: KafkaRecord['position']): KafkaRecord {
   const { key, value, headers } = encode(event, 'structured');
   return {
     key: Buffer.from(key),

@@ -1,0 +1,34 @@
+import type { Db } from 'mongodb';
+import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
+import type { Rejection } from '../../services/projector/events/change.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import { recordAt } from './engine.ts';
+import type { Event } from './events.ts';
+
+type Options = {
+  offset?: number;
+  partition?: number;
+  timestampMs?: number;
+  /** When the worker stores it. */
+  now?: Date;
+  reason?: Rejection['reason'];
+};
+
+/** Stores the dead letter of an event's record, as a worker does that rejects the record. Returns its id. */
+export async function storeDeadLetter(
+  { control, prefix = 'support.' }: { control: Db; prefix?: string },
+  event: Event,
+  {
+    offset = event.version,
+    partition = 0,
+    timestampMs = 1_700_000_000_000,
+    now = new Date(),
+    reason = 'bad_data',
+  }: Options = {},
+): Promise<string> {
+  const topic = topicOf(event.kind, prefix);
+  const record = recordAt(event, { partition, offset, timestampMs });
+  const rejection = { reason, detail: 'data: must be another' };
+  await storeDeadLetters({ control, prefix, generation: 1, now: () => now }, topic, [{ record, rejection }]);
+  return `${topic}/${partition}/${offset}`;
+}

@@ -1,0 +1,179 @@
+import { ConfigResourceTypes, type Producer, type ProducerConfig } from 'kafkajs';
+import type { Filter } from 'mongodb';
+import { createTopics } from '../../services/cli/topics.ts';
+import { deadLettersOf, type DeadLetter } from '../../services/projector/dead-letters/collection.ts';
+import { topicOf } from '../../services/projector/events/topics.ts';
+import type { StoredDocument } from '../../services/projector/materialize/store.ts';
+import type { Kind } from '../../shared/documents/document.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { encode, type Event, type Produced } from './events.ts';
+import { eventually } from './eventually.ts';
+import { logEnds } from './progress.ts';
+import { startService, type Service } from './service.ts';
+import {
+  applied,
+  createTestEnvironment,
+  runProjector,
+  type Servers,
+  type TestEnvironment,
+} from './test-environment.ts';
+
+type Options = {
+  /** The number of partitions of each topic. */
+  partitions?: number;
+  /** Gives each test its own topics and databases. Otherwise the tests of a `describe` share them. */
+  each?: boolean;
+  /** The number of projectors that start at once, in this process. */
+  projectors?: number;
+  servers?: () => Servers;
+};
+
+type ProjectorOptions = Parameters<typeof runProjector>[1] & {
+  settings?: Partial<TestEnvironment['config']>;
+};
+type Message = Omit<Produced, 'headers'> & {
+  headers?: Produced['headers'];
+  partition?: number;
+  timestamp?: string;
+};
+
+/**
+ * Topics, databases and projectors for the tests of a `describe`, and the steps that tests take on them. The fields of
+ * `environment` exist once a test runs. Everything that still runs afterwards is stopped.
+ */
+export function useProjector({
+  partitions = 1,
+  each = false,
+  projectors = 1,
+  servers = () => process.env,
+}: Options = {}) {
+  const environment = {} as TestEnvironment;
+  const running = new Set<Awaited<ReturnType<typeof runProjector>>>();
+  /** The processes that no test has stopped. */
+  const processes = new Set<Service>();
+  const producers: Producer[] = [];
+  const topic = (kind: Kind) => topicOf(kind, environment.config.TOPIC_PREFIX);
+  const fatal = () => [
+    ...[...running].flatMap((projector) => projector.fatal),
+    ...[...processes].filter(hasEnded).map((one) => new Error(`a projector has ended: ${lastLines(one)}`)),
+  ];
+
+  const start = async ({ settings, ...options }: ProjectorOptions = {}) => {
+    const config = { ...environment.config, ...settings };
+    const projector = await runProjector({ config, topics: environment.topics }, options);
+    running.add(projector);
+    const stop = async () => {
+      if (running.delete(projector)) await projector.stop();
+    };
+    return { ...projector, stop };
+  };
+  const stop = async () => {
+    for (const projector of running) await projector.stop();
+    running.clear();
+  };
+  const send = (kind: Kind, ...messages: Message[]) =>
+    environment.producer.send({ topic: topic(kind), messages });
+
+  const [before, after] = each ? [beforeEach, afterEach] : [beforeAll, afterAll];
+  before(async () => {
+    Object.assign(environment, await createTestEnvironment(partitions, servers()));
+    await Promise.all(Array.from({ length: projectors }, () => start()));
+  }, 120_000);
+  after(async () => {
+    await stop();
+    await Promise.all([...processes].map((service) => service.stop('SIGKILL')));
+    processes.clear();
+    await Promise.all(producers.splice(0).map((producer) => producer.disconnect()));
+    await environment.close();
+  }, 120_000);
+
+  return {
+    environment,
+    topic,
+    send,
+    /** Publishes events in structured mode, those of one kind in order. */
+    publish: async (...events: Event[]) => {
+      for (const [kind, some] of Map.groupBy(events, (event) => event.kind))
+        await send(kind, ...some.map((event) => encode(event, 'structured')));
+    },
+    /** Resolves once every record of the log is applied. */
+    applied: () => applied(environment, fatal),
+    find: (kind: Kind, id: string) =>
+      collectionOf<StoredDocument>(environment.database, kind).findOne({ _id: id }),
+    deadLetters: (filter: Filter<DeadLetter> = {}) =>
+      deadLettersOf(environment.control).find(filter).sort({ _id: 1 }).toArray(),
+    /** The committed offsets of the topic's partitions, added up. */
+    committed: async (kind: Kind) => {
+      const groupId = environment.config.CONSUMER_GROUP;
+      const [found] = await environment.admin.fetchOffsets({ groupId, topics: [topic(kind)] });
+      const offsets = (found?.partitions ?? []).map(({ offset }) => Math.max(0, Number(offset)));
+      return offsets.reduce((sum, offset) => sum + offset, 0);
+    },
+    /** Starts a projector in this process, with other settings than the environment's if given. */
+    start,
+    /** Stops the projectors of this process. */
+    stop,
+    fatal,
+    /** Starts a projector as a process. `applied` rejects if it ends before a test stops it. */
+    startProcess: (settings: Record<string, string> = {}) => {
+      const projector = startService('projector', {
+        ...environment.environment,
+        LOG_LEVEL: 'info',
+        ...settings,
+      });
+      processes.add(projector);
+      const stop: Service['stop'] = (signal) => {
+        processes.delete(projector);
+        return projector.stop(signal);
+      };
+      return { ...projector, stop };
+    },
+    /** Connects another producer; with a `transactionalId`, one for transactions. */
+    connectProducer: async (options: ProducerConfig = {}) => {
+      const producer = environment.kafka.producer({
+        ...{ allowAutoTopicCreation: false, maxInFlightRequests: 1 },
+        idempotent: options.transactionalId !== undefined,
+        ...options,
+      });
+      await producer.connect();
+      producers.push(producer);
+      return producer;
+    },
+    /** Runs a command of the CLI as a process. */
+    cli: async (...args: string[]) => {
+      const service = startService('cli', environment.environment, args);
+      return { code: await service.exited, text: service.stdout(), errors: service.stderr() };
+    },
+    /** Deletes the records of the topic's first partition before an offset. */
+    deleteRecords: async (kind: Kind, offset: number) => {
+      // A topic that is compacted only cannot lose its beginning this way.
+      await alterTopic(environment, topic(kind), { 'cleanup.policy': 'compact,delete' });
+      const partitions = [{ partition: 0, offset: String(offset) }];
+      await environment.admin.deleteTopicRecords({ topic: topic(kind), partitions });
+    },
+    /** Deletes the topic, and creates it again, empty. */
+    recreateTopic: async (kind: Kind) => {
+      const { admin, config } = environment;
+      await admin.deleteTopics({ topics: [topic(kind)] });
+      await eventually(async () => !(await admin.listTopics()).includes(topic(kind)));
+      await createTopics(admin, config.TOPIC_PREFIX, partitions);
+      await logEnds(admin, [topic(kind)]);
+    },
+    alterTopic: (kind: Kind, settings: Record<string, string>) =>
+      alterTopic(environment, topic(kind), settings),
+  };
+}
+
+async function alterTopic({ admin }: TestEnvironment, name: string, settings: Record<string, string>) {
+  const configEntries = Object.entries(settings).map(([key, value]) => ({ name: key, value }));
+  const resources = [{ type: ConfigResourceTypes.TOPIC, name, configEntries }];
+  await admin.alterConfigs({ validateOnly: false, resources });
+}
+
+const hasEnded = ({ child }: Service) => child.exitCode !== null || child.signalCode !== null;
+
+/** The reason why it ended, and its last lines. */
+function lastLines({ log, stderr }: Service): string {
+  const reasons = log.slice(0, -8).filter(({ level }) => level === 'fatal');
+  return [...[...reasons, ...log.slice(-8)].map((line) => JSON.stringify(line)), stderr()].join('\n');
+}
