@@ -7,15 +7,12 @@ import { answers, freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import type { Kind } from '../../shared/documents/document.ts';
-import { collectionOf } from '../../shared/store/connection.ts';
 import { untilLed } from '../../services/cli/topics.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
 import { patchKafkajs } from '../../services/projector/kafka/kafkajs-patch.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
-import { applied, createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
-import { createFleet, type Fleet } from './fleet.ts';
+import { useProjector } from '../support/use-projector.ts';
 
 /** Starts a broker as node 2 of the cluster whose controller listens on `controller`. */
 async function startSecondBroker(
@@ -42,9 +39,6 @@ describe('a partition without a leader', () => {
   let secondPort: number;
   let first: Server;
   let second: Server;
-  let testEnvironment: TestEnvironment;
-  let fleet: Fleet;
-
   beforeAll(async () => {
     // The clients of the test, too, have to go on without this leader.
     patchKafkajs();
@@ -54,39 +48,37 @@ describe('a partition without a leader', () => {
     secondPort = other;
     for (const name of ['one', 'two']) mkdirSync(join(folder.path, name));
     first = await startServer([kafkaPart(join(folder.path, 'one'), ports, false)]);
-    const addresses = { KAFKA_BROKERS: `127.0.0.1:${broker}`, MONGODB_URL: process.env.MONGODB_URL ?? '' };
-    testEnvironment = await createTestEnvironment(1, addresses);
-    fleet = createFleet(testEnvironment);
   }, 120_000);
+  const { environment, topic, applied, fatal, connectProducer, find, startProcess } = useProjector({
+    projectors: 0,
+    servers: () => ({
+      KAFKA_BROKERS: `127.0.0.1:${ports.broker}`,
+      MONGODB_URL: process.env.MONGODB_URL ?? '',
+    }),
+  });
   afterAll(async () => {
-    await fleet.stop();
-    await testEnvironment.close();
     await second.stop();
     await first.stop();
     await rm(folder.path, { recursive: true, force: true });
     await folder.release();
   }, 120_000);
 
-  const topic = (kind: Kind) => topicOf(kind, testEnvironment.config.TOPIC_PREFIX);
   /** The producer of the test environment drops records of a partition that was added after it connected. */
   const publish = async (kind: Kind, id: string, partition: number) => {
-    const producer = testEnvironment.kafka.producer();
-    await producer.connect();
+    const producer = await connectProducer();
     const messages = [{ ...encode(created(kind, id), 'binary'), partition }];
     await producer.send({ topic: topic(kind), messages });
-    await producer.disconnect();
   };
-  const isStored = async (kind: Kind, id: string) =>
-    (await collectionOf(testEnvironment.database, kind).findOne({ _id: id })) !== null;
+  const isStored = async (kind: Kind, id: string) => (await find(kind, id)) !== null;
 
   test('holds up no other partition, and is applied once it has one', async () => {
     // given the offsets of the group on the first broker, and a partition of the tags on a second broker
-    const projector = fleet.add();
+    const projector = startProcess();
     await publish('tag', 'tag_1', 0);
-    await applied(testEnvironment, fleet.fatal);
-    await fleet.leave(projector);
+    await applied();
+    expect(await projector.stop()).toBe(0);
     second = await startSecondBroker(join(folder.path, 'two'), { ...ports, broker: secondPort });
-    const { admin } = testEnvironment;
+    const { admin } = environment;
     await eventually(async () => (await admin.describeCluster()).brokers.length === 2);
     await admin.createPartitions({
       topicPartitions: [{ topic: topic('tag'), count: 2, assignments: [[2]] }],
@@ -102,17 +94,14 @@ describe('a partition without a leader', () => {
         () => 0,
       );
     await eventually(async () => (await clusterSize()) === 1);
-    fleet.add();
+    startProcess();
     await publish('contact', 'con_1', 0);
     await publish('tag', 'tag_3', 0);
     // then it applies every other partition
-    await eventually(
-      async () => (await isStored('contact', 'con_1')) && isStored('tag', 'tag_3'),
-      fleet.fatal,
-    );
+    await eventually(async () => (await isStored('contact', 'con_1')) && isStored('tag', 'tag_3'), fatal);
     expect(await isStored('tag', 'tag_2')).toBe(false);
     // and this one when its broker is back
     await second.restart();
-    await eventually(() => isStored('tag', 'tag_2'), fleet.fatal);
+    await eventually(() => isStored('tag', 'tag_2'), fatal);
   }, 180_000);
 });

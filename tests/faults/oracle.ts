@@ -4,34 +4,35 @@ import { deadLettersOf } from '../../services/projector/dead-letters/collection.
 import { fold } from '../convergence/fold.ts';
 import { readDocuments } from '../convergence/read-documents.ts';
 import type { Event } from '../support/events.ts';
-import { applied, type TestEnvironment } from '../support/test-environment.ts';
-import type { Publisher } from './publisher.ts';
+import type { TestEnvironment } from '../support/test-environment.ts';
 import { readLog, type Logged } from './read-log.ts';
 
 /**
- * Waits until the log is applied, then compares the store with it. Each document equals the fold; exactly the refused
- * records are dead letters; the log holds every acknowledged event.
+ * Compares MongoDB with the log, which is applied. Each document equals the fold; exactly the refused records are dead
+ * letters; the log holds every acknowledged event.
  */
 export async function expectConverged(
-  testEnvironment: TestEnvironment,
+  environment: TestEnvironment,
   seed: number,
-  { acknowledged }: Publisher,
-  fatal: () => Error[],
+  acknowledged: Event[],
 ): Promise<void> {
-  await applied(testEnvironment, fatal);
-  const log = await readLog(testEnvironment);
+  const log = await readLog(environment);
   const events = log.map(({ event }) => event).filter((event) => event !== null);
   const present = new Set(events.map(name));
   expect({ seed, missing: acknowledged.filter((event) => !present.has(name(event))) }).toEqual({
     seed,
     missing: [],
   });
-  const documents = await readDocuments(testEnvironment.database);
+  const documents = await readDocuments(environment.database);
   expect({ seed, documents }).toEqual({ seed, documents: Object.fromEntries(fold(events)) });
-  const deadLetters = await deadLettersOf(testEnvironment.control)
+  expectDeadLetters(seed, log, await deadLetterIds(environment));
+}
+
+async function deadLetterIds({ control }: TestEnvironment): Promise<Set<string>> {
+  const found = await deadLettersOf(control)
     .find({}, { projection: { _id: 1 } })
     .toArray();
-  expectDeadLetters(seed, log, new Set(deadLetters.map(({ _id }) => _id)));
+  return new Set(found.map(({ _id }) => _id));
 }
 
 /** Each refused record is a dead letter, or a deletion in the log may have erased it. There are no other dead letters. */
@@ -96,29 +97,23 @@ function refused(log: Logged[]): Logged[] {
  * No offset is committed before the effect of its records. Before the group's offsets, the store has each version or a
  * later one, and each refused record is a dead letter. Call it while projectors run.
  */
-export async function expectCommittedHasEffect(
-  testEnvironment: TestEnvironment,
-  seed: number,
-): Promise<void> {
-  const { admin, config, topics } = testEnvironment;
+export async function expectCommittedHasEffect(environment: TestEnvironment, seed: number): Promise<void> {
+  const { admin, config, topics } = environment;
   const groups = await admin.fetchOffsets({ groupId: config.CONSUMER_GROUP, topics });
   const committed = new Map(
     groups.flatMap(({ topic, partitions }) =>
       partitions.map(({ partition, offset }) => [`${topic}/${partition}`, Number(offset)]),
     ),
   );
-  const whole = await readLog(testEnvironment);
+  const whole = await readLog(environment);
   const log = whole.filter(
     ({ topic, partition, offset }) => offset < (committed.get(`${topic}/${partition}`) ?? 0),
   );
   const versions = new Map<string, number>();
   for (const kind of kinds)
-    for (const { _id, version } of await collectionOf(testEnvironment.database, kind).find().toArray())
+    for (const { _id, version } of await collectionOf(environment.database, kind).find().toArray())
       versions.set(_id, version);
-  const deadLetters = await deadLettersOf(testEnvironment.control)
-    .find({}, { projection: { _id: 1 } })
-    .toArray();
-  const stored = new Set(deadLetters.map(({ _id }) => _id));
+  const stored = await deadLetterIds(environment);
   const bad = new Set(refused(log));
   const lost = log.filter((item) =>
     bad.has(item)

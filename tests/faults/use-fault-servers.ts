@@ -1,0 +1,75 @@
+import { rm } from 'node:fs/promises';
+import type { NativeControl } from '../../infra/dev-servers/provider.ts';
+import { startStack } from '../../infra/dev-servers/stack.ts';
+import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
+import type { Event } from '../support/events.ts';
+import type { Servers } from '../support/test-environment.ts';
+import { useProjector } from '../support/use-projector.ts';
+import { expectCommittedHasEffect, expectConverged } from './oracle.ts';
+import { createPublisher, type Publisher } from './publisher.ts';
+
+/** A failure names the seed. Set `SEED` to reproduce it. */
+export const seed = Number(process.env.SEED ?? 1);
+
+/** A group removes a member after this long without a heartbeat. It is short to keep the tests short. */
+export const shortSession = { KAFKA_SESSION_TIMEOUT_MS: '2000' };
+
+/**
+ * A Kafka and a MongoDB that the tests of a `describe` may kill and restart, on the same ports and data. Each test has its
+ * own topics, databases and publisher.
+ */
+export function useFaultServers({ transactional = false } = {}) {
+  let servers: { addresses: Servers; control: NativeControl; stop: () => Promise<void> };
+  beforeAll(async () => {
+    servers = await startServers();
+  }, 120_000);
+  afterAll(() => servers.stop(), 60_000);
+  const { environment, topic, applied, startProcess } = useProjector({
+    ...{ partitions: 2, each: true, projectors: 0 },
+    servers: () => servers.addresses,
+  });
+  const publishers: Publisher[] = [];
+  /** From now on a new producer publishes, which knows the partitions that were added meanwhile. */
+  const connectPublisher = async () => {
+    publishers.push(await createPublisher(environment, seed + publishers.length, { transactional }));
+  };
+  beforeEach(connectPublisher, 60_000);
+  afterEach(async () => {
+    await Promise.all(publishers.splice(0).map((publisher) => publisher.close()));
+  });
+  return {
+    environment,
+    topic,
+    applied,
+    connectPublisher,
+    publish: async (events: Event[]) => publishers.at(-1)?.publish(events),
+    /** Starts a projector as a process. */
+    start: (settings: Record<string, string> = {}) => startProcess({ ...shortSession, ...settings }),
+    killServer: (which: 'kafka' | 'store') => servers.control.kill(which, 'SIGKILL'),
+    restartServer: (which: 'kafka' | 'store') => servers.control.restart(which),
+    expectConverged: async () => {
+      await applied();
+      await expectConverged(
+        environment,
+        seed,
+        publishers.flatMap(({ acknowledged }) => acknowledged),
+      );
+    },
+    expectCommittedHasEffect: () => expectCommittedHasEffect(environment, seed),
+  };
+}
+
+async function startServers() {
+  const { path, release } = await temporaryFolder('support-read-models-faults-');
+  const stack = await startStack({ report: () => undefined, dataDir: path, providers: ['native'] });
+  if (!stack.native) throw new Error('only native servers can be killed and restarted');
+  return {
+    addresses: { KAFKA_BROKERS: stack.kafkaBrokers, MONGODB_URL: stack.mongodbUrl },
+    control: stack.native,
+    stop: async () => {
+      await stack.stop();
+      await rm(path, { recursive: true, force: true });
+      await release();
+    },
+  };
+}
