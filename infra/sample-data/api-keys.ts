@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { entity, publish, remove, type Entity } from './entity.ts';
-import type { SampleEvent } from './encode.ts';
+import type { Event } from './encode.ts';
 import type { Random } from './random.ts';
 
 /** A generated key with its token. The events carry only the token's hash. */
@@ -26,7 +26,7 @@ const keySpecs: KeySpec[] = [
 /** Creates the keys of an organization and their events. */
 export function createApiKeys(random: Random, orgId: string, from: Date, to: Date) {
   const keys: SampleKey[] = [];
-  const events: SampleEvent[] = [];
+  const events: Event[] = [];
   for (const { mode, ...rest } of keySpecs) {
     const token = random.id(`svc_${mode}_`) + random.id('');
     const key: Entity<'apiKey'> = entity('apiKey', orgId, {

@@ -82,13 +82,13 @@ type Add = (
 function addChannel({ random, orgId, agentIds, now }: Context): Add {
   let created = now.getTime() - 400 * days;
   return (name, complete, common = {}) => {
-    created += random.int(1, 5) * days;
+    created += random.between(1, 5) * days;
     const state = complete({
       id: random.id('chan_'),
       name,
       agentId: random.chance(0.7) ? random.pick(agentIds) : null,
       createdAt: new Date(created).toISOString(),
-      updatedAt: new Date(created + random.int(1, 90) * hours).toISOString(),
+      updatedAt: new Date(created + random.between(1, 90) * hours).toISOString(),
       dataRetentionDays: random.pick([null, 0, 365, 730]),
       settings: settingsOf('email'),
       ...common,

@@ -1,5 +1,5 @@
 import { dayMs, conversationClock } from './clock.ts';
-import type { SourceState, SampleEvent } from './encode.ts';
+import type { SourceState, Event } from './encode.ts';
 import { change, entity, publish, remove, type Entity } from './entity.ts';
 import { title, type Subject } from './language.ts';
 import { nextRole, writeMessage, type Role, type ConversationContext } from './message.ts';
@@ -72,7 +72,7 @@ export function* conversationEvents(
   random: Random,
   context: ConversationContext,
   plan: ConversationPlan,
-): Generator<SampleEvent> {
+): Generator<Event> {
   const { state } = context.conversation;
   const start = new Date(state.createdAt);
   const clock = conversationClock(random, start, plan.now, plan.messages);
@@ -117,8 +117,8 @@ export function openTicket(
     title: title(random, subject),
     status: 'open',
     requesterId: random.pick(contacts).state.id,
-    tagIds: random.some(tags, random.int(0, 3)).map(({ state }) => state.id),
-    topicIds: [...about, ...random.some(topics, random.int(0, 1))]
+    tagIds: random.some(tags, random.between(0, 3)).map(({ state }) => state.id),
+    topicIds: [...about, ...random.some(topics, random.between(0, 1))]
       .map(({ state }) => state.id)
       .filter(isFirst),
     createdAt: at.toISOString(),

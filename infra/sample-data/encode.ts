@@ -5,62 +5,49 @@ import type { states } from '../../shared/documents/resources.ts';
 /** The `data` of an event, as Kafka carries it. */
 export type SourceState<K extends Kind = Kind> = z.input<(typeof states)[K]>;
 
-/** A change of an entity, before it is encoded as a record. `state` is null for a deletion. */
-export type SampleEvent = {
+/** A change of an entity in the source system, before it is encoded as a record. */
+export type Event = {
   kind: Kind;
   id: string;
   orgId: string;
   version: number;
-  verb: 'created' | 'updated' | 'deleted';
+  op: 'created' | 'updated' | 'deleted' | 'tombstone';
+  data?: Record<string, unknown>;
   time: Date;
-  state: unknown;
 };
+
+export type Produced = { key: string; value: string | null; headers: Record<string, string> };
 
 /** A record for the topic of its kind. */
-export type SampleRecord = {
-  kind: Kind;
-  key: string;
-  value: string | null;
-  headers: Record<string, string>;
-};
-
-/** The two content modes of CloudEvents' Kafka binding. */
-export type ContentMode = 'structured' | 'binary';
+export type SampleRecord = Produced & { kind: Kind };
 
 const source = 'https://product.example.com/support';
 
-/** Encodes an event as a record, in the given content mode. */
-export function encode(event: SampleEvent, mode: ContentMode): SampleRecord {
-  const { kind, id, orgId, version, verb, time, state } = event;
+/** Encodes an event in structured or binary mode of CloudEvents' Kafka binding. A tombstone is a null value. */
+export function encode(event: Event, mode: 'structured' | 'binary'): Produced {
+  const { kind, id, orgId, version, op, time, data } = event;
+  if (op === 'tombstone') return { key: id, value: null, headers: {} };
   const attributes = {
     specversion: '1.0',
     id: `${id}:${version}`,
     source,
-    type: `support.${kind}.${verb}.v1`,
+    type: `support.${kind}.${op}.v1`,
     subject: id,
     time: time.toISOString(),
     orgid: orgId,
+    entityversion: version,
   };
   if (mode === 'structured') {
-    const data = verb === 'deleted' ? {} : { datacontenttype: 'application/json', data: state };
-    const value = JSON.stringify({ ...attributes, entityversion: version, ...data });
-    return {
-      kind,
-      key: id,
-      value,
-      headers: { 'content-type': 'application/cloudevents+json; charset=UTF-8' },
-    };
+    const value = JSON.stringify({
+      ...attributes,
+      ...(data && { datacontenttype: 'application/json', data }),
+    });
+    return { key: id, value, headers: { 'content-type': 'application/cloudevents+json; charset=UTF-8' } };
   }
-  const headers = Object.fromEntries(
-    Object.entries(attributes).map(([name, value]) => [`ce_${name}`, value]),
-  );
+  const headers = Object.entries(attributes).map(([name, value]) => [`ce_${name}`, String(value)] as const);
   return {
-    kind,
     key: id,
-    value: verb === 'deleted' ? null : JSON.stringify(state),
-    headers: { 'content-type': 'application/json', ...headers, ce_entityversion: String(version) },
+    value: data ? JSON.stringify(data) : null,
+    headers: { 'content-type': 'application/json', ...Object.fromEntries(headers) },
   };
 }
-
-/** Kafka's tombstone on an entity's key. */
-export const tombstone = (kind: Kind, key: string): SampleRecord => ({ kind, key, value: null, headers: {} });

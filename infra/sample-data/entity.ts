@@ -1,5 +1,5 @@
 import type { Kind } from '../../shared/documents/document.ts';
-import type { SourceState, SampleEvent } from './encode.ts';
+import type { SourceState, Event } from './encode.ts';
 
 /** An entity with its current state and version. `version` 0 means that it has not been published. */
 export type Entity<K extends Kind = Kind> = {
@@ -17,26 +17,22 @@ export const entity = <K extends Kind>(kind: K, orgId: string, state: SourceStat
 });
 
 /** Returns an event with the entity's current state, at its next version. */
-export function publish<K extends Kind>(target: Entity<K>, time: Date): SampleEvent {
+export function publish<K extends Kind>(target: Entity<K>, time: Date): Event {
   const { kind, orgId, state } = target;
-  const verb = target.version === 0 ? 'created' : 'updated';
+  const op = target.version === 0 ? 'created' : 'updated';
   target.version += 1;
-  return { kind, id: state.id, orgId, version: target.version, verb, time, state: structuredClone(state) };
+  return { kind, id: state.id, orgId, version: target.version, op, time, data: structuredClone(state) };
 }
 
 /** Changes the entity and returns the event. */
-export function change<K extends Kind>(
-  target: Entity<K>,
-  patch: Partial<SourceState<K>>,
-  time: Date,
-): SampleEvent {
+export function change<K extends Kind>(target: Entity<K>, patch: Partial<SourceState<K>>, time: Date): Event {
   Object.assign(target.state, patch);
   return publish(target, time);
 }
 
 /** Returns an event that deletes the entity. */
-export function remove<K extends Kind>(target: Entity<K>, time: Date): SampleEvent {
+export function remove<K extends Kind>(target: Entity<K>, time: Date): Event {
   const { kind, orgId, state } = target;
   target.version += 1;
-  return { kind, id: state.id, orgId, version: target.version, verb: 'deleted', time, state: null };
+  return { kind, id: state.id, orgId, version: target.version, op: 'deleted', time };
 }

@@ -1,4 +1,4 @@
-import type { SourceState, SampleEvent } from './encode.ts';
+import type { SourceState, Event } from './encode.ts';
 import { change, entity, publish, remove } from './entity.ts';
 import type { Random } from './random.ts';
 
@@ -40,10 +40,10 @@ const entries: [question: string, variations: string[], answer: string][] = [
 ];
 
 /** Creates the knowledge base of an organization: some entries belong to an agent, one is deleted, one corrected. */
-export function createQas(random: Random, orgId: string, agentIds: string[], now: Date): SampleEvent[] {
-  const events: SampleEvent[] = [];
+export function createQas(random: Random, orgId: string, agentIds: string[], now: Date): Event[] {
+  const events: Event[] = [];
   entries.forEach(([question, questionVariations, answer], number) => {
-    const created = new Date(now.getTime() - random.int(60, 360) * day - random.int(0, day));
+    const created = new Date(now.getTime() - random.between(60, 360) * day - random.between(0, day));
     const state: SourceState<'qa'> = {
       id: random.id('qa_'),
       question,
@@ -55,7 +55,7 @@ export function createQas(random: Random, orgId: string, agentIds: string[], now
     };
     const qa = entity('qa', orgId, state);
     events.push(publish(qa, created));
-    const later = new Date(now.getTime() - random.int(1, 50) * day);
+    const later = new Date(now.getTime() - random.between(1, 50) * day);
     if (number === 5)
       events.push(
         change(qa, { answer: `${answer} Keep the receipt.`, updatedAt: later.toISOString() }, later),

@@ -8,7 +8,7 @@ export type Subject = { scenario: Scenario; fill: (text: string) => string };
 /** Picks a subject about one of the products that the organization sells. */
 export function pickSubject(random: Random, products: readonly string[]): Subject {
   const item = random.pick(products);
-  const order = `#${random.int(10_000, 99_999)}`;
+  const order = `#${random.between(10_000, 99_999)}`;
   const fill = (text: string) => {
     const filled = text.replaceAll('{item}', item).replaceAll('{order}', order);
     return filled.charAt(0).toUpperCase() + filled.slice(1);

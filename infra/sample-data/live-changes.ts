@@ -1,5 +1,5 @@
 import { openConversation, openTicket } from './conversation.ts';
-import type { SourceState, SampleEvent, SampleRecord } from './encode.ts';
+import type { SourceState, Event, SampleRecord } from './encode.ts';
 import { change, publish, type Entity } from './entity.ts';
 import { recordsOf, type SampleState } from './sample-data.ts';
 import { personName, pickSubject } from './language.ts';
@@ -10,7 +10,7 @@ import type { Random } from './random.ts';
 /** The maximum number of conversations that change. A new one replaces a random one. */
 const conversationsMax = 300;
 
-type LiveChange = (state: SampleState, at: Date) => SampleEvent[];
+type LiveChange = (state: SampleState, at: Date) => Event[];
 
 /**
  * Yields live changes without end: each step has all records of one change. `now` is the clock of the events. The same
@@ -26,7 +26,7 @@ export function* liveChanges(
   }
 }
 
-function newTicket(state: SampleState, at: Date): SampleEvent[] {
+function newTicket(state: SampleState, at: Date): Event[] {
   const { random, organizations, conversations } = state;
   const organization = random.pick(organizations);
   const subject = pickSubject(random, organization.products);
@@ -34,13 +34,13 @@ function newTicket(state: SampleState, at: Date): SampleEvent[] {
   const context = openConversation(random, organization, ticket, subject, 'primary');
   const message = writeMessage(random, context, { role: 'user', first: true, at });
   if (conversations.length >= conversationsMax)
-    conversations.splice(random.int(0, conversations.length - 1), 1);
+    conversations.splice(random.between(0, conversations.length - 1), 1);
   conversations.push(context);
   // A message can arrive before its conversation, and a conversation before its ticket.
   return [publish(message, at), publish(context.conversation, at), publish(ticket, at)];
 }
 
-function reply({ random, conversations }: SampleState, at: Date): SampleEvent[] {
+function reply({ random, conversations }: SampleState, at: Date): Event[] {
   const context = random.pick(conversations);
   const role: Role = random.pick(['user', 'user', 'human', 'assistant']);
   const message = writeMessage(random, context, { role, first: false, at });
@@ -55,9 +55,9 @@ function reply({ random, conversations }: SampleState, at: Date): SampleEvent[] 
   ];
 }
 
-function resolve({ random, conversations }: SampleState, at: Date): SampleEvent[] {
+function resolve({ random, conversations }: SampleState, at: Date): Event[] {
   const status = random.pick(['resolved', 'assumed_resolved'] as const);
-  const rated = { status, estimatedScore: random.int(1, 5) };
+  const rated = { status, estimatedScore: random.between(1, 5) };
   return updateTicket(
     random.pick(conversations),
     rated,
@@ -66,7 +66,7 @@ function resolve({ random, conversations }: SampleState, at: Date): SampleEvent[
   );
 }
 
-function archive({ random, conversations }: SampleState, at: Date): SampleEvent[] {
+function archive({ random, conversations }: SampleState, at: Date): Event[] {
   return updateTicket(
     random.pick(conversations),
     { status: 'closed' },
@@ -81,7 +81,7 @@ function updateTicket(
   ticketPatch: Partial<SourceState<'ticket'>>,
   conversationPatch: Partial<SourceState<'conversation'>>,
   at: Date,
-): SampleEvent[] {
+): Event[] {
   const updatedAt = at.toISOString();
   return [
     change(conversation, { ...conversationPatch, updatedAt }, at),
@@ -89,7 +89,7 @@ function updateTicket(
   ];
 }
 
-function renameContact({ random, organizations }: SampleState, at: Date): SampleEvent[] {
+function renameContact({ random, organizations }: SampleState, at: Date): Event[] {
   const { first, last } = personName(random);
   return [change(existingContact(random, random.pick(organizations)), { name: `${first} ${last}` }, at)];
 }
@@ -98,18 +98,18 @@ function renameContact({ random, organizations }: SampleState, at: Date): Sample
 const existingContact = (random: Random, { contacts }: Organization): Entity<'contact'> =>
   random.pick(contacts.slice(1));
 
-function recolorTopic({ random, organizations }: SampleState, at: Date): SampleEvent[] {
+function recolorTopic({ random, organizations }: SampleState, at: Date): Event[] {
   const color = random.pick(['#2f6fde', '#12a150', '#d9480f', '#7048e8', null]);
   return [change(random.pick(random.pick(organizations).topics), { color }, at)];
 }
 
-function assign({ random, conversations }: SampleState, at: Date): SampleEvent[] {
+function assign({ random, conversations }: SampleState, at: Date): Event[] {
   const { conversation, organization } = random.pick(conversations);
   const patch = { assignedUserId: random.pick(organization.users).state.id, supportLevel: 'human' } as const;
   return [change(conversation, { ...patch, updatedAt: at.toISOString() }, at)];
 }
 
-function pauseOrResume({ random, organizations }: SampleState, at: Date): SampleEvent[] {
+function pauseOrResume({ random, organizations }: SampleState, at: Date): Event[] {
   const channel = random.pick(random.pick(organizations).channels.open);
   const { pausedAt, resumedAt } = channel.state;
   const paused = Boolean(pausedAt) && (!resumedAt || resumedAt < (pausedAt ?? ''));
@@ -120,7 +120,7 @@ function pauseOrResume({ random, organizations }: SampleState, at: Date): Sample
 }
 
 /** Connected mailboxes sync regularly: without a sync they would count as stalled after six hours. */
-function syncMailboxes({ organizations }: SampleState, at: Date): SampleEvent[] {
+function syncMailboxes({ organizations }: SampleState, at: Date): Event[] {
   return organizations.flatMap(({ channels }) =>
     channels.open.flatMap((channel) => {
       const { state } = channel;

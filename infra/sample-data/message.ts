@@ -44,7 +44,9 @@ export function writeMessage(
     createdAt: at.toISOString(),
     // A few outbound messages stay unsent drafts.
     sentAt:
-      outbound && random.chance(0.97) ? new Date(at.getTime() + random.int(0, 4_000)).toISOString() : null,
+      outbound && random.chance(0.97)
+        ? new Date(at.getTime() + random.between(0, 4_000)).toISOString()
+        : null,
   });
 }
 
@@ -79,7 +81,7 @@ function contentOf(random: Random, subject: Subject, role: Role, first: boolean)
 }
 
 function attach(random: Random, role: Role): MessageState['attachments'] {
-  const files = role !== 'system' && random.chance(0.08) ? random.some(filenames, random.int(1, 3)) : [];
+  const files = role !== 'system' && random.chance(0.08) ? random.some(filenames, random.between(1, 3)) : [];
   const attachments = files.map((filename) => ({ id: random.id('att_'), filename, inline: false }));
   if (role === 'human' && random.chance(0.1)) {
     attachments.push({ id: random.id('att_'), filename: 'signature-logo.png', inline: true });

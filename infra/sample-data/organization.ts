@@ -1,6 +1,6 @@
 import { createApiKeys, type SampleKey } from './api-keys.ts';
 import { createChannels } from './channels.ts';
-import type { SampleEvent } from './encode.ts';
+import type { Event } from './encode.ts';
 import { change, entity, publish, remove, type Entity } from './entity.ts';
 import { createQas } from './knowledge.ts';
 import { addressOf, personName } from './language.ts';
@@ -20,7 +20,7 @@ export type Organization = {
   channels: { open: Entity<'channel'>[]; all: Entity<'channel'>[] };
 };
 
-export type CreatedOrganization = { organization: Organization; keys: SampleKey[]; events: SampleEvent[] };
+export type CreatedOrganization = { organization: Organization; keys: SampleKey[]; events: Event[] };
 
 const day = 24 * 3_600_000;
 
@@ -92,7 +92,7 @@ function teammate(random: Random, orgId: string, number: number, domain: string)
 }
 
 /** Deletes a contact, a teammate and a tag, to which tickets will still refer. Renames another contact. */
-function deletionsAndRename({ contacts, users, tags }: Organization, time: Date): SampleEvent[] {
+function deletionsAndRename({ contacts, users, tags }: Organization, time: Date): Event[] {
   const deleted = [contacts[0], users[0], tags.at(-1)].filter((each) => each !== undefined);
   const renamed = contacts[1];
   return [

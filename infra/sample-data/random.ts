@@ -2,8 +2,10 @@
 export type Random = {
   /** At least 0, below 1. */
   unit: () => number;
+  /** A whole number from 0 to `below` - 1. */
+  int: (below: number) => number;
   /** A whole number from `min` to `max`, both inclusive. */
-  int: (min: number, max: number) => number;
+  between: (min: number, max: number) => number;
   chance: (probability: number) => boolean;
   /** One of the choices. Throws if the list is empty. */
   pick: <T>(choices: readonly T[]) => T;
@@ -22,28 +24,23 @@ export function createRandom(seed: number): Random {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
-  const int = (min: number, max: number) => min + Math.floor(unit() * (max - min + 1));
+  const int = (below: number) => Math.floor(unit() * below);
   return {
     unit,
     int,
+    between: (min, max) => min + int(max - min + 1),
     chance: (probability) => unit() < probability,
-    pick: (choices) => pickFrom(choices, int),
+    pick: <T>(choices: readonly T[]) => {
+      if (choices.length === 0) throw new RangeError('nothing to pick from');
+      return choices[int(choices.length)] as T;
+    },
     some: (choices, count) => {
       const chosen = new Set<number>();
-      for (let tries = 0; tries < count && choices.length > 0; tries++)
-        chosen.add(int(0, choices.length - 1));
+      for (let tries = 0; tries < count && choices.length > 0; tries++) chosen.add(int(choices.length));
       return choices.filter((_, index) => chosen.has(index));
     },
-    id: (prefix) => prefix + characters(int, 20),
+    id: (prefix) => prefix + Array.from({ length: 20 }, () => alphabet[int(alphabet.length)]).join(''),
   };
 }
 
-function pickFrom<T>(choices: readonly T[], int: Random['int']): T {
-  if (choices.length === 0) throw new RangeError('nothing to pick from');
-  return choices[int(0, choices.length - 1)] as T;
-}
-
 const alphabet = '0123456789abcdefghijklmnopqrstuvwxyz';
-
-const characters = (int: Random['int'], count: number) =>
-  Array.from({ length: count }, () => alphabet[int(0, alphabet.length - 1)]).join('');

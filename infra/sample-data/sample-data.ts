@@ -1,5 +1,5 @@
 import type { SampleKey } from './api-keys.ts';
-import { encode, tombstone, type SampleEvent, type SampleRecord } from './encode.ts';
+import { encode, type Event, type SampleRecord } from './encode.ts';
 import type { ConversationContext } from './message.ts';
 import { createOrganization, type Organization } from './organization.ts';
 import { createRandom, type Random } from './random.ts';
@@ -49,7 +49,7 @@ export function generateSampleData(options: { seed: number; size: Size; now?: Da
     organizations: created.map(({ organization }) => organization),
     conversations: [],
   };
-  function* events(): Generator<SampleEvent | null> {
+  function* events(): Generator<Event | null> {
     const setup = created.flatMap((organization) => organization.events);
     // Every tenth contact is published after the tickets that refer to it.
     const late = new Set(
@@ -76,11 +76,7 @@ export function generateSampleData(options: { seed: number; size: Size; now?: Da
 }
 
 /** Groups events into batches of about `recordsMax` records. A null marks the end of a ticket. */
-function* batchesOf(
-  random: Random,
-  events: Iterable<SampleEvent | null>,
-  tickets: number,
-): Generator<SampleBatch> {
+function* batchesOf(random: Random, events: Iterable<Event | null>, tickets: number): Generator<SampleBatch> {
   let records: SampleRecord[] = [];
   let done = 0;
   for (const event of events) {
@@ -94,15 +90,16 @@ function* batchesOf(
 }
 
 /** Encodes an event in a random content mode. Adds a Kafka tombstone after some deletions. */
-export function recordsOf(random: Random, event: SampleEvent): SampleRecord[] {
-  const record = encode(event, random.chance(0.4) ? 'binary' : 'structured');
-  const addTombstone = event.verb === 'deleted' && random.chance(0.3);
-  return addTombstone ? [record, tombstone(event.kind, event.id)] : [record];
+export function recordsOf(random: Random, event: Event): SampleRecord[] {
+  const { kind } = event;
+  const record = { kind, ...encode(event, random.chance(0.4) ? 'binary' : 'structured') };
+  const addTombstone = event.op === 'deleted' && random.chance(0.3);
+  return addTombstone ? [record, { kind, ...encode({ ...event, op: 'tombstone' }, 'binary') }] : [record];
 }
 
 /** Simulates at-least-once delivery: repeats a few records at random. */
 function redelivered(random: Random, records: SampleRecord[]): SampleRecord[] {
   if (!random.chance(0.2)) return [];
-  const start = random.int(0, records.length - 1);
+  const start = random.between(0, records.length - 1);
   return records.slice(start, start + 10);
 }

@@ -1,4 +1,4 @@
-import type { SampleEvent } from './encode.ts';
+import type { Event } from './encode.ts';
 import { conversationEvents, openConversation, openedAt, openTicket } from './conversation.ts';
 import { change, publish, remove } from './entity.ts';
 import { pickSubject } from './language.ts';
@@ -18,12 +18,12 @@ export type TicketContext = { random: Random; organization: Organization; now: D
 export function* ticketEvents(
   { random, organization, now }: TicketContext,
   messages = 2 + Math.floor(random.unit() ** 2 * 20),
-): Generator<SampleEvent, ConversationContext | null> {
+): Generator<Event, ConversationContext | null> {
   const subject = pickSubject(random, organization.products);
   const created = openedAt(random, now);
   const ticket = openTicket(random, organization, subject, created);
   const primary = openConversation(random, organization, ticket, subject, 'primary');
-  const sides = Array.from({ length: random.chance(0.12) ? random.int(1, 2) : 0 }, () =>
+  const sides = Array.from({ length: random.chance(0.12) ? random.between(1, 2) : 0 }, () =>
     openConversation(random, organization, ticket, subject, 'side'),
   );
   if (random.chance(0.5)) yield publish(ticket, created);
@@ -38,13 +38,18 @@ export function* ticketEvents(
   ] as const);
   yield* conversationEvents(random, primary, { role: 'primary', ticketStatus, messages, now });
   for (const side of sides) {
-    yield* conversationEvents(random, side, { role: 'side', ticketStatus, messages: random.int(1, 5), now });
+    yield* conversationEvents(random, side, {
+      role: 'side',
+      ticketStatus,
+      messages: random.between(1, 5),
+      now,
+    });
   }
   const { updatedAt } = primary.conversation.state;
   const rated = ticketStatus !== 'open' && ticketStatus !== 'snoozed' && random.chance(0.7);
-  const finalState = { status: ticketStatus, updatedAt, estimatedScore: rated ? random.int(1, 5) : null };
+  const finalState = { status: ticketStatus, updatedAt, estimatedScore: rated ? random.between(1, 5) : null };
   yield change(ticket, finalState, new Date(updatedAt));
-  if (messages > 100 || random.int(1, deletedOneIn) > 1) return primary;
+  if (messages > 100 || random.between(1, deletedOneIn) > 1) return primary;
   for (const { conversation } of [primary, ...sides]) yield remove(conversation, new Date(updatedAt));
   yield remove(ticket, new Date(updatedAt));
   return null;

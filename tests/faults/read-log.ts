@@ -4,8 +4,7 @@ import { pino } from 'pino';
 import { kindOfTopic } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
 import type { BatchMessage } from '../../services/projector/kafka/fetch-decoder.ts';
-import type { Kind } from '../../shared/documents/document.ts';
-import type { Event } from '../support/events.ts';
+import { decode, type Event } from '../support/events.ts';
 import { logEnds } from '../support/progress.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
 import { poisonHeader } from './publisher.ts';
@@ -69,28 +68,7 @@ function logged(
   if (!kind) throw new Error(`${topic} is no topic of a resource`);
   const poisoned = message.headers?.[poisonHeader] !== undefined;
   const timestampMs = Number(message.timestamp);
-  const event = poisoned ? null : decode(kind, message, timestampMs);
+  const event = poisoned ? null : decode(kind, message);
   const text = `${String(message.key)} ${String(message.value)}`;
   return { topic, partition, offset: Number(message.offset), timestampMs, event, text };
-}
-
-/** A minimal decoder of both content modes, independent of the projector's. */
-function decode(kind: Kind, { key, value, headers = {} }: KafkaMessage, timestampMs: number): Event {
-  const text = (name: string) => String(headers[`ce_${name}`]);
-  const id = String(key);
-  if (!value && !headers.ce_type)
-    return { kind, id, orgId: '', version: 0, op: 'tombstone', time: new Date(timestampMs) };
-  const body = value && (JSON.parse(value.toString()) as Record<string, unknown>);
-  const structured = !headers.ce_type;
-  const attribute = (name: string) => (structured ? String(body?.[name]) : text(name));
-  const data = (structured ? body?.data : body) as Record<string, unknown> | undefined;
-  return {
-    kind,
-    id,
-    orgId: attribute('orgid'),
-    version: Number(attribute('entityversion')),
-    op: attribute('type').split('.')[2] as Event['op'],
-    time: new Date(attribute('time')),
-    ...(data && { data }),
-  };
 }

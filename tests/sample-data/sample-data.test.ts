@@ -7,7 +7,7 @@ import { publishSampleData, publishRecords } from '../../infra/sample-data/publi
 import { fold } from '../convergence/fold.ts';
 import { readDocuments } from '../convergence/read-documents.ts';
 import { applied, createTestEnvironment, runProjector } from '../support/test-environment.ts';
-import type { Event } from '../support/events.ts';
+import { decode, type Event } from '../support/events.ts';
 
 jest.setTimeout(180_000);
 
@@ -48,22 +48,5 @@ function* recordBatches(batches: Iterable<SampleBatch>, log: SampleRecord[]): Ge
   }
 }
 
-/** Decodes the event of a record, without the projector's parser. */
-function eventOf({ kind, key, value, headers }: SampleRecord): Event {
-  const body = value === null ? {} : (JSON.parse(value) as Record<string, unknown>);
-  const binary = 'ce_type' in headers;
-  const attribute = (name: string) => String(binary ? headers[`ce_${name}`] : body[name]);
-  const data = (binary ? body : body.data) as Record<string, unknown>;
-  if (value === null && !binary) {
-    return { kind, id: key, orgId: '', version: 0, op: 'tombstone', time: new Date(0) };
-  }
-  return {
-    kind,
-    id: key,
-    orgId: attribute('orgid'),
-    version: Number(attribute('entityversion')),
-    op: attribute('type').split('.')[2] as Event['op'],
-    data,
-    time: new Date(attribute('time')),
-  };
-}
+const eventOf = ({ kind, key, value, headers }: SampleRecord): Event =>
+  decode(kind, { key: Buffer.from(key), value: value === null ? null : Buffer.from(value), headers });

@@ -1,49 +1,25 @@
+import type { KafkaMessage } from 'kafkajs';
+import type { Event } from '../../infra/sample-data/encode.ts';
 import type { Kind } from '../../shared/documents/document.ts';
 
-/** An entity's change in the source system, before it is encoded. */
-export type Event = {
-  kind: Kind;
-  id: string;
-  orgId: string;
-  version: number;
-  op: 'created' | 'updated' | 'deleted' | 'tombstone';
-  data?: Record<string, unknown>;
-  time: Date;
-};
+export { encode, type Event, type Produced } from '../../infra/sample-data/encode.ts';
 
-export type Produced = { key: string; value: string | null; headers: Record<string, string> };
-
-/**
- * Encodes an event in CloudEvents' structured or binary mode; a tombstone is a null value. The sample data has its own
- * encoder, because tests also encode what the source system rarely sends, such as a deletion with data.
- */
-export function encode(event: Event, mode: 'structured' | 'binary'): Produced {
-  if (event.op === 'tombstone') return { key: event.id, value: null, headers: {} };
-  const attributes = {
-    specversion: '1.0',
-    id: `${event.id}-${event.version}-${event.time.getTime()}`,
-    source: '/tests',
-    type: `support.${event.kind}.${event.op}.v1`,
-    subject: event.id,
-    time: event.time.toISOString(),
-    orgid: event.orgId,
-    entityversion: event.version,
-  };
-  if (mode === 'structured') {
-    const value = JSON.stringify({ ...attributes, ...(event.data ? { data: event.data } : {}) });
-    return {
-      key: event.id,
-      value,
-      headers: { 'content-type': 'application/cloudevents+json; charset=utf-8' },
-    };
-  }
-  const headers = Object.fromEntries(
-    Object.entries(attributes).map(([name, value]) => [`ce_${name}`, String(value)]),
-  );
+/** Decodes a record in either content mode, without the projector's parser. */
+export function decode(
+  kind: Kind,
+  { key, value, headers = {} }: Pick<KafkaMessage, 'key' | 'value' | 'headers'>,
+): Event {
+  const isBinary = headers.ce_type !== undefined;
+  const id = String(key);
+  if (!value && !isBinary) return { kind, id, orgId: '', version: 0, op: 'tombstone', time: new Date(0) };
+  const body = value ? (JSON.parse(value.toString()) as Record<string, unknown>) : undefined;
+  const attribute = (name: string) => String(isBinary ? headers[`ce_${name}`] : body?.[name]);
+  const data = (isBinary ? body : body?.data) as Event['data'];
   return {
-    key: event.id,
-    value: event.data ? JSON.stringify(event.data) : null,
-    headers: { ...headers, 'content-type': 'application/json' },
+    ...{ kind, id, orgId: attribute('orgid'), version: Number(attribute('entityversion')) },
+    op: attribute('type').split('.')[2] as Event['op'],
+    time: new Date(attribute('time')),
+    ...(data && { data }),
   };
 }
 
