@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import { MongoClient, type Db } from 'mongodb';
 import {
   deadLettersOf,
   ensureDeadLetterIndexes,
@@ -10,21 +8,12 @@ import { storeDeadLetters } from '../../services/projector/dead-letters/store-de
 import type { Change } from '../../services/projector/events/change.ts';
 import { created } from '../support/entities.ts';
 import { recordOf } from '../support/engine.ts';
+import { useOpened } from '../support/use-opened.ts';
+import { openDatabases } from '../support/databases.ts';
 
 describe('the dead letters about a deleted entity', () => {
-  let mongo: MongoClient;
-  let control: Db;
-
-  beforeAll(async () => {
-    mongo = new MongoClient(process.env.MONGODB_URL ?? '');
-    control = mongo.db(`t${randomBytes(5).toString('hex')}`);
-    await ensureDeadLetterIndexes(control);
-  }, 60_000);
-
-  afterAll(async () => {
-    await control.dropDatabase();
-    await mongo.close();
-  }, 60_000);
+  const opened = useOpened(openDatabases);
+  beforeAll(() => ensureDeadLetterIndexes(opened.control), 60_000);
 
   const rejectedVersion = (id: string, version: number): Rejected => ({
     record: recordOf(created('contact', id, {}, version), version),
@@ -32,7 +21,7 @@ describe('the dead letters about a deleted entity', () => {
   });
   const store = (rejected: Rejected[]) =>
     storeDeadLetters(
-      { control, prefix: 'support.', generation: 1, now: () => new Date() },
+      { control: opened.control, prefix: 'support.', generation: 1, now: () => new Date() },
       'support.contacts',
       rejected,
     );
@@ -43,8 +32,10 @@ describe('the dead letters about a deleted entity', () => {
     const entity = { kind: 'contact', id: 'con_1' } as const;
     const covers = ({ versioned }: { versioned: { version: number } | null }) =>
       (versioned?.version ?? 0) <= 1_199;
-    expect(await eraseDeadLetters({ control, prefix: 'support.' }, [{ ...entity, covers }])).toBe(1_199);
-    const left = await deadLettersOf(control).find().sort({ offset: 1 }).toArray();
+    expect(
+      await eraseDeadLetters({ control: opened.control, prefix: 'support.' }, [{ ...entity, covers }]),
+    ).toBe(1_199);
+    const left = await deadLettersOf(opened.control).find().sort({ offset: 1 }).toArray();
     expect(left.map(({ _id }) => _id)).toEqual(['support.contacts/0/1200', 'support.contacts/0/2000']);
   }, 60_000);
 
@@ -65,10 +56,10 @@ describe('the dead letters about a deleted entity', () => {
       // when the batch ends
       const erasures = await erasuresAmong(envelopes, 'contact', { changes: [deletion], rejected: [] });
       // then what was before the deletion is erased, and what came after it is kept
-      expect(await eraseDeadLetters({ control, prefix: 'support.' }, erasures)).toBe(1);
-      const left = await deadLettersOf(control).find({ subjects: 'con_9' }).toArray();
+      expect(await eraseDeadLetters({ control: opened.control, prefix: 'support.' }, erasures)).toBe(1);
+      const left = await deadLettersOf(opened.control).find({ subjects: 'con_9' }).toArray();
       expect(left.map(({ offset }) => offset)).toEqual([5]);
-      await deadLettersOf(control).deleteMany({ subjects: 'con_9' });
+      await deadLettersOf(opened.control).deleteMany({ subjects: 'con_9' });
     },
     60_000,
   );

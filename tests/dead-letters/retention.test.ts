@@ -1,20 +1,17 @@
 import { deadLettersOf, ensureDeadLetterIndexes } from '../../services/projector/dead-letters/collection.ts';
-import { day, eventsOf, openReadModel, type ReadModel } from '../retention/read-model.ts';
+import { day, eventsOf, useReadModel } from '../retention/read-model.ts';
 import type { Event } from '../support/events.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 
 const { channel, ticket, conversation, message } = eventsOf('a');
 
 describe('dead letters about an expired conversation', () => {
-  let model: ReadModel;
+  const model = useReadModel();
   let offset = 0;
-
   beforeEach(async () => {
-    model = await openReadModel();
     await ensureDeadLetterIndexes(model.control);
     await model.apply([channel(), ticket, conversation(0)]);
   }, 60_000);
-  afterEach(() => model.close(), 60_000);
 
   /** Stores a dead letter for an event that was published on a day. */
   const deadLettered = (event: Event, published: number) => {

@@ -1,32 +1,25 @@
-import { randomBytes } from 'node:crypto';
-import { MongoClient, type Db } from 'mongodb';
 import { selected } from '../../services/cli/dead-letters/select.ts';
 import type { DeadLetterFilter } from '../../services/cli/dead-letters/command.ts';
 import { deadLettersOf, type DeadLetter } from '../../services/projector/dead-letters/collection.ts';
+import { useOpened } from '../support/use-opened.ts';
+import { openDatabases } from '../support/databases.ts';
 
 const instants = ['09:59:59.999', '10:00:00.000', '10:59:59.999', '11:00:00.000', '11:00:00.001'];
 const at = (time: string) => new Date(`2026-01-31T${time}Z`);
 
 describe('the dead letters between two instants', () => {
-  const mongo = new MongoClient(process.env.MONGODB_URL ?? '');
-  let control: Db;
+  const opened = useOpened(openDatabases);
   beforeAll(async () => {
-    control = mongo.db(`t${randomBytes(5).toString('hex')}`);
     const deadLetters = instants.map((time) => ({ _id: time, lastAt: at(time), truncated: null, bytes: 1 }));
-    await deadLettersOf(control).insertMany(deadLetters as unknown as DeadLetter[]);
+    await deadLettersOf(opened.control).insertMany(deadLetters as unknown as DeadLetter[]);
   });
-  afterAll(async () => {
-    await control.dropDatabase();
-    await mongo.close();
-  });
-
   it.each<[string, DeadLetterFilter, string[]]>([
     ['since an instant, inclusively', { since: at('10:00:00.000') }, instants.slice(1)],
     ['until an instant, exclusively', { until: at('11:00:00.000') }, instants.slice(0, 3)],
     ['since and until', { since: at('10:00:00.000'), until: at('11:00:00.000') }, instants.slice(1, 3)],
   ])('are those last stored %s', async (_, filter, expected) => {
     const found: string[] = [];
-    for await (const ids of selected({ control, prefix: 'support.' }, { filter, limit: 100 }))
+    for await (const ids of selected({ control: opened.control, prefix: 'support.' }, { filter, limit: 100 }))
       found.push(...ids);
     expect(found).toEqual(expected);
   });

@@ -1,22 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { Binary, MongoClient, type Collection, type Db } from 'mongodb';
+import { Binary, type Collection, type Db } from 'mongodb';
 import { deadLettersOf, type DeadLetter } from '../../services/projector/dead-letters/collection.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { buffer } from '../../services/projector/dead-letters/dead-letter.ts';
 import type { KafkaRecord, Rejection } from '../../services/projector/events/change.ts';
 import { rawHeaders, type Headers } from '../support/example-records.ts';
+import { useOpened } from '../support/use-opened.ts';
+import { openDatabases } from '../support/databases.ts';
 
 const megabyte = 1024 * 1024;
 
 describe('storing dead letters, in a real MongoDB', () => {
-  const mongo = new MongoClient(process.env.MONGODB_URL ?? '');
-  const control = mongo.db(`t${randomBytes(5).toString('hex')}`);
+  const opened = useOpened(openDatabases);
   const topic = 'support.tags';
-
-  afterAll(async () => {
-    await control.dropDatabase();
-    await mongo.close();
-  }, 60_000);
 
   const record = (offset: number, value: Buffer | null, headers: Headers = {}): KafkaRecord => ({
     key: Buffer.from(`tag_${offset}`),
@@ -28,18 +24,18 @@ describe('storing dead letters, in a real MongoDB', () => {
     records: KafkaRecord[],
     reason: Rejection['reason'] = 'not_json',
     at = '2026-01-01T00:00:00Z',
-    database = control,
+    database = opened.control,
   ) =>
     storeDeadLetters(
       { control: database, prefix: 'support.', generation: 1, now: () => new Date(at) },
       topic,
       records.map((given) => ({ record: given, rejection: { reason, detail: reason } })),
     );
-  const stored = (offset: number) => deadLettersOf(control).findOne({ _id: `${topic}/0/${offset}` });
+  const stored = (offset: number) => deadLettersOf(opened.control).findOne({ _id: `${topic}/0/${offset}` });
 
   /** The control database, with something that happens between the read of the known dead letters and the write. */
   const whenWriting = (happens: (collection: Collection<DeadLetter>) => Promise<unknown>): Db => {
-    const collection = deadLettersOf(control);
+    const collection = deadLettersOf(opened.control);
     const bulkWrite: typeof collection.bulkWrite = async (operations, options) => {
       await happens(collection);
       return collection.bulkWrite(operations, options);
@@ -76,7 +72,7 @@ describe('storing dead letters, in a real MongoDB', () => {
 
   describe('another record at the place of a dead letter', () => {
     const places = async (offset: number) => {
-      const found = await deadLettersOf(control).find({ offset }).sort({ _id: 1 }).toArray();
+      const found = await deadLettersOf(opened.control).find({ offset }).sort({ _id: 1 }).toArray();
       return found.map(({ _id, value, count }) => ({
         isSuffixed: _id !== `${topic}/0/${offset}`,
         value: buffer(value)?.toString(),
@@ -90,7 +86,7 @@ describe('storing dead letters, in a real MongoDB', () => {
       const beside = { isSuffixed: true, value: '{2', count: 3 };
       expect(await places(40)).toEqual([{ isSuffixed: false, value: '{1', count: 2 }, beside]);
       // and also after the first was purged
-      await deadLettersOf(control).deleteOne({ _id: `${topic}/0/40` });
+      await deadLettersOf(opened.control).deleteOne({ _id: `${topic}/0/40` });
       await store([record(40, second)]);
       expect(await places(40)).toEqual([{ ...beside, count: 4 }]);
     }, 60_000);
@@ -128,7 +124,7 @@ describe('storing dead letters, in a real MongoDB', () => {
 
     test('is not the record that an earlier version stored there', async () => {
       const instants = { firstAt: new Date(0), lastAt: new Date(0) };
-      await deadLettersOf(control).insertOne({
+      await deadLettersOf(opened.control).insertOne({
         ...{ _id: `${topic}/0/43`, topic, partition: 0, offset: 43 },
         ...{ key: new Binary(Buffer.from('tag_43')), value: new Binary(first), truncated: null, bytes: 8 },
         ...{

@@ -2,19 +2,14 @@ import { pino } from 'pino';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { startSweeper } from '../../services/projector/retention/sweeper.ts';
 import { createMetrics } from '../../services/projector/metrics.ts';
-import { openReadModel, type ReadModel } from '../retention/read-model.ts';
+import { useReadModel } from '../retention/read-model.ts';
 import { deletionOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 
 describe('the sweeper', () => {
-  let model: ReadModel;
-
-  beforeEach(async () => {
-    model = await openReadModel();
-  }, 60_000);
-  afterEach(() => model.close(), 60_000);
+  const model = useReadModel();
 
   test('erases, in each of its runs, dead letters of deleted entities whose `lastAt` is some minutes old', async () => {
     const contact = created('contact', 'con_gone');

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { MongoClient, type CommandStartedEvent, type Db } from 'mongodb';
+import { type CommandStartedEvent, type Db } from 'mongodb';
 import { pino } from 'pino';
 import { progressOf, watermark } from '../../shared/store/progress.ts';
 import type { RunningConsumer } from '../../services/projector/consumer/consumer.ts';
@@ -12,6 +11,8 @@ import { createLiveness } from '../../services/projector/liveness.ts';
 import { createMetrics, type Metrics } from '../../services/projector/metrics.ts';
 import { eventually } from '../support/eventually.ts';
 import { anyOrder } from '../support/order.ts';
+import { useOpened } from '../support/use-opened.ts';
+import { openDatabases } from '../support/databases.ts';
 
 const generation = 1;
 const allowanceMs = 1_000;
@@ -19,7 +20,9 @@ const allowanceMs = 1_000;
 const never = 3_600_000;
 
 describe('a run of the commit loop', () => {
-  const mongo = new MongoClient(process.env.MONGODB_URL ?? '', { monitorCommands: true });
+  afterEach(() => commitLoop.stop());
+  // Jest runs hooks in the order of their definition: the loop stops before its database is dropped.
+  const opened = useOpened(openDatabases, { each: true });
   let control: Db;
   let commitLoop: CommitLoop;
   let start: (intervalMs: number, onObserved?: () => void) => CommitLoop;
@@ -39,7 +42,7 @@ describe('a run of the commit loop', () => {
   let onCommit: (snapshot: Snapshot[]) => Promise<void>;
 
   beforeEach(async () => {
-    control = mongo.db(`t${randomBytes(5).toString('hex')}`);
+    ({ control } = opened);
     await ensureControlIndexes(control);
     nowMs = 50_000;
     ends = new Map([['t/0', 0]]);
@@ -87,11 +90,6 @@ describe('a run of the commit loop', () => {
     // The loop's own first run ends here: it may not overlap with the run that a test asks for.
     await new Promise<void>((resolve) => (commitLoop = start(never, resolve)));
   });
-  afterEach(async () => {
-    await commitLoop.stop();
-    await control.dropDatabase();
-  });
-  afterAll(() => mongo.close());
 
   const at = (partition: number, position: number): Snapshot => ({
     ...{ topic: 't', partition, position, progressCount: 0 },
@@ -261,10 +259,9 @@ describe('a run of the commit loop', () => {
     test('sends MongoDB the same few commands for any number of partitions', async () => {
       const commands: string[] = [];
       const record = ({ commandName }: CommandStartedEvent) => commands.push(commandName);
-      mongo.on('commandStarted', record);
+      opened.mongo.on('commandStarted', record);
       nowMs = 60_000;
       await commitLoop.flush();
-      mongo.off('commandStarted', record);
       expect(commands).toEqual(['update', 'find', 'findAndModify']);
       // and the partitions are complete up to the new instant
       const open = { completeTo: { $ne: new Date(60_000 - allowanceMs) } };

@@ -6,7 +6,7 @@ import { sweep } from '../../services/projector/retention/sweep.ts';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { changeOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
-import { day, eventsOf, openReadModel, type ReadModel } from './read-model.ts';
+import { day, eventsOf, useReadModel } from './read-model.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 
 const { channel, conversation, message } = eventsOf('a');
@@ -15,12 +15,7 @@ const freed = (messages: number) => ({ conversations: 0, messages });
 
 /** A compacted log may contain messages long after the last record of their conversation was removed. */
 describe('a message whose conversation is missing', () => {
-  let model: ReadModel;
-
-  beforeEach(async () => {
-    model = await openReadModel();
-  }, 60_000);
-  afterEach(() => model.close(), 60_000);
+  const model = useReadModel();
 
   const stored = () => collectionOf<StoredDocument>(model.database, 'message').findOne({ _id: 'msg_a_000' });
   /** Sweeps as of a day; `before` runs before each write of the sweep to a collection. */

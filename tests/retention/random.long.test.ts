@@ -5,7 +5,7 @@ import { fold, type Expected } from '../convergence/fold.ts';
 import { randomHistory } from '../convergence/history.ts';
 import { readDocuments } from '../convergence/read-documents.ts';
 import { createRandom } from '../support/random.ts';
-import { day, openReadModel, type ReadModel } from './read-model.ts';
+import { day, useReadModel } from './read-model.ts';
 
 /** Seeds whose histories contain expired data. */
 const seeds = [1, 2, 4, 5, 6, 7, 8, 9];
@@ -38,12 +38,7 @@ function unexpired(documents: Expected, asOf: Date): Expected {
 }
 
 describe('a swept read model', () => {
-  let model: ReadModel;
-
-  beforeEach(async () => {
-    model = await openReadModel();
-  }, 60_000);
-  afterEach(() => model.close(), 60_000);
+  const model = useReadModel();
 
   test.each(seeds)(
     'equals the fold of the log without expired data, and the whole fold after a replay: seed %i',

@@ -13,6 +13,7 @@ import { changeOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
 import { openEngineStore } from '../store/engine-store.ts';
+import { useOpened } from '../support/use-opened.ts';
 
 const start = new Date('2126-01-01T00:00:00Z');
 /** Days in the future, so that the store's TTL deletes nothing while a test runs. */
@@ -122,4 +123,5 @@ export async function openReadModel() {
   };
 }
 
-export type ReadModel = Awaited<ReturnType<typeof openReadModel>>;
+/** A read model for each test of a `describe`. */
+export const useReadModel = () => useOpened(openReadModel, { each: true });

@@ -6,17 +6,12 @@ import { sweep, type SweepStore } from '../../services/projector/retention/sweep
 import { sweepApplied as sweepUpToWatermark } from '../../services/projector/retention/sweeper.ts';
 import { deletionOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
-import { day, eventsOf, openReadModel, type ReadModel } from './read-model.ts';
+import { day, eventsOf, openReadModel, useReadModel } from './read-model.ts';
 
 const freed = (conversations: number, messages: number) => ({ conversations, messages });
 
 describe('conversation data that expires by the retention of its channel', () => {
-  let model: ReadModel;
-
-  beforeEach(async () => {
-    model = await openReadModel();
-  }, 60_000);
-  afterEach(() => model.close(), 60_000);
+  const model = useReadModel();
 
   const idsAt = async (name: string, now: Date) => {
     const { conversation, messages, ofTicket } = await model.answersAt(name, now);

@@ -5,17 +5,12 @@ import { collectionOf } from '../../shared/store/connection.ts';
 import { watermarksOf } from '../../shared/store/progress.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
-import { openReadModel, type ReadModel } from './read-model.ts';
+import { useReadModel } from './read-model.ts';
 
 const long = { createdAt: '2020-01-01T00:00:00Z', updatedAt: '2020-01-01T00:00:00Z' };
 
 describe('the sweeper of a projector', () => {
-  let model: ReadModel;
-
-  beforeEach(async () => {
-    model = await openReadModel();
-  }, 60_000);
-  afterEach(() => model.close(), 60_000);
+  const model = useReadModel();
 
   test('sweeps only while its projector is the owner, again and again', async () => {
     // given expired data, and a projector that is not the owner

@@ -1,5 +1,4 @@
 import type { Store, StoredDocument, Write } from '../../services/projector/materialize/store.ts';
-import { collectionOf } from '../../shared/store/connection.ts';
 import { emptyData, memoryStore } from '../simulation/memory-store.ts';
 import { openEngineStore } from './engine-store.ts';
 
@@ -15,9 +14,8 @@ export const bothStores: { name: string; isReal: boolean; open: () => Promise<Op
   {
     ...{ name: 'the real store', isReal: true },
     open: async () => {
-      const { store, database, close } = await openEngineStore();
-      const conversations = collectionOf<StoredDocument>(database, 'conversation');
-      return { store, close, find: (id) => conversations.findOne({ _id: id }) };
+      const { store, find, close } = await openEngineStore();
+      return { store, close, find: (id) => find('conversation', id) };
     },
   },
   {

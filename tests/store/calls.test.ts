@@ -3,7 +3,7 @@ import { mongoStore } from '../../services/projector/materialize/mongo-store.ts'
 import { changeOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
-import { openEngineStore, type EngineStore } from './engine-store.ts';
+import { useEngineStore } from './engine-store.ts';
 
 const records = 250;
 /** A batch of conversations takes the most: 21, because it refreshes their tickets. */
@@ -29,12 +29,7 @@ const references: Record<ReferringKind, (suffix: string) => Record<string, unkno
 const prefixes = { ticket: 'ti_', conversation: 'conv_', message: 'msg_' };
 
 describe(`a batch of ${records} records`, () => {
-  let opened: EngineStore;
-
-  beforeAll(async () => {
-    opened = await openEngineStore();
-  }, 120_000);
-  afterAll(() => opened.close(), 60_000);
+  const opened = useEngineStore();
 
   const eventsOf = (kind: ReferringKind, organizations: number, version: number): Event[] =>
     Array.from({ length: records }, (_, index) => {

@@ -1,19 +1,14 @@
-import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
+import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { bothStores, conversation, tombstoneOf, insert, keyOf } from './both-stores.ts';
+import { useOpened } from '../support/use-opened.ts';
 
 /** Reads the children of many parents, in as many reads as it takes. */
 describe.each(bothStores)('the first children, from $name', ({ isReal, open }) => {
-  let store: Store;
-  let close = async () => {};
-
-  beforeAll(async () => {
-    ({ store, close } = await open());
-  }, 120_000);
-  afterAll(() => close(), 60_000);
+  const opened = useOpened(open);
 
   const given = async (documents: StoredDocument[]) => {
     for (let start = 0; start < documents.length; start += 1_000)
-      await store.write('conversation', documents.slice(start, start + 1_000).map(insert));
+      await opened.store.write('conversation', documents.slice(start, start + 1_000).map(insert));
   };
   const family = (ticketId: string, size: number, orgId = 'org_1') =>
     Array.from({ length: size }, (_, index) => {
@@ -31,7 +26,7 @@ describe.each(bothStores)('the first children, from $name', ({ isReal, open }) =
     const found: Record<string, string[]> = {};
     let reads = 0;
     for (let pending = new Map(parents.map((id) => [id, orgIds[id] ?? 'org_1'])); pending.size > 0;) {
-      const { children, remaining } = await store.readFirstChildren(
+      const { children, remaining } = await opened.store.readFirstChildren(
         'conversation',
         { parent: 'ticketId', max },
         pending,
@@ -54,7 +49,7 @@ describe.each(bothStores)('the first children, from $name', ({ isReal, open }) =
   it('have the fields that a ticket embeds, and their sort key', async () => {
     await given([conversation('b1', 'ti_b', 5)]);
     const by = { parent: 'ticketId', max: 3 };
-    const { children, remaining } = await store.readFirstChildren(
+    const { children, remaining } = await opened.store.readFirstChildren(
       'conversation',
       by,
       new Map([['ti_b', 'org_1']]),
@@ -110,7 +105,7 @@ describe.each(bothStores)('the first children, from $name', ({ isReal, open }) =
           .flat()
           .map((child) => ({ op: 'put' as const, document: { ...child, revision: revision + 1 }, guard }));
         for (let start = 0; start < writes.length; start += 100)
-          await store.write('conversation', writes.slice(start, start + 100));
+          await opened.store.write('conversation', writes.slice(start, start + 100));
       }
       return revision;
     };

@@ -1,5 +1,5 @@
-import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
-import { openEngineStore } from './engine-store.ts';
+import type { StoredDocument } from '../../services/projector/materialize/store.ts';
+import { useEngineStore } from './engine-store.ts';
 
 const ids = Array.from({ length: 500 }, (_, index) => `tag_${String(index).padStart(3, '0')}`);
 const rounds = 5;
@@ -10,19 +10,14 @@ const tag = (id: string, revision: number, by: string): StoredDocument => ({
 });
 
 describe('concurrent writers of the same documents', () => {
-  let store: Store;
-  let close = async () => {};
-
-  beforeAll(async () => {
-    ({ store, close } = await openEngineStore());
-    await store.write(
-      'tag',
-      ids.map((id) => ({ op: 'put', document: tag(id, 0, 'nobody'), guard: null })),
-    );
-  }, 120_000);
-  afterAll(() => close(), 60_000);
+  const opened = useEngineStore();
 
   it('each learn which writes lost, in any order of the writes', async () => {
+    const { store } = opened;
+    await store.write(
+      'tag',
+      ids.map((id) => ({ op: 'put', document: tag(id, 0, 'first'), guard: null })),
+    );
     const writers = ['a', 'b', 'c', 'd'];
     for (let round = 0; round < rounds; round += 1) {
       // given four writers of all documents, in two orders, between which PostgreSQL would have to break a deadlock

@@ -1,24 +1,18 @@
-import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
+import type { Store } from '../../services/projector/materialize/store.ts';
 import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
 import { createReferenceCache } from '../../services/projector/materialize/reference-cache.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { changeOf, deletionOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
-import { openEngineStore, type EngineStore } from './engine-store.ts';
+import { useEngineStore } from './engine-store.ts';
 
 const contact = (name: string, version: number) =>
   created('contact', 'con_1', { name, email: null }, version);
 
 describe('a contact that is created again after its tombstone document has expired', () => {
-  let opened: EngineStore;
-  let nowMs = 0;
-
-  beforeEach(async () => {
-    opened = await openEngineStore();
-    nowMs = Date.UTC(2026, 0, 1);
-  }, 60_000);
-  afterEach(() => opened.close(), 60_000);
+  const opened = useEngineStore({ each: true });
+  let nowMs = Date.UTC(2026, 0, 1);
 
   /** A projector with a cache of its own. */
   const start = (store: Store = opened.store) => {
@@ -33,8 +27,6 @@ describe('a contact that is created again after its tombstone document has expir
     await collectionOf(opened.database, 'contact').deleteOne({ _id: 'con_1' });
     await apply(contact('Bob', 3));
   };
-  const stored = (kind: 'contact' | 'conversation' | 'message', id: string) =>
-    collectionOf<StoredDocument>(opened.database, kind).findOne({ _id: id });
 
   it('shows its new name in documents of a projector that has cached the old one', async () => {
     // given a projector that has cached the contact
@@ -46,9 +38,9 @@ describe('a contact that is created again after its tombstone document has expir
     // then the first projector joins new documents with the new name
     await a(created('conversation', 'conv_2', { contactId: 'con_1' }), 50);
     await a(created('message', 'msg_2', { conversationId: 'conv_2' }), 50);
-    expect((await stored('conversation', 'conv_2'))?.joined).toMatchObject({ contact: { name: 'Bob' } });
+    expect((await opened.find('conversation', 'conv_2'))?.joined).toMatchObject({ contact: { name: 'Bob' } });
     for (const id of ['msg_1', 'msg_2'])
-      expect((await stored('message', id))?.joined).toMatchObject({ author: { name: 'Bob' } });
+      expect((await opened.find('message', id))?.joined).toMatchObject({ author: { name: 'Bob' } });
   }, 60_000);
 
   it('keeps its new state although a worker that read the old one writes late', async () => {
@@ -70,6 +62,6 @@ describe('a contact that is created again after its tombstone document has expir
     resumed.resolve();
     await late;
     // then the new state stays
-    expect(await stored('contact', 'con_1')).toMatchObject({ version: 3, state: { name: 'Bob' } });
+    expect(await opened.find('contact', 'con_1')).toMatchObject({ version: 3, state: { name: 'Bob' } });
   }, 60_000);
 });

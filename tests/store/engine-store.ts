@@ -1,48 +1,38 @@
-import { randomBytes } from 'node:crypto';
-import { MongoClient, type Db } from 'mongodb';
+import type { MongoClient } from 'mongodb';
 import { kinds, type Kind } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
-import type { Store } from '../../services/projector/materialize/store.ts';
+import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
+import { useOpened } from '../support/use-opened.ts';
+import { openDatabases } from '../support/databases.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 
 /** The driver's traffic with the store. */
-export type Traffic = {
+type Traffic = {
   /** The number of commands. */
   commands: () => number;
   /** The number of documents of a kind that the store returned. */
   returned: (kind: Kind) => number;
 };
 
-/** The engine's store on a new database with its indexes, on the server of the test run. */
-export type EngineStore = {
-  store: Store;
-  database: Db;
-  /** The control database beside it, empty. */
-  control: Db;
-  /** Starts to count. */
-  watch: () => Traffic;
-  close: () => Promise<void>;
-};
-
-export async function openEngineStore(): Promise<EngineStore> {
-  const mongo = new MongoClient(process.env.MONGODB_URL ?? '', { monitorCommands: true });
-  const name = `t${randomBytes(5).toString('hex')}`;
-  const database = mongo.db(`${name}_g1`);
-  const control = mongo.db(name);
-  const watch = watcher(mongo);
+/** The engine's store on a new database with its indexes, and the control database beside it, empty. */
+export async function openEngineStore() {
+  const { mongo, database, control, close } = await openDatabases();
   await ensureIndexes(database);
   return {
     store: mongoStore(database),
     database,
     control,
-    watch,
-    close: async () => {
-      await Promise.all([database.dropDatabase(), control.dropDatabase()]);
-      await mongo.close();
-    },
+    close,
+    /** Starts to count. */
+    watch: watcher(mongo),
+    find: (kind: Kind, id: string) => collectionOf<StoredDocument>(database, kind).findOne({ _id: id }),
   };
 }
+
+/** An engine's store for the tests of a `describe`. */
+export const useEngineStore = (options?: { each: boolean }) => useOpened(openEngineStore, options);
 
 type Reply = { cursor?: { ns: string; firstBatch?: unknown[]; nextBatch?: unknown[] } };
 

@@ -6,7 +6,7 @@ import { collectionOf } from '../../shared/store/connection.ts';
 import { appliedUpTo, changeOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
-import { openEngineStore, type EngineStore } from './engine-store.ts';
+import { useEngineStore } from './engine-store.ts';
 
 const message = (id: string): StoredDocument => ({
   ...{ _id: id, orgId: 'org_1', version: 1, revision: 1, joined: { author: null } },
@@ -23,13 +23,8 @@ describe('a fan-out', () => {
     { length: pageSize + onSecondPage },
     (_, index) => `msg_${String(index).padStart(6, '0')}`,
   );
-  let opened: EngineStore;
-
-  beforeAll(async () => {
-    opened = await openEngineStore();
-    await given(ids);
-  }, 120_000);
-  afterAll(() => opened.close(), 60_000);
+  const opened = useEngineStore();
+  beforeAll(() => given(ids), 120_000);
 
   const given = (messageIds: string[]) =>
     opened.store.write(

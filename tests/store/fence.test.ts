@@ -1,10 +1,9 @@
-import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
+import type { Store } from '../../services/projector/materialize/store.ts';
 import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
 import { changeOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
-import { collectionOf } from '../../shared/store/connection.ts';
-import { openEngineStore, type EngineStore } from './engine-store.ts';
+import { useEngineStore } from './engine-store.ts';
 
 const contact = (name: string, version: number) => created('contact', 'con_1', { name }, version);
 const message = created('message', 'msg_1');
@@ -12,16 +11,11 @@ const crashed = new Error('the worker crashed');
 
 /** The simulation meets this interleaving once in 150,000 schedules, so it is played step by step. */
 describe('a worker that lost its partition', () => {
-  let opened: EngineStore;
-
-  beforeAll(async () => {
-    opened = await openEngineStore();
-  }, 120_000);
-  afterAll(() => opened.close(), 60_000);
+  const opened = useEngineStore();
 
   const apply = (event: Event, store = opened.store) =>
     applyChanges(engineDeps(store), event.kind, [changeOf(event)]);
-  const stored = () => collectionOf<StoredDocument>(opened.database, 'message').findOne({ _id: 'msg_1' });
+  const stored = () => opened.find('message', 'msg_1');
 
   it('does not overwrite a document that a refresh has found right', async () => {
     // given a message that embeds its author's name

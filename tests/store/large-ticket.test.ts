@@ -5,7 +5,7 @@ import { collectionOf } from '../../shared/store/connection.ts';
 import { changeOf, deletionOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
-import { openEngineStore, type EngineStore } from './engine-store.ts';
+import { useEngineStore } from './engine-store.ts';
 
 const children = 20_000;
 /** Conversations that one event may read, over all its refreshes of the ticket: two pages. */
@@ -18,10 +18,8 @@ const event = (index: number, version: number, changes: Record<string, unknown> 
   created('conversation', idOf(index), { createdAt: createdAt(index), ...changes }, version);
 
 describe(`a ticket with ${children} conversations`, () => {
-  let opened: EngineStore;
-
+  const opened = useEngineStore();
   beforeAll(async () => {
-    opened = await openEngineStore();
     await apply(created('channel', 'chan_1'));
     const documents = Array.from({ length: children }, (_, index): StoredDocument => {
       const change = changeOf(event(index, 1));
@@ -37,12 +35,11 @@ describe(`a ticket with ${children} conversations`, () => {
       await conversations.insertMany(documents.slice(start, start + 5_000));
     await apply(created('ticket', 'ti_1'));
   }, 240_000);
-  afterAll(() => opened.close(), 120_000);
 
   const apply = (one: Event) =>
     applyChanges(engineDeps(opened.store, { isApplied: () => true }), one.kind, [changeOf(one)]);
   const stored = async () => {
-    const found = await collectionOf<StoredDocument>(opened.database, 'ticket').findOne({ _id: 'ti_1' });
+    const found = await opened.find('ticket', 'ti_1');
     const { conversations, moreAfter } = found?.joined as TicketJoined;
     const refs = (found?.refs ?? []).filter((ref) => ref.startsWith('conversations:')).length;
     return { ids: conversations.map(({ id }) => id), moreAfter, refs };

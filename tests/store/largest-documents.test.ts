@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto';
-import { BSON, MongoClient, type Db } from 'mongodb';
+import { BSON } from 'mongodb';
 import type { Document, Kind } from '../../shared/documents/document.ts';
-import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { largestConversation, largestMessage, largestTicket } from '../support/largest-documents.ts';
+import { useEngineStore } from './engine-store.ts';
 
 /**
  * In bytes: a ticket 11,474,158, of which 7.7 MB are the ids and names of 2,000 tags and topics, 1.6 MB their ids in
@@ -23,19 +22,7 @@ const largest: [Kind, Stored][] = [
 ];
 
 describe('the largest documents that the limits of lists and texts allow', () => {
-  let mongo: MongoClient;
-  let database: Db;
-
-  beforeAll(async () => {
-    mongo = new MongoClient(process.env.MONGODB_URL ?? '');
-    database = mongo.db(`t${randomBytes(5).toString('hex')}_g1`);
-    await ensureIndexes(database);
-  }, 60_000);
-
-  afterAll(async () => {
-    await database.dropDatabase();
-    await mongo.close();
-  }, 60_000);
+  const opened = useEngineStore();
 
   test.each(largest)('a %s stays below the size limit of the store', (_, document) => {
     const bytes = BSON.calculateObjectSize(document);
@@ -46,7 +33,7 @@ describe('the largest documents that the limits of lists and texts allow', () =>
   test.each(largest)(
     'a %s can be inserted and replaced, with its index entries',
     async (kind, document) => {
-      const collection = collectionOf<Stored>(database, kind);
+      const collection = collectionOf<Stored>(opened.database, kind);
       await collection.insertOne(document);
       const { _id, revision, ...remaining } = document;
       const filter = { _id, revision };

@@ -3,11 +3,10 @@ import { applyChanges } from '../../services/projector/materialize/apply-changes
 import type { Change } from '../../services/projector/events/change.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { Kind } from '../../shared/documents/document.ts';
-import { collectionOf } from '../../shared/store/connection.ts';
 import { changeOf, engineDeps, recordOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
-import { openEngineStore, type EngineStore } from './engine-store.ts';
+import { useEngineStore } from './engine-store.ts';
 
 const tagId = (prefix: string, index: number) => `tag_${prefix}_${index}`;
 const tagIds = (prefix: string, count: number) =>
@@ -15,13 +14,8 @@ const tagIds = (prefix: string, count: number) =>
 
 /** No parser accepts such large states; they stand for any other document that the store refuses. */
 describe('a document that the store refuses', () => {
-  let opened: EngineStore;
+  const opened = useEngineStore();
   let offset = 0;
-
-  beforeAll(async () => {
-    opened = await openEngineStore();
-  }, 120_000);
-  afterAll(() => opened.close(), 60_000);
 
   const tag = (id: string, nameLength: number): StoredDocument => ({
     ...{ _id: id, orgId: 'org_1', version: 1, revision: 1, joined: {}, refs: [] },
@@ -60,7 +54,7 @@ describe('a document that the store refuses', () => {
     await applyChanges(deps, 'tag', [{ ...change, state } as Change]);
     return notRefreshed;
   };
-  const stored = (id: string) => collectionOf<StoredDocument>(opened.database, 'ticket').findOne({ _id: id });
+  const stored = (id: string) => opened.find('ticket', id);
   const nameLengths = async (id: string) =>
     ((await stored(id))?.joined as { tags: { name: string }[] }).tags.map(({ name }) => name.length);
 

@@ -1,6 +1,7 @@
 import { pageSize } from '../../services/projector/materialize/mongo-store.ts';
-import type { JoinedFields, Store, StoredDocument } from '../../services/projector/materialize/store.ts';
+import type { JoinedFields, StoredDocument } from '../../services/projector/materialize/store.ts';
 import { bothStores, conversation, tombstoneOf, insert, position, readAll } from './both-stores.ts';
+import { useOpened } from '../support/use-opened.ts';
 
 const applied = { conflicted: new Set(), refused: new Map() };
 const conflict = (...ids: string[]) => ({ conflicted: new Set(ids), refused: new Map() });
@@ -20,16 +21,10 @@ async function allPages(read: (after: string) => Promise<Page>, after = ''): Pro
 
 /** The behaviour that the engine relies on, of the real store and of the simulation's store. */
 describe.each(bothStores)('$name', ({ isReal, open }) => {
-  let store: Store;
-  let find: (id: string) => Promise<StoredDocument | null>;
-  let close = async () => {};
+  const opened = useOpened(open);
+  const find = (id: string) => opened.find(id);
 
-  beforeAll(async () => {
-    ({ store, find, close } = await open());
-  }, 120_000);
-  afterAll(() => close(), 60_000);
-
-  const given = (documents: StoredDocument[]) => store.write('conversation', documents.map(insert));
+  const given = (documents: StoredDocument[]) => opened.store.write('conversation', documents.map(insert));
 
   describe('reads', () => {
     const fanOutCursor = { from: 'ticket' as const, edge: 'conversations', after: 'ti_5' };
@@ -46,14 +41,14 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
 
     it('return stored documents with the state fields that edges need, without missing documents', async () => {
       const { joined: _joined, byCreated: _byCreated, pending: _pending, ...current } = document;
-      expect(await readAll(store, 'conversation', ['a1', 'a0', 'a2'])).toEqual([
+      expect(await readAll(opened.store, 'conversation', ['a1', 'a0', 'a2'])).toEqual([
         { ...current, state: embedded },
         tombstone,
       ]);
     });
 
     it('return referenced entities with organization, deletion and the fields for those that name them', async () => {
-      const found = await store.readReferenced('conversation', ['a2', 'a1', 'a1', 'a0']);
+      const found = await opened.store.readReferenced('conversation', ['a2', 'a1', 'a1', 'a0']);
       expect(found.toSorted((a, b) => (a._id < b._id ? -1 : 1))).toEqual([
         { _id: 'a1', orgId: 'org_1', revision: 1, state: { id: 'a1' } },
         { _id: 'a2', orgId: 'org_1', revision: 1, deletedAt: new Date(0) },
@@ -61,7 +56,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     });
 
     it('return revisions, also of tombstones', async () => {
-      const found = await store.readRevisions('conversation', ['a2', 'a1', 'a1', 'a0']);
+      const found = await opened.store.readRevisions('conversation', ['a2', 'a1', 'a1', 'a0']);
       expect(found).toEqual(
         new Map([
           ['a1', 1],
@@ -71,7 +66,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     });
 
     it('return envelopes, of the state the id alone', async () => {
-      const found = await store.readEnvelopes('conversation', ['a1', 'a2', 'a0']);
+      const found = await opened.store.readEnvelopes('conversation', ['a1', 'a2', 'a0']);
       const { state: _state, joined: _joined, refs: _refs, ...remaining } = document;
       const {
         byCreated: _byCreated,
@@ -94,7 +89,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       const found: string[] = [];
       const sizes: number[] = [];
       for (let remaining = [...ids, 'l30']; remaining.length > 0;) {
-        const read = await store.readCurrent('conversation', remaining);
+        const read = await opened.store.readCurrent('conversation', remaining);
         sizes.push(read.documents.length);
         found.push(...read.documents.map(({ _id }) => _id));
         remaining = read.remaining;
@@ -106,7 +101,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
 
   describe('a write', () => {
     const join = (document: JoinedFields) =>
-      store.write('conversation', [{ op: 'join', document, guard: { revision: 1, orgId: 'org_1' } }]);
+      opened.store.write('conversation', [{ op: 'join', document, guard: { revision: 1, orgId: 'org_1' } }]);
     const marks = { pending: true as const, orphanedAt: new Date(1) };
     const fanOutCursor = { from: 'ticket' as const, edge: 'conversations', after: 'ti_5' };
 
@@ -124,9 +119,9 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       ]);
       const document = conversation('c1', 'ti_c2', 0, { version: 2, revision: 2 });
       const write = { op: 'put' as const, document, guard: { revision: 1, orgId: 'org_1' } };
-      expect(await store.write('conversation', [write])).toEqual(applied);
+      expect(await opened.store.write('conversation', [write])).toEqual(applied);
       const late = { ...write, document: { ...document, version: 3 } };
-      expect(await store.write('conversation', [late])).toEqual(conflict('c1'));
+      expect(await opened.store.write('conversation', [late])).toEqual(conflict('c1'));
       expect(await find('c1')).toEqual(document);
     });
 
@@ -136,16 +131,16 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       ]);
       const document = conversation('d1', 'ti_d', 0, { revision: 2, tombstonePosition: position(4) });
       const write = { op: 'put' as const, document, guard: { revision: 1, orgId: 'org_1' } };
-      expect(await store.write('conversation', [write])).toEqual(conflict('d1'));
+      expect(await opened.store.write('conversation', [write])).toEqual(conflict('d1'));
       const right = { ...write, guard: { revision: 1, orgId: null } };
-      expect(await store.write('conversation', [right])).toEqual(applied);
+      expect(await opened.store.write('conversation', [right])).toEqual(applied);
       expect(await find('d1')).toEqual(document);
     });
 
     it('applies if the store has dropped the tombstone that it was built on', async () => {
       const document = conversation('e1', 'ti_e', 0, { version: 5, revision: 8 });
       const write = { op: 'put' as const, document, guard: { revision: 7, orgId: 'org_1' } };
-      expect(await store.write('conversation', [write])).toEqual(applied);
+      expect(await opened.store.write('conversation', [write])).toEqual(applied);
       expect(await find('e1')).toEqual(document);
     });
 
@@ -197,7 +192,8 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     }, 60_000);
 
     it('are found in one read by any of several references, each once, within the organizations', async () => {
-      const find = (orgIds: string[], refs: string[]) => store.findDependents('conversation', orgIds, refs);
+      const find = (orgIds: string[], refs: string[]) =>
+        opened.store.findDependents('conversation', orgIds, refs);
       expect(await find(['org_1', 'org_3'], ['contact:con_few', 'tags:tag_few', 'x:y'])).toEqual(['hb']);
       expect(await find(['org_2'], ['contact:con_h'])).toEqual(['ha']);
       expect(await find(['org_2'], ['contact:con_few'])).toEqual([]);
@@ -205,7 +201,8 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     });
 
     it('come in pages in the order of their ids after a cursor, with documents written meanwhile', async () => {
-      const page = (after: string) => store.pageOfDependents('conversation', 'org_1', 'contact:con_h', after);
+      const page = (after: string) =>
+        opened.store.pageOfDependents('conversation', 'org_1', 'contact:con_h', after);
       expect(await allPages(page)).toEqual(ids);
       const last = ids.at(-2) ?? '';
       await given([conversation(`${last}x`, 'ti_i', 1, { refs: ['contact:con_h'] })]);
@@ -219,7 +216,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       await given([living, tombstoneOf(dead)]);
       const cursor = { from: 'ticket' as const, edge: 'conversations', after: 'ti_7' };
       const save = (id: string, version: number, isDeleted: boolean, to: typeof cursor | null) =>
-        store.saveFanOutCursor('conversation', { id, version, isDeleted }, to);
+        opened.store.saveFanOutCursor('conversation', { id, version, isDeleted }, to);
       await save('i1', 3, false, cursor);
       await save('i2', 1, true, cursor);
       // and not on another version, a wrong deletion flag, or a missing document

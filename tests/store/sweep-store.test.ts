@@ -6,6 +6,7 @@ import { emptyData, memoryStore } from '../simulation/memory-store.ts';
 import { memorySweepStore } from '../simulation/memory-sweep-store.ts';
 import { conversation, insert, keyOf, position } from './both-stores.ts';
 import { openEngineStore } from './engine-store.ts';
+import { useOpened } from '../support/use-opened.ts';
 
 type Opened = { store: Store; sweepStore: SweepStore; close: () => Promise<void> };
 
@@ -35,13 +36,8 @@ const message = (id: string, conversationId: string, second: number, orphanedAt?
 const idsOf = (documents: { _id: string }[]) => documents.map(({ _id }) => _id).sort();
 
 describe.each(Object.entries(open))('the sweep reads from %s', (_, openStore) => {
-  let opened: Opened;
+  const opened = useOpened(openStore, { each: true });
   const given = (kind: Kind, documents: StoredDocument[]) => opened.store.write(kind, documents.map(insert));
-
-  beforeEach(async () => {
-    opened = await openStore();
-  }, 120_000);
-  afterEach(() => opened.close(), 60_000);
 
   it('the channels with a retention, after an id', async () => {
     await given('channel', [channel('a', 3), channel('b', 0), channel('c', null), channel('d', 9, 'org_2')]);

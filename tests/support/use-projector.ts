@@ -17,6 +17,7 @@ import {
   type Servers,
   type TestEnvironment,
 } from './test-environment.ts';
+import { useOpened } from './use-opened.ts';
 
 type Options = {
   /** The number of partitions of each topic. */
@@ -47,7 +48,6 @@ export function useProjector({
   projectors = 1,
   servers = () => process.env,
 }: Options = {}) {
-  const environment = {} as TestEnvironment;
   const running = new Set<Awaited<ReturnType<typeof runProjector>>>();
   /** The processes that no test has stopped. */
   const processes = new Set<Service>();
@@ -74,18 +74,16 @@ export function useProjector({
   const send = (kind: Kind, ...messages: Message[]) =>
     environment.producer.send({ topic: topic(kind), messages });
 
+  // Jest runs hooks in the order of their definition.
   const [before, after] = each ? [beforeEach, afterEach] : [beforeAll, afterAll];
-  before(async () => {
-    Object.assign(environment, await createTestEnvironment(partitions, servers()));
-    await Promise.all(Array.from({ length: projectors }, () => start()));
-  }, 120_000);
   after(async () => {
     await stop();
     await Promise.all([...processes].map((service) => service.stop('SIGKILL')));
     processes.clear();
     await Promise.all(producers.splice(0).map((producer) => producer.disconnect()));
-    await environment.close();
   }, 120_000);
+  const environment = useOpened(() => createTestEnvironment(partitions, servers()), { each });
+  before(() => Promise.all(Array.from({ length: projectors }, () => start())), 120_000);
 
   return {
     environment,

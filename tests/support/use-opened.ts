@@ -1,0 +1,14 @@
+/**
+ * Opens a thing before the tests of a `describe`, and closes it after them; with `each`, before and after each test. Its
+ * fields exist once a test runs, so take them inside the tests.
+ */
+export function useOpened<T extends { close: () => Promise<unknown> }>(
+  open: () => Promise<T>,
+  { each = false } = {},
+): T {
+  const opened = {} as T;
+  const [before, after] = each ? [beforeEach, afterEach] : [beforeAll, afterAll];
+  before(async () => void Object.assign(opened, await open()), 240_000);
+  after(() => opened.close(), 120_000);
+  return opened;
+}
