@@ -10,8 +10,8 @@ const enter = '\r';
 const ctrlC = '\x03';
 const ctrlD = '\x04';
 
-/** It is the same in each test, so its dead letters are counted and not stored beside each other. */
-const rejected = created('tag', 'tag_1');
+/** No release accepts it. Each test stores the same record, so that no dead letter is stored beside another. */
+const rejected = { ...created('tag', 'tag_1'), data: {} };
 
 describe('on a terminal', () => {
   const { environment, deadLetters } = useProjector({ projectors: 0 });

@@ -1,8 +1,31 @@
+import {
+  exportChanges,
+  type Client,
+  type Conversation,
+  type TicketItem,
+} from '../../clients/typescript/src/index.ts';
 import { connect } from '../client/test-client.ts';
 import { createRandom } from '../support/random.ts';
 import { createTraffic } from './changes.ts';
-import { createCopy, exportRound, type Copy } from './exporter.ts';
-import { startScenario, type Scenario } from './scenario.ts';
+import { startScenario } from './scenario.ts';
+import { eventually } from '../support/eventually.ts';
+import { useOpened } from '../support/use-opened.ts';
+
+/** The exported tickets and conversations, by id. */
+type Copy = { tickets: Map<string, TicketItem>; conversations: Map<string, Conversation> };
+
+const createCopy = (): Copy => ({ tickets: new Map(), conversations: new Map() });
+
+/** One run of the export, with the threads; returns the start of the next run. */
+async function exportRound(client: Client, copy: Copy, since: string | undefined): Promise<string> {
+  let next = '';
+  for await (const batch of exportChanges({ client, since, threads: 'conversations', limit: 5 })) {
+    for (const ticket of batch.tickets) copy.tickets.set(ticket.id, ticket);
+    for (const conversation of batch.conversations) copy.conversations.set(conversation.id, conversation);
+    next = batch.since;
+  }
+  return next;
+}
 
 /** Set `SEED` to reproduce a failure. */
 const seed = Number(process.env.SEED ?? 1);
@@ -11,12 +34,7 @@ const turns = 200;
 const turnMs = 100;
 
 describe(`an export with the client, round after round (seed ${seed})`, () => {
-  let scenario: Scenario;
-
-  beforeAll(async () => {
-    scenario = await startScenario({ seed, stepMs: turnMs, delayMsMax: 6_000 });
-  }, 120_000);
-  afterAll(() => scenario.close(), 120_000);
+  const scenario = useOpened(() => startScenario({ seed, stepMs: turnMs, delayMsMax: 6_000 }));
 
   /** What an export must hold of a ticket: its own state, and its threads, but not the names of others. */
   const ownOf = ({ tickets, conversations }: Copy, ticketId: string) => {
@@ -46,8 +64,7 @@ describe(`an export with the client, round after round (seed ${seed})`, () => {
       for (let count = turn < 10 ? 3 : 1; count > 0; count -= 1) traffic.happen();
     };
     const living = scenario.live(happen, () => turn < turns, turnMs).then(source.finish);
-    while ((await get('/v1/tickets')).status !== 200)
-      await new Promise((resolve) => setTimeout(resolve, 100));
+    await eventually(async () => (await get('/v1/tickets')).status === 200);
     // when an exporter goes round all the while, until a round began with all that ever happened
     const copy = createCopy();
     let since: string | undefined;

@@ -3,7 +3,8 @@ import { ticketSorts } from '../../services/api/resources/tickets/schema.ts';
 import { listOf } from '../api/test-api.ts';
 import { created } from '../support/entities.ts';
 import { applied } from '../support/test-environment.ts';
-import { startScenario, type Scenario } from './scenario.ts';
+import { startScenario } from './scenario.ts';
+import { useOpened } from '../support/use-opened.ts';
 
 /** Set `SEED` to reproduce a failure. */
 const seed = Number(process.env.SEED ?? 1);
@@ -23,7 +24,12 @@ const idsOf = (kind: Listed, chosen: (index: number) => boolean) =>
 type Item = { id: string; createdAt: string; updatedAt: string; status: unknown };
 
 describe(`lists walked while partitions lag at random (seed ${seed})`, () => {
-  let scenario: Scenario;
+  afterAll(async () => {
+    isOver = true;
+    await living;
+  }, 120_000);
+  // Jest runs hooks in the order of their definition: the changes end before the scenario.
+  const scenario = useOpened(() => startScenario({ seed, stepMs: 1_000, delayMsMax: 1_500 }));
   let isOver = false;
   let living: Promise<void>;
 
@@ -53,7 +59,6 @@ describe(`lists walked while partitions lag at random (seed ${seed})`, () => {
   };
 
   beforeAll(async () => {
-    scenario = await startScenario({ seed, stepMs: 1_000, delayMsMax: 1_500 });
     const { source, random, testEnvironment, fatal } = scenario;
     const archivedAt = '2026-01-01T00:00:00Z';
     source.emit(created('channel', 'chan_hidden', { archivedAt }));
@@ -75,12 +80,6 @@ describe(`lists walked while partitions lag at random (seed ${seed})`, () => {
       }
     };
     living = scenario.live(change, () => !isOver, 30);
-  }, 120_000);
-
-  afterAll(async () => {
-    isOver = true;
-    await living;
-    await scenario.close();
   }, 120_000);
 
   const walk = async (path: string): Promise<Item[]> => {

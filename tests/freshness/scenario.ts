@@ -4,7 +4,7 @@ import { startApi, tokens } from '../api/test-api.ts';
 import { created } from '../support/entities.ts';
 import { createTestEnvironment, runProjector } from '../support/test-environment.ts';
 import { createRandom } from '../support/random.ts';
-import { slowKafka } from '../support/slow-kafka.ts';
+import { waitingKafka } from '../support/waiting-kafka.ts';
 import { createSourceSystem } from './source-system.ts';
 
 /**
@@ -23,12 +23,15 @@ export async function startScenario({
   const testEnvironment = await createTestEnvironment(3);
   const random = createRandom(seed);
   const source = createSourceSystem(testEnvironment, random, { stepMs });
-  const join = (index: number) =>
-    runProjector(testEnvironment, {
+  const join = (index: number) => {
+    const own = createRandom(seed * 10 + index);
+    const wait = async () => own.chance(0.4) && sleep(own.int(delayMsMax));
+    return runProjector(testEnvironment, {
       now: source.now,
       clock: async () => source.now(),
-      through: (kafka) => slowKafka(kafka, createRandom(seed * 10 + index), delayMsMax),
+      through: (kafka) => waitingKafka(kafka, wait),
     });
+  };
   const projectors = await Promise.all([join(0), join(1)]);
   const api = await startApi({
     client: testEnvironment.mongo,

@@ -132,23 +132,6 @@ describe('a run of the commit loop', () => {
     expect(commits).toBe(0);
   });
 
-  test('raises the watermark to the minimum over the partitions', async () => {
-    ends = new Map([
-      ['t/0', 3],
-      ['t/1', 9],
-    ]);
-    partitions = [at(0, 3), at(1, 4)];
-    await commitLoop.flush();
-    expect((await watermark(control, generation))?.getTime()).toBe(0);
-    // when the slower partition has reached the end of that run, and new records are published
-    nowMs = 60_000;
-    ends.set('t/1', 12);
-    partitions = [at(0, 3), at(1, 9)];
-    await commitLoop.flush();
-    expect((await watermark(control, generation))?.getTime()).toBe(50_000 - allowanceMs);
-    expect(commitLoop.watermarkMs()).toBe(50_000 - allowanceMs);
-  });
-
   test.each<[string, () => Promise<void>]>([
     ['fails', () => Promise.reject(new Error('the coordinator is away'))],
     ['hangs', () => new Promise<void>(() => undefined)],

@@ -1,10 +1,11 @@
-import type { Admin, ConsumerRunConfig, Kafka } from 'kafkajs';
+import type { Admin, Kafka } from 'kafkajs';
 import { storeTime } from '../../shared/store/clock.ts';
 import { progressOf } from '../../shared/store/progress.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';
+import { waitingKafka } from '../support/waiting-kafka.ts';
 
 /** After this long a partition is stuck; the commit loop may be silent for longer. */
 const longMs = 400_000;
@@ -37,21 +38,7 @@ describe('/livez, with a real Kafka and a real MongoDB', () => {
 
   test('fails if a record is pending and the consumer hangs', async () => {
     const released = Promise.withResolvers<void>();
-    const through = (kafka: Kafka) => {
-      const consumer: Kafka['consumer'] = (options) => {
-        const made = kafka.consumer(options);
-        const run = async ({ eachBatch, ...rest }: ConsumerRunConfig = {}) =>
-          made.run({
-            ...rest,
-            eachBatch: async (payload) => {
-              await released.promise;
-              await eachBatch?.(payload);
-            },
-          });
-        return { ...made, run };
-      };
-      return Object.assign(Object.create(kafka) as Kafka, { consumer });
-    };
+    const through = (kafka: Kafka) => waitingKafka(kafka, () => released.promise);
     const projector = await start({ nowMs, through });
     await long();
     expect(projector.live()).toBeNull();

@@ -8,15 +8,18 @@ import type { Snapshot } from '../../services/projector/consumer/progress.ts';
 import { created } from '../support/entities.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { eventually } from '../support/eventually.ts';
+import { openDatabases } from '../support/databases.ts';
+import { useOpened } from '../support/use-opened.ts';
 
 const generation = 1;
 const allowanceMs = 1_000;
 
 describe('the watermark', () => {
-  const { environment, publish, applied, start } = useProjector({ each: true, projectors: 0 });
+  const opened = useOpened(openDatabases, { each: true });
   let saveProgress: SaveProgress;
-  const createRecorder = () =>
-    (saveProgress = createProgressRecorder({ control: environment.control, generation, allowanceMs }));
+  const createRecorder = () => {
+    saveProgress = createProgressRecorder({ control: opened.control, generation, allowanceMs });
+  };
   beforeEach(createRecorder);
 
   const at = (partition: number, position: number): Snapshot => ({
@@ -25,9 +28,9 @@ describe('the watermark', () => {
   /** One run of a projector's commit loop: it reads the end offsets at an instant, and saves its progress. */
   const record = async (atMs: number, ends: number[], snapshot: Snapshot[]) => {
     const byKey = new Map(ends.map((end, partition) => [`t/${partition}`, { low: 0, end }]));
-    await registerPartitions(environment.control, generation, [...byKey.keys()], new Date(atMs));
+    await registerPartitions(opened.control, generation, [...byKey.keys()], new Date(atMs));
     await saveProgress(snapshot, byKey, new Date(atMs));
-    return (await raiseWatermark(environment.control, generation)).getTime();
+    return (await raiseWatermark(opened.control, generation)).getTime();
   };
 
   test('is now, less the allowance, while nothing is left to apply', async () => {
@@ -41,7 +44,7 @@ describe('the watermark', () => {
     // A partition that has reached no end, or whose end is unknown, is not complete up to any instant.
     expect(await record(52_000, [12, 9, 9], [at(0, 12), at(1, 9), at(2, 0)])).toBe(49_000);
     await saveProgress([at(7, 7)], new Map(), new Date(53_000));
-    expect(await progressOf(environment.control).findOne({ partition: 7 })).toMatchObject({
+    expect(await progressOf(opened.control).findOne({ partition: 7 })).toMatchObject({
       position: 7,
       end: 7,
       completeTo: new Date(0),
@@ -53,7 +56,7 @@ describe('the watermark', () => {
     expect(await record(51_000, [12], [at(0, 9)])).toBe(49_000);
     createRecorder();
     expect(await record(52_000, [15], [at(0, 13)])).toBe(49_000);
-    expect((await watermark(environment.control, generation))?.getTime()).toBe(49_000);
+    expect((await watermark(opened.control, generation))?.getTime()).toBe(49_000);
     expect(await record(53_000, [15], [at(0, 15)])).toBe(52_000);
   });
 
@@ -70,7 +73,7 @@ describe('the watermark', () => {
     const late = { _id: '1/t/1', generation, topic: 't', partition: 1, position: 0, end: 0 };
     // when another projector, which has not seen the partition, raises the watermark just before
     expect(await record(55_000, [9], [at(0, 9)])).toBe(54_000);
-    await progressOf(environment.control).insertOne({
+    await progressOf(opened.control).insertOne({
       ...late,
       completeTo: new Date(49_000),
       updatedAt: new Date(),
@@ -78,6 +81,10 @@ describe('the watermark', () => {
     // then the watermark stays
     expect(await record(56_000, [9], [at(0, 9)])).toBe(54_000);
   });
+});
+
+describe('with a projector', () => {
+  const { environment, publish, applied, start } = useProjector({ projectors: 0 });
 
   test('an event older than the watermark is applied, and counted as late', async () => {
     const projector = await start();

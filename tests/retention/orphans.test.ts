@@ -4,7 +4,7 @@ import { applyChanges } from '../../services/projector/materialize/apply-changes
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
-import { changeOf, engineDeps } from '../support/engine.ts';
+import { changeOf, engineDeps, haltingStore } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { day, eventsOf, useReadModel } from './read-model.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
@@ -94,18 +94,7 @@ describe('a message whose conversation is missing', () => {
     const data = { ...conversation(0).data, contactId: 'con_2' };
     await model.apply([channel(), { ...conversation(0), data }, contact('Ada', 1)]);
     // and a worker on the contact that halts before it writes the message
-    const halted = Promise.withResolvers<void>();
-    const resumed = Promise.withResolvers<void>();
-    const slow: Store = {
-      ...model.store,
-      write: async (kind, writes) => {
-        if (kind === 'message') {
-          halted.resolve();
-          await resumed.promise;
-        }
-        return model.store.write(kind, writes);
-      },
-    };
+    const { store, halted, resume } = haltingStore(model.store, 'message');
     let refreshed: Promise<unknown> = Promise.resolve();
     // when the sweep has found no message, and then one arrives and is being refreshed
     const swept = await sweepWith(
@@ -114,13 +103,13 @@ describe('a message whose conversation is missing', () => {
       once(async () => {
         await model.apply([message(0)]);
         const rename = changeOf(contact('Countess', 2));
-        refreshed = applyChanges(engineDeps(slow, { now: () => day(31) }), 'contact', [rename]);
-        await halted.promise;
+        refreshed = applyChanges(engineDeps(store, { now: () => day(31) }), 'contact', [rename]);
+        await halted;
       }),
     );
     expect(swept).toEqual({ conversations: 1, messages: 0 });
     // and the worker writes after the conversation was freed
-    resumed.resolve();
+    resume();
     await refreshed;
     // then the message is an orphan since the sweep, and is deleted 30 days later
     expect(await stored()).toMatchObject({

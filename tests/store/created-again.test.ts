@@ -2,7 +2,7 @@ import type { Store } from '../../services/projector/materialize/store.ts';
 import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
 import { createReferenceCache } from '../../services/projector/materialize/reference-cache.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { changeOf, deletionOf, engineDeps } from '../support/engine.ts';
+import { changeOf, deletionOf, engineDeps, haltingStore } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
 import { useEngineStore } from './engine-store.ts';
@@ -46,20 +46,12 @@ describe('a contact that is created again after its tombstone document has expir
   it('keeps its new state although a worker that read the old one writes late', async () => {
     // given a worker that has read the contact, and halts before it writes a later version
     await start()(contact('Ada', 1));
-    const halted = Promise.withResolvers<void>();
-    const resumed = Promise.withResolvers<void>();
-    const late = start({
-      ...opened.store,
-      write: async (kind, writes) => {
-        halted.resolve();
-        await resumed.promise;
-        return opened.store.write(kind, writes);
-      },
-    })(contact('Countess', 2));
-    await halted.promise;
+    const { store, halted, resume } = haltingStore(opened.store);
+    const late = start(store)(contact('Countess', 2));
+    await halted;
     // when the contact is deleted and created again before the write
     await createAgain(start());
-    resumed.resolve();
+    resume();
     await late;
     // then the new state stays
     expect(await opened.find('contact', 'con_1')).toMatchObject({ version: 3, state: { name: 'Bob' } });

@@ -1,6 +1,6 @@
 import type { Store } from '../../services/projector/materialize/store.ts';
 import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
-import { changeOf, engineDeps } from '../support/engine.ts';
+import { changeOf, engineDeps, haltingStore } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
 import { useEngineStore } from './engine-store.ts';
@@ -26,22 +26,16 @@ describe('a worker that lost its partition', () => {
     const crashing: Store = { ...opened.store, findDependents: () => Promise.reject(crashed) };
     await expect(apply(contact('Countess', 2), crashing)).rejects.toBe(crashed);
     // and a worker on the message that has read the new name, and halts before its write
-    const halted = Promise.withResolvers<void>();
-    const resumed = Promise.withResolvers<void>();
-    const slow: Store = {
-      ...opened.store,
-      write: async (kind, writes) => {
-        halted.resolve();
-        await resumed.promise;
-        await opened.store.write(kind, writes);
-        throw crashed;
-      },
+    const { store, halted, resume } = haltingStore(opened.store);
+    const write: Store['write'] = async (kind, writes) => {
+      await store.write(kind, writes);
+      throw crashed;
     };
-    const late = apply(message, slow).catch((error: unknown) => error);
-    await halted.promise;
+    const late = apply(message, { ...store, write }).catch((error: unknown) => error);
+    await halted;
     // when the old name is restored and the message refreshed, and the halted worker then writes and crashes
     await apply(contact('Ada', 3));
-    resumed.resolve();
+    resume();
     expect(await late).toBe(crashed);
     // then the message embeds the restored name
     expect(await stored()).toMatchObject({ joined: { author: { name: 'Ada' } } });

@@ -12,7 +12,10 @@ import type { TestEnvironment } from './test-environment.ts';
 export async function startConsuming(
   testEnvironment: TestEnvironment,
   topics: string[],
-  apply: (topic: string, record: () => Applied) => Promise<Applied> = async (_, record) => record(),
+  apply: (topic: string, record: () => Applied, signal: AbortSignal) => Promise<Applied> = async (
+    _,
+    record,
+  ) => record(),
   logger: ConsumerDeps['logger'] = pino({ level: 'silent' }),
 ) {
   const fatal: Error[] = [];
@@ -34,7 +37,7 @@ export async function startConsuming(
     queuedBytesMax: 1_000_000,
     sessionTimeoutMs: 6_000,
     logger,
-    apply: (topic, records) => apply(topic, () => record(topic, records)),
+    apply: (topic, records, { signal }) => apply(topic, () => record(topic, records), signal),
     ...anyOrder(),
     onApplied: () => undefined,
     onFatal: (error) => fatal.push(error),
@@ -46,8 +49,9 @@ export async function startConsuming(
     /** The applied position of the topic's first partition. */
     position: (topic: string): number | null =>
       consuming.snapshot().find((item) => item.topic === topic && item.partition === 0)?.position ?? null,
+    /** Stops the consumer, which commits its applied positions. */
     stop: async () => {
-      await consuming.stop(async () => undefined);
+      await consuming.stop(() => consuming.commit(consuming.snapshot()));
       await log.disconnect();
     },
   };
