@@ -1,48 +1,82 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ask, writeCertificate } from './requests.ts';
+import { specFor } from '../../services/api/openapi/spec-for.ts';
+import { documented } from '../support/documented.ts';
 import { eventually } from '../support/eventually.ts';
-import { startApiProcess, type ApiProcess } from './api-process.ts';
+import { startService, type Service } from '../support/service.ts';
+import type { Documents } from './builders.ts';
+import { ask, writeCertificate, type Target } from './requests.ts';
 import { mongoUrl, startStore, type TestStore } from './test-api.ts';
 
+export type ApiProcess = Service &
+  Target & {
+    /** Requests a path from the admin port. */
+    admin: (path: string) => Promise<Response>;
+  };
+
+type Settings = Record<string, string>;
+
+/** The API as a process, with these settings alone; resolves when it listens. */
+async function startApiProcess(settings: Settings): Promise<ApiProcess> {
+  const service = startService('api', { API_HOST: '127.0.0.1', API_PORT: '0', ...settings });
+  const { port } = await service.logged('listening');
+  const stop: Service['stop'] = async (signal) => {
+    const ended = await service.stop(signal);
+    const written = service.stdout().split('\n');
+    if (written.length !== service.log.length) throw new Error('the API wrote to stdout what is no log line');
+    return ended;
+  };
+  const admin = async (path: string) => {
+    const listening = await service.logged('admin server listening');
+    return fetch(`http://127.0.0.1:${String(listening.port)}${path}`);
+  };
+  const holdToDocument = documented(specFor(settings));
+  return { ...service, stop, port: Number(port), isTls: 'API_TLS_CERT' in settings, holdToDocument, admin };
+}
+
+/** Runs the API until it exits by itself; returns its exit code and what it wrote to stderr. */
+export async function runToExit(settings: Settings) {
+  const { exited, stderr } = startService('api', settings);
+  return { code: await exited, errors: stderr() };
+}
+
 /** The store and certificate of one test file, and the API processes that it starts on them. */
-export type ApiProcesses = {
+type ApiProcesses = {
   store: TestStore;
   folder: string;
   /** The settings for TLS. */
-  tls: Record<string, string>;
-  start: (settings: Record<string, string>) => Promise<ApiProcess>;
+  tls: Settings;
+  start: (settings: Settings) => Promise<ApiProcess>;
   /** Starts the API with TLS, a trusted proxy on this host and no rate limit; resolves when it serves pages. */
-  startServing: (more?: Record<string, string>) => Promise<ApiProcess>;
-  close: () => Promise<void>;
+  startServing: (more?: Settings) => Promise<ApiProcess>;
 };
 
-export async function openApiProcesses(): Promise<ApiProcesses> {
-  const store = await startStore();
-  const folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
-  const tls = await writeCertificate(folder);
+/** API processes on a store of their own for the tests of one file. The members are set when the first test begins. */
+export function useApiProcesses(documents: Documents = {}): ApiProcesses {
   const running: ApiProcess[] = [];
-  const start = async (settings: Record<string, string>) => {
-    const child = await startApiProcess({ MONGODB_URL: mongoUrl(), DATABASE_NAME: store.name, ...settings });
+  const start = async (settings: Settings) => {
+    const { name } = processes.store;
+    const child = await startApiProcess({ MONGODB_URL: mongoUrl(), DATABASE_NAME: name, ...settings });
     running.push(child);
     return child;
   };
-  return {
-    store,
-    folder,
-    tls,
-    start,
-    startServing: async (more = {}) => {
-      const open = { API_TRUSTED_PROXIES: '127.0.0.1', RATE_LIMIT_REQUESTS: '0', ADMIN_PORT: '0' };
-      const child = await start({ ...tls, ...open, ...more });
-      await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
-      return child;
-    },
-    close: async () => {
-      for (const child of running) await child.stop();
-      await store.close();
-      rmSync(folder, { recursive: true });
-    },
+  const startServing = async (more: Settings = {}) => {
+    const open = { API_TRUSTED_PROXIES: '127.0.0.1', RATE_LIMIT_REQUESTS: '0', ADMIN_PORT: '0' };
+    const child = await start({ ...processes.tls, ...open, ...more });
+    await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
+    return child;
   };
+  const processes = { start, startServing } as ApiProcesses;
+  beforeAll(async () => {
+    processes.store = await startStore(documents);
+    processes.folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
+    processes.tls = await writeCertificate(processes.folder);
+  }, 120_000);
+  afterAll(async () => {
+    for (const child of running) await child.stop();
+    await processes.store.close();
+    rmSync(processes.folder, { recursive: true });
+  }, 60_000);
+  return processes;
 }

@@ -131,6 +131,9 @@ export async function dataAsOf(control: Db, completeTo: Date): Promise<void> {
 
 type Stored = { _id: string };
 
+/** Documents by their kind. */
+export type Documents = Partial<Record<Kind, Stored[]>>;
+
 /** Writes documents of one kind, in batches that fit into one message to the store. */
 export async function store(database: Db, kind: Kind, documents: Stored[]): Promise<void> {
   const batchSize = 5_000;
@@ -138,4 +141,9 @@ export async function store(database: Db, kind: Kind, documents: Stored[]): Prom
     const batch = documents.slice(start, start + batchSize);
     await database.collection<Stored>(resources[kind].collection).insertMany(batch, { ordered: false });
   }
+}
+
+/** Writes documents of several kinds. */
+export async function fill(database: Db, documents: Documents): Promise<void> {
+  for (const kind of Object.keys(documents) as Kind[]) await store(database, kind, documents[kind] ?? []);
 }

@@ -2,23 +2,18 @@ import type { ClientHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { ask, codeOf } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
-import type { ApiProcess } from './api-process.ts';
 import { residentBytes } from '../support/memory.ts';
-import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
+import { useApiProcesses, type ApiProcess } from './api-processes.ts';
 import * as build from './builders.ts';
 import { tokens } from './test-api.ts';
 import { askUnread, expectAnswering, metricOf, open, openUnread } from './raw-socket.ts';
 
-let children: ApiProcesses;
+const children = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
 let child: ApiProcess;
 
 beforeAll(async () => {
-  children = await openApiProcesses();
-  await build.store(children.store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
   child = await children.startServing();
-}, 120_000);
-
-afterAll(() => children.close(), 60_000);
+}, 60_000);
 
 /** Whether the connection is admitted: it is answered and stays open. */
 const isAdmitted = (socket: Socket) =>

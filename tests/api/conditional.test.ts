@@ -1,29 +1,18 @@
 import * as build from './builders.ts';
-import { startApi, startStore, tokens, type TestApi, type TestStore } from './test-api.ts';
+import { tokens, useApi } from './test-api.ts';
 
-let store: TestStore;
-let api: TestApi;
 const clock = { nowMs: 0 };
-
-beforeAll(async () => {
-  store = await startStore();
-  await build.store(
-    store.database,
-    'ticket',
-    ['ti_1', 'ti_3', 'ti_4', 'ti_5'].map((id) => build.ticket({ id })),
-  );
-  await build.store(store.database, 'conversation', [build.conversation({ id: 'conv_1' })]);
-  await build.store(store.database, 'message', [build.message({ id: 'msg_1' })]);
-  await build.store(store.database, 'channel', [build.channel({ id: 'chan_1' })]);
-  api = await startApi(store, { limit: { requests: 50, windowSeconds: 60 }, nowMs: () => clock.nowMs });
-}, 120_000);
+const api = useApi(
+  {
+    ticket: ['ti_1', 'ti_3', 'ti_4', 'ti_5'].map((id) => build.ticket({ id })),
+    conversation: [build.conversation({ id: 'conv_1' })],
+    message: [build.message({ id: 'msg_1' })],
+    channel: [build.channel({ id: 'chan_1' })],
+  },
+  { limit: { requests: 50, windowSeconds: 60 }, nowMs: () => clock.nowMs },
+);
 
 beforeEach(() => (clock.nowMs += 60_000));
-
-afterAll(async () => {
-  await api.close();
-  await store.close();
-});
 
 const paths = [
   '/v1/tickets',
@@ -70,7 +59,7 @@ it('does not hide an error behind a 304', async () => {
 });
 
 it('changes the ETag with the content or the query, but not with Data-As-Of', async () => {
-  const { database, control } = store;
+  const { database, control } = api.store;
   const before = await etagOf('/v1/tickets');
   expect(await etagOf('/v1/tickets?status=closed')).not.toBe(before);
   const completeTo = new Date('2026-03-01T00:00:00.000Z');

@@ -1,50 +1,27 @@
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
 import { createRegistry } from '../../services/api/resources/registry.ts';
 import * as build from './builders.ts';
-import {
-  errorOf,
-  startApi,
-  startStore,
-  tokens,
-  type Answer,
-  type TestApi,
-  type TestStore,
-} from './test-api.ts';
+import { errorOf, tokens, useApi, type Answer } from './test-api.ts';
 
-let store: TestStore;
-let api: TestApi;
 const completeTo = new Date('2026-01-02T00:00:00.123Z');
-
-beforeAll(async () => {
-  store = await startStore();
-  const { database, control } = store;
-  await build.store(database, 'ticket', [
-    build.ticket({ id: 'ti_1' }),
-    build.ticket({ id: 'ti_b' }, { orgId: 'org_b' }),
-  ]);
-  await build.store(database, 'conversation', [
-    build.conversation({ id: 'conv_1' }),
-    build.conversation({ id: 'conv_b' }, { orgId: 'org_b' }),
-  ]);
-  await build.store(database, 'message', [
+const other = { orgId: 'org_b' };
+const api = useApi({
+  ticket: [build.ticket({ id: 'ti_1' }), build.ticket({ id: 'ti_b' }, other)],
+  conversation: [build.conversation({ id: 'conv_1' }), build.conversation({ id: 'conv_b' }, other)],
+  message: [
     build.message({ id: 'msg_1' }),
     build.message({ id: 'msg_2', role: 'system', author: null, content: null }),
     build.message({ id: 'msg_3', role: 'assistant', author: { type: 'ai_agent', id: 'agent_1' } }),
-    build.message({ id: 'msg_b', conversationId: 'conv_b' }, { orgId: 'org_b' }),
-  ]);
-  await build.store(database, 'channel', [
+    build.message({ id: 'msg_b', conversationId: 'conv_b' }, other),
+  ],
+  channel: [
     ...(['form', 'email', 'chatbot'] as const).map((type) => build.channel({ id: `chan_${type}`, type })),
-    build.channel({ id: 'chan_b' }, { orgId: 'org_b' }),
-  ]);
-  await build.store(database, 'qa', [build.qa({ id: 'qa_1' }), build.qa({ id: 'qa_b' }, { orgId: 'org_b' })]);
-  await build.dataAsOf(control, completeTo);
-  api = await startApi(store);
-}, 120_000);
-
-afterAll(async () => {
-  await api.close();
-  await store.close();
+    build.channel({ id: 'chan_b' }, other),
+  ],
+  qa: [build.qa({ id: 'qa_1' }), build.qa({ id: 'qa_b' }, other)],
 });
+
+beforeAll(() => build.dataAsOf(api.store.control, completeTo));
 
 const known: Record<string, string> = { tickets: 'ti_1', conversations: 'conv_1', channels: 'chan_form' };
 const others: Record<string, string> = { tickets: 'ti_b', conversations: 'conv_b', channels: 'chan_b' };
@@ -233,9 +210,9 @@ describe('states that decide what is visible', () => {
   };
 
   it('does not find tombstones, a conversation without its channel, or the messages of one', async () => {
-    await build.store(store.database, 'ticket', [deleted]);
+    await build.store(api.store.database, 'ticket', [deleted]);
     const joined = build.conversationJoined({ channel: null });
-    await build.store(store.database, 'conversation', [
+    await build.store(api.store.database, 'conversation', [
       build.conversation({ id: 'conv_pending' }, { joined }),
     ]);
     expectError(await api.get('/v1/tickets/ti_gone'), 404, 'ticket_not_found');
@@ -245,7 +222,7 @@ describe('states that decide what is visible', () => {
   });
 
   it('returns the messages of an archived conversation, but not the conversation', async () => {
-    await build.store(store.database, 'conversation', [
+    await build.store(api.store.database, 'conversation', [
       build.conversation({ id: 'conv_old', status: 'archived' }),
     ]);
     expectError(await api.get('/v1/conversations/conv_old'), 404, 'conversation_not_found');
@@ -253,7 +230,9 @@ describe('states that decide what is visible', () => {
   });
 
   it('retrieves an archived channel, but does not list it', async () => {
-    await build.store(store.database, 'channel', [build.channel({ id: 'chan_old', archivedAt: build.at })]);
+    await build.store(api.store.database, 'channel', [
+      build.channel({ id: 'chan_old', archivedAt: build.at }),
+    ]);
     const answer = await api.get('/v1/channels/chan_old');
     expect(answer.json()).toMatchObject({ status: { state: 'archived', since: build.at } });
     expect((await api.get('/v1/channels')).text).not.toContain('chan_old');
@@ -261,7 +240,7 @@ describe('states that decide what is visible', () => {
 
   it('accepts a key although another key with the same hash is archived', async () => {
     const token = 'svc_live_twice';
-    await build.store(store.database, 'apiKey', [
+    await build.store(api.store.database, 'apiKey', [
       build.apiKey(token, { id: 'key_1', archivedAt: build.at }),
       build.apiKey(token, { id: 'key_2' }),
     ]);

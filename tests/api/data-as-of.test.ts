@@ -1,38 +1,28 @@
-import { MongoClient, type CommandStartedEvent } from 'mongodb';
+import type { CommandStartedEvent } from 'mongodb';
 import { dayMs } from '../../shared/documents/retention.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import * as build from './builders.ts';
-import { mongoUrl, startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
+import { startApi, useApi } from './test-api.ts';
 
 const clock = { nowMs: 0 };
-let store: TestStore;
-let client: MongoClient;
-let api: TestApi;
-
-beforeAll(async () => {
-  store = await startStore();
-  await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
-  await build.store(store.database, 'conversation', [build.conversation({ id: 'conv_1' })]);
-  await build.store(store.database, 'message', [build.message({ id: 'msg_1' })]);
-  await build.store(store.database, 'channel', [build.channel({ id: 'chan_1' })]);
-  client = new MongoClient(mongoUrl(), { monitorCommands: true });
-  api = await startApi({ ...store, client }, { nowMs: () => clock.nowMs });
-}, 120_000);
-
-afterAll(async () => {
-  await api.close();
-  await client.close();
-  await store.close();
-});
+const api = useApi(
+  {
+    ticket: [build.ticket({ id: 'ti_1' })],
+    conversation: [build.conversation({ id: 'conv_1' })],
+    message: [build.message({ id: 'msg_1' })],
+    channel: [build.channel({ id: 'chan_1' })],
+  },
+  { nowMs: () => clock.nowMs, monitored: true },
+);
 
 it('is never later than the clock of the store, even if the stored watermark is', async () => {
-  const [since, future] = [await storeTime(store.control), new Date(Date.now() + dayMs)];
-  await build.dataAsOf(store.control, future);
-  const other = await startApi({ ...store, client });
+  const [since, future] = [await storeTime(api.store.control), new Date(Date.now() + dayMs)];
+  await build.dataAsOf(api.store.control, future);
+  const other = await startApi(api.store);
   const asOf = new Date((await other.get('/v1/tickets')).headers.get('data-as-of') ?? '');
   await other.close();
-  expect(asOf >= since && asOf <= (await storeTime(store.control))).toBe(true);
-  await build.dataAsOf(store.control, new Date(0));
+  expect(asOf >= since && asOf <= (await storeTime(api.store.control))).toBe(true);
+  await build.dataAsOf(api.store.control, new Date(0));
 });
 
 const read = ['tickets', 'conversations', 'messages', 'channels', 'qas'];
@@ -50,20 +40,20 @@ it.each([
   const asOf = async () => (await api.get(path)).headers.get('data-as-of');
   const [before, after] = [new Date(clock.nowMs + 1_000), new Date(clock.nowMs + 2_000)];
   clock.nowMs += 10_000;
-  await build.dataAsOf(store.control, before);
+  await build.dataAsOf(api.store.control, before);
   expect(await asOf()).toBe(before.toISOString());
 
   // when the watermark advances, and the cached snapshot becomes stale while the data is read
-  await build.dataAsOf(store.control, after);
+  await build.dataAsOf(api.store.control, after);
   let reads = 0;
   const age = ({ command }: CommandStartedEvent) => {
     if (!read.includes(String(command.find))) return;
     reads += 1;
     clock.nowMs += 10_000;
   };
-  client.on('commandStarted', age);
+  api.client.on('commandStarted', age);
   expect(await asOf()).toBe(before.toISOString());
-  client.off('commandStarted', age);
+  api.client.off('commandStarted', age);
   expect(reads).toBeGreaterThan(0);
   expect(await asOf()).toBe(after.toISOString());
 });

@@ -1,18 +1,9 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { errorCodes } from '../../services/api/http/error-envelope.ts';
-import { errorOf, startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
+import { errorOf, useApi } from './test-api.ts';
 
-let store: TestStore;
-let api: TestApi;
-beforeAll(async () => {
-  store = await startStore();
-  api = await startApi(store);
-});
-afterAll(async () => {
-  await api.close();
-  await store.close();
-});
+const api = useApi();
 
 const https = { 'X-Forwarded-Proto': 'https' };
 const read = (path: string, init: RequestInit & { headers?: Record<string, string> } = {}) =>

@@ -1,47 +1,28 @@
-import { get, type IncomingMessage } from 'node:http';
 import { createStoreProxy } from '../support/store-proxy.ts';
-import { ask } from './requests.ts';
+import { ask, begin } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
-import type { ApiProcess } from './api-process.ts';
-import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
+import { useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { mongoUrl, tokens } from './test-api.ts';
 
 /** A key that no replica has cached. */
 const newToken = 'svc_live_newnewnewnewnew1';
 
-let children: ApiProcesses;
+const children = useApiProcesses({
+  ticket: [
+    ...['ti_slow', 'ti_1'].map((id) => build.ticket({ id })),
+    build.ticket({ id: 'ti_b' }, { orgId: 'org_b' }),
+  ],
+  apiKey: [build.apiKey(newToken, { id: 'key_new' }, { orgId: 'org_b' })],
+});
 const proxy = createStoreProxy(mongoUrl());
 let port: number;
 
 beforeAll(async () => {
-  children = await openApiProcesses();
-  const { database } = children.store;
-  await build.store(database, 'ticket', [build.ticket({ id: 'ti_slow' }), build.ticket({ id: 'ti_1' })]);
-  await build.store(database, 'ticket', [build.ticket({ id: 'ti_b' }, { orgId: 'org_b' })]);
-  await build.store(database, 'apiKey', [build.apiKey(newToken, { id: 'key_new' }, { orgId: 'org_b' })]);
   port = await proxy.listen(0);
-}, 120_000);
-
+});
 afterEach(() => proxy.release());
-afterAll(async () => {
-  await proxy.cut();
-  await children.close();
-}, 60_000);
-
-/** A request of the organization whose reads the proxy holds. */
-const askSlow = (child: ApiProcess, path: string) =>
-  new Promise<IncomingMessage>((resolve, reject) => {
-    const headers = { authorization: `Bearer ${tokens.a}`, 'x-forwarded-proto': 'https' };
-    const options = {
-      host: '127.0.0.1',
-      port: child.port,
-      path,
-      agent: false,
-      headers,
-    };
-    get(options, (response) => resolve(response.resume())).on('error', reject);
-  });
+afterAll(() => proxy.cut());
 
 describe.each([
   ['', 20],
@@ -57,7 +38,8 @@ describe.each([
       const url = `mongodb://127.0.0.1:${port}/?directConnection=true${option}`;
       const child = await children.startServing({ MONGODB_URL: url });
       proxy.trouble.holding = text;
-      const slow = Array.from({ length: 60 }, () => askSlow(child, path));
+      // The proxy holds the reads of these requests.
+      const slow = Array.from({ length: 60 }, () => begin(child, path, { secure: false }));
       // Its documents are small, so it may use all connections that one organization may have.
       await eventually(async () => proxy.heldCount() >= queriesMin);
       for (const token of [tokens.b, newToken]) {
@@ -68,7 +50,7 @@ describe.each([
       expect(proxy.heldCount()).toBeLessThan(poolSize);
       proxy.release();
       const answers = await Promise.all(slow);
-      expect(answers.map(({ statusCode }) => statusCode)).toEqual(slow.map(() => 200));
+      expect(answers.map((answer) => answer.resume().statusCode)).toEqual(slow.map(() => 200));
     },
     60_000,
   );

@@ -1,21 +1,11 @@
 import fc from 'fast-check';
 import { encodeCursor } from '../../services/api/paging/cursor.ts';
 import * as build from './builders.ts';
-import { errorOf, listOf, startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
+import { errorOf, listOf, useApi } from './test-api.ts';
 
-let store: TestStore;
-let api: TestApi;
-
-beforeAll(async () => {
-  store = await startStore();
-  await build.store(store.database, 'conversation', [build.conversation({ id: 'conv_1' })]);
-  await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' }), build.ticket({ id: 'ti_2' })]);
-  api = await startApi(store);
-}, 120_000);
-
-afterAll(async () => {
-  await api.close();
-  await store.close();
+const api = useApi({
+  conversation: [build.conversation({ id: 'conv_1' })],
+  ticket: ['ti_1', 'ti_2'].map((id) => build.ticket({ id })),
 });
 
 const lists = ['/v1/tickets', '/v1/conversations/conv_1/messages', '/v1/channels', '/v1/knowledge/qa'];

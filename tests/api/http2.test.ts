@@ -1,16 +1,22 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { ask, codeOf, writeCertificate } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
-import { startApiProcess, type ApiProcess } from './api-process.ts';
+import { useApiProcesses, type ApiProcess } from './api-processes.ts';
 import * as build from './builders.ts';
-import { mongoUrl, startStore, tokens, type TestStore } from './test-api.ts';
+import { tokens } from './test-api.ts';
 
 const size = 4_000;
-let store: TestStore;
+const content = 'Lorem ipsum dolor sit amet. '.repeat(12);
+const children = useApiProcesses({
+  ticket: [build.ticket({ id: 'ti_1' })],
+  conversation: [build.conversation({ id: 'conv_1' })],
+  message: Array.from({ length: size }, (_, index) =>
+    build.message({ id: `msg_${String(index).padStart(6, '0')}`, content }),
+  ),
+});
 let folder: string;
 let child: ApiProcess;
 let session: ClientHttp2Session;
@@ -26,34 +32,17 @@ const switchTo = (name: string) => {
 };
 
 beforeAll(async () => {
-  store = await startStore();
-  await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
-  await build.store(store.database, 'conversation', [build.conversation({ id: 'conv_1' })]);
-  const content = 'Lorem ipsum dolor sit amet. '.repeat(12);
-  const messages = Array.from({ length: size }, (_, index) =>
-    build.message({ id: `msg_${String(index).padStart(6, '0')}`, content }),
-  );
-  await build.store(store.database, 'message', messages);
-  folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
+  folder = mkdtempSync(join(children.folder, 'volume-'));
   await certificateIn('first');
   switchTo('first');
-  child = await startApiProcess({
-    MONGODB_URL: mongoUrl(),
-    DATABASE_NAME: store.name,
+  child = await children.startServing({
     API_TLS_CERT: join(folder, 'current', 'cert.pem'),
     API_TLS_KEY: join(folder, 'current', 'key.pem'),
-    RATE_LIMIT_REQUESTS: '0',
   });
   session = connect(`https://127.0.0.1:${child.port}`, { rejectUnauthorized: false });
-  await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
-}, 120_000);
-
-afterAll(async () => {
-  session.destroy();
-  await child.stop();
-  await store.close();
-  rmSync(folder, { recursive: true });
 }, 60_000);
+
+afterAll(() => session.destroy());
 
 const open = (headers: Record<string, string>) =>
   session.request({ ':path': '/v1/tickets', authorization: `Bearer ${tokens.a}`, ...headers });

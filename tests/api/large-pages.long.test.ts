@@ -1,24 +1,16 @@
 import * as build from './builders.ts';
-import { startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
+import { useApi } from './test-api.ts';
 
 const count = 40;
 const content = 'x'.repeat(900_000);
 const ids = Array.from({ length: count }, (_, index) => `msg_${String(index).padStart(3, '0')}`);
 
-let store: TestStore;
-let api: TestApi;
+const api = useApi({ conversation: [build.conversation({ id: 'conv_1' })] });
 
+// Each is inserted by itself: together they exceed one message to the store.
 beforeAll(async () => {
-  store = await startStore();
-  await build.store(store.database, 'conversation', [build.conversation({ id: 'conv_1' })]);
-  for (const id of ids) await build.store(store.database, 'message', [build.message({ id, content })]);
-  api = await startApi(store);
-}, 120_000);
-
-afterAll(async () => {
-  await api.close();
-  await store.close();
-});
+  for (const id of ids) await build.store(api.store.database, 'message', [build.message({ id, content })]);
+}, 60_000);
 
 type List = { data: { id: string }[]; hasMore: boolean; nextCursor: string | null };
 
@@ -40,10 +32,10 @@ it('a page of large items ends early, and the next pages contain the rest', asyn
 }, 60_000);
 
 it('a page contains at least one item, however large that is', async () => {
-  await build.store(store.database, 'conversation', [build.conversation({ id: 'conv_2' })]);
+  await build.store(api.store.database, 'conversation', [build.conversation({ id: 'conv_2' })]);
   for (const id of ['msg_x', 'msg_y']) {
     const fields = { id, conversationId: 'conv_2', content: content.repeat(3) };
-    await build.store(store.database, 'message', [build.message(fields)]);
+    await build.store(api.store.database, 'message', [build.message(fields)]);
   }
   const url = '/v1/conversations/conv_2/messages';
   const first = (await api.get(url)).json() as List;

@@ -1,7 +1,7 @@
 import { resources } from '../../shared/documents/resources.ts';
 import { embeddedConversationsMax } from '../../shared/documents/ticket.ts';
 import * as build from './builders.ts';
-import { errorOf, listOf, startApi, startStore, tokens, type TestApi, type TestStore } from './test-api.ts';
+import { errorOf, listOf, tokens, useApi } from './test-api.ts';
 
 const size = 1_000;
 const now = new Date('2026-03-01T00:00:00.000Z');
@@ -59,32 +59,19 @@ const huge = Array.from({ length: 20_200 }, (_, index) => conversationOf('ti_hug
 const few = Array.from({ length: 201 }, (_, index) => conversationOf('ti_few', index));
 const closed = { status: 'closed' };
 
-let store: TestStore;
-let api: TestApi;
-
-beforeAll(async () => {
-  store = await startStore();
-  const { database } = store;
-  await build.store(database, 'ticket', [
-    ticketOf('ti_1', mixed),
-    build.ticket({ id: 'ti_small' }),
-    ticketOf('ti_few', few, { ...closed, createdAt: '2026-01-02T00:00:01Z' }),
-    ticketOf('ti_huge', huge, { ...closed, createdAt: '2026-01-02T00:00:02Z' }),
-    build.ticket({ id: 'ti_last', ...closed, createdAt: '2026-01-02T00:00:03Z' }),
-  ]);
-  // A conversation of another organization that refers to the same ticket.
-  const alien = build.conversation(
-    { id: 'conv_alien', ticketId: 'ti_1', createdAt: '2026-01-01T12:04:00Z', updatedAt: now.toISOString() },
-    { orgId: 'org_b' },
-  );
-  await build.store(database, 'conversation', [...mixed, ...few, ...huge, alien]);
-  api = await startApi(store, { now: () => now });
-}, 120_000);
-
-afterAll(async () => {
-  await api.close();
-  await store.close();
-}, 60_000);
+// A conversation of another organization that refers to the same ticket.
+const alien = build.conversation(
+  { id: 'conv_alien', ticketId: 'ti_1', createdAt: '2026-01-01T12:04:00Z', updatedAt: now.toISOString() },
+  { orgId: 'org_b' },
+);
+const tickets = [
+  ticketOf('ti_1', mixed),
+  build.ticket({ id: 'ti_small' }),
+  ticketOf('ti_few', few, { ...closed, createdAt: '2026-01-02T00:00:01Z' }),
+  ticketOf('ti_huge', huge, { ...closed, createdAt: '2026-01-02T00:00:02Z' }),
+  build.ticket({ id: 'ti_last', ...closed, createdAt: '2026-01-02T00:00:03Z' }),
+];
+const api = useApi({ ticket: tickets, conversation: [...mixed, ...few, ...huge, alien] }, { now: () => now });
 
 type Conversation = { id: string; role: string };
 type Ticket = { id: string; conversations: Conversation[] };
@@ -143,7 +130,7 @@ describe('a ticket with 1,000 conversations', () => {
 
   it('contains a conversation once that has moved after the embedded ones meanwhile', async () => {
     const moved = few[10];
-    const collection = store.database.collection<{ _id: string }>(resources.conversation.collection);
+    const collection = api.store.database.collection<{ _id: string }>(resources.conversation.collection);
     const byCreated = `2027-01-01T00:00:00.000Z${moved?._id}`;
     await collection.updateOne({ _id: moved?._id ?? '' }, { $set: { byCreated } });
     const { conversations } = (await api.get('/v1/tickets/ti_few')).json() as Ticket;

@@ -1,8 +1,7 @@
 import { peakMegabytes } from '../support/memory.ts';
 import { ask } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
-import type { ApiProcess } from './api-process.ts';
-import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
+import { useApiProcesses, type ApiProcess } from './api-processes.ts';
 import * as build from './builders.ts';
 import { metricOf, open, openUnread, requestText } from './raw-socket.ts';
 
@@ -17,11 +16,10 @@ const connectionsPerOrganization = 8;
 const orgOf = (index: number) => `org_large_${index}`;
 const tokenOf = (index: number | string) => `svc_live_large${index}`;
 
-let children: ApiProcesses;
+const children = useApiProcesses();
 let child: ApiProcess;
 
 beforeAll(async () => {
-  children = await openApiProcesses();
   const { database } = children.store;
   for (let org = 0; org < organizations; org += 1) {
     const orgId = orgOf(org);
@@ -36,10 +34,7 @@ beforeAll(async () => {
   child = await children.startServing();
 }, 120_000);
 
-afterAll(async () => {
-  process.stdout.write(`${Math.round(peakMegabytes(child))} MB resident at the most\n`);
-  await children.close();
-}, 60_000);
+afterEach(() => process.stdout.write(`${Math.round(peakMegabytes(child))} MB resident at the most\n`));
 
 /** Sends requests whose responses are never read, and resolves when each has a status or is refused; returns a release. */
 type Leave = (org: number) => Promise<() => void>;

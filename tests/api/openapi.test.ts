@@ -1,17 +1,6 @@
-import { errorOf, startApi, startStore, tokens, type TestApi, type TestStore } from './test-api.ts';
+import { errorOf, tokens, useApi, type TestApi } from './test-api.ts';
 
-let store: TestStore;
-let api: TestApi;
-
-beforeAll(async () => {
-  store = await startStore();
-  api = await startApi(store);
-}, 120_000);
-
-afterAll(async () => {
-  await api.close();
-  await store.close();
-});
+const api = useApi();
 
 const ask = (options: Parameters<TestApi['get']>[1] = {}) =>
   api.get('/openapi.json', { token: null, ...options });

@@ -1,11 +1,10 @@
-import { Agent, get, type IncomingMessage } from 'node:http';
+import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ApiProcess } from './api-process.ts';
 import { peakMegabytes } from '../support/memory.ts';
-import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
+import { useApiProcesses, type ApiProcess } from './api-processes.ts';
 import * as build from './builders.ts';
-import { tokens } from './test-api.ts';
-import { askUnread, expectAnswering, host, open, openUnread } from './raw-socket.ts';
+import { askUnread, expectAnswering, open, openUnread, requestText } from './raw-socket.ts';
+import { begin, textOf } from './requests.ts';
 
 const size = 20_000;
 const ranges = 8;
@@ -20,36 +19,25 @@ const residentMegabytesMax = 700;
 const idOf = (index: number) => `ti_${String(index).padStart(6, '0')}`;
 const secondOf = (index: number) => new Date(Date.parse(build.at) + index * 1_000).toISOString();
 
-let children: ApiProcesses;
+const children = useApiProcesses({
+  ticket: Array.from({ length: size }, (_, index) =>
+    build.ticket({ id: idOf(index), createdAt: secondOf(index), updatedAt: secondOf(index) }),
+  ),
+});
 let child: ApiProcess;
 
 beforeAll(async () => {
-  children = await openApiProcesses();
-  const tickets = Array.from({ length: size }, (_, index) =>
-    build.ticket({ id: idOf(index), createdAt: secondOf(index), updatedAt: secondOf(index) }),
-  );
-  await build.store(children.store.database, 'ticket', tickets);
   // All these clients belong to one organization, which may use a quarter.
   child = await children.startServing({ API_REQUESTS_MAX: '2000' });
 }, 120_000);
 
-afterAll(async () => {
-  process.stdout.write(`${Math.round(peakMegabytes(child))} MB resident at the most\n`);
-  await children.close();
-}, 60_000);
+afterEach(() => process.stdout.write(`${Math.round(peakMegabytes(child))} MB resident at the most\n`));
 
 type Page = { data: { id: string }[]; nextCursor: string | null };
 
-const headers = { authorization: `Bearer ${tokens.a}`, 'x-forwarded-proto': 'https' };
-const request = (path: string, agent: Agent | false) =>
-  new Promise<IncomingMessage>((resolve, reject) => {
-    get({ host, port: child.port, path, agent, headers }, resolve).on('error', reject);
-  });
-
 async function pageAt(path: string, agent: Agent): Promise<Page> {
-  const response = await request(path, agent);
-  let text = '';
-  for await (const chunk of response.setEncoding('utf8')) text += chunk as string;
+  const response = await begin(child, path, { secure: false, agent });
+  const text = await textOf(response);
   if (response.statusCode !== 200) throw new Error(`${path}: ${response.statusCode} ${text}`);
   return JSON.parse(text) as Page;
 }
@@ -74,8 +62,8 @@ it('64 concurrent clients each read every document of their range once, while ot
   const troubled = (async () => {
     while (!isDone) {
       const [stalled, leaving] = await Promise.all([
-        request('/v1/tickets?limit=100', false),
-        request('/v1/tickets?limit=100', false),
+        begin(child, '/v1/tickets?limit=100', { secure: false }),
+        begin(child, '/v1/tickets?limit=100', { secure: false }),
       ]);
       stalled.pause();
       leaving.destroy();
@@ -105,8 +93,7 @@ describe('a client that requests much and reads nothing', () => {
     async (path, count) => {
       const socket = await open(child, false);
       socket.on('error', () => undefined).pause();
-      const lines = Object.entries({ host: 'a', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
-      socket.write(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`.repeat(count));
+      socket.write(requestText(path).replace('Connection: close\r\n', '').repeat(count));
       for (let round = 0; round < 20; round += 1) {
         await expectAnswering(child);
         await sleep(50);

@@ -1,19 +1,7 @@
 import { ticketStatuses } from '../../shared/documents/ticket.ts';
 import { ticketSorts } from '../../services/api/resources/tickets/schema.ts';
 import * as build from './builders.ts';
-import {
-  errorOf,
-  listOf,
-  startApi,
-  startStore,
-  tokens,
-  readAllPages,
-  type TestApi,
-  type TestStore,
-} from './test-api.ts';
-
-let store: TestStore;
-let api: TestApi;
+import { errorOf, listOf, readAllPages, tokens, useApi } from './test-api.ts';
 
 /** Many ids at few instants, so that ties are common; the ids sort differently in UTF-8 and UTF-16. */
 const suffixes = ['a', 'B', 'é', '\u{1F600}', '\uFFFD', '_', '0'];
@@ -51,24 +39,13 @@ const inOrder = (documents: Keyed[], field: 'byCreated' | 'byUpdated' = 'byCreat
     .toSorted((a, b) => Buffer.compare(Buffer.from(a[field] ?? ''), Buffer.from(b[field] ?? '')))
     .map(({ _id }) => _id);
 
-beforeAll(async () => {
-  store = await startStore();
-  const { database } = store;
-  await build.store(database, 'ticket', [...tickets, build.ticket({ id: 'ti_foreign' }, { orgId: 'org_b' })]);
-  await build.store(database, 'conversation', [
-    build.conversation({ id: 'conv_1' }),
-    build.conversation({ id: 'conv_2' }),
-  ]);
-  await build.store(database, 'message', messages);
-  await build.store(database, 'message', [build.message({ id: 'msg_foreign' }, { orgId: 'org_b' })]);
-  await build.store(database, 'qa', [...qas, build.qa({ id: 'qa_foreign' }, { orgId: 'org_b' })]);
-  await build.store(database, 'channel', [...channels, build.channel({ id: 'chan_f' }, { orgId: 'org_b' })]);
-  api = await startApi(store);
-}, 120_000);
-
-afterAll(async () => {
-  await api.close();
-  await store.close();
+const other = { orgId: 'org_b' };
+const api = useApi({
+  ticket: [...tickets, build.ticket({ id: 'ti_foreign' }, other)],
+  conversation: ['conv_1', 'conv_2'].map((id) => build.conversation({ id })),
+  message: [...messages, build.message({ id: 'msg_foreign' }, other)],
+  qa: [...qas, build.qa({ id: 'qa_foreign' }, other)],
+  channel: [...channels, build.channel({ id: 'chan_f' }, other)],
 });
 
 describe.each(ticketSorts)('reading tickets by %s', (sort) => {

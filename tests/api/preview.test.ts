@@ -1,8 +1,5 @@
 import * as build from './builders.ts';
-import { startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
-
-let store: TestStore;
-let api: TestApi;
+import { useApi } from './test-api.ts';
 
 const message = (conversationId: string, index: number, content: string | null) =>
   build.message({
@@ -12,15 +9,10 @@ const message = (conversationId: string, index: number, content: string | null) 
     content,
   });
 
-beforeAll(async () => {
-  store = await startStore();
-  const ids = ['conv_none', 'conv_textless', 'conv_long', 'conv_empty'];
-  await build.store(
-    store.database,
-    'conversation',
-    ids.map((id) => build.conversation({ id })),
-  );
-  await build.store(store.database, 'message', [
+const ids = ['conv_none', 'conv_textless', 'conv_long', 'conv_empty'];
+const api = useApi({
+  conversation: ids.map((id) => build.conversation({ id })),
+  message: [
     // Stored in a different order from the thread.
     message('conv_long', 2, 'third'),
     message('conv_long', 1, 'second'),
@@ -28,13 +20,7 @@ beforeAll(async () => {
     message('conv_textless', 0, null),
     message('conv_textless', 1, 'Hello'),
     message('conv_empty', 0, ''),
-  ]);
-  api = await startApi(store);
-}, 120_000);
-
-afterAll(async () => {
-  await api.close();
-  await store.close();
+  ],
 });
 
 type Conversation = { lastMessagePreview: string | null; messages: unknown[] };

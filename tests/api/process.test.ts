@@ -1,33 +1,22 @@
-import { writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
 import { ask, codeOf } from './requests.ts';
+import { liveReplicas } from '../../shared/store/replicas.ts';
 import { eventually } from '../support/eventually.ts';
-import { runToExit, type ApiProcess } from './api-process.ts';
-import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
+import { runToExit, useApiProcesses, type ApiProcess } from './api-processes.ts';
 import * as build from './builders.ts';
 import { mongoUrl, tokens } from './test-api.ts';
-import { open, untilClosed } from './raw-socket.ts';
+import { metricOf, open, untilClosed } from './raw-socket.ts';
 
-let children: ApiProcesses;
-
-beforeAll(async () => {
-  children = await openApiProcesses();
-  await build.store(children.store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
-}, 120_000);
-
-afterAll(() => children.close(), 60_000);
+const children = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
 
 /** Writes bytes to the port and returns everything received until the connection closes. */
-const send = (child: ApiProcess, bytes: string) =>
-  new Promise<string>((resolve, reject) => {
-    let text = '';
-    const socket = connect(child.port, '127.0.0.1', () => socket.write(bytes));
-    socket.on('data', (chunk) => (text += chunk.toString()));
-    socket.on('close', () => resolve(text));
-    socket.on('error', reject);
-  });
+async function send(child: ApiProcess, bytes: string, secure = false): Promise<string> {
+  const socket = await open(child, secure);
+  socket.write(bytes);
+  return untilClosed(socket);
+}
 
 describe('configuration', () => {
   it('exits with 2 and reports all errors at once', async () => {
@@ -94,8 +83,19 @@ it('serves with more connections kept open than the pool for keys may have', asy
 it('ADMIN_HOST is the only address at which the admin server listens', async () => {
   const child = await children.start({ ...children.tls, ADMIN_PORT: '0', ADMIN_HOST: '127.0.0.1' });
   const { port } = await child.logged('admin server listening');
-  expect((await fetch(`http://127.0.0.1:${String(port)}/livez`)).status).toBe(200);
+  expect((await child.admin('/livez')).status).toBe(200);
   await expect(fetch(`http://127.0.0.2:${String(port)}/livez`)).rejects.toThrow('fetch failed');
+}, 60_000);
+
+it('names its release in its log, its metrics and its announcement', async () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  const child = await children.start({ ADMIN_PORT: '0' });
+  expect(await child.logged('admin server listening')).toMatchObject({ service: 'api', release: version });
+  expect(await metricOf(child, `support_build_info{release="${version}"}`)).toBe(1);
+  const replicas = () => liveReplicas(children.store.control, new Date(0));
+  const own = async () => (await replicas()).filter(({ pid }) => pid === child.pid);
+  await eventually(async () => (await own()).length > 0);
+  expect(await own()).toMatchObject([{ release: version }]);
 }, 60_000);
 
 describe('with a certificate', () => {
@@ -110,10 +110,7 @@ describe('with a certificate', () => {
       scheme: 'https',
       port: child.port,
     });
-    const plain = await ask(child, '/v1/tickets', {
-      secure: false,
-      headers: { 'X-Forwarded-Proto': 'https' },
-    });
+    const plain = await ask(child, '/v1/tickets', { secure: false });
     expect([plain.status, codeOf(plain.text)]).toEqual([403, 'https_required']);
     expect(plain.text).toContain('"docUrl":"https://docs.example.com/errors/https_required"');
     expect((await ask(child, '/health', { secure: false })).text).toBe('{"status":"ok"}');
@@ -172,9 +169,7 @@ describe('HSTS', () => {
     const refused = await ask(child, '/v1/tickets', { secure: false });
     expect(refused.headers).not.toHaveProperty('strict-transport-security');
     for (const secure of [true, false]) {
-      const socket = await open(child, secure);
-      socket.write('nonsense\r\n\r\n');
-      const text = await untilClosed(socket);
+      const text = await send(child, 'nonsense\r\n\r\n', secure);
       expect(text).toMatch(/^HTTP\/1.1 400 /);
       expect(text.includes(`Strict-Transport-Security: ${hsts}`)).toBe(secure);
     }
@@ -183,7 +178,7 @@ describe('HSTS', () => {
   it('is sent if a trusted proxy says that the client used HTTPS', async () => {
     const child = await children.start({ API_TRUSTED_PROXIES: '127.0.0.1' });
     const via = async (scheme: string) =>
-      (await ask(child, '/health', { secure: false, headers: { 'X-Forwarded-Proto': scheme } })).headers;
+      (await ask(child, '/health', { headers: { 'X-Forwarded-Proto': scheme } })).headers;
     expect(await via('https')).toHaveProperty('strict-transport-security', hsts);
     expect(await via('http')).not.toHaveProperty('strict-transport-security');
   }, 30_000);
@@ -198,9 +193,7 @@ describe('behind a proxy', () => {
       RATE_LIMIT_WINDOW_SECONDS: '3600',
     });
   }, 30_000);
-  const https = { 'X-Forwarded-Proto': 'https' };
-  const via = (path: string, headers: Record<string, string> = https) =>
-    ask(child, path, { secure: false, headers });
+  const via = (path: string, headers: Record<string, string> = {}) => ask(child, path, { headers });
 
   it.each([
     ['none', ''],
@@ -234,7 +227,7 @@ describe('behind a proxy', () => {
     expect([fourth.status, codeOf(fourth.text)]).toEqual([429, 'too_many_requests']);
     expect(Number(fourth.headers['retry-after'])).toBeGreaterThan(3_000);
     expect(fourth.headers['ratelimit-remaining']).toBe('0');
-    const other = await via('/v1/tickets', { ...https, Authorization: `Bearer ${tokens.b}` });
+    const other = await via('/v1/tickets', { Authorization: `Bearer ${tokens.b}` });
     expect(other.status).toBe(200);
   });
 
@@ -243,7 +236,6 @@ describe('behind a proxy', () => {
     await via('/v1/tickets?startingAfter=svc_live_secretive');
     await via('/v1/channels/secretive@example.com');
     await via('/v1/tickets', {
-      ...https,
       Authorization: 'Bearer svc_live_secretive',
       'X-Mail': 'secretive@example.com',
     });

@@ -1,54 +1,40 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
 import { installValkey, valkeyPart } from '../../infra/dev-servers/native/valkey.ts';
-import { ask, writeCertificate } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
-import { startApiProcess, type ApiProcess } from './api-process.ts';
-import { mongoUrl, startStore, type TestStore } from './test-api.ts';
+import { useApiProcesses, type ApiProcess } from './api-processes.ts';
+import { metricOf } from './raw-socket.ts';
+import { ask } from './requests.ts';
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const lost = 'the rate limit store is unavailable: each replica counts for itself';
 const back = 'rate limits are shared';
 
-let words: string[];
-let store: TestStore;
-let folder: string;
+const children = useApiProcesses();
 let port: number;
 let tlsPort: number;
 let valkey: Server;
-let tls: { API_TLS_CERT: string; API_TLS_KEY: string };
-let running: ApiProcess[] = [];
+const running: ApiProcess[] = [];
 
 beforeAll(async () => {
-  words = await installValkey(say);
-  store = await startStore();
-  folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
-  tls = await writeCertificate(folder);
+  const words = await installValkey(say);
   [port = 0, tlsPort = 0] = await freePorts(2);
-  const files = ['--tls-cert-file', tls.API_TLS_CERT, '--tls-key-file', tls.API_TLS_KEY];
+  const { API_TLS_CERT: cert = '', API_TLS_KEY: key = '' } = children.tls;
+  const files = ['--tls-cert-file', cert, '--tls-key-file', key];
   const settings = ['--tls-port', String(tlsPort), ...files, '--tls-auth-clients', 'no'];
-  valkey = await startServer([valkeyPart(words, join(folder, 'valkey'), port, settings)]);
+  valkey = await startServer([valkeyPart(words, join(children.folder, 'valkey'), port, settings)]);
 }, 300_000);
 
 afterEach(async () => {
-  for (const child of running) expect(await child.stop()).toBe(0);
-  running = [];
+  for (const child of running.splice(0)) expect(await child.stop()).toBe(0);
 });
 
-afterAll(async () => {
-  await valkey.stop();
-  await store.close();
-  rmSync(folder, { recursive: true });
-}, 60_000);
+afterAll(() => valkey.stop());
 
 const start = async (settings: Record<string, string> = {}) => {
-  const child = await startApiProcess({
-    MONGODB_URL: mongoUrl(),
-    DATABASE_NAME: store.name,
+  const child = await children.start({
     API_TRUSTED_PROXIES: '127.0.0.1',
     RATE_LIMIT_REQUESTS: '10',
     RATE_LIMIT_WINDOW_SECONDS: '3600',
@@ -59,16 +45,11 @@ const start = async (settings: Record<string, string> = {}) => {
   running.push(child);
   return child;
 };
-const get = (child: ApiProcess) =>
-  ask(child, '/v1/tickets', { secure: false, headers: { 'X-Forwarded-Proto': 'https' } });
+const get = (child: ApiProcess) => ask(child, '/v1/tickets');
 const count = (child: ApiProcess, message: string) => child.log.filter(({ msg }) => msg === message).length;
 const shared = (child: ApiProcess, times = 1) => eventually(async () => count(child, back) >= times);
 const remaining = async (child: ApiProcess) => Number((await get(child)).headers['ratelimit-remaining']);
-const fallbacks = async (child: ApiProcess) => {
-  const admin = Number(child.log.find(({ msg }) => msg === 'admin server listening')?.port);
-  const metrics = await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text();
-  return Number(/^api_rate_limit_fallbacks_total (\d+)/m.exec(metrics)?.[1]);
-};
+const fallbacks = (child: ApiProcess) => metricOf(child, 'api_rate_limit_fallbacks_total');
 
 it('is one exact limit for all replicas under concurrent requests, and survives their restart', async () => {
   const url = `redis://127.0.0.1:${port}/2`;
@@ -108,7 +89,7 @@ it('is a sliding window by the clock of the store', async () => {
 it('uses TLS to the store', async () => {
   const child = await start({
     RATE_LIMIT_STORE_URL: `rediss://localhost:${tlsPort}/4`,
-    NODE_EXTRA_CA_CERTS: tls.API_TLS_CERT,
+    NODE_EXTRA_CA_CERTS: children.tls.API_TLS_CERT ?? '',
   });
   await shared(child);
   await eventually(async () => (await get(child)).status === 200);

@@ -2,7 +2,7 @@ import { connect, type ClientHttp2Session } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { ask } from './requests.ts';
-import type { ApiProcess } from './api-process.ts';
+import type { ApiProcess } from './api-processes.ts';
 import { tokens } from './test-api.ts';
 
 export const host = '127.0.0.1';
@@ -50,10 +50,7 @@ export async function expectAnswering(child: ApiProcess): Promise<void> {
 }
 
 /** The text of `/metrics` on the admin port. */
-export async function metricsOf({ log }: ApiProcess): Promise<string> {
-  const port = Number(log.find(({ msg }) => msg === 'admin server listening')?.port);
-  return (await fetch(`http://${host}:${port}/metrics`)).text();
-}
+export const metricsOf = async ({ admin }: ApiProcess) => (await admin('/metrics')).text();
 
 /** The value of one metric, given with its labels; NaN if there is none. */
 export async function metricOf(child: ApiProcess, name: string): Promise<number> {

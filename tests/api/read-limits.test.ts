@@ -1,49 +1,30 @@
-import type { CommandStartedEvent } from 'mongodb';
-import { createMongo } from '../../shared/store/connection.ts';
 import { readTimeoutMs } from '../../services/api/store/deadline.ts';
 import * as build from './builders.ts';
-import { mongoUrl, startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
+import { useApi } from './test-api.ts';
 
 const now = new Date('2026-03-01T00:00:00.000Z');
 const second = (index: number) => new Date(Date.parse(build.at) + index * 1_000).toISOString();
 
-let store: TestStore;
-let api: TestApi;
-const client = createMongo(mongoUrl(), 'api-tests');
-const commands: CommandStartedEvent[] = [];
-
-beforeAll(async () => {
-  store = await startStore();
-  const { database } = store;
-  const messages = Array.from({ length: 250 }, (_, index) =>
-    build.message({ id: `msg_${String(index).padStart(3, '0')}`, createdAt: second(index) }),
-  );
-  const conversations = Array.from({ length: 450 }, (_, index) =>
-    build.conversation({
-      id: `conv_${index}`,
-      ticketId: 'ti_1',
-      createdAt: second(index),
-      updatedAt: now.toISOString(),
-    }),
-  );
-  const moreAfter = conversations[0]?.byCreated ?? null;
-  await build.store(database, 'message', messages);
-  await build.store(database, 'conversation', conversations);
-  await build.store(database, 'ticket', [
-    build.ticket({ id: 'ti_1' }, { joined: build.ticketJoined({ moreAfter }) }),
-  ]);
-  await build.store(database, 'channel', [build.channel({ id: 'chan_1' })]);
-  // The driver has this setter, but its type declarations do not.
-  Object.assign(client, { monitorCommands: true });
-  client.on('commandStarted', (event) => commands.push(event));
-  api = await startApi({ ...store, client }, { now: () => now });
-}, 120_000);
-
-afterAll(async () => {
-  await api.close();
-  await client.close();
-  await store.close();
-});
+const conversations = Array.from({ length: 450 }, (_, index) =>
+  build.conversation({
+    id: `conv_${index}`,
+    ticketId: 'ti_1',
+    createdAt: second(index),
+    updatedAt: now.toISOString(),
+  }),
+);
+const joined = build.ticketJoined({ moreAfter: conversations[0]?.byCreated ?? null });
+const api = useApi(
+  {
+    ticket: [build.ticket({ id: 'ti_1' }, { joined })],
+    conversation: conversations,
+    message: Array.from({ length: 250 }, (_, index) =>
+      build.message({ id: `msg_${String(index).padStart(3, '0')}`, createdAt: second(index) }),
+    ),
+    channel: [build.channel({ id: 'chan_1' })],
+  },
+  { now: () => now, monitored: true },
+);
 
 it('every read ends at the store before the driver would drop its connection', async () => {
   for (const path of [
@@ -59,7 +40,9 @@ it('every read ends at the store before the driver would drop its connection', a
     expect([path, (await api.get(path)).status]).toEqual([path, 200]);
   }
   expect((await api.get('/v1/tickets', { token: 'svc_live_unknown' })).status).toBe(401);
-  const reads = commands.filter(({ commandName }) => !['hello', 'ping', 'endSessions'].includes(commandName));
+  const reads = api.commands.filter(
+    ({ commandName }) => !['hello', 'ping', 'endSessions'].includes(commandName),
+  );
   expect(reads.length).toBeGreaterThan(20);
   for (const { commandName, command } of reads) {
     const { maxTimeMS } = command as { maxTimeMS?: number };

@@ -1,54 +1,62 @@
 import { writeFileSync } from 'node:fs';
-import { get as httpGet, type IncomingMessage } from 'node:http';
+import { get as httpGet, type Agent, type IncomingMessage } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { join } from 'node:path';
-import { generate } from 'selfsigned';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
-import type { ApiProcess } from './api-process.ts';
-import { tokens } from './test-api.ts';
+import type { HoldToDocument } from '../support/documented.ts';
+import { selfSigned, tokens } from './test-api.ts';
 
-type Reply = { status: number; headers: IncomingMessage['headers']; text: string };
+/** An API that listens on this host. */
+export type Target = { port: number; isTls: boolean; holdToDocument: HoldToDocument };
 
-type Options = { secure?: boolean; headers?: Record<string, string> };
+type Options = {
+  /** Whether to use TLS; by default if the process has a certificate. */
+  secure?: boolean;
+  headers?: Record<string, string>;
+  /** By default the request has a connection of its own. */
+  agent?: Agent | false;
+};
 
-/** Sends a request with organization a's key. The answer must match the OpenAPI document. */
-export async function ask(child: ApiProcess, path: string, options: Options = {}): Promise<Reply> {
-  const reply = await send(child, path, options);
-  const headers = Object.entries(reply.headers).map(([name, value]): [string, string] => [
-    name,
-    String(value),
-  ]);
-  child.holdToDocument({ method: 'GET', path, ...reply, headers });
-  return reply;
+/**
+ * Sends a request with organization a's key and resolves with the response, whose body is unread. Plain HTTP says that
+ * a proxy terminated TLS.
+ */
+export const begin = (
+  child: Pick<Target, 'port' | 'isTls'>,
+  path: string,
+  { secure = child.isTls, headers = {}, agent = false }: Options = {},
+) =>
+  new Promise<IncomingMessage>((resolve, reject) => {
+    const options = {
+      ...{ host: '127.0.0.1', port: child.port, path, agent, rejectUnauthorized: false },
+      headers: { Authorization: `Bearer ${tokens.a}`, 'X-Forwarded-Proto': 'https', ...headers },
+    };
+    (secure ? httpsGet : httpGet)(options, resolve).on('error', reject);
+  });
+
+export async function textOf(response: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of response.setEncoding('utf8')) text += String(chunk);
+  return text;
 }
 
-const send = (child: ApiProcess, path: string, { secure = true, headers = {} }: Options) =>
-  new Promise<Reply>((resolve, reject) => {
-    const options = {
-      host: '127.0.0.1',
-      port: child.port,
-      path,
-      agent: false,
-      rejectUnauthorized: false,
-      headers: { Authorization: `Bearer ${tokens.a}`, ...headers },
-    };
-    const read = (response: IncomingMessage) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
-      );
-    };
-    (secure ? httpsGet(options, read) : httpGet(options, read)).on('error', reject);
-  });
+/** Sends a request and reads the answer, which must match the OpenAPI document. */
+export async function ask(child: Target, path: string, options: Options = {}) {
+  const response = await begin(child, path, options);
+  const { statusCode: status = 0, headers } = response;
+  const text = await textOf(response);
+  const received = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
+  child.holdToDocument({ method: 'GET', path, status, headers: received, text });
+  return { status, headers, text };
+}
 
 export const codeOf = (text: string) => errorEnvelopeSchema.parse(JSON.parse(text)).error.code;
 
 /** Writes a self-signed certificate and its key; returns the settings that name their files. */
 export async function writeCertificate(folder: string) {
-  const pair = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 });
+  const { cert, key } = await selfSigned();
   const settings = { API_TLS_CERT: join(folder, 'cert.pem'), API_TLS_KEY: join(folder, 'key.pem') };
-  writeFileSync(settings.API_TLS_CERT, pair.cert);
-  writeFileSync(settings.API_TLS_KEY, pair.private);
+  writeFileSync(settings.API_TLS_CERT, cert);
+  writeFileSync(settings.API_TLS_KEY, key);
   return settings;
 }

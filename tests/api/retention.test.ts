@@ -1,5 +1,5 @@
 import * as build from './builders.ts';
-import { errorOf, listOf, startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
+import { errorOf, listOf, useApi } from './test-api.ts';
 
 const days = 10;
 const dayMs = 86_400_000;
@@ -12,43 +12,34 @@ const channelWith = (dataRetentionDays: number | null) =>
   });
 
 const clock = { now: day(0) };
-let store: TestStore;
-let api: TestApi;
-
 /** A thread of six messages, one per day, two of them at the same instant; its conversation expires on day 30. */
 const messages = [0, 1, 2, 2, 3, 4].map((after, index) =>
   build.message({ id: `msg_${index}`, createdAt: day(after).toISOString(), content: `text ${index}` }),
 );
 const ids = messages.map(({ _id }) => _id);
 
-beforeAll(async () => {
-  store = await startStore();
-  const updatedAt = day(20).toISOString();
-  const conversations = [
-    build.conversation({ id: 'conv_1', updatedAt }, { joined: channelWith(days) }),
-    build.conversation({ id: 'conv_kept', ticketId: 'ti_other' }, { joined: channelWith(null) }),
-    build.conversation({ id: 'conv_zero', ticketId: 'ti_other' }, { joined: channelWith(0) }),
-    build.conversation({ id: 'conv_rest', createdAt: updatedAt, updatedAt }, { joined: channelWith(days) }),
-  ];
-  const kept = ['conv_kept', 'conv_zero'].map((conversationId) =>
-    build.message({ id: `msg_${conversationId}`, conversationId }),
-  );
-  const { role, status, createdAt } = build.conversation({ id: 'conv_1' }).state;
-  const embedded = { id: 'conv_1', role, status, createdAt, updatedAt: day(20), retainUntil: day(20 + days) };
-  const joined = build.ticketJoined({
-    conversations: [embedded],
-    moreAfter: `${createdAt.toISOString()}conv_1`,
-  });
-  await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' }, { joined })]);
-  await build.store(store.database, 'conversation', conversations);
-  await build.store(store.database, 'message', [...messages, ...kept]);
-  api = await startApi(store, { now: () => clock.now });
-}, 120_000);
-
-afterAll(async () => {
-  await api.close();
-  await store.close();
+const updatedAt = day(20).toISOString();
+const { role, status, createdAt } = build.conversation({ id: 'conv_1' }).state;
+const joined = build.ticketJoined({
+  conversations: [{ id: 'conv_1', role, status, createdAt, updatedAt: day(20), retainUntil: day(20 + days) }],
+  moreAfter: `${createdAt.toISOString()}conv_1`,
 });
+const kept = ['conv_kept', 'conv_zero'].map((conversationId) =>
+  build.message({ id: `msg_${conversationId}`, conversationId }),
+);
+const api = useApi(
+  {
+    ticket: [build.ticket({ id: 'ti_1' }, { joined })],
+    conversation: [
+      build.conversation({ id: 'conv_1', updatedAt }, { joined: channelWith(days) }),
+      build.conversation({ id: 'conv_kept', ticketId: 'ti_other' }, { joined: channelWith(null) }),
+      build.conversation({ id: 'conv_zero', ticketId: 'ti_other' }, { joined: channelWith(0) }),
+      build.conversation({ id: 'conv_rest', createdAt: updatedAt, updatedAt }, { joined: channelWith(days) }),
+    ],
+    message: [...messages, ...kept],
+  },
+  { now: () => clock.now },
+);
 
 type Thread = { lastMessagePreview: string | null; messages: { id: string }[] };
 

@@ -1,28 +1,25 @@
 import { writeFileSync } from 'node:fs';
-import { Agent, get } from 'node:http';
+import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { dieWithParent } from '../../infra/dev-servers/die-with-parent.ts';
 import { debianProgram } from '../../infra/dev-servers/native/debian-program.ts';
 import { answers, freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
 import { eventually } from '../support/eventually.ts';
-import type { ApiProcess } from './api-process.ts';
-import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
+import { useApiProcesses, type ApiProcess } from './api-processes.ts';
 import * as build from './builders.ts';
 import { host } from './raw-socket.ts';
-import { tokens } from './test-api.ts';
+import { begin, textOf } from './requests.ts';
 
 type Replica = { port: number; adminPort: number };
 
 const clients = 16;
-let children: ApiProcesses;
+const children = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
 let replicas: Replica[];
 let proxyPort: number;
 let proxy: Server;
 
 beforeAll(async () => {
-  children = await openApiProcesses();
-  await build.store(children.store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
   const [port = 0, ...ports] = await freePorts(5);
   proxyPort = port;
   replicas = [0, 2].map((index) => ({ port: ports[index] ?? 0, adminPort: ports[index + 1] ?? 0 }));
@@ -30,10 +27,7 @@ beforeAll(async () => {
   proxy = await startServer([haproxy(program)]);
 }, 300_000);
 
-afterAll(async () => {
-  await proxy.stop();
-  await children.close();
-}, 60_000);
+afterAll(() => proxy.stop());
 
 /** The configuration that docs/operating.md describes. No setting makes the proxy repeat a request that was sent. */
 function haproxy(program: string[]) {
@@ -77,16 +71,15 @@ async function start({ port, adminPort }: Replica): Promise<ApiProcess> {
 }
 
 /** Sends one request through the proxy; resolves with 200, or with the reason why it failed. */
-const ask = (agent: Agent) =>
-  new Promise<number | string>((resolve) => {
-    const headers = { authorization: `Bearer ${tokens.a}` };
-    get({ host, port: proxyPort, path: '/v1/tickets/ti_1', agent, headers }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-      response.on('end', () => resolve(response.statusCode === 200 ? 200 : text));
-      response.on('error', (error) => resolve(error.message));
-    }).on('error', (error) => resolve(error.message));
-  });
+async function ask(agent: Agent): Promise<number | string> {
+  try {
+    const response = await begin({ port: proxyPort, isTls: false }, '/v1/tickets/ti_1', { agent });
+    const text = await textOf(response);
+    return response.statusCode === 200 ? 200 : text;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
 
 it('a rolling restart of two replicas loses no request of clients with open connections', async () => {
   const running = await Promise.all(replicas.map(start));

@@ -16,12 +16,12 @@ const paths = [
 let store: TestStore;
 
 beforeAll(async () => {
-  store = await startStore();
-  const { database } = store;
-  await build.store(database, 'ticket', [build.ticket({ id: 'ti_1' })]);
-  await build.store(database, 'conversation', [build.conversation({ id: 'conv_1' })]);
-  await build.store(database, 'message', [build.message({ id: 'msg_1', conversationId: 'conv_1' })]);
-  await build.store(database, 'channel', [build.channel({ id: 'chan_1' })]);
+  store = await startStore({
+    ticket: [build.ticket({ id: 'ti_1' })],
+    conversation: [build.conversation({ id: 'conv_1' })],
+    message: [build.message({ id: 'msg_1', conversationId: 'conv_1' })],
+    channel: [build.channel({ id: 'chan_1' })],
+  });
 }, 60_000);
 
 afterAll(() => store.close());

@@ -1,57 +1,38 @@
-import { Agent, get, type IncomingMessage } from 'node:http';
+import { Agent } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import { replicasOf } from '../../shared/store/replicas.ts';
 import { requestTracesOf } from '../../shared/store/request-traces.ts';
 import { eventually } from '../support/eventually.ts';
 import { createStoreProxy } from '../support/store-proxy.ts';
-import type { ApiProcess } from './api-process.ts';
-import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
+import { useApiProcesses, type ApiProcess } from './api-processes.ts';
 import * as build from './builders.ts';
 import { host, metricOf, open, untilClosed } from './raw-socket.ts';
+import { begin, textOf } from './requests.ts';
 import { mongoUrl, tokens } from './test-api.ts';
 
 const messageCount = 400;
-let children: ApiProcesses;
+const messages = Array.from({ length: messageCount }, (_, index) =>
+  build.message({ id: `msg_${String(index).padStart(4, '0')}`, content: 'x'.repeat(20_000) }),
+);
+const large = { id: 'msg_large', conversationId: 'conv_large', content: 'x'.repeat(12_000_000) };
+const children = useApiProcesses({
+  ticket: [build.ticket({ id: 'ti_slow' })],
+  conversation: ['conv_1', 'conv_large'].map((id) => build.conversation({ id })),
+  message: [...messages, build.message(large)],
+});
 const proxy = createStoreProxy(mongoUrl());
 let proxied: Record<string, string>;
 
 beforeAll(async () => {
-  children = await openApiProcesses();
-  const { database } = children.store;
-  await build.store(database, 'ticket', [build.ticket({ id: 'ti_slow' })]);
-  await build.store(database, 'conversation', [build.conversation({ id: 'conv_1' })]);
-  const content = 'x'.repeat(20_000);
-  const messages = Array.from({ length: messageCount }, (_, index) =>
-    build.message({ id: `msg_${String(index).padStart(4, '0')}`, content }),
-  );
-  await build.store(database, 'message', messages);
-  const large = { id: 'msg_large', conversationId: 'conv_large', content: 'x'.repeat(12_000_000) };
-  await build.store(database, 'message', [build.message(large)]);
-  await build.store(database, 'conversation', [build.conversation({ id: 'conv_large' })]);
   proxied = { MONGODB_URL: `mongodb://${host}:${await proxy.listen(0)}/?directConnection=true` };
-}, 120_000);
+});
 
 afterEach(() => proxy.release());
-afterAll(async () => {
-  await proxy.cut();
-  await children.close();
-}, 60_000);
+afterAll(() => proxy.cut());
 
-/** Sends a request through the trusted proxy on a connection that stays open; resolves with the unread response. */
-const begin = ({ port }: ApiProcess, path: string, agent: Agent) =>
-  new Promise<IncomingMessage>((resolve, reject) => {
-    const headers = { authorization: `Bearer ${tokens.a}`, 'x-forwarded-proto': 'https' };
-    get({ host, port, path, agent, headers }, resolve).on('error', reject);
-  });
-
-async function textOf(response: IncomingMessage): Promise<string> {
-  let text = '';
-  for await (const chunk of response.setEncoding('utf8')) text += String(chunk);
-  return text;
-}
-
-const keepAlive = () => new Agent({ keepAlive: true, maxSockets: Infinity });
+/** Options of a request through the trusted proxy, on connections that stay open. */
+const keepAlive = () => ({ secure: false, agent: new Agent({ keepAlive: true, maxSockets: Infinity }) });
 
 /** Sends SIGTERM; resolves when the service has begun to stop. */
 async function terminate(child: ApiProcess) {
@@ -75,8 +56,8 @@ describe('at SIGTERM', () => {
   it('answers requests in progress with Connection: close, then stores their traces and exits with 0', async () => {
     const child = await children.startServing(proxied);
     proxy.trouble.holding = 'ti_slow';
-    const agent = keepAlive();
-    const asked = Array.from({ length: 24 }, () => begin(child, '/v1/tickets/ti_slow', agent));
+    const kept = keepAlive();
+    const asked = Array.from({ length: 24 }, () => begin(child, '/v1/tickets/ti_slow', kept));
     await eventually(async () => (await metricOf(child, 'api_requests_in_flight')) === asked.length);
     const { exited } = await terminate(child);
     proxy.release();
@@ -128,17 +109,16 @@ describe('during the shutdown delay', () => {
 
   it('is not ready, and serves new and open connections with a request to leave', async () => {
     const child = await children.startServing({ SHUTDOWN_DELAY_SECONDS: '5' });
-    const agent = keepAlive();
-    const first = await begin(child, '/v1/tickets', agent);
+    const kept = keepAlive();
+    const first = await begin(child, '/v1/tickets', kept);
     await textOf(first);
     expect(first.headers.connection).toBe('keep-alive');
     const opened = session(child);
     await new Promise((resolve) => opened.once('remoteSettings', resolve));
     const { exited } = await terminate(child);
-    const admin = Number(child.log.find(({ msg }) => msg === 'admin server listening')?.port);
-    const ready = await fetch(`http://${host}:${admin}/readyz`);
+    const ready = await child.admin('/readyz');
     expect([ready.status, await ready.text()]).toEqual([503, 'stopping\n']);
-    for (const via of [agent, keepAlive()]) {
+    for (const via of [kept, keepAlive()]) {
       const { statusCode, headers } = (await begin(child, '/v1/tickets', via)).resume();
       expect([statusCode, headers.connection]).toEqual([200, 'close']);
     }

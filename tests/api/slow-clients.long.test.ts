@@ -1,22 +1,17 @@
 import type { Socket } from 'node:net';
 import { replicasOf } from '../../shared/store/replicas.ts';
 import { eventually } from '../support/eventually.ts';
-import type { ApiProcess } from './api-process.ts';
 import { peakMegabytes } from '../support/memory.ts';
-import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
+import { useApiProcesses, type ApiProcess } from './api-processes.ts';
 import * as build from './builders.ts';
 import { expectAnswering, open, requestText, untilClosed } from './raw-socket.ts';
 
-let children: ApiProcesses;
+const children = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
 let child: ApiProcess;
 
 beforeAll(async () => {
-  children = await openApiProcesses();
-  await build.store(children.store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
   child = await children.startServing();
-}, 120_000);
-
-afterAll(() => children.close(), 60_000);
+}, 60_000);
 
 const statusOf = (answer: string) => /^HTTP\/1.1 (\d+)/.exec(answer)?.[1] ?? 'none';
 

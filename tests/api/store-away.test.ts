@@ -2,18 +2,11 @@ import { ask, codeOf } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
 import { generationsOf } from '../../shared/store/generations.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
-import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
+import { useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { mongoUrl, startStore, tokens } from './test-api.ts';
 
-let children: ApiProcesses;
-
-beforeAll(async () => {
-  children = await openApiProcesses();
-  await build.store(children.store.database, 'ticket', [build.ticket({ id: 'ti_1' })]);
-}, 120_000);
-
-afterAll(() => children.close(), 60_000);
+const children = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
 
 describe('a store with outages', () => {
   const { listen, cut } = createStoreProxy(mongoUrl());
@@ -26,8 +19,7 @@ describe('a store with outages', () => {
       const { status, headers, text } = await ask(child, '/v1/tickets');
       return status === 503 && headers['retry-after'] === '5' && codeOf(text) === 'service_unavailable';
     };
-    const admin = () => Number(child.log.find(({ msg }) => msg === 'admin server listening')?.port);
-    const ready = async () => (await fetch(`http://127.0.0.1:${admin()}/readyz`)).status;
+    const ready = async () => (await child.admin('/readyz')).status;
     expect(await unavailable()).toBe(true);
     expect((await ask(child, '/health')).status).toBe(200);
     expect((await ask(child, '/v1/tickets', { headers: { Authorization: 'Bearer x' } })).status).toBe(401);

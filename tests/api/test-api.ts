@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { MongoClient } from 'mongodb';
+import type { CommandStartedEvent, MongoClient } from 'mongodb';
+import { generate } from 'selfsigned';
 import { ensureRegistry } from '../../shared/store/generations.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
@@ -12,7 +13,7 @@ import type { Credentials } from '../../services/api/server/tls.ts';
 import { createReadBudget } from '../../services/api/store/read-budget.ts';
 import { createReaders } from '../../services/api/store/reader.ts';
 import { documented, type HoldToDocument } from '../support/documented.ts';
-import { apiKey, store } from './builders.ts';
+import { apiKey, fill, type Documents } from './builders.ts';
 
 /** Tokens of the keys in every test store: two organizations, one archived key. */
 export const tokens = {
@@ -30,18 +31,19 @@ export function mongoUrl(): string {
 }
 
 /** The databases of one test file, with generation 1 active and indexed; `close` drops them. */
-export async function startStore() {
+export async function startStore(documents: Documents = {}) {
   const client = createMongo(mongoUrl(), 'api-tests');
   const name = `api_test_${randomBytes(6).toString('hex')}`;
   const control = controlDatabase(client, name);
   const database = generationDatabase(client, name, 1);
   await ensureRegistry(control);
   await ensureIndexes(database);
-  await store(database, 'apiKey', [
+  const keys = [
     apiKey(tokens.a, { id: 'key_a' }),
     apiKey(tokens.b, { id: 'key_b' }, { orgId: 'org_b' }),
     apiKey(tokens.archived, { id: 'key_c', archivedAt: '2026-01-01T00:00:00Z' }),
-  ]);
+  ];
+  await fill(database, { ...documents, apiKey: [...keys, ...(documents.apiKey ?? [])] });
   const close = async () => {
     for (const each of [control, database]) await each.dropDatabase();
     await client.close();
@@ -51,17 +53,26 @@ export async function startStore() {
 
 export type TestStore = Awaited<ReturnType<typeof startStore>>;
 
+/** A certificate for `localhost`. */
+export async function selfSigned(): Promise<Credentials> {
+  const pair = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 });
+  return { cert: pair.cert, key: pair.private };
+}
+
 type Options = {
   limit?: RateLimit;
   /** Invalid keys that one address may try in a window. */
   failureRequests?: number;
   nowMs?: () => number;
   now?: () => Date;
-  credentials?: Credentials | null;
+  /** Whether the API serves TLS, with a self-signed certificate. */
+  hasTls?: boolean;
   scanEntriesMax?: number;
   /** Traces requests, as `REQUEST_TRACES` does. */
   traced?: boolean;
   keylessTracesMax?: number;
+  /** `useApi` records the commands that the API sends to the store. */
+  monitored?: boolean;
 };
 
 /** The reader factory with the default limits of the API. */
@@ -102,7 +113,7 @@ export async function startApi(
     config: testConfig(name, options),
     mongo: client,
     authMongo: authClient,
-    credentials: options.credentials ?? null,
+    credentials: options.hasTls ? await selfSigned() : null,
     metrics,
     logger: createLogger('api', 'silent'),
     now: options.now ?? (() => new Date()),
@@ -117,6 +128,32 @@ export async function startApi(
 }
 
 export type TestApi = Awaited<ReturnType<typeof startApi>>;
+
+/** A client of the store, and the commands that it has sent. */
+function monitoredMongo() {
+  const client = createMongo(mongoUrl(), 'api-tests');
+  const commands: CommandStartedEvent[] = [];
+  // The driver has this setter, but its type declarations do not.
+  Object.assign(client, { monitorCommands: true });
+  client.on('commandStarted', (event) => commands.push(event));
+  return { client, commands };
+}
+
+/** The API on a store of its own for the tests of one file. The members are set when the first test begins. */
+export function useApi(documents: Documents = {}, options: Options = {}) {
+  const api = {} as TestApi & { store: TestStore } & ReturnType<typeof monitoredMongo>;
+  beforeAll(async () => {
+    const store = await startStore(documents);
+    const mongo = options.monitored ? monitoredMongo() : { client: store.client, commands: [] };
+    Object.assign(api, await startApi({ ...store, ...mongo }, options), mongo, { store });
+  }, 120_000);
+  afterAll(async () => {
+    await api.close();
+    if (options.monitored) await api.client.close();
+    await api.store.close();
+  }, 60_000);
+  return api;
+}
 
 export type Get = ReturnType<typeof requester>;
 

@@ -1,35 +1,19 @@
 import { requestTracesOf, type RequestTrace } from '../../shared/store/request-traces.ts';
 import { startService } from '../support/service.ts';
 import * as build from './builders.ts';
-import {
-  listOf,
-  mongoUrl,
-  startApi,
-  startStore,
-  tokens,
-  type Answer,
-  type TestApi,
-  type TestStore,
-} from './test-api.ts';
+import { listOf, mongoUrl, startApi, tokens, useApi, type Answer } from './test-api.ts';
 
-let store: TestStore;
-let api: TestApi;
+const api = useApi(
+  {
+    ticket: ['ti_1', 'ti_2'].map((id) => build.ticket({ id })),
+    conversation: [build.conversation({ id: 'conv_1' })],
+    message: [build.message({ id: 'msg_1' })],
+    channel: [build.channel({ id: 'chan_1' })],
+  },
+  { traced: true },
+);
 
-beforeAll(async () => {
-  store = await startStore();
-  await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' }), build.ticket({ id: 'ti_2' })]);
-  await build.store(store.database, 'conversation', [build.conversation({ id: 'conv_1' })]);
-  await build.store(store.database, 'message', [build.message({ id: 'msg_1' })]);
-  await build.store(store.database, 'channel', [build.channel({ id: 'chan_1' })]);
-  api = await startApi(store, { traced: true });
-}, 120_000);
-
-afterAll(async () => {
-  await api.close();
-  await store.close();
-});
-
-const find = (requestId: string) => requestTracesOf(store.control).findOne({ _id: requestId });
+const find = (requestId: string) => requestTracesOf(api.store.control).findOne({ _id: requestId });
 
 async function traceOf({ headers }: Pick<Answer, 'headers'>): Promise<RequestTrace> {
   const requestId = headers.get('request-id') ?? '';
@@ -123,7 +107,7 @@ describe('every request has a trace, found by its Request-Id', () => {
 
   it('that the store deletes after 90 days', async () => {
     await traceOf(await api.get('/health'));
-    const indexes = await requestTracesOf(store.control).indexes();
+    const indexes = await requestTracesOf(api.store.control).indexes();
     expect(indexes).toContainEqual(expect.objectContaining({ key: { expiresAt: 1 }, expireAfterSeconds: 0 }));
   });
 });
@@ -172,7 +156,7 @@ describe('a trace', () => {
     const answer = await api.get('/v1/tickets/ti_1?limit=5');
     const { _id: requestId } = await traceOf(answer);
     const run = async (...words: string[]) => {
-      const cli = startService('cli', { MONGODB_URL: mongoUrl(), DATABASE_NAME: store.name }, [
+      const cli = startService('cli', { MONGODB_URL: mongoUrl(), DATABASE_NAME: api.store.name }, [
         'trace',
         ...words,
       ]);
@@ -198,3 +182,48 @@ describe('a trace', () => {
     expect([fault.code, fault.stderr]).toEqual([2, expect.stringContaining('A request id is')]);
   }, 60_000);
 });
+
+it('a flood without a key, or above the rate limit, stores no more traces per minute than configured', async () => {
+  const clock = { nowMs: 0 };
+  const limited = await startApi(api.store, {
+    traced: true,
+    keylessTracesMax: 10,
+    limit: { requests: 5, windowSeconds: 60 },
+    nowMs: () => clock.nowMs,
+  });
+  const ids: Record<string, string[]> = { served: [], refused: [] };
+  const ask = async (
+    times: number,
+    path: string,
+    options: Parameters<typeof limited.get>[1],
+    as = 'refused',
+  ) => {
+    for (let index = 0; index < times; index += 1) {
+      const { headers } = await limited.get(path, options);
+      ids[as]?.push(headers.get('request-id') ?? '');
+    }
+  };
+  const flood = async () => {
+    await ask(3, '/v1/tickets', { token: null });
+    await ask(3, '/v1/tickets', { token: 'svc_live_guess' });
+    await ask(3, '/v1/tickets', { headers: { 'X-Forwarded-Proto': 'http' } });
+    await ask(3, '/health', { token: null });
+    await ask(3, '/nothing', { token: null });
+    await ask(3, '/health', { token: null, headers: { 'X-Long': 'x'.repeat(40_000) } });
+  };
+  await flood();
+  await ask(5, '/v1/tickets', {}, 'served');
+  await ask(10, '/v1/tickets', {});
+  clock.nowMs += 60_000;
+  await flood();
+  await ask(5, '/v1/tickets', { token: tokens.b }, 'served');
+  await limited.close();
+
+  const stored = (which: string) =>
+    requestTracesOf(api.store.control).countDocuments({ _id: { $in: ids[which] ?? [] } });
+  expect([await stored('served'), await stored('refused')]).toEqual([10, 20]);
+  const lost = (await limited.metrics.tracesLost.get()).values;
+  expect(lost).toContainEqual(
+    expect.objectContaining({ labels: { reason: 'keyless_budget' }, value: 46 - 20 }),
+  );
+}, 30_000);

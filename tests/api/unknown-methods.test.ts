@@ -1,25 +1,20 @@
 import { connect, type ClientHttp2Session } from 'node:http2';
 import { requestTracesOf } from '../../shared/store/request-traces.ts';
 import { eventually } from '../support/eventually.ts';
-import { openApiProcesses, type ApiProcesses } from './api-processes.ts';
+import { useApiProcesses, type ApiProcess } from './api-processes.ts';
 import { tokens } from './test-api.ts';
 import { host, metricsOf } from './raw-socket.ts';
-import type { ApiProcess } from './api-process.ts';
 
-let children: ApiProcesses;
+const children = useApiProcesses();
 let child: ApiProcess;
 let session: ClientHttp2Session;
 
 beforeAll(async () => {
-  children = await openApiProcesses();
   child = await children.startServing();
   session = connect(`https://${host}:${child.port}`, { rejectUnauthorized: false });
 }, 120_000);
 
-afterAll(async () => {
-  session.destroy();
-  await children.close();
-}, 60_000);
+afterAll(() => session.destroy());
 
 const ask = (method: string, headers: Record<string, string>) =>
   new Promise<string>((resolve, reject) => {

@@ -5,7 +5,7 @@ import { ApiError, ConnectionError } from '../../clients/typescript/src/errors.t
 import { version } from '../../clients/typescript/src/generated/version.ts';
 import { run } from '../../infra/dev-servers/native/run.ts';
 import * as build from '../api/builders.ts';
-import { startApi, startStore, tokens, type TestApi, type TestStore } from '../api/test-api.ts';
+import { tokens, useApi } from '../api/test-api.ts';
 import { connect, failureOf, takeAll } from './test-client.ts';
 
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Record<string, object>;
@@ -33,33 +33,20 @@ describe('the package', () => {
 
 describe('the client and the API', () => {
   const ids = Array.from({ length: 250 }, (_, index) => `ti_${String(index + 1).padStart(3, '0')}`);
-  let store: TestStore;
-  let api: TestApi;
-
-  beforeAll(async () => {
-    store = await startStore();
-    const statusOf = (index: number) => (index % 5 === 0 ? 'closed' : 'open');
-    await build.store(
-      store.database,
-      'ticket',
-      ids.map((id, index) => build.ticket({ id, status: statusOf(index) })),
-    );
-    await build.store(store.database, 'conversation', [
-      build.conversation({ id: 'conv_1' }),
-      build.conversation({ id: 'conv_2', status: 'archived' }),
-    ]);
-    const messages = Array.from({ length: 45 }, (_, index) => build.message({ id: `msg_${100 + index}` }));
-    await build.store(store.database, 'message', messages);
-    await build.store(store.database, 'channel', [build.channel({ id: 'chan_1' })]);
-    await build.store(store.database, 'qa', [build.qa({ id: 'qa_1' }), build.qa({ id: 'qa_2' })]);
-    await build.dataAsOf(store.control, new Date('2026-03-01T12:00:00.123Z'));
-    api = await startApi(store, { limit: { requests: 1_000, windowSeconds: 60 } });
-  }, 120_000);
-
-  afterAll(async () => {
-    await api.close();
-    await store.close();
-  });
+  const api = useApi(
+    {
+      ticket: ids.map((id, index) => build.ticket({ id, status: index % 5 === 0 ? 'closed' : 'open' })),
+      conversation: [
+        build.conversation({ id: 'conv_1' }),
+        build.conversation({ id: 'conv_2', status: 'archived' }),
+      ],
+      message: Array.from({ length: 45 }, (_, index) => build.message({ id: `msg_${100 + index}` })),
+      channel: [build.channel({ id: 'chan_1' })],
+      qa: ['qa_1', 'qa_2'].map((id) => build.qa({ id })),
+    },
+    { limit: { requests: 1_000, windowSeconds: 60 } },
+  );
+  beforeAll(() => build.dataAsOf(api.store.control, new Date('2026-03-01T12:00:00.123Z')));
 
   const connected = (options: Partial<Parameters<typeof connect>[0]> = {}) =>
     connect({ baseUrl: api.url, ...options });

@@ -95,6 +95,12 @@ test.each([
 
 const byId = (left: { id: string }, right: { id: string }) => (left.id < right.id ? -1 : 1);
 
+/** The joined data of a ticket with these conversations. */
+const joinedTo = (ids: string[]) =>
+  build.ticketJoined({
+    conversations: ids.map((id) => ({ ...build.ticketJoined().conversations[0], id }) as never),
+  });
+
 describe('a run', () => {
   const progress = (completeTo: string) => build.dataAsOf(store.control, new Date(completeTo));
   const batchesOf = (options: Omit<ExportOptions, 'client'> = {}) =>
@@ -149,17 +155,15 @@ describe('a run', () => {
   });
 
   test('omits deleted conversations, and archived ones with threads: conversations', async () => {
-    const references = (id: string) => ({ ...build.ticketJoined().conversations[0], id }) as never;
-    const joined = build.ticketJoined({ conversations: ['conv_gone', 'conv_old', 'conv_1'].map(references) });
-    await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' }, { joined })]);
-    await build.store(store.database, 'conversation', [
-      build.conversation({ id: 'conv_old', status: 'archived' }),
-      build.conversation({ id: 'conv_1' }),
-    ]);
-    await build.store(store.database, 'message', [
-      build.message({ id: 'msg_old', conversationId: 'conv_old' }),
-      build.message({ id: 'msg_1', conversationId: 'conv_1' }),
-    ]);
+    const joined = joinedTo(['conv_gone', 'conv_old', 'conv_1']);
+    await build.fill(store.database, {
+      ticket: [build.ticket({ id: 'ti_1' }, { joined })],
+      conversation: [
+        build.conversation({ id: 'conv_old', status: 'archived' }),
+        build.conversation({ id: 'conv_1' }),
+      ],
+      message: ['old', '1'].map((id) => build.message({ id: `msg_${id}`, conversationId: `conv_${id}` })),
+    });
     const whole = await batchesOf({ threads: 'conversations' });
     expect(whole.flatMap(({ conversations }) => conversations.map(({ id }) => id))).toEqual(['conv_1']);
     const paged = await batchesOf({ threads: 'messages' });
@@ -173,14 +177,10 @@ describe('a run', () => {
 
   test('fetches no more threads at once than allowed, and aborts requests in progress when the loop ends', async () => {
     const ids = Array.from({ length: 12 }, (_, index) => `conv_${index + 10}`);
-    const conversations = ids.map((id) => ({ ...build.ticketJoined().conversations[0], id }) as never);
-    const joined = build.ticketJoined({ conversations });
-    await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' }, { joined })]);
-    await build.store(
-      store.database,
-      'conversation',
-      ids.map((id) => build.conversation({ id })),
-    );
+    await build.fill(store.database, {
+      ticket: [build.ticket({ id: 'ti_1' }, { joined: joinedTo(ids) })],
+      conversation: ids.map((id) => build.conversation({ id })),
+    });
     const working = new Set<AbortSignal | null | undefined>();
     let most = 0;
     const { client } = connect({

@@ -1,10 +1,8 @@
 import { findDeleted } from '../../clients/typescript/src/index.ts';
 import * as build from '../api/builders.ts';
-import { startApi, startStore, type TestApi, type TestStore } from '../api/test-api.ts';
+import { useApi } from '../api/test-api.ts';
 import { connect, takeAll } from './test-client.ts';
 
-let store: TestStore;
-let api: TestApi;
 const days = 10;
 const expiryMs = Date.parse(build.at) + days * 86_400_000;
 const clock = { now: new Date(expiryMs - 10_000) };
@@ -15,24 +13,21 @@ const embedded = (id: string, retainUntil: Date | null = null) => ({
 });
 const channel = { id: 'chan_1', name: 'Support', type: 'email' as const, dataRetentionDays: days };
 
-beforeAll(async () => {
-  store = await startStore();
-  api = await startApi(store, { now: () => clock.now, nowMs: () => clock.now.getTime() });
-  const conversations = [embedded('conv_1'), embedded('conv_expiring', new Date(expiryMs))];
-  const joined = build.ticketJoined({ conversations });
-  const tickets = Array.from({ length: 120 }, (_, index) => build.ticket({ id: `ti_${index}` }));
-  await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_one' }, { joined }), ...tickets]);
-  await build.store(store.database, 'conversation', [
-    build.conversation({ id: 'conv_1' }),
-    build.conversation({ id: 'conv_archived', ticketId: 'ti_0', status: 'archived' }),
-    build.conversation({ id: 'conv_expiring' }, { joined: build.conversationJoined({ channel }) }),
-  ]);
-}, 60_000);
-
-afterAll(async () => {
-  await api.close();
-  await store.close();
-});
+const conversations = [embedded('conv_1'), embedded('conv_expiring', new Date(expiryMs))];
+const api = useApi(
+  {
+    ticket: [
+      build.ticket({ id: 'ti_one' }, { joined: build.ticketJoined({ conversations }) }),
+      ...Array.from({ length: 120 }, (_, index) => build.ticket({ id: `ti_${index}` })),
+    ],
+    conversation: [
+      build.conversation({ id: 'conv_1' }),
+      build.conversation({ id: 'conv_archived', ticketId: 'ti_0', status: 'archived' }),
+      build.conversation({ id: 'conv_expiring' }, { joined: build.conversationJoined({ channel }) }),
+    ],
+  },
+  { now: () => clock.now, nowMs: () => clock.now.getTime() },
+);
 
 const stored = (...ids: string[]) => ids.map((id) => ({ id, createdAt: build.at }));
 const found = async () => {
@@ -46,7 +41,7 @@ const found = async () => {
 };
 /** Sets `Data-As-Of` to the creation of all items plus an offset. */
 const completeTo = async (offsetMs: number) => {
-  await build.dataAsOf(store.control, new Date(Date.parse(build.at) + offsetMs));
+  await build.dataAsOf(api.store.control, new Date(Date.parse(build.at) + offsetMs));
   clock.now = new Date(clock.now.getTime() + 2_000);
 };
 

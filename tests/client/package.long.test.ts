@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
 import * as build from '../api/builders.ts';
-import { startApi, startStore, tokens, type TestApi, type TestStore } from '../api/test-api.ts';
+import { tokens, useApi } from '../api/test-api.ts';
 
 const tsc = resolve('node_modules/.bin/tsc');
 
@@ -48,25 +48,17 @@ const projects: Project[] = [
   },
 ];
 
-let store: TestStore;
-let api: TestApi;
+const api = useApi({ ticket: ['ti_1', 'ti_2'].map((id) => build.ticket({ id })) });
 let folder: string;
 let tarball: string;
 
 beforeAll(async () => {
-  store = await startStore();
-  api = await startApi(store);
-  await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' }), build.ticket({ id: 'ti_2' })]);
   folder = mkdtempSync(join(tmpdir(), 'client-tests-'));
   await mustRun('npm', ['pack', '--pack-destination', folder], { cwd: 'clients/typescript' });
   tarball = join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '');
 }, 120_000);
 
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await api.close();
-  await store.close();
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Creates a separate project with only the packed package installed. */
 async function install(name: string): Promise<string> {

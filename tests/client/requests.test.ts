@@ -1,23 +1,12 @@
 import * as build from '../api/builders.ts';
-import { startApi, startStore, tokens, type TestApi, type TestStore } from '../api/test-api.ts';
+import { tokens, useApi } from '../api/test-api.ts';
 import { connect, failureOf } from './test-client.ts';
 
-let store: TestStore;
-let api: TestApi;
-
-beforeAll(async () => {
-  store = await startStore();
-  const tickets = ['ti_001', 'ti_002'].map((id) => build.ticket({ id }));
-  await build.store(store.database, 'ticket', tickets);
-  await build.store(store.database, 'conversation', [build.conversation({ id: 'conv_1' })]);
-  await build.store(store.database, 'message', [build.message({ id: 'msg_1' })]);
-  await build.store(store.database, 'qa', [build.qa({ id: 'qa_1' })]);
-  api = await startApi(store);
-}, 120_000);
-
-afterAll(async () => {
-  await api.close();
-  await store.close();
+const api = useApi({
+  ticket: ['ti_001', 'ti_002'].map((id) => build.ticket({ id })),
+  conversation: [build.conversation({ id: 'conv_1' })],
+  message: [build.message({ id: 'msg_1' })],
+  qa: [build.qa({ id: 'qa_1' })],
 });
 
 const connected = (options: Partial<Parameters<typeof connect>[0]> = {}) =>

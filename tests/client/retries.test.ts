@@ -11,12 +11,8 @@ let store: TestStore;
 const closing: (() => Promise<unknown>)[] = [];
 
 beforeAll(async () => {
-  store = await startStore();
-  await build.store(
-    store.database,
-    'ticket',
-    ['ti_1', 'ti_2', 'ti_3', 'ti_4', 'ti_5'].map((id) => build.ticket({ id })),
-  );
+  const ids = ['ti_1', 'ti_2', 'ti_3', 'ti_4', 'ti_5'];
+  store = await startStore({ ticket: ids.map((id) => build.ticket({ id })) });
 }, 120_000);
 
 afterEach(async () => {

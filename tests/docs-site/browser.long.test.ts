@@ -1,9 +1,8 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
-import { generate } from 'selfsigned';
 import { errorCodes } from '../../services/api/http/error-envelope.ts';
-import { startApi, startStore, type TestApi, type TestStore } from '../api/test-api.ts';
+import { useApi } from '../api/test-api.ts';
 import { startChromium } from '../support/chromium.ts';
 import { visitor, type Visitor } from './visit.ts';
 
@@ -21,24 +20,16 @@ const pages = [
 /** How much wider than the screen the page is. */
 const overflow = 'document.documentElement.scrollWidth - window.innerWidth';
 
-let store: TestStore;
-let api: TestApi;
+const api = useApi({}, { hasTls: true });
 let browser: Browser;
 let url: string;
 // The first run on a machine downloads the browser.
 beforeAll(async () => {
   mkdirSync(pictures, { recursive: true });
   browser = await startChromium();
-  const pair = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 });
-  store = await startStore();
-  api = await startApi(store, { credentials: { cert: pair.cert, key: pair.private } });
   url = `https://127.0.0.1:${api.port}`;
 }, 600_000);
-afterAll(async () => {
-  await browser?.close();
-  await api?.close();
-  await store?.close();
-});
+afterAll(() => browser?.close());
 
 /** Runs `work` in a browser. No request may fail or go to another host. */
 async function withReader(

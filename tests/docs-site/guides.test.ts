@@ -1,32 +1,24 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { generate } from 'selfsigned';
 import { aptInstall } from '../../infra/dev-servers/native/prerequisites.ts';
 import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
-import { startApi, startStore, tokens, type TestApi, type TestStore } from '../api/test-api.ts';
+import { tokens, useApi } from '../api/test-api.ts';
 import { dataAsOf, store as put, ticket } from '../api/builders.ts';
 
-let store: TestStore;
-let api: TestApi;
+const api = useApi(
+  { ticket: Array.from({ length: 250 }, (_, index) => ticket({ id: `ti_${index}` })) },
+  { hasTls: true },
+);
 let folder: string;
 beforeAll(async () => {
   const present = await Promise.all(['curl', 'jq'].map((tool) => run(tool, ['--version'])));
   if (!present.every(({ ok }) => ok)) await aptInstall(['curl', 'jq', 'ca-certificates']);
-  const pair = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 });
-  store = await startStore();
-  await dataAsOf(store.control, new Date('2026-02-01T00:00:00Z'));
-  api = await startApi(store, { credentials: { cert: pair.cert, key: pair.private } });
+  await dataAsOf(api.store.control, new Date('2026-02-01T00:00:00Z'));
   folder = mkdtempSync(join(tmpdir(), 'guides-'));
   writeFileSync(join(folder, '.curlrc'), 'insecure\n');
-  const tickets = Array.from({ length: 250 }, (_, index) => ticket({ id: `ti_${index}` }));
-  await put(store.database, 'ticket', tickets);
 }, 120_000);
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
-  await api.close();
-  await store.close();
-});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs the code block with this label, as a reader would who has set the variables. */
 async function follow(page: string, label: string): Promise<string[]> {
@@ -65,7 +57,7 @@ test('the script of the export guide writes everything first, and then only chan
   expect(new Set(ids(changes())).size).toBe(250);
   expect(since()).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
   const later = new Date(Date.parse(since()) + 60_000).toISOString();
-  await put(store.database, 'ticket', [ticket({ id: 'ti_new', createdAt: later, updatedAt: later })]);
+  await put(api.store.database, 'ticket', [ticket({ id: 'ti_new', createdAt: later, updatedAt: later })]);
   await follow('/docs/guides/exports', 'Exporting changes');
   expect(ids(changes().slice(250))).toEqual(['ti_new']);
   const latest = await follow('/docs/guides/exports', 'The latest state of each ticket');

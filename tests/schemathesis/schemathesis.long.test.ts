@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCertificates, type Certificates } from '../../infra/demo/certificates.ts';
 import { run } from '../../infra/dev-servers/native/run.ts';
@@ -8,67 +7,45 @@ import { conversationExample } from '../../services/api/resources/conversations/
 import type { OpenApiDocument } from '../../services/api/openapi/types.ts';
 import { ticketExample } from '../../services/api/resources/tickets/examples.ts';
 import { ask } from '../api/requests.ts';
-import { startApiProcess, type ApiProcess } from '../api/api-process.ts';
+import { useApiProcesses, type ApiProcess } from '../api/api-processes.ts';
 import * as build from '../api/builders.ts';
-import { mongoUrl, startStore, tokens, type TestStore } from '../api/test-api.ts';
+import { tokens } from '../api/test-api.ts';
 import { installSchemathesis, type Program } from './install.ts';
 
-let store: TestStore;
+/** Enough of each resource for lists of several pages; those that examples name are among them. */
+const several = Array.from({ length: 30 }, (_, index) => index);
+const conversationId = conversationExample.id;
+const children = useApiProcesses({
+  ticket: [
+    build.ticket({ id: ticketExample.id }),
+    ...several.map((index) => build.ticket({ id: `ti_${index}`, status: index % 2 ? 'open' : 'closed' })),
+  ],
+  conversation: [build.conversation({ id: conversationId })],
+  message: several.map((index) => build.message({ id: `msg_${index}`, conversationId })),
+  channel: [
+    build.channel({ id: channelExample.id, type: 'email' }),
+    ...several.map((index) => build.channel({ id: `chan_${index}`, type: index % 2 ? 'chatbot' : 'form' })),
+  ],
+  qa: several.map((index) => build.qa({ id: `qa_${index}` })),
+});
 let api: ApiProcess;
-let folder: string;
 let certificates: Certificates;
 let schemathesis: Program;
 
-/** Enough of each resource for lists of several pages; those that examples name are among them. */
-async function fill({ database }: TestStore): Promise<void> {
-  const several = Array.from({ length: 30 }, (_, index) => index);
-  const conversationId = conversationExample.id;
-  await build.store(database, 'ticket', [
-    build.ticket({ id: ticketExample.id }),
-    ...several.map((index) => build.ticket({ id: `ti_${index}`, status: index % 2 ? 'open' : 'closed' })),
-  ]);
-  await build.store(database, 'conversation', [build.conversation({ id: conversationId })]);
-  await build.store(
-    database,
-    'message',
-    several.map((index) => build.message({ id: `msg_${index}`, conversationId })),
-  );
-  await build.store(database, 'channel', [
-    build.channel({ id: channelExample.id, type: 'email' }),
-    ...several.map((index) => build.channel({ id: `chan_${index}`, type: index % 2 ? 'chatbot' : 'form' })),
-  ]);
-  await build.store(
-    database,
-    'qa',
-    several.map((index) => build.qa({ id: `qa_${index}` })),
-  );
-}
-
 beforeAll(async () => {
   schemathesis = await installSchemathesis((line) => process.stdout.write(`${line}\n`));
-  store = await startStore();
-  await fill(store);
-  folder = mkdtempSync(join(tmpdir(), 'schemathesis-'));
-  certificates = await createCertificates(folder);
-  api = await startApiProcess({
-    MONGODB_URL: mongoUrl(),
-    DATABASE_NAME: store.name,
+  certificates = await createCertificates(children.folder);
+  api = await children.start({
     API_TLS_CERT: certificates.certificate,
     API_TLS_KEY: certificates.key,
     RATE_LIMIT_REQUESTS: '1000000',
   });
 }, 600_000);
 
-afterAll(async () => {
-  await api.stop();
-  await store.close();
-  rmSync(folder, { recursive: true });
-}, 60_000);
-
 test('every request generated from the OpenAPI document gets a response that the document allows', async () => {
   // Schemathesis would skip the endpoint that serves the document if it read the document from there.
   const served = await ask(api, '/openapi.json');
-  const document = join(folder, 'openapi.json');
+  const document = join(children.folder, 'openapi.json');
   writeFileSync(document, served.text);
   const url = `https://localhost:${api.port}`;
   const { ok, output } = await run(
@@ -87,7 +64,7 @@ test('every request generated from the OpenAPI document gets a response that the
       `Authorization: Bearer ${tokens.a}`,
     ],
     {
-      cwd: folder,
+      cwd: children.folder,
       env: { ...schemathesis.env, SCHEMATHESIS_HOOKS: join(__dirname, 'hooks.py') },
       limitMs: 400_000,
     },
