@@ -7,7 +7,7 @@ export type Probe = () => Promise<string | null> | string | null;
 
 /**
  * Serves `/livez`, `/readyz` (200 `ok`, or 503 and the reason) and `/metrics` to the platform, on a port that clients
- * of the API do not reach. Returns the server and its port.
+ * of the API do not reach. Any method but GET and HEAD is 405. Returns the server and its port.
  */
 export async function startAdminServer(options: {
   /** All addresses if absent. */
@@ -26,6 +26,10 @@ export async function startAdminServer(options: {
     return reason === null ? [200, text, 'ok\n'] : [503, text, `${reason}\n`];
   };
   const server = createServer((request, response) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.writeHead(405, { allow: 'GET, HEAD' }).end('GET and HEAD are served here\n');
+      return;
+    }
     void respond(request.url?.split('?')[0])
       .catch((error: unknown): [number, string, string] => [503, 'text/plain', `${String(error)}\n`])
       .then(([status, type, body]) => response.writeHead(status, { 'content-type': type }).end(body));
