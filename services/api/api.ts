@@ -11,7 +11,7 @@ import { createAuthFailureLimiter } from './auth/auth-failure-limiter.ts';
 import type { ApiConfig } from './config.ts';
 import { observeBudget, type Metrics } from './metrics.ts';
 import { createSpec } from './openapi/spec.ts';
-import { createRateLimiter } from './rate-limit/create-rate-limiter.ts';
+import { createRateLimiter } from './rate-limit/fallback-rate-limiter.ts';
 import { createRegistry } from './resources/registry.ts';
 import { startServer } from './server/server.ts';
 import type { Credentials } from './server/tls.ts';
@@ -26,9 +26,9 @@ import { storeTimeOf } from './store/read-data.ts';
 import { createReadSnapshots, type ReadSnapshots } from './store/read-snapshot.ts';
 import { createReadBudget } from './store/read-budget.ts';
 import { createReaders } from './store/reader.ts';
-import { startTracing } from './traces/start.ts';
+import { startTracing } from './traces/tracer.ts';
 
-export type ApiDeps = {
+type ApiDeps = {
   config: ApiConfig;
   mongo: MongoClient;
   /** For keys, watermarks and request traces: however slow reads of data are, keys are still looked up. */

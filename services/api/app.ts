@@ -30,7 +30,7 @@ import type { ReadBudget } from './store/read-budget.ts';
 import type { OpenReader } from './store/reader.ts';
 import type { Trace } from './traces/tracer.ts';
 
-export type AppDeps = {
+type AppDeps = {
   routes: Route[];
   snapshots: ReadSnapshots;
   generationsInUse: GenerationsInUse;

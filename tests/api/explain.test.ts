@@ -2,7 +2,7 @@ import { resources } from '../../shared/documents/resources.ts';
 import { ticketStatuses } from '../../shared/documents/ticket.ts';
 import { pageCursor, scanEndCursor, type PageQuery } from '../../services/api/paging/page-query.ts';
 import { channelPageQuery } from '../../services/api/resources/channels/query.ts';
-import { messagePageQuery } from '../../services/api/resources/messages/query.ts';
+import { threadQuery } from '../../services/api/resources/messages/query.ts';
 import { qaPageQuery } from '../../services/api/resources/qas/query.ts';
 import { remainingQuery } from '../../services/api/resources/tickets/conversations.ts';
 import { ticketFilters, ticketPageQuery } from '../../services/api/resources/tickets/query.ts';
@@ -114,9 +114,9 @@ describe.each(positions)('a page at %s of 100,000 is one index range', (_, after
     });
   });
 
-  it('of messages', () => expectOneRange(messagePageQuery({ thread, limit, after }), 1));
+  it('of messages', () => expectOneRange({ ...threadQuery(thread, after), limit }, 1));
   it('of messages, the first half of which has expired', () =>
-    expectOneRange(messagePageQuery({ thread: { ...thread, from: keyAt(0.5) }, limit, after }), 1));
+    expectOneRange({ ...threadQuery({ ...thread, from: keyAt(0.5) }, after), limit }, 1));
   it('of the conversations that a ticket does not embed', () =>
     expectOneRange(
       { ...remainingQuery({ orgId: 'org_a', ticketId: 'ti_1', moreAfter: after ?? keyAt(0.1) }), limit },

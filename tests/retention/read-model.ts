@@ -3,7 +3,8 @@ import { findConversation } from '../../services/api/resources/conversations/que
 import { readThread } from '../../services/api/resources/conversations/thread.ts';
 import { threadOf } from '../../services/api/resources/messages/query.ts';
 import { readConversations } from '../../services/api/resources/tickets/conversations.ts';
-import { findTicket } from '../../services/api/resources/tickets/query.ts';
+import type { TicketDocument } from '../../shared/documents/ticket.ts';
+import { findById } from '../../services/api/resources/find-by-id.ts';
 import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { sweep, type SweepDeps } from '../../services/projector/retention/sweep.ts';
@@ -59,7 +60,7 @@ export async function answersAt(database: Db, name: string, now: Date) {
       threadOf({ orgId: 'org_1', conversationId: found.state.id }, found.joined.channel, now),
     ))
       messages.push(...batch.map(({ state }) => state));
-  const ticket = await findTicket(store, `ti_${name}`);
+  const ticket = await findById<TicketDocument>(store, 'ticket', `ti_${name}`);
   const ofTicket: string[] = [];
   if (ticket)
     for await (const batch of readConversations(store, reader, ticket))

@@ -3,10 +3,8 @@ import { errorCatalogue, type ErrorCode } from '../http/error-catalogue.ts';
 import { errorCodes } from '../http/error-envelope.ts';
 import { errorExample } from '../openapi/errors.ts';
 import { errorTexts } from './error-texts.ts';
-import { html, prose, type Html } from './html.ts';
-import { codeBlock, type Page } from './layout.ts';
-import type { Site } from './site.ts';
-import { table } from './table.ts';
+import { html, prose, table, type Html } from './html.ts';
+import { codeBlock, type Page, type Site } from './layout.ts';
 
 const pathOf = (code: ErrorCode) => `/docs/errors/${code}`;
 

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../http/error-catalogue.ts';
 
 /** The text of a code's page besides the catalogue's message; backticks mark code. */
-export type ErrorText = {
+type ErrorText = {
   meaning: string;
   causes: string[];
   /** What the client should do. */

@@ -1,6 +1,6 @@
 import { errorCodes } from '../http/error-envelope.ts';
 import { createPages } from './pages.ts';
-import { createSite } from './site.ts';
+import { createSite } from './layout.ts';
 
 const settings = {
   docs: { docsUrl: undefined, baseUrl: 'https://acme.test/support' },

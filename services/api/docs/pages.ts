@@ -1,12 +1,29 @@
 import { errorPages } from './error-pages.ts';
 import { exportsGuide } from './guides/exports.ts';
 import { pagingGuide } from './guides/paging.ts';
-import { layout } from './layout.ts';
-import { referencePage } from './reference.ts';
-import type { Site } from './site.ts';
+import { html } from './html.ts';
+import { layout, type Page, type Site } from './layout.ts';
 
 /** The HTML of every page by its path. Pages do not change while the process runs. */
 export function createPages(site: Site): Map<string, string> {
   const pages = [referencePage(site), pagingGuide(site), exportsGuide(site), ...errorPages(site)];
   return new Map(pages.map((page) => [page.path, layout(site, page)]));
 }
+
+/** The page that the renderer fills in the browser from the OpenAPI document. */
+const referencePage = (site: Site): Page => ({
+  path: '/docs',
+  title: 'Reference',
+  content: 'reference',
+  head: html`<link rel="stylesheet" href="${site.asset('swagger-ui.css')}" />
+    <link rel="stylesheet" href="${site.asset('reference.css')}" />
+    <script src="${site.asset('swagger-ui-bundle.js')}" defer></script>
+    <script src="${site.asset('reference.mjs')}" type="module"></script> `,
+  body: html`<noscript
+      ><p>
+        The reference needs JavaScript. Its whole content is in the
+        <a href="${site.href('/openapi.json')}">OpenAPI document</a>.
+      </p></noscript
+    >
+    <div id="reference" data-document="${site.href('/openapi.json')}"><h1>Reference</h1></div>`,
+});

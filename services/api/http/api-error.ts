@@ -1,6 +1,6 @@
 import { errorCatalogue, type ErrorCode } from './error-catalogue.ts';
 
-export type ErrorDetail = {
+type ErrorDetail = {
   /** The offending query parameter. */
   param?: string;
   /** Replaces the catalogue's text; the client sees it. */

@@ -32,7 +32,7 @@ const componentOf = (code: ErrorCode): string => {
   return name.endsWith('Error') ? name : `${name}Error`;
 };
 
-export type ErrorEnvelope = {
+type ErrorEnvelope = {
   error: {
     type: ErrorType;
     code: ErrorCode;

@@ -61,7 +61,7 @@ async function encode(content: Buffer, encoding: Encoding): Promise<Buffer> {
  * The ETag of a content. It depends on the content only, not on `Data-As-Of` or compression. It is weak, because
  * compressed bytes are not compared.
  */
-export const etagOf = (content: Buffer): string => `W/"${hash('sha256', content, 'base64url').slice(0, 22)}"`;
+const etagOf = (content: Buffer): string => `W/"${hash('sha256', content, 'base64url').slice(0, 22)}"`;
 
 /** Answers with an encoded JSON text, or with 304 if the client has it already. */
 export function sendJson(context: Context, content: Buffer): void {
@@ -74,7 +74,7 @@ export function sendJson(context: Context, content: Buffer): void {
  * Sets the ETag of the response, and the status 304 if `If-None-Match` contains it. `Cache-Control: no-cache` in the
  * request is ignored: it is meant for caches, and clients send it together with an ETag.
  */
-export function isNotModified(context: Context, etag: string): boolean {
+function isNotModified(context: Context, etag: string): boolean {
   context.set('ETag', etag);
   const given = context.get('If-None-Match');
   const etags: string[] = given.match(/"[^"]*"/g) ?? [];

@@ -1,5 +1,4 @@
-import { fairShare } from '../store/fair-share.ts';
-import type { ReadBudget } from '../store/read-budget.ts';
+import { fairShare, type ReadBudget } from '../store/read-budget.ts';
 import type { OpenReader } from '../store/reader.ts';
 import { Overloaded } from '../store/store-errors.ts';
 import { type Middleware, type RequestState, hasLeft } from '../http/context.ts';

@@ -41,7 +41,7 @@ function count({ storeErrors, requestsRefused }: Metrics, thrown: unknown): void
   else if (isStoreUnavailable(thrown)) storeErrors.inc();
 }
 
-export function toApiError(thrown: unknown): ApiError {
+function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof Overloaded) {
     const message = 'Too many requests are in progress; read their responses, and try again shortly.';

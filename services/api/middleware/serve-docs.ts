@@ -3,10 +3,10 @@ import { chooseEncoding, fixedText } from '../http/responses.ts';
 import { handleMethod } from '../http/methods.ts';
 import { isDocs } from './public-paths.ts';
 import type { Context, Middleware } from '../http/context.ts';
-import type { SpecSettings } from '../openapi/settings.ts';
+import type { SpecSettings } from '../openapi/info.ts';
 import { createAssets, type Assets } from '../docs/assets.ts';
+import { createSite } from '../docs/layout.ts';
 import { createPages } from '../docs/pages.ts';
-import { createSite } from '../docs/site.ts';
 
 /**
  * Pages load scripts, styles, fonts and the specification from this service only. No inline script or style is

@@ -61,7 +61,7 @@ export const headers = {
   'WWW-Authenticate': text('How to authenticate.', { const: 'Bearer' }, 'Bearer'),
 } satisfies Record<string, Header>;
 
-export type HeaderName = keyof typeof headers;
+type HeaderName = keyof typeof headers;
 
 /** Component names of headers contain letters only. */
 const componentOf = (name: HeaderName) => name.replaceAll('-', '');

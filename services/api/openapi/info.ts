@@ -1,5 +1,13 @@
+import type { DocsLocation } from '../http/error-envelope.ts';
 import { readTimeoutMs } from '../store/deadline.ts';
-import type { SpecSettings } from './settings.ts';
+
+/** The settings that the OpenAPI document contains. */
+export type SpecSettings = {
+  docs: DocsLocation;
+  keyPrefix: string;
+  /** Requests that a key may make in one window; 0 = no limit. */
+  limit: { requests: number; windowSeconds: number };
+};
 
 /** The introduction of the OpenAPI document, in Markdown. */
 export const description = ({ keyPrefix, limit }: SpecSettings): string => `\

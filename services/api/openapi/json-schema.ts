@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-export type Converted = {
+type Converted = {
   schema: JsonSchema;
   /** The schemas with an `id`, which `schema` refers to as `#/components/schemas/<name>`. */
   components: Record<string, JsonSchema>;

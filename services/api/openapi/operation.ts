@@ -1,12 +1,12 @@
 import { STATUS_CODES } from 'node:http';
+import type { z } from 'zod';
 import { errorCatalogue } from '../http/error-catalogue.ts';
 import type { DocsLocation } from '../http/error-envelope.ts';
 import type { Route } from '../http/route.ts';
 import { commonErrors, errorResponses } from './errors.ts';
 import { responseHeaders } from './headers.ts';
-import { toJsonSchema } from './json-schema.ts';
+import { toJsonSchema, type JsonSchema } from './json-schema.ts';
 import type { Operation, Parameter, Reference, Response } from './types.ts';
-import { pathParameters, queryParameters } from './parameters.ts';
 
 type OperationSettings = { docs: DocsLocation; isLimited: boolean };
 
@@ -23,7 +23,11 @@ export function operation(settings: OperationSettings, route: Route): Operation 
     tags: [route.tag],
     summary: route.summary,
     description: route.description,
-    parameters: [...pathParameters(route.params), ...queryParameters(route.query), ifNoneMatchReference],
+    parameters: [
+      ...parameters('path', route.params),
+      ...parameters('query', route.query),
+      ifNoneMatchReference,
+    ],
     responses: {
       200: {
         description: 'What was asked for.',
@@ -40,6 +44,24 @@ export function operation(settings: OperationSettings, route: Route): Operation 
       ...commonReferences,
     },
   };
+}
+
+const parameters = (place: 'path' | 'query', schema: z.ZodObject): Parameter[] =>
+  Object.entries((toJsonSchema(schema).schema.properties ?? {}) as Record<string, JsonSchema>).map(
+    ([name, field]) => ({
+      name,
+      in: place,
+      required: place === 'path',
+      ...(field.type === 'array' ? { style: 'form', explode: true } : {}),
+      ...described(name, field),
+    }),
+  );
+
+/** In OpenAPI, the description and example of a parameter are next to its schema, not inside it. */
+function described(name: string, { description, examples, ...schema }: JsonSchema) {
+  if (!description || !examples?.[0])
+    throw new Error(`the parameter ${name} lacks a description or an example`);
+  return { description, schema, example: examples[0] };
 }
 
 export const ifNoneMatch: Parameter = {

@@ -3,12 +3,11 @@ import { errorSchemas } from '../http/error-envelope.ts';
 import type { Route } from '../http/route.ts';
 import { commonErrors } from './errors.ts';
 import { headerComponents } from './headers.ts';
-import { description, tags } from './info.ts';
+import { description, tags, type SpecSettings } from './info.ts';
 import { toJsonSchema, type JsonSchema } from './json-schema.ts';
 import type { OpenApiDocument } from './types.ts';
 import { ifNoneMatch, operation, responseComponents } from './operation.ts';
 import { specOperation, healthOperation } from './public-operations.ts';
-import type { SpecSettings } from './settings.ts';
 
 /** Creates the OpenAPI 3.1 document from the schemas that parse requests and type responses. */
 export function createSpec(settings: SpecSettings, routes: Route[]): OpenApiDocument {

@@ -8,7 +8,7 @@ import { parseInstant } from '../../../shared/documents/instant.ts';
 export type DateRange = { from: string | null; until: string | null };
 
 /** The interval that a date or time covers: a day, a minute, a second or a millisecond. */
-export type Interval = { from: string; until: string };
+type Interval = { from: string; until: string };
 
 const shape = /^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)?([Zz]|[+-]\d\d(?::?\d\d)?))?$/;
 const unitMs = { day: 86_400_000, minute: 60_000, second: 1_000, millisecond: 1 };

@@ -1,3 +1,5 @@
+import type { Document, Filter } from 'mongodb';
+import type { Kind } from '../../../shared/documents/document.ts';
 import type { DateRange } from './date-range.ts';
 
 export type Direction = 'ascending' | 'descending';
@@ -41,3 +43,31 @@ function upper(range: KeyRange) {
   if ('$lte' in range) return { $lte: range.$lte };
   return range.$lt === undefined ? {} : { $lt: range.$lt };
 }
+
+/** A sort key, by which indexes order documents. */
+export type SortField = 'byCreated' | 'byUpdated';
+
+/** A query for one index range. It is plain data, so that tests can explain the same query. */
+export type RangeQuery = {
+  kind: Kind;
+  /** Equality conditions on the index fields before the sort key. */
+  within: Filter<Document>;
+  field: SortField;
+  direction: Direction;
+  range: KeyRange;
+  /** Name of the declared index that contains the documents as one range (or one range per status). */
+  hint: string;
+};
+
+type OldestFirst = Pick<RangeQuery, 'kind' | 'within' | 'hint'> & {
+  after: string | null;
+  from?: string | null;
+};
+
+/** The documents after the sort key `after`, all of them for null, in the order of their creation. */
+export const oldestFirst = ({ kind, within, hint, after, from = null }: OldestFirst): RangeQuery => ({
+  ...{ kind, within, hint },
+  field: 'byCreated',
+  direction: 'ascending',
+  range: keyRange({ from, until: null }, { after, direction: 'ascending' }),
+});

@@ -2,8 +2,10 @@ import { BSON, type Db, type Document, type Filter, type FindOptions } from 'mon
 import { resources } from '../../../shared/documents/resources.ts';
 import type { ReadDataOptions } from '../store/read-data.ts';
 import type { StoreReader } from '../store/reader.ts';
-import { rangeUpTo } from './key-range.ts';
-import type { RangeQuery } from './range-query.ts';
+import { rangeUpTo, type RangeQuery } from './key-range.ts';
+
+/** A page of an organization's list after a sort key; the first page for null. */
+export type PageRequest = { orgId: string; limit: number; after: string | null };
 
 export type PageQuery = RangeQuery & {
   /** Items on the page. One more is read, to know whether others follow. */
@@ -26,7 +28,7 @@ export type Page<T> = {
 };
 
 /** A page ends before the item that would make it larger than this, as BSON, but contains at least one item. */
-export const pageBytesMax = 2 * 1_024 * 1_024;
+const pageBytesMax = 2 * 1_024 * 1_024;
 
 /** The fields of a document that presenters need. */
 const presentedFields = { state: 1, joined: 1 };

@@ -1,8 +1,7 @@
 import type { Document } from 'mongodb';
 import type { StoreReader } from '../store/reader.ts';
-import { rangeAfter } from './key-range.ts';
+import { rangeAfter, type RangeQuery } from './key-range.ts';
 import { readPage } from './page-query.ts';
-import type { RangeQuery } from './range-query.ts';
 
 type BatchOptions = {
   /** The fields that the response contains, and no more. */

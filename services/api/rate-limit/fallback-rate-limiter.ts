@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Counter } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { RedisRateLimiter } from './redis-rate-limiter.ts';
-import type { RateLimitUsage, RateLimiter } from './rate-limiter.ts';
+import { createMemoryRateLimiter } from './memory-rate-limiter.ts';
+import type { RateLimit, RateLimitUsage, RateLimiter } from './rate-limiter.ts';
+import { connectRedisRateLimiter, type RedisRateLimiter } from './redis-rate-limiter.ts';
 
 /** The pause after a failure. It doubles with each further one, up to the maximum. */
 const pauseMinMs = 1_000;
@@ -10,6 +11,20 @@ const pauseMaxMs = 10_000;
 /** A connection that lasted this long worked, so its failure is the first one. */
 const stableMs = 60_000;
 const unavailableMessage = 'the rate limit store is unavailable: each replica counts for itself';
+
+/** Counts in memory; with `storeUrl` in that store, with memory as the fallback. Does not wait for the store. */
+export function createRateLimiter(
+  deps: { nowMs: () => number; logger: Logger; fallbacks: Counter },
+  { limit, storeUrl }: { limit: RateLimit; storeUrl: string | undefined },
+): RateLimiter & { stop: () => void } {
+  const memory = createMemoryRateLimiter({ limit, nowMs: deps.nowMs });
+  if (!storeUrl || limit.requests === 0) return { ...memory, stop: () => undefined };
+  return createFallbackRateLimiter({
+    ...deps,
+    memory,
+    connect: (onLost) => connectRedisRateLimiter(storeUrl, limit, onLost),
+  });
+}
 
 type StoreDeps = {
   connect: (onLost: (error: Error) => void) => Promise<RedisRateLimiter>;

@@ -2,9 +2,11 @@ import type { Document } from 'mongodb';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import type { Kind } from '../../../shared/documents/document.ts';
 import type { StoreReader } from '../store/reader.ts';
-import type { StateAndJoined } from './state-and-joined.ts';
 
 type Stored = { state: unknown; joined?: unknown };
+
+/** The part of a stored document that presenters need. */
+export type StateAndJoined<D extends Stored> = Pick<D, 'state' | 'joined'>;
 
 /**
  * Finds one document of the reader's organization by id. Returns null if there is none, or if it is deleted. A text that

@@ -11,9 +11,9 @@ import type { Counter } from 'prom-client';
 import type { AddressLimit } from './address-limit.ts';
 import { createAgeLimit } from './connections.ts';
 
-export type Http2Listener = (request: Http2ServerRequest, response: Http2ServerResponse) => unknown;
+type Http2Listener = (request: Http2ServerRequest, response: Http2ServerResponse) => unknown;
 
-export type Http2 = {
+type Http2 = {
   accept: (socket: TLSSocket) => void;
   /** Sends GOAWAY with each further answer. Streams that cross it are refused unprocessed: clients may retry them. */
   drain: () => void;

@@ -14,7 +14,7 @@ import { answerUnparsed, codeOfParserError } from './parser-errors.ts';
 import { acceptTls, type Credentials } from './tls.ts';
 import type { Trace } from '../traces/tracer.ts';
 
-export type WebServer = {
+type WebServer = {
   /** Address of the socket; if port 0 was requested, `port` is the one that the system chose. */
   address: { host: string; port: number };
   /** Every answer from now on asks its client to use another connection. Requests are still accepted. */

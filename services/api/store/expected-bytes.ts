@@ -8,7 +8,7 @@ export type Reading = { kind: Kind; items: number };
 /** The number and size of the documents in a reply. */
 export type Reply = { replyItems: number; replyBytes: number };
 
-export type ExpectedBytes = {
+type ExpectedBytes = {
   estimate: (orgId: string, reading: Reading) => number;
   record: (orgId: string, kind: Kind, reply: Reply) => void;
 };

@@ -10,13 +10,13 @@ export type Answer<Wanted, Found> = {
 };
 
 /** Reads all that several readers want with one query. */
-export type Query<Wanted, Found> = (wanted: Wanted[]) => Promise<Answer<Wanted, Found>>;
+type Query<Wanted, Found> = (wanted: Wanted[]) => Promise<Answer<Wanted, Found>>;
 
 /**
  * Returns the result for `wanted`. All readers of a group pass equivalent queries. Rejects with the error of the query,
  * or with `StoreUnavailable` after `readTimeoutMs`.
  */
-export type Gather<Wanted, Found> = (
+type Gather<Wanted, Found> = (
   group: { snapshot: object; name: string },
   wanted: Wanted,
   query: Query<Wanted, Found>,

@@ -1,5 +1,4 @@
 import { readTimeoutMs } from './deadline.ts';
-import { fairShare } from './fair-share.ts';
 import { Overloaded } from './store-errors.ts';
 
 /** The largest reply of the store, and therefore the maximum size of a page while it is read. */
@@ -23,7 +22,7 @@ export type ReadBudget = {
   isHalfUsed: () => boolean;
 };
 
-export type BudgetLimits = {
+type Limits = {
   /** Bytes that all responses in progress may hold. */
   bytesMax: number;
   /** Size of the pool that reads take connections from. */
@@ -33,15 +32,19 @@ export type BudgetLimits = {
 };
 
 /**
+ * Returns the part of a limit that one organization may use: a quarter of the limit, and once half of it is in use a
+ * quarter of the rest. An organization that uses nothing may always start. So the next organization has room, however
+ * many others hold their shares.
+ */
+export const fairShare = (limit: number, used: number): number =>
+  (used < limit / 2 ? limit : limit - used) / 4;
+
+/**
  * Limits the memory of all responses in progress: the expected reply of each read, then the bytes kept until the client
  * has taken the response. Further reads wait in a queue. One organization may hold its fair share of the bytes and never
  * every connection, so that it cannot make the others wait.
  */
-export function createReadBudget({
-  bytesMax,
-  connectionsMax,
-  waitMs = readTimeoutMs,
-}: BudgetLimits): ReadBudget {
+export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeoutMs }: Limits): ReadBudget {
   const all: Usage = { reads: 0, bytes: 0 };
   const usages = new Map<string, Usage>();
   const organizationReadsMax = Math.max(1, connectionsMax - 1);

@@ -32,7 +32,7 @@ export type ReadSnapshots = {
   lastGeneration: () => number | null;
 };
 
-export type SnapshotSources = {
+type SnapshotSources = {
   /**
    * Connects to the store if that has not succeeded yet. If the driver's first connection fails, it refuses every
    * operation (`Topology is closed`) until `connect` is called again.

@@ -3,16 +3,16 @@ import type { Counter } from 'prom-client';
 import type { RequestTrace } from '../../../shared/store/request-traces.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 
-export type TraceQueue = {
+type TraceQueue = {
   /** Never waits and never fails. If the queue is full, the trace is lost and counted. */
   add: (trace: RequestTrace) => void;
   /** Writes queued traces until the grace period ends; the remaining traces are lost and counted. */
   stop: () => Promise<void>;
 };
 
-export type LossReason = 'queue_full' | 'refused' | 'shutdown';
+type LossReason = 'queue_full' | 'refused' | 'shutdown';
 
-export type TraceQueueDeps = {
+type TraceQueueDeps = {
   /** Stores a batch. Returns how many traces the store refused for good; rejects if the batch may be retried. */
   write: (batch: RequestTrace[]) => Promise<number>;
   written: Counter;

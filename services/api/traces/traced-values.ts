@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { RequestTrace } from '../../../shared/store/request-traces.ts';
 
 /** The parameters of a route with the schemas of their values. */
-export type Shape = Record<string, z.ZodType>;
+type Shape = Record<string, z.ZodType>;
 
 /**
  * Parameters whose valid values are numbers, dates or words of this API. For every other parameter a trace stores only

@@ -1,9 +1,14 @@
 import { hostname } from 'node:os';
+import type { Db } from 'mongodb';
 import type { Counter } from 'prom-client';
 import { dayMs } from '../../../shared/documents/retention.ts';
+import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { RequestTrace } from '../../../shared/store/request-traces.ts';
 import type { Caller } from '../http/context.ts';
 import type { Route } from '../http/route.ts';
+import { createMemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
+import { startTraceQueue } from './trace-queue.ts';
+import { createTraceWriter } from './trace-store.ts';
 import { tracedId, tracedParameters } from './traced-values.ts';
 
 /** A request that has ended, unfiltered. The tracer removes what a trace must not contain. */
@@ -18,23 +23,38 @@ export type Trace = (request: EndedRequest) => void;
 const isAccepted = ({ method, status }: Pick<EndedRequest, 'method' | 'status'>) =>
   (method === 'GET' || method === 'HEAD') && (status === 200 || status === 304);
 
-type TracerDeps = {
+type Tracing = { trace: Trace; stop: () => Promise<void> };
+
+type TracingDeps = {
+  control: Db;
   routes: Route[];
-  add: (trace: RequestTrace) => void;
-  budget: { consume: (key: string) => { admitted: boolean } };
-  lost: Counter<'reason'>;
+  metrics: { tracesWritten: Counter; tracesLost: Counter<'reason'> };
+  logger: Logger;
+  /** A monotonic clock, in milliseconds. */
+  nowMs: () => number;
+};
+
+type TracingOptions = {
+  keptDays: number;
+  /** Traces per minute of requests without a valid key or above the rate limit. */
+  keylessMax: number;
 };
 
 /**
- * Creates the trace of each ended request and queues it. Requests without a valid key and requests above a rate limit
- * share a budget; otherwise anyone who reaches the port could fill the store.
+ * Creates the trace of each ended request, and stores traces in the control database. Requests without a valid key and
+ * requests above a rate limit share a budget; otherwise anyone who reaches the port could fill the store. `stop` writes
+ * the traces that are still queued.
  */
-export function createTracer(
-  { routes, add, budget, lost }: TracerDeps,
-  { keptDays, replica = hostname() }: { keptDays: number; replica?: string },
-): Trace {
+export function startTracing(
+  { control, routes, metrics, logger, nowMs }: TracingDeps,
+  { keptDays, keylessMax }: TracingOptions,
+): Tracing {
+  const { tracesWritten: written, tracesLost: lost } = metrics;
+  const { add, stop } = startTraceQueue({ write: createTraceWriter(control), written, lost, logger });
+  const budget = createMemoryRateLimiter({ limit: { requests: keylessMax, windowSeconds: 60 }, nowMs });
+  const replica = hostname();
   const shapes = new Map(routes.map(({ path, query }) => [path, query.shape]));
-  return ({ requestId, pathId, search, caller, ...request }) => {
+  const trace: Trace = ({ requestId, pathId, search, caller, ...request }) => {
     const isLimited = caller !== null && request.code !== 'too_many_requests';
     if (!isLimited && !budget.consume('keyless').admitted) {
       lost.inc({ reason: 'keyless_budget' });
@@ -55,4 +75,5 @@ export function createTracer(
       expiresAt: new Date(request.at.getTime() + keptDays * dayMs),
     });
   };
+  return { trace, stop };
 }

@@ -1,6 +1,5 @@
 import { html, type Html } from '../html.ts';
-import { codeBlock, type Page } from '../layout.ts';
-import type { Site } from '../site.ts';
+import { codeBlock, type Page, type Site } from '../layout.ts';
 
 const clientExport = `
 import { exportChanges } from 'support-read-models-client';

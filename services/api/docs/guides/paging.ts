@@ -1,7 +1,5 @@
-import { html, prose, type Html } from '../html.ts';
-import { codeBlock, type Page } from '../layout.ts';
-import type { Site } from '../site.ts';
-import { table } from '../table.ts';
+import { html, prose, table, type Html } from '../html.ts';
+import { codeBlock, type Page, type Site } from '../layout.ts';
 
 /** How to read a list from its first page to its last. */
 export const pagingGuide = (site: Site): Page => ({

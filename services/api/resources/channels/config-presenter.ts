@@ -1,6 +1,6 @@
 import type { Channel, ChannelJoined } from '../../../../shared/documents/channel.ts';
 import type { ChatbotConfig, EmailConfig, FormConfig } from '../../../../shared/documents/channel-config.ts';
-import { toMillisecondsOrNull } from '../timestamps.ts';
+import { toMillisecondsOrNull } from '../fields.ts';
 import type {
   ChatbotConfigResponse,
   EmailConfigResponse,

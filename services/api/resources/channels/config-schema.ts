@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { millisecondsSchema } from '../timestamps.ts';
+import { millisecondsSchema } from '../fields.ts';
 
 const nullableText = z.string().nullable();
 const isEnabled = z.boolean().describe('Whether it is on.');

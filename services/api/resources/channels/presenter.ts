@@ -1,6 +1,6 @@
 import type { ChannelDocument } from '../../../../shared/documents/channel.ts';
-import type { StateAndJoined } from '../state-and-joined.ts';
-import { toMilliseconds, toMillisecondsOrNull } from '../timestamps.ts';
+import type { StateAndJoined } from '../find-by-id.ts';
+import { toMilliseconds, toMillisecondsOrNull } from '../fields.ts';
 import {
   presentChatbotConfig,
   presentEmailConfig,

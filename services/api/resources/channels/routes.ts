@@ -4,9 +4,10 @@ import { anyIdParameter, noParams, noQuery } from '../../http/parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { listHandler } from '../../paging/list-handler.ts';
 import { readPage } from '../../paging/page-query.ts';
+import { findById } from '../find-by-id.ts';
 import { channelExample, channelListExample } from './examples.ts';
 import { presentChannel, presentChannelItem } from './presenter.ts';
-import { channelPageQuery, findChannel } from './query.ts';
+import { channelPageQuery } from './query.ts';
 import { channelListQuery, channelListSchema, channelSchema } from './schema.ts';
 
 /** `now` decides which mailboxes count as stalled. */
@@ -46,7 +47,7 @@ const retrieveChannel = ({ now, brand }: ChannelDeps) =>
     example: channelExample,
     errors: ['channel_not_found'],
     handler: async ({ store }, { params }) => {
-      const channel = await findChannel(store, params.id);
+      const channel = await findById<ChannelDocument>(store, 'channel', params.id);
       if (!channel) throw new ApiError('channel_not_found');
       return { body: presentChannel(channel, { now: now(), brand }) };
     },

@@ -3,7 +3,7 @@ import { channelTypes } from '../../../../shared/documents/channel.ts';
 import { oneOf } from '../../http/parameters.ts';
 import { listSchema } from '../../paging/list-envelope.ts';
 import { pageParameters } from '../../paging/page-parameters.ts';
-import { millisecondsSchema } from '../timestamps.ts';
+import { millisecondsSchema } from '../fields.ts';
 import { chatbotConfigSchema, emailConfigSchema, formConfigSchema, settingsSchema } from './config-schema.ts';
 import { channelStates, issueCodes } from './status.ts';
 
@@ -57,7 +57,7 @@ const channelFields = {
 };
 
 /** A channel in a list. */
-export const channelItemSchema = z
+const channelItemSchema = z
   .strictObject({
     ...channelFields,
     type: z.enum(channelTypes).describe('Chat widget, email inbox or form.'),

@@ -11,7 +11,7 @@ export const issueCodes = [
   'domain_not_verified',
 ] as const;
 
-export type ChannelState = (typeof channelStates)[number];
+type ChannelState = (typeof channelStates)[number];
 export type IssueCode = (typeof issueCodes)[number];
 export type ChannelStatus = { state: ChannelState; since: Date | null; issues: IssueCode[] };
 

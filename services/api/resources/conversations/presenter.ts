@@ -1,7 +1,7 @@
 import type { ConversationDocument } from '../../../../shared/documents/conversation.ts';
 import type { Message } from '../../../../shared/documents/message.ts';
 import { presentAttachments } from '../messages/presenter.ts';
-import { toSeconds, toSecondsOrNull } from '../timestamps.ts';
+import { toSeconds, toSecondsOrNull } from '../fields.ts';
 import { preview } from './preview.ts';
 import type { VisibleConversation } from './query.ts';
 import type { ConversationHead, EmbeddedMessage } from './schema.ts';

@@ -2,7 +2,7 @@ import type { ConversationDocument, ConversationJoined } from '../../../../share
 import { isExpired, retainUntil } from '../../../../shared/documents/retention.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import { findById } from '../find-by-id.ts';
-import type { StateAndJoined } from '../state-and-joined.ts';
+import type { StateAndJoined } from '../find-by-id.ts';
 
 /** A conversation that may be served: its channel exists, and it has not expired. */
 export type VisibleConversation = StateAndJoined<ConversationDocument> & {

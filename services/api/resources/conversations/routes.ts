@@ -1,8 +1,7 @@
 import { ApiError } from '../../http/api-error.ts';
 import { idParameter, noQuery } from '../../http/parameters.ts';
-import { defineRoute, type Route } from '../../http/route.ts';
+import { defineRoute, type Clock, type Route } from '../../http/route.ts';
 import { threadOf } from '../messages/query.ts';
-import type { Clock } from '../retention.ts';
 import { conversationExample } from './examples.ts';
 import { presentConversationHead } from './presenter.ts';
 import { findConversation } from './query.ts';

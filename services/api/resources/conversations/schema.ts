@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { activeConversationStatuses } from '../../../../shared/documents/conversation.ts';
 import { messageRoles } from '../../../../shared/documents/message.ts';
-import { labelSchema } from '../label.ts';
 import { attachmentSchema, messageTexts } from '../messages/schema.ts';
-import { secondsSchema } from '../timestamps.ts';
+import { labelSchema, secondsSchema } from '../fields.ts';
 
 /** Channel types as conversations name them: a conversation with a chatbot comes in through its widget. */
 const conversationChannelTypes = ['email', 'widget', 'form'] as const;
@@ -77,7 +76,7 @@ const conversationFields = {
 };
 
 /** A message inside a conversation; in a list it has another shape. */
-export const embeddedMessageSchema = z
+const embeddedMessageSchema = z
   .strictObject({
     id: z.string().startsWith('msg_').describe(messageTexts.id),
     object: z.literal('message').describe('Always `message`.'),

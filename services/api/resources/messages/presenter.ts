@@ -1,6 +1,6 @@
 import type { Message, MessageDocument } from '../../../../shared/documents/message.ts';
-import type { StateAndJoined } from '../state-and-joined.ts';
-import { toSeconds } from '../timestamps.ts';
+import type { StateAndJoined } from '../find-by-id.ts';
+import { toSeconds } from '../fields.ts';
 import type { Attachment, MessageItem } from './schema.ts';
 
 type StoredMessage = StateAndJoined<MessageDocument>;

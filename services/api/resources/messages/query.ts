@@ -1,8 +1,6 @@
 import { expiredUpTo } from '../../../../shared/documents/retention.ts';
 import { keyAbove } from '../../paging/date-range.ts';
-import { keyRange } from '../../paging/key-range.ts';
-import type { PageQuery } from '../../paging/page-query.ts';
-import type { RangeQuery } from '../../paging/range-query.ts';
+import { oldestFirst, type RangeQuery } from '../../paging/key-range.ts';
 import type { Retention } from '../conversations/query.ts';
 
 /** The visible messages of a conversation; `from` is the lowest sort key that has not expired. */
@@ -19,21 +17,11 @@ export function threadOf(
 }
 
 /** The messages of a thread after a sort key; all of them for null. */
-export const threadQuery = ({ orgId, conversationId, from }: Thread, after: string | null): RangeQuery => ({
-  kind: 'message',
-  within: { 'state.conversationId': conversationId, orgId },
-  field: 'byCreated',
-  direction: 'ascending',
-  range: keyRange({ from, until: null }, { after, direction: 'ascending' }),
-  hint: 'thread',
-});
-
-export const messagePageQuery = ({
-  thread,
-  limit,
-  after,
-}: {
-  thread: Thread;
-  limit: number;
-  after: string | null;
-}): PageQuery => ({ ...threadQuery(thread, after), limit });
+export const threadQuery = ({ orgId, conversationId, from }: Thread, after: string | null): RangeQuery =>
+  oldestFirst({
+    kind: 'message',
+    within: { 'state.conversationId': conversationId, orgId },
+    hint: 'thread',
+    after,
+    from,
+  });

@@ -1,8 +1,7 @@
 import type { MessageDocument } from '../../../../shared/documents/message.ts';
 import { ApiError } from '../../http/api-error.ts';
 import { idParameter } from '../../http/parameters.ts';
-import { defineRoute, type Route } from '../../http/route.ts';
-import type { Clock } from '../retention.ts';
+import { defineRoute, type Clock, type Route } from '../../http/route.ts';
 import { listHandler } from '../../paging/list-handler.ts';
 import { readPage } from '../../paging/page-query.ts';
 import type { StoreReader } from '../../store/reader.ts';
@@ -10,7 +9,7 @@ import { findRetention } from '../conversations/query.ts';
 import { conversationExample } from '../conversations/examples.ts';
 import { messageListExample } from './examples.ts';
 import { presentMessageItem } from './presenter.ts';
-import { messagePageQuery, threadOf, type Thread } from './query.ts';
+import { threadOf, threadQuery, type Thread } from './query.ts';
 import { messageListQuery, messageListSchema } from './schema.ts';
 
 const listMessages = ({ now }: Clock) =>
@@ -42,7 +41,7 @@ type Request = { thread: Omit<Thread, 'from'>; limit: number; after: string | nu
  */
 async function readMessages(store: StoreReader, { thread, limit, after, now }: Request) {
   const readFrom = (from: string | null) =>
-    readPage<MessageDocument>(store, messagePageQuery({ thread: { ...thread, from }, limit, after }));
+    readPage<MessageDocument>(store, { ...threadQuery({ ...thread, from }, after), limit });
   const { conversationId: id } = thread;
   const [retention, page] = await Promise.all([findRetention(store, { id, now }), readFrom(null)]);
   if (!retention) throw new ApiError('conversation_not_found');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { messageRoles, messageTypes } from '../../../../shared/documents/message.ts';
 import { listSchema } from '../../paging/list-envelope.ts';
 import { pageParameters } from '../../paging/page-parameters.ts';
-import { secondsSchema } from '../timestamps.ts';
+import { secondsSchema } from '../fields.ts';
 
 export const messageListQuery = z.object(pageParameters);
 
@@ -54,7 +54,7 @@ const author = z
   .meta({ id: 'Author', description: 'The sender of a message.' });
 
 /** A message in a list; inside a conversation it has another shape. */
-export const messageItemSchema = z
+const messageItemSchema = z
   .strictObject({
     id: z.string().startsWith('msg_').describe(messageTexts.id),
     object: z.literal('message').describe('Always `message`.'),

@@ -1,5 +1,5 @@
 import type { QaDocument } from '../../../../shared/documents/qa.ts';
-import { toMilliseconds } from '../timestamps.ts';
+import { toMilliseconds } from '../fields.ts';
 import type { QaItem } from './schema.ts';
 
 export const presentQa = ({ state }: Pick<QaDocument, 'state'>): QaItem => ({

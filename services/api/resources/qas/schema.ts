@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { listSchema } from '../../paging/list-envelope.ts';
 import { pageParameters } from '../../paging/page-parameters.ts';
-import { millisecondsSchema } from '../timestamps.ts';
+import { millisecondsSchema } from '../fields.ts';
 
 export const qaListQuery = z.object(pageParameters);
 
-export const qaSchema = z
+const qaSchema = z
   .strictObject({
     id: z.string().describe('Id of the Q&A; opaque.'),
     object: z.literal('qa').describe('Always `qa`.'),

@@ -3,10 +3,10 @@ import { isExpired, retainUntil } from '../../../../shared/documents/retention.t
 import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { objectChunks } from '../../paging/json-chunks.ts';
 import type { ItemWriter } from '../../paging/list-envelope.ts';
-import type { RangeQuery, SortField } from '../../paging/range-query.ts';
+import { oldestFirst, type RangeQuery, type SortField } from '../../paging/key-range.ts';
 import { readRange } from '../../paging/read-range.ts';
 import type { StoreReader } from '../../store/reader.ts';
-import type { StateAndJoined } from '../state-and-joined.ts';
+import type { StateAndJoined } from '../find-by-id.ts';
 import {
   presentReference,
   presentTicketItem,
@@ -54,14 +54,13 @@ export const remainingQuery = ({
   orgId: string;
   ticketId: string;
   moreAfter: string;
-}): RangeQuery => ({
-  kind: 'conversation',
-  within: { 'state.ticketId': ticketId, orgId },
-  field: 'byCreated',
-  direction: 'ascending',
-  range: { $gt: moreAfter },
-  hint: 'ticket',
-});
+}): RangeQuery =>
+  oldestFirst({
+    kind: 'conversation',
+    within: { 'state.ticketId': ticketId, orgId },
+    hint: 'ticket',
+    after: moreAfter,
+  });
 
 /** Reads the conversations that the ticket's document does not embed, visible or not. */
 async function* readRemaining(

@@ -1,7 +1,7 @@
 import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { isExpired } from '../../../../shared/documents/retention.ts';
-import type { StateAndJoined } from '../state-and-joined.ts';
-import { toSeconds } from '../timestamps.ts';
+import type { StateAndJoined } from '../find-by-id.ts';
+import { toSeconds } from '../fields.ts';
 import type { ConversationReference, TicketConversation, TicketItem, TicketResponse } from './schema.ts';
 
 type Ticket = StateAndJoined<TicketDocument>;

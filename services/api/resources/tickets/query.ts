@@ -1,15 +1,12 @@
-import { ticketStatuses, type TicketDocument } from '../../../../shared/documents/ticket.ts';
+import { ticketStatuses } from '../../../../shared/documents/ticket.ts';
 import { ApiError } from '../../http/api-error.ts';
 import { dateRangeOf, type DateRange } from '../../paging/date-range.ts';
 import { keyRange } from '../../paging/key-range.ts';
-import type { PageQuery } from '../../paging/page-query.ts';
-import type { StoreReader } from '../../store/reader.ts';
-import { findById } from '../find-by-id.ts';
-import type { StateAndJoined } from '../state-and-joined.ts';
+import type { PageQuery, PageRequest } from '../../paging/page-query.ts';
 import type { TicketListQuery } from './schema.ts';
 
 /** The filters of a ticket list, normalized: its cursors are bound to them. */
-export type TicketFilters = { statuses: string[]; created: DateRange; updated: DateRange };
+type TicketFilters = { statuses: string[]; created: DateRange; updated: DateRange };
 
 /** Throws `conflicting_date_range` if both dates are bounded. */
 export function ticketFilters(query: TicketListQuery): TicketFilters {
@@ -32,13 +29,8 @@ const hints = {
   statusAndSort: { byCreated: 'statusCreated', byUpdated: 'statusUpdated' },
 };
 
-type TicketPage = Pick<TicketListQuery, 'sort' | 'limit'> & {
-  orgId: string;
-  filters: TicketFilters;
-  after: string | null;
-};
+type TicketPage = PageRequest & Pick<TicketListQuery, 'sort'> & { filters: TicketFilters };
 
-/** The tickets after a sort key; the first ones for null. */
 export function ticketPageQuery({ orgId, sort, limit, filters, after }: TicketPage): PageQuery {
   const { statuses, created, updated } = filters;
   const field = ticketSortField(sort);
@@ -64,6 +56,3 @@ export function ticketPageQuery({ orgId, sort, limit, filters, after }: TicketPa
     limit,
   };
 }
-
-export const findTicket = (store: StoreReader, id: string): Promise<StateAndJoined<TicketDocument> | null> =>
-  findById<TicketDocument>(store, 'ticket', id);

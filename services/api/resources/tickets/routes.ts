@@ -1,14 +1,14 @@
 import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { ApiError } from '../../http/api-error.ts';
 import { idParameter, noParams, noQuery } from '../../http/parameters.ts';
-import { defineRoute, type Route } from '../../http/route.ts';
-import type { Clock } from '../retention.ts';
+import { defineRoute, type Clock, type Route } from '../../http/route.ts';
 import { listHandler } from '../../paging/list-handler.ts';
 import { readPage } from '../../paging/page-query.ts';
+import { findById } from '../find-by-id.ts';
 import { hasMoreConversations, readConversations, ticketChunks, ticketWriter } from './conversations.ts';
 import { ticketExample, ticketListExample } from './examples.ts';
 import { presentTicket, presentTicketConversation, presentTicketItem } from './presenter.ts';
-import { findTicket, ticketFilters, ticketPageQuery, ticketSortField } from './query.ts';
+import { ticketFilters, ticketPageQuery, ticketSortField } from './query.ts';
 import { ticketListQuery, ticketListSchema, ticketSchema } from './schema.ts';
 
 const listTickets = ({ now }: Clock) =>
@@ -57,7 +57,7 @@ const retrieveTicket = ({ now }: Clock) =>
     example: ticketExample,
     errors: ['ticket_not_found'],
     handler: async ({ orgId, store }, { params }) => {
-      const ticket = await findTicket(store, params.id);
+      const ticket = await findById<TicketDocument>(store, 'ticket', params.id);
       if (!ticket) throw new ApiError('ticket_not_found');
       const instant = now();
       if (!hasMoreConversations(ticket)) return { body: presentTicket(ticket, instant) };

@@ -5,8 +5,7 @@ import { severalOf, oneOf } from '../../http/parameters.ts';
 import { dateBound } from '../../paging/date-range.ts';
 import { listSchema } from '../../paging/list-envelope.ts';
 import { pageParameters } from '../../paging/page-parameters.ts';
-import { labelSchema } from '../label.ts';
-import { secondsSchema } from '../timestamps.ts';
+import { labelSchema, secondsSchema } from '../fields.ts';
 
 export const ticketSorts = ['createdAt', '-createdAt', 'updatedAt', '-updatedAt'] as const;
 
@@ -101,7 +100,7 @@ const ticketConversation = z
 const order = 'By creation, oldest first.';
 
 /** A ticket in a list, with references to its conversations. */
-export const ticketItemSchema = z
+const ticketItemSchema = z
   .strictObject({
     ...ticketFields,
     conversations: z.array(conversationReference).describe(`References to its conversations. ${order}`),

@@ -16,3 +16,8 @@ export const millisecondsSchema = z
   .string()
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   .meta({ format: 'date-time' });
+
+/** A tag or a topic with only its id and name. */
+export const labelSchema = z
+  .strictObject({ id: z.string().describe('Its id.'), name: z.string().describe('Its name.') })
+  .meta({ id: 'Label', description: 'A tag or a topic.' });
