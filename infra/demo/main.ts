@@ -22,7 +22,7 @@ const options = createProgram('npm start --')
   .option('--seed <n>', 'a whole number; another seed generates other data', wholeNumber, 1)
   .option(
     '--rebuild',
-    'while live changes go on, build the documents again beside the served ones, verify them, switch to them, ' +
+    'while live changes go on, build the documents again beside the served ones, compare them, switch to them, ' +
       'back and forth, and drop the old ones; each step by its command',
     false,
   )

@@ -46,7 +46,7 @@ export async function showRebuild(demo: RebuildDemo): Promise<void> {
     },
     {
       title: 'Compare each of its documents with the one that is served',
-      run: () => command(demo, ['rebuild', 'verify', `${next}`]),
+      run: () => command(demo, ['rebuild', 'compare', `${next}`]),
     },
     { title: 'Serve it', run: () => command(demo, ['rebuild', 'promote', `${next}`]) },
     { title: 'Read from it', run: () => read(demo) },

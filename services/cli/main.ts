@@ -57,7 +57,7 @@ async function run(command: CliCommand): Promise<string | CommandOutput> {
     case 'rebuild history':
     case 'rebuild await':
     case 'rebuild pace':
-    case 'rebuild verify':
+    case 'rebuild compare':
     case 'rebuild promote':
     case 'rebuild rollback':
     case 'rebuild drop':

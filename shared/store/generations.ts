@@ -25,12 +25,12 @@ export type Generation = {
   longestBehindSeconds?: number;
   /** The maximum number of records a second of each of its projectors; 0 stands still. */
   pace?: number;
-  /** The result of the last `rebuild verify`. */
-  report?: VerifyReport;
+  /** The result of the last `rebuild compare`. */
+  report?: ComparisonReport;
 };
 
 /** How the documents of a generation compare with those of the active one. */
-export type VerifyReport = {
+export type ComparisonReport = {
   at: Date;
   /** The generation it was compared with. */
   against: number;

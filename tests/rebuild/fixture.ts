@@ -11,7 +11,7 @@ import {
   type Generation,
   type GenerationRegistry,
   type GenerationState,
-  type VerifyReport,
+  type ComparisonReport,
 } from '../../shared/store/generations.ts';
 import { progressOf, watermarksOf } from '../../shared/store/progress.ts';
 import { replicasOf } from '../../shared/store/replicas.ts';
@@ -33,7 +33,7 @@ export const generation = (
 });
 
 /** A report that counts; a test changes what it is about. */
-export const report = (changes: Partial<VerifyReport> = {}): VerifyReport => ({
+export const report = (changes: Partial<ComparisonReport> = {}): ComparisonReport => ({
   ...{ at: secondsBefore(60), against: 1, compared: 3, differing: 0, differences: 0, expected: 0, lows: [] },
   ...{ expectations: [], by: 'bob@host' },
   versions: { generation: projectionVersion, against: projectionVersion },

@@ -1,6 +1,6 @@
 import type { Document as Stored } from 'mongodb';
 import type { Rebuild } from './fixture.ts';
-import { history, openTwoBuilds, verifiedAt, type TwoBuilds } from './two-builds.ts';
+import { history, openTwoBuilds, comparedAt, type TwoBuilds } from './two-builds.ts';
 
 describe('two generations of one log, compared as readers and later events find them,', () => {
   let rebuild: Rebuild;
@@ -20,7 +20,7 @@ describe('two generations of one log, compared as readers and later events find 
       ...{ _id, state: { ...(before?.state as object), id: _id, conversationId: 'conv_gone' } },
     }));
     await collection('message').insertMany(orphans);
-    expect(await verifiedAt(now, between(), { rememberedMax: 2 })).toMatchObject({
+    expect(await comparedAt(now, between(), { recheckMax: 2 })).toMatchObject({
       differences: 0,
       isCutShort: false,
     });
@@ -30,9 +30,9 @@ describe('two generations of one log, compared as readers and later events find 
   test('do not differ by a tombstone that one side lacks, and differ by one that rejects later events', async () => {
     const tombstone = { _id: 'tag_gone', orgId: 'org_1', version: 3, revision: 1, position: null };
     await collection('tag', 1).insertOne(tombstone);
-    expect(await verifiedAt(now, between())).toMatchObject({ differences: 0, compared: history.length });
+    expect(await comparedAt(now, between())).toMatchObject({ differences: 0, compared: history.length });
     await collection('tag').insertOne({ ...tombstone, version: 99 });
-    expect((await verifiedAt(now, between())).counts).toEqual({ version: 1 });
+    expect((await comparedAt(now, between())).counts).toEqual({ version: 1 });
     for (const number of [1, 2]) await collection('tag', number).deleteOne({ _id: 'tag_gone' });
   }, 60_000);
 
@@ -42,7 +42,7 @@ describe('two generations of one log, compared as readers and later events find 
     for (const number of [1, 2]) await collection('tag', number).insertMany(many);
     // given a difference in the first batch of 200
     await collection('tag').updateOne({ _id: 'many_0' }, { $set: { 'state.name': 'other' } });
-    expect(await verifiedAt(now, between())).toMatchObject({ differing: 1, compared: history.length + 450 });
+    expect(await comparedAt(now, between())).toMatchObject({ differing: 1, compared: history.length + 450 });
     for (const number of [1, 2]) await collection('tag', number).deleteMany({ _id: /^many_/ });
   }, 60_000);
 
@@ -81,10 +81,10 @@ describe('two generations of one log, compared as readers and later events find 
     await collection('conversation', 2).insertMany(all.slice(3));
     await embed(1, all.slice(0, 200));
     await embed(2, all.slice(3));
-    expect((await verifiedAt(now, between())).samples).toEqual([]);
+    expect((await comparedAt(now, between())).samples).toEqual([]);
     // and differ if one side serves fewer of them
     await embed(2, all.slice(4));
-    expect((await verifiedAt(now, between())).samples).toMatchObject([
+    expect((await comparedAt(now, between())).samples).toMatchObject([
       { id: 'ti_1', field: 'joined.conversations' },
     ]);
     for (const number of [1, 2]) {

@@ -91,13 +91,13 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
   );
 
   test(
-    'is refused before it has caught up and was verified',
+    'is refused before it has caught up and was compared',
     async () => {
       const { code, output } = await cli('rebuild', 'promote', '2');
       expect(code).toBe(1);
       const failed = (output.checks as { name: string; isMet: boolean }[]).filter(({ isMet }) => !isMet);
       expect(failed.map(({ name }) => name)).toEqual(
-        expect.arrayContaining(['state', 'offsets', 'verified']),
+        expect.arrayContaining(['state', 'offsets', 'compared']),
       );
     },
     timeLimitMs,
@@ -118,9 +118,9 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
   );
 
   test(
-    'is verified and promoted',
+    'is compared and promoted',
     async () => {
-      expect(await cli('rebuild', 'verify', '2')).toMatchObject({ code: 0, output: { differences: 0 } });
+      expect(await cli('rebuild', 'compare', '2')).toMatchObject({ code: 0, output: { differences: 0 } });
       const promoted = await cli('rebuild', 'promote', '2', '--why', 'test', '--timeout', '600');
       expect(promoted).toMatchObject({ code: 0, output: { outcome: 'promoted', waiting: [] } });
       expect(await cli('rebuild', 'promote', '2', '--timeout', '600')).toMatchObject({

@@ -207,11 +207,11 @@ describe('a verb is refused, and changes nothing:', () => {
   };
   const json = false;
 
-  test('a verification of a build that is loading, and of the active generation', async () => {
+  test('a comparison of a build that is loading, and of the active generation', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'building')]);
-    const verify = { verb: 'rebuild verify' as const, generation: 2, expectations: [], json };
-    await run(verify, 'generation 2 is still loading', 'rebuild await 2');
-    await run({ ...verify, generation: 1 }, 'generation 1 is the active one', 'with: verify');
+    const compare = { verb: 'rebuild compare' as const, generation: 2, expectations: [], json };
+    await run(compare, 'generation 2 is still loading', 'rebuild await 2');
+    await run({ ...compare, generation: 1 }, 'generation 1 is the active one', 'with: verify');
   }, 60_000);
 
   test('a verb on a generation that does not exist', async () => {

@@ -52,45 +52,45 @@ const refusals: Refusal[] = [
     { acceptOlder: true },
   ],
   [
-    'no verification',
+    'no comparison',
     ({ set }) => set(2, { report: undefined as never }),
-    'verified',
-    ['generation 2 was not verified', 'rebuild verify 2'],
+    'compared',
+    ['generation 2 was not compared with the active one', 'rebuild compare 2'],
     null,
   ],
   [
-    'a verification against another generation',
+    'a comparison against another generation',
     ({ set }) => set(2, { report: report({ against: 9 }) }),
-    'verified',
-    ['it compared with generation 9, and 1 is active now', 'rebuild verify 2'],
+    'compared',
+    ['it compared with generation 9, and 1 is active now', 'rebuild compare 2'],
     null,
   ],
   [
-    'a verification of another projection version',
+    'a comparison of another projection version',
     ({ set }) => set(2, { report: report({ versions: { generation: 2, against: 1 } }) }),
-    'verified',
-    ['a projection version has changed since', 'rebuild verify 2'],
+    'compared',
+    ['a projection version has changed since', 'rebuild compare 2'],
     null,
   ],
   [
-    'a verification of a log that began elsewhere',
+    'a comparison of a log that began elsewhere',
     ({ set, topics }) => set(2, { report: report({ lows: [{ partition: `${topics[0]}/0`, low: 3 }] }) }),
-    'verified',
-    ['/0 begins elsewhere now', 'rebuild verify 2'],
+    'compared',
+    ['/0 begins elsewhere now', 'rebuild compare 2'],
     null,
   ],
   [
-    'a verification of more than a day ago',
+    'a comparison of more than a day ago',
     ({ set }) => set(2, { report: report({ at: secondsBefore(dayAndHour) }) }),
-    'verified',
-    ['it is older than a day', 'rebuild verify 2'],
+    'compared',
+    ['it is older than a day', 'rebuild compare 2'],
     null,
   ],
   [
     'differences in the report',
     ({ set }) => set(2, { report: report({ differing: 2, differences: 8 }) }),
-    'verified',
-    ['2 of 3 documents differ', '--expect', 'rebuild verify 2'],
+    'compared',
+    ['2 of 3 documents differ', '--expect', 'rebuild compare 2'],
     null,
   ],
   [
@@ -240,7 +240,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
     const waived = '8 intended differences waived by bob@host (--expect ticket:joined.tags)';
     expect(outcome).toBe('promoted');
     expect(checks.filter(({ isAccepted }) => isAccepted)).toMatchObject([
-      { name: 'verified', detail: expect.stringContaining(waived) as string },
+      { name: 'compared', detail: expect.stringContaining(waived) as string },
     ]);
     expect((await rebuild.registry()).history.at(-1)?.why).toContain(waived);
   }, 60_000);
@@ -251,7 +251,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
     const dry = { ...options, why: 'test', dryRun: true, timeoutSeconds: 0 };
     expect(await switchTo(rebuild.deps(), 2, dry)).toMatchObject({ outcome: 'dry-run' });
     await rebuild.set(2, { report: report({ differences: 1 }) });
-    expect(failed(await switchTo(rebuild.deps(), 2, dry)).map(({ name }) => name)).toEqual(['verified']);
+    expect(failed(await switchTo(rebuild.deps(), 2, dry)).map(({ name }) => name)).toEqual(['compared']);
     await rebuild.set(2, { report: report() });
     expect(await rebuild.everything()).toEqual(before);
   }, 60_000);

@@ -92,15 +92,15 @@ describe('a release that changes a projection', () => {
   }, 120_000);
 
   test('differs where that is intended, and nowhere else', async () => {
-    expect(await cli(next.folder, 'rebuild', 'verify', '2')).toMatchObject({
+    expect(await cli(next.folder, 'rebuild', 'compare', '2')).toMatchObject({
       code: 1,
       output: { counts: { joined: 1 }, samples: [{ kind: 'ticket', id: 'ti_1', field: 'joined.tags' }] },
     });
     expect(failedChecks(await cli(next.folder, 'rebuild', 'promote', '2', '--dry-run'))).toEqual([
-      'verified',
+      'compared',
     ]);
-    const verified = await cli(next.folder, 'rebuild', 'verify', '2', '--expect', 'ticket:joined.tags');
-    expect(verified).toMatchObject({ code: 0, output: { differences: 0, expected: 1 } });
+    const compared = await cli(next.folder, 'rebuild', 'compare', '2', '--expect', 'ticket:joined.tags');
+    expect(compared).toMatchObject({ code: 0, output: { differences: 0, expected: 1 } });
   }, 120_000);
 
   test('is served by replicas of the new release only, and both ways', async () => {

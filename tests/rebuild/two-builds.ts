@@ -1,6 +1,6 @@
 import type { Document as Stored } from 'mongodb';
-import { betweenGenerations } from '../../services/operations/rebuild/comparisons.ts';
-import { verify, type Comparison } from '../../services/operations/rebuild/verify.ts';
+import { betweenGenerations } from '../../services/operations/rebuild/pair-sources.ts';
+import { compareDocuments, type PairSource } from '../../services/operations/rebuild/compare.ts';
 import type { Kind } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { progressOf, watermark } from '../../shared/store/progress.ts';
@@ -46,7 +46,7 @@ export async function openTwoBuilds() {
   const sideOf = (number: number) => ({ number, database: rebuild.databaseOf(number) });
   return {
     rebuild,
-    /** Before the watermarks of both, so that no verification waits for projectors. */
+    /** Before the watermarks of both, so that no comparison waits for projectors. */
     now: new Date((saved[0]?.completeTo.getTime() ?? 0) - 60_000),
     sideOf,
     between: () => betweenGenerations(rebuild, sideOf(1), sideOf(2)),
@@ -55,8 +55,14 @@ export async function openTwoBuilds() {
   };
 }
 
-export const verifiedAt = (
+export const comparedAt = (
   now: Date,
-  comparison: Comparison,
-  options: Partial<Parameters<typeof verify>[1]> = {},
-) => verify(comparison, { expectations: [], now: async () => now, report: () => undefined, ...options });
+  comparison: PairSource,
+  options: Partial<Parameters<typeof compareDocuments>[1]> = {},
+) =>
+  compareDocuments(comparison, {
+    expectations: [],
+    now: async () => now,
+    report: () => undefined,
+    ...options,
+  });

@@ -11,7 +11,7 @@ export type RebuildCommand = { json: boolean } & (
   | { verb: 'rebuild history' }
   | { verb: 'rebuild await'; generation: number; maxBehind: number; timeout: number }
   | { verb: 'rebuild pace'; generation: number; pace: number | undefined }
-  | { verb: 'rebuild verify'; generation: number; expectations: Expectation[] }
+  | { verb: 'rebuild compare'; generation: number; expectations: Expectation[] }
   | ({ verb: 'rebuild promote'; generation: number; allowRejects: boolean } & SwitchOptions)
   | ({ verb: 'rebuild rollback'; generation: number } & SwitchOptions)
   | {
@@ -46,7 +46,7 @@ export function addRebuild(program: Command, accept: (command: RebuildCommand) =
       '\nThe steps in their order: start, await, verify, promote, drop. See docs/rebuilding.md.\n',
     );
   addBuilding(group, accept);
-  addVerifying(group, accept);
+  addComparing(group, accept);
   addSwitching(group, accept);
   program
     .command('verify')
@@ -106,10 +106,10 @@ function addBuilding(group: Command, accept: (command: RebuildCommand) => void):
     .action(({ json = false }) => accept({ verb: 'rebuild history', json }));
 }
 
-function addVerifying(group: Command, accept: (command: RebuildCommand) => void): void {
+function addComparing(group: Command, accept: (command: RebuildCommand) => void): void {
   group
     .command('await')
-    .description('wait until a build is ready to be verified and promoted')
+    .description('wait until a build is ready to be compared and promoted')
     .argument('<generation>', 'its number', number)
     .option('--max-behind <seconds>', 'the maximum lag behind the log', seconds, 10)
     .addOption(timeout('give up after this time', 3_600))
@@ -123,7 +123,7 @@ function addVerifying(group: Command, accept: (command: RebuildCommand) => void)
       accept({ verb: 'rebuild await', generation, maxBehind, timeout: after, json }),
     );
   group
-    .command('verify')
+    .command('compare')
     .description('compare every document of a generation with that of the active one, as readers see it')
     .argument('<generation>', 'its number', number)
     .option('--expect <kind:field>', 'an intended difference; may be repeated', expectationsOf)
@@ -133,9 +133,9 @@ function addVerifying(group: Command, accept: (command: RebuildCommand) => void)
       '\nA field is a path such as joined.tags or state.title, or a class: missing, extra, state, joined, sort-key, ' +
         'pending, refs, version.\nThe kind may be *. The result is kept, and a promotion needs it. Exit code 1 if documents differ.',
     )
-    .addHelpText('after', example('rebuild verify 2', 'rebuild verify 2 --expect ticket:joined.tags'))
+    .addHelpText('after', example('rebuild compare 2', 'rebuild compare 2 --expect ticket:joined.tags'))
     .action((generation, { expect: expectations = [], json = false }) =>
-      accept({ verb: 'rebuild verify', generation, expectations, json }),
+      accept({ verb: 'rebuild compare', generation, expectations, json }),
     );
 }
 
@@ -144,7 +144,7 @@ function addSwitching(group: Command, accept: (command: RebuildCommand) => void)
     '\nExit code 0 when every live API replica serves it, 1 when a check fails, or when a replica does not follow in time.';
   group
     .command('promote')
-    .description('serve a generation that is ready and verified; the active one becomes the standby')
+    .description('serve a generation that is ready and compared; the active one becomes the standby')
     .argument('<generation>', 'its number', number)
     .option('--allow-rejects', 'accept dead letters that the active generation does not have')
     .option('--accept-older', olderData)

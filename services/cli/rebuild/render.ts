@@ -2,7 +2,7 @@ import type { Transition } from '../../../shared/store/generations.ts';
 import type { Check } from '../../operations/rebuild/checks.ts';
 import type { Measured, TopicProgress } from '../../operations/rebuild/measure.ts';
 import type { Switched } from '../../operations/rebuild/switch.ts';
-import type { Verification } from '../../operations/rebuild/verify.ts';
+import type { ComparisonResult } from '../../operations/rebuild/compare.ts';
 import { table } from '../output.ts';
 
 /** A topic's progress with its rate. `secondsLeft` is null while the lag does not fall. */
@@ -29,8 +29,8 @@ export const renderStarted = ({ number, checks }: { number: number; checks: Chec
     ...checks.map(renderCheck),
     `Generation ${number} is registered. Run its projectors beside those of the active generation:`,
     `  GENERATION=${number} npm run projector`,
-    'Then wait until it is ready, verify it, and serve it:',
-    ...['await', 'verify', 'promote'].map((verb) => `  npx support-cli rebuild ${verb} ${number}`),
+    'Then wait until it is ready, compare it, and serve it:',
+    ...['await', 'compare', 'promote'].map((verb) => `  npx support-cli rebuild ${verb} ${number}`),
     '',
   ].join('\n');
 
@@ -87,13 +87,13 @@ export const renderHistory = (history: Transition[]): string =>
     .join('');
 
 /** The result in one line. It counts documents and differences: one document may have several differences. */
-export function verificationText({
+export function comparisonText({
   compared,
   differing,
   differences,
   expected,
   isCutShort,
-}: Verification): string {
+}: ComparisonResult): string {
   if (differences === 0) return `${compared} compared: 0 unintended, ${expected} intended differences`;
   return (
     `${compared} compared: ${differing} differ, with ${differences}${isCutShort ? ' or more' : ''} unintended, ` +
@@ -101,12 +101,12 @@ export function verificationText({
   );
 }
 
-export function renderVerification(number: number, verification: Verification): string {
-  const classes = Object.entries(verification.counts).map(([name, count]) => `  ${count} ${name}`);
+export function renderComparison(number: number, result: ComparisonResult): string {
+  const classes = Object.entries(result.counts).map(([name, count]) => `  ${count} ${name}`);
   return [
-    `generation ${number}: ${verificationText(verification)}`,
+    `generation ${number}: ${comparisonText(result)}`,
     ...classes,
-    ...verification.samples.map(
+    ...result.samples.map(
       ({ kind, id, class: name, field }) => `  ${kind} ${id}  ${name}${field === name ? '' : ` ${field}`}`,
     ),
     '',
@@ -114,7 +114,11 @@ export function renderVerification(number: number, verification: Verification): 
 }
 
 /** The result in Prometheus' text format, for a node exporter's textfile collector. */
-export const renderMetrics = (number: number, { compared, differences }: Verification, at: Date): string =>
+export const renderMetrics = (
+  number: number,
+  { compared, differences }: ComparisonResult,
+  at: Date,
+): string =>
   [
     '# HELP support_verify_differences Differences between stored documents and a fresh join',
     '# TYPE support_verify_differences gauge',

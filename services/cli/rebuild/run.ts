@@ -2,7 +2,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { generationOf, NoSuchGeneration, requireVersion } from '../../../shared/store/generations.ts';
-import { betweenGenerations, withFreshJoins } from '../../operations/rebuild/comparisons.ts';
+import { betweenGenerations, withFreshJoins } from '../../operations/rebuild/pair-sources.ts';
 import { expectationText } from '../../operations/rebuild/differences.ts';
 import { dropGeneration, readersOf, readersText } from '../../operations/rebuild/drop.ts';
 import {
@@ -21,7 +21,7 @@ import {
 } from '../../projector/generations/registry.ts';
 import { startRebuild } from '../../operations/rebuild/start.ts';
 import { switchTo, type Switched } from '../../operations/rebuild/switch.ts';
-import { verify, type Verification } from '../../operations/rebuild/verify.ts';
+import { compareDocuments, type ComparisonResult } from '../../operations/rebuild/compare.ts';
 import { asJson, asJsonLine, type CommandOutput } from '../output.ts';
 import type { RebuildCommand } from './command.ts';
 import {
@@ -31,8 +31,8 @@ import {
   renderStarted,
   renderStatus,
   renderSwitched,
-  renderVerification,
-  verificationText,
+  renderComparison,
+  comparisonText,
   withRates,
 } from './render.ts';
 
@@ -68,8 +68,8 @@ async function dispatch(deps: OperatorDeps, command: RebuildCommand): Promise<Co
       return awaitReady(deps, command);
     case 'rebuild pace':
       return setPace(deps, command);
-    case 'rebuild verify':
-      return verifyBuild(deps, command);
+    case 'rebuild compare':
+      return compare(deps, command);
     case 'rebuild promote':
     case 'rebuild rollback':
       return switchGeneration(deps, command);
@@ -136,7 +136,7 @@ async function awaitReady(deps: OperatorDeps, command: Of<'rebuild await'>): Pro
     if (failed) return done(command, { generation: number, ...failed }, `${failed.text}\n`, 3);
     const isBehind = (one.behindSeconds ?? Infinity) > command.maxBehind;
     if (['ready', 'standby', 'active'].includes(one.state) && !isBehind && !one.stopped) {
-      const next = one.state === 'ready' ? `: verify it with: rebuild verify ${number}` : '';
+      const next = one.state === 'ready' ? `: compare it with: rebuild compare ${number}` : '';
       const text = `generation ${number} is ${one.state}, and follows the log${next}\n`;
       return done(command, { generation: number, outcome: 'ready' }, text);
     }
@@ -166,7 +166,7 @@ const sideOf = ({ mongo, config }: OperatorDeps, number: number) => ({
   ...{ number, database: generationDatabase(mongo, config.DATABASE_NAME, number) },
 });
 
-async function verifyBuild(deps: OperatorDeps, command: Of<'rebuild verify'>): Promise<CommandOutput> {
+async function compare(deps: OperatorDeps, command: Of<'rebuild compare'>): Promise<CommandOutput> {
   const { control, now, by } = deps;
   const registry = await requireRegistry(control);
   const target = generationOf(registry, command.generation);
@@ -180,8 +180,8 @@ async function verifyBuild(deps: OperatorDeps, command: Of<'rebuild verify'>): P
       `generation ${target.number} is the active one: compare it with its own entities with: verify`,
     );
   const comparison = betweenGenerations(deps, sideOf(deps, active.number), sideOf(deps, target.number));
-  const verification = await verify(comparison, { ...deps, ...command });
-  const { compared, differing, differences, expected } = verification;
+  const result = await compareDocuments(comparison, { ...deps, ...command });
+  const { compared, differing, differences, expected } = result;
   const { expectations } = command;
   const report = {
     ...{ at: await now(), by, against: active.number },
@@ -189,9 +189,14 @@ async function verifyBuild(deps: OperatorDeps, command: Of<'rebuild verify'>): P
     versions: { generation: target.projectionVersion, against: active.projectionVersion },
     lows: [...(await logOffsets(deps))].map(([partition, { low }]) => ({ partition, low })),
   };
-  const why = ['verified:', verificationText(verification), ...expectations.map(expectationText)].join(' ');
+  const why = [
+    'compared with generation',
+    `${active.number}:`,
+    comparisonText(result),
+    ...expectations.map(expectationText),
+  ].join(' ');
   await changeRegistry(control, configure(target.number, { report }, { by, at: report.at, why }));
-  return verified(command, target.number, verification);
+  return resultOutput(command, target.number, result);
 }
 
 /** Compares one generation with a fresh join of its own entities. Refuses one of another release, which joins differently. */
@@ -200,10 +205,10 @@ async function verifyOne(deps: OperatorDeps, command: Of<'verify'>): Promise<Com
   const target = generationOf(registry, command.generation ?? registry.generation);
   requireVersion(target);
   const comparison = withFreshJoins(deps, sideOf(deps, target.number));
-  const verification = await verify(comparison, { ...deps, expectations: [] });
+  const result = await compareDocuments(comparison, { ...deps, expectations: [] });
   if (command.metrics !== undefined)
-    await replaceFile(command.metrics, renderMetrics(target.number, verification, await deps.now()));
-  return verified(command, target.number, verification);
+    await replaceFile(command.metrics, renderMetrics(target.number, result, await deps.now()));
+  return resultOutput(command, target.number, result);
 }
 
 /** Replaces a file as a whole, so that no reader finds a part of it. */
@@ -213,12 +218,12 @@ async function replaceFile(path: string, text: string): Promise<void> {
   await rename(next, path);
 }
 
-const verified = (command: RebuildCommand, number: number, verification: Verification) =>
+const resultOutput = (command: RebuildCommand, number: number, result: ComparisonResult) =>
   done(
     command,
-    { generation: number, ...verification },
-    renderVerification(number, verification),
-    verification.differences > 0 ? 1 : 0,
+    { generation: number, ...result },
+    renderComparison(number, result),
+    result.differences > 0 ? 1 : 0,
   );
 
 async function drop(deps: OperatorDeps, command: Of<'rebuild drop'>): Promise<CommandOutput> {

@@ -4,7 +4,7 @@ import {
   generationOf,
   type Generation,
   type GenerationRegistry,
-  type VerifyReport,
+  type ComparisonReport,
 } from '../../../shared/store/generations.ts';
 import { liveReplicas } from '../../../shared/store/replicas.ts';
 import { dayMs } from '../../../shared/documents/retention.ts';
@@ -33,7 +33,7 @@ export type SwitchOptions = {
   acceptOlder: boolean;
   /** Serve it although it rejects records that the active generation has applied. */
   allowRejects: boolean;
-  /** Whether a verification is required. Going back in an emergency does not wait for one. */
+  /** Whether a comparison is required. Going back in an emergency does not wait for one. */
   needsReport: boolean;
 };
 
@@ -207,11 +207,11 @@ function checkReport(
   { number, projectionVersion, report }: Generation,
   offsets: LogOffsets,
 ): Check {
-  const again = `run: rebuild verify ${number}`;
-  const failed = (problem: string): Check => ({ name: 'verified', isMet: false, detail: problem + again });
-  if (!report) return failed(`generation ${number} was not verified: `);
+  const again = `run: rebuild compare ${number}`;
+  const failed = (problem: string): Check => ({ name: 'compared', isMet: false, detail: problem + again });
+  if (!report) return failed(`generation ${number} was not compared with the active one: `);
   const expiry = expiryOf(now, registry, projectionVersion, report, offsets);
-  if (expiry) return failed(`the verification no longer counts, as ${expiry}: `);
+  if (expiry) return failed(`the comparison no longer counts, as ${expiry}: `);
   const { differences, differing, compared, expected, at, by } = report;
   const waived = report.expectations.map(expectationText).join(', ');
   const intended = expected > 0 ? `, ${expected} intended differences waived by ${by} (${waived})` : '';
@@ -221,14 +221,14 @@ function checkReport(
         'with --expect, and ',
     );
   const detail = `${compared} compared at ${at.toISOString()}: 0 unintended differences${intended}`;
-  return { name: 'verified', isMet: true, ...(expected > 0 && { isAccepted: true as const }), detail };
+  return { name: 'compared', isMet: true, ...(expected > 0 && { isAccepted: true as const }), detail };
 }
 
 function expiryOf(
   now: Date,
   registry: GenerationRegistry,
   projectionVersion: number,
-  report: VerifyReport,
+  report: ComparisonReport,
   offsets: LogOffsets,
 ): string | null {
   const active = generationOf(registry, registry.generation);

@@ -90,7 +90,7 @@ async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
   if (own.state === 'catching-up' && (await behindSeconds(deps, own.number)) <= readyWithinSeconds) {
     const cause = { by, at: await now(), why: `behind by ${readyWithinSeconds} s or less` };
     await changeRegistry(control, advance(own.number, 'catching-up', 'ready', cause));
-    logger.info({ generation: own.number }, 'ready to be verified and promoted');
+    logger.info({ generation: own.number }, 'ready to be compared and promoted');
   }
 }
 

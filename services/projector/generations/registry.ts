@@ -120,7 +120,7 @@ export const endDrop =
     return moved(registry, short, 'dropped', cause);
   };
 
-/** What an operator or a verification sets on a generation without a change of its state. */
+/** What an operator or a comparison sets on a generation without a change of its state. */
 export type Settings = {
   [Name in 'pace' | 'report']?: Generation[Name] | undefined;
 };

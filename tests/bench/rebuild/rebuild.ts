@@ -29,7 +29,7 @@ type RebuildRun = Run & {
   /** The size of documents and indexes of each generation; null if the store does not report it. */
   servedMegabytes: number | null;
   buildMegabytes: number | null;
-  /** The documents that `rebuild verify` compared, and its time. */
+  /** The documents that `rebuild compare` compared, and its time. */
   verified: number;
   verifySeconds: number;
 };
@@ -152,7 +152,7 @@ async function runRebuild(
     const [servedMegabytes, buildMegabytes] = [await megabytesOf(database), await megabytesOf(build)];
     await cli('rebuild', 'await', '2', '--timeout', '120');
     const verifyingMs = performance.now();
-    const { compared } = await cli('rebuild', 'verify', '2');
+    const { compared } = await cli('rebuild', 'compare', '2');
     const verifySeconds = (performance.now() - verifyingMs) / 1_000;
     const verified = Number(compared);
     return { ...run, documents, liveLag, servedMegabytes, buildMegabytes, verified, verifySeconds };
@@ -222,7 +222,7 @@ function partsOf(measured: Rebuild): string[] {
     `The live side's projector, one event at a time: ${formatted(spreadOf(oneByOne.map(eventsPerSecond)), 0)} events/s. ` +
       `Documents and indexes of the complete build: ${spread((run) => run.buildMegabytes)} MB, beside ` +
       `${spread((run) => run.servedMegabytes)} MB of the served generation. Records that the live side had still to record ` +
-      `as applied when the build was complete: ${spread(({ liveLag }) => liveLag)}. \`rebuild verify\` compared ` +
+      `as applied when the build was complete: ${spread(({ liveLag }) => liveLag)}. \`rebuild compare\` compared ` +
       `${spread(({ verified, verifySeconds }) => verified / verifySeconds)} documents a second, and found no difference.`,
   ];
 }

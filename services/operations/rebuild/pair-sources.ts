@@ -10,7 +10,7 @@ import { idsInState, join, readReferences } from '../../projector/materialize/jo
 import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 import { comparedFields, type ComparedDocument } from './differences.ts';
-import type { Comparison, Pair } from './verify.ts';
+import type { PairSource, Pair } from './compare.ts';
 
 /** Documents in one batch of a scan: memory stays in the tens of megabytes. */
 const batchSize = 200;
@@ -25,7 +25,7 @@ const documents = (database: Db, kind: Kind, filter: object = {}) =>
 type SideOf = { database: Db; number: number };
 
 /** Compares a generation with the active one: `expected` is the active one's document. */
-export function betweenGenerations({ control }: { control: Db }, active: SideOf, built: SideOf): Comparison {
+export function betweenGenerations({ control }: { control: Db }, active: SideOf, built: SideOf): PairSource {
   const watermarkOf = async ({ number }: SideOf) => (await watermark(control, number)) ?? new Date(0);
   const byId = (found: ComparedDocument[]) => new Map(found.map((document) => [document._id, document]));
   return {
@@ -152,7 +152,7 @@ async function readableMessages(
 }
 
 /** Compares the documents of one generation with what a fresh join of the stored states gives. */
-export function withFreshJoins({ control }: { control: Db }, { database, number }: SideOf): Comparison {
+export function withFreshJoins({ control }: { control: Db }, { database, number }: SideOf): PairSource {
   const store = mongoStore(database);
   const fresh = async <K extends Kind>(kind: K, stored: ComparedDocument[]): Promise<Pair[]> => {
     const pairs: Pair[] = [];

@@ -14,7 +14,7 @@ import {
 export type Pair = { expected: ComparedDocument | null; actual: ComparedDocument | null };
 
 /** Compares the documents of two generations, or of one generation with a fresh join of its entities. */
-export type Comparison = {
+export type PairSource = {
   /** All documents of a kind, tombstones too, in batches. */
   scan: (kind: Kind) => AsyncIterable<Pair[]>;
   /** The same documents again. */
@@ -25,7 +25,7 @@ export type Comparison = {
   watermarks: () => Promise<Date[]>;
 };
 
-export type Verification = {
+export type ComparisonResult = {
   compared: number;
   /** Documents with a difference that remained and is not expected. */
   differing: number;
@@ -38,18 +38,18 @@ export type Verification = {
   isCutShort: boolean;
 };
 
-export type VerifyOptions = {
+export type CompareOptions = {
   expectations: Expectation[];
   /** The time of the store. */
   now: () => Promise<Date>;
   report: (line: string) => void;
   /** How many differing documents are remembered, to be compared again. */
-  rememberedMax?: number;
+  recheckMax?: number;
   /** A monotonic clock, in milliseconds. */
   nowMs?: () => number;
 };
 
-/** The default of `rememberedMax`. */
+/** The default of `recheckMax`. */
 const candidatesMax = 20_000;
 const againAtOnce = 200;
 const samplesMax = 20;
@@ -67,7 +67,10 @@ type Candidates = Map<Kind, Map<string, string>>;
  * which it was seen: a record that one side had not applied yet is applied then. A document that has changed meanwhile is
  * compared once more, since its latest change may not have reached both sides.
  */
-export async function verify(comparison: Comparison, options: VerifyOptions): Promise<Verification> {
+export async function compareDocuments(
+  comparison: PairSource,
+  options: CompareOptions,
+): Promise<ComparisonResult> {
   const { expectations, now, report, nowMs = () => performance.now() } = options;
   const { compared, candidates, expected, forgotten } = await scanAll(comparison, options);
   const remaining: Difference[] = [];
@@ -89,7 +92,7 @@ export async function verify(comparison: Comparison, options: VerifyOptions): Pr
     open = changing;
   }
   const unexpected = remaining.filter((one) => !isExpected(one, expectations));
-  const counts: Verification['counts'] = {};
+  const counts: ComparisonResult['counts'] = {};
   for (const { class: name } of unexpected) counts[name] = (counts[name] ?? 0) + 1;
   const documents = new Set(unexpected.map(({ kind, id }) => `${kind} ${id}`)).size;
   return {
@@ -102,8 +105,8 @@ export async function verify(comparison: Comparison, options: VerifyOptions): Pr
 
 /** Documents that differ only as expected are not compared again: a projection may change every document. */
 async function scanAll(
-  comparison: Comparison,
-  { expectations, now, report, rememberedMax = candidatesMax }: VerifyOptions,
+  comparison: PairSource,
+  { expectations, now, report, recheckMax = candidatesMax }: CompareOptions,
 ) {
   const candidates: Candidates = new Map();
   const sum = { compared: 0, expected: 0, forgotten: 0 };
@@ -114,7 +117,7 @@ async function scanAll(
       for (const { pair, found } of await differing(comparison, kind, pairs, await now())) {
         const unexpected = found.find((one) => !isExpected(one, expectations));
         if (!unexpected) sum.expected += found.length;
-        else if (sizeOf(candidates) >= rememberedMax) sum.forgotten += 1;
+        else if (sizeOf(candidates) >= recheckMax) sum.forgotten += 1;
         else remember(candidates, unexpected, pair);
       }
     }
@@ -125,7 +128,7 @@ async function scanAll(
 }
 
 /** The pairs that differ as readers get them. Only pairs that differ as stored cost further reads. */
-async function differing(comparison: Comparison, kind: Kind, pairs: Pair[], now: Date): Promise<Differing[]> {
+async function differing(comparison: PairSource, kind: Kind, pairs: Pair[], now: Date): Promise<Differing[]> {
   const compare = ({ expected, actual }: Pair) => differencesOf(kind, expected, actual, now);
   const unequal = pairs.filter((pair) => compare(pair).length > 0);
   const presented = unequal.length > 0 ? await comparison.asPresented(kind, unequal, now) : [];
@@ -141,7 +144,7 @@ const sizeOf = (candidates: Candidates): number =>
   [...candidates.values()].reduce((sum, { size }) => sum + size, 0);
 
 async function compareAgain(
-  comparison: Comparison,
+  comparison: PairSource,
   kind: Kind,
   ids: string[],
   now: Date,
@@ -155,7 +158,7 @@ async function compareAgain(
 }
 
 /** Waits until every watermark has passed an instant, or until the others stand still. */
-async function passed({ watermarks }: Comparison, instant: Date, nowMs: () => number): Promise<void> {
+async function passed({ watermarks }: PairSource, instant: Date, nowMs: () => number): Promise<void> {
   let before = '';
   let movedAtMs = nowMs();
   for (;;) {

@@ -2,16 +2,16 @@ import { open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runRebuild } from '../../services/cli/rebuild/run.ts';
-import { withFreshJoins } from '../../services/operations/rebuild/comparisons.ts';
+import { withFreshJoins } from '../../services/operations/rebuild/pair-sources.ts';
 import type { Expectation } from '../../services/operations/rebuild/differences.ts';
-import type { Comparison } from '../../services/operations/rebuild/verify.ts';
+import type { PairSource } from '../../services/operations/rebuild/compare.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
 import type { Kind } from '../../shared/documents/document.ts';
 import { engineDeps } from '../support/engine.ts';
 import type { Rebuild } from './fixture.ts';
-import { history, openTwoBuilds, verifiedAt, type TwoBuilds } from './two-builds.ts';
+import { history, openTwoBuilds, comparedAt, type TwoBuilds } from './two-builds.ts';
 
 describe('the documents that two generations have of one log', () => {
   let rebuild: Rebuild;
@@ -19,8 +19,8 @@ describe('the documents that two generations have of one log', () => {
   let sideOf: TwoBuilds['sideOf'];
   let between: TwoBuilds['between'];
   let collection: TwoBuilds['collection'];
-  const verified = (comparison: Comparison, expectations: Expectation[] = []) =>
-    verifiedAt(now, comparison, { expectations });
+  const compared = (comparison: PairSource, expectations: Expectation[] = []) =>
+    comparedAt(now, comparison, { expectations });
   const cli = (command: Parameters<typeof runRebuild>[1]) =>
     runRebuild(rebuild.deps({ now: async () => now }), command);
 
@@ -49,8 +49,8 @@ describe('the documents that two generations have of one log', () => {
 
   test('are equal, each and with a fresh join', async () => {
     const equal = { differences: 0, expected: 0, counts: {}, isCutShort: false, compared: history.length };
-    expect(await verified(between())).toMatchObject(equal);
-    expect(await verified(withFreshJoins(rebuild, sideOf(2)))).toMatchObject(equal);
+    expect(await compared(between())).toMatchObject(equal);
+    expect(await compared(withFreshJoins(rebuild, sideOf(2)))).toMatchObject(equal);
   }, 60_000);
 
   test.each<[className: string, field: string, kind: Kind, id: string, update: object | null]>([
@@ -68,20 +68,20 @@ describe('the documents that two generations have of one log', () => {
     'differ by a planted difference of class %s in %s',
     async (name, field, kind, id, update) => {
       await planted(kind, id, update, async () => {
-        const found = await verified(between());
+        const found = await compared(between());
         expect(found).toMatchObject({ differences: 1, counts: { [name]: 1 } });
         expect(found.samples).toEqual([{ kind, id, class: name, field }]);
         // and it is expected by its field or by its class, of this kind or of any, and by nothing else
         for (const expectation of [field, name])
           for (const anyOrThis of [kind, '*'] as const)
-            expect(await verified(between(), [{ kind: anyOrThis, field: expectation }])).toMatchObject({
+            expect(await compared(between(), [{ kind: anyOrThis, field: expectation }])).toMatchObject({
               ...{ differences: 0, expected: 1 },
             });
         const others = [
           { kind: 'qa' as const, field },
           { kind: '*' as const, field: `${field}x` },
         ];
-        expect(await verified(between(), others)).toMatchObject({ differences: 1, expected: 0 });
+        expect(await compared(between(), others)).toMatchObject({ differences: 1, expected: 0 });
       });
     },
     60_000,
@@ -89,7 +89,7 @@ describe('the documents that two generations have of one log', () => {
 
   test('differ by a document that only the new one has', async () => {
     await collection('tag').insertOne({ _id: 'tag_2', orgId: 'org_1', state: { name: 'x' }, joined: {} });
-    expect((await verified(between())).samples).toEqual([
+    expect((await compared(between())).samples).toEqual([
       { kind: 'tag', id: 'tag_2', class: 'extra', field: 'extra' },
     ]);
     await collection('tag').deleteOne({ _id: 'tag_2' });
@@ -101,7 +101,7 @@ describe('the documents that two generations have of one log', () => {
     await collection('tag').updateOne({ _id: 'tag_1' }, { $set: { 'state.name': 'before' } });
     const comparison = between();
     let looks = 0;
-    const catchingUp: Comparison = {
+    const catchingUp: PairSource = {
       ...comparison,
       watermarks: async () => {
         looks += 1;
@@ -111,7 +111,7 @@ describe('the documents that two generations have of one log', () => {
       },
     };
     // then it waits for the watermarks, and finds no difference
-    expect(await verified(catchingUp)).toMatchObject({ differences: 0 });
+    expect(await compared(catchingUp)).toMatchObject({ differences: 0 });
     expect(looks).toBe(2);
   }, 60_000);
 
@@ -126,24 +126,24 @@ describe('the documents that two generations have of one log', () => {
     const states = { state: { $exists: true } };
     expect(await collection('conversation', 1).countDocuments(states)).toBe(2);
     expect(await collection('conversation', 2).countDocuments(states)).toBe(1);
-    expect(await verified(between())).toMatchObject({ differences: 0 });
+    expect(await compared(between())).toMatchObject({ differences: 0 });
     // before it expired, it was a difference
     const present = now;
     now = new Date('2020-01-01T12:00:00Z');
-    const { counts } = await verified(between());
+    const { counts } = await compared(between());
     now = present;
     expect(counts).toEqual({ joined: 1, missing: 2 });
   }, 60_000);
 
   test('differ from a fresh join where a joined entity has changed without them', async () => {
     const stale = { $set: { 'state.name': 'renamed' } };
-    const found = await planted('tag', 'tag_1', stale, () => verified(withFreshJoins(rebuild, sideOf(2))));
+    const found = await planted('tag', 'tag_1', stale, () => compared(withFreshJoins(rebuild, sideOf(2))));
     expect(found.samples).toEqual([{ kind: 'ticket', id: 'ti_1', class: 'joined', field: 'joined.tags' }]);
     expect(found).toMatchObject({ differences: 1, counts: { joined: 1 } });
   }, 60_000);
 
   test('are verified by the CLI, whose result is kept for a promotion', async () => {
-    const command = { verb: 'rebuild verify' as const, generation: 2, expectations: [], json: false };
+    const command = { verb: 'rebuild compare' as const, generation: 2, expectations: [], json: false };
     const reported = async () => (await rebuild.registry()).generations[1]?.report;
     expect(await cli(command)).toMatchObject({ exitCode: 0 });
     expect(await reported()).toMatchObject({ ...{ at: now, against: 1 }, differences: 0, expected: 0 });

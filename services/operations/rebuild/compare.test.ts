@@ -1,5 +1,5 @@
 import type { Kind } from '../../../shared/documents/document.ts';
-import { verify, type Comparison, type Pair } from './verify.ts';
+import { compareDocuments, type PairSource, type Pair } from './compare.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');
 const tag = (number: number, name: string) => ({
@@ -9,7 +9,7 @@ const numbers = [0, 1, 2, 3, 4];
 const unequal = numbers.map((number): Pair => ({ expected: tag(number, 'old'), actual: tag(number, 'new') }));
 
 /** Five tags that differ in the first comparison, and as `again` says afterwards. */
-const comparisonOf = (again: Pair[]): Comparison => ({
+const comparisonOf = (again: Pair[]): PairSource => ({
   asPresented: async (_, pairs) => pairs,
   scan: async function* (kind: Kind) {
     yield kind === 'tag' ? unequal : [];
@@ -17,8 +17,8 @@ const comparisonOf = (again: Pair[]): Comparison => ({
   again: async (_, ids) => again.filter(({ expected }) => expected && ids.includes(expected._id)),
   watermarks: async () => [new Date(now.getTime() + 1)],
 });
-const verified = (again: Pair[], options: object = {}) =>
-  verify(comparisonOf(again), {
+const compared = (again: Pair[], options: object = {}) =>
+  compareDocuments(comparisonOf(again), {
     expectations: [],
     now: async () => now,
     report: () => undefined,
@@ -26,44 +26,44 @@ const verified = (again: Pair[], options: object = {}) =>
   });
 const settled = numbers.map((number): Pair => ({ expected: tag(number, 'new'), actual: tag(number, 'new') }));
 
-describe('a verification', () => {
+describe('a comparison', () => {
   it('finds nothing if every difference has settled', async () => {
-    expect(await verified(settled)).toMatchObject({ compared: 5, differences: 0, isCutShort: false });
+    expect(await compared(settled)).toMatchObject({ compared: 5, differences: 0, isCutShort: false });
   });
 
   it('counts differing documents beyond the number that it remembers, so that it never passes by mistake', async () => {
-    expect(await verified(settled, { rememberedMax: 2 })).toMatchObject({ differences: 3, isCutShort: true });
-    expect(await verified(unequal, { rememberedMax: 2 })).toMatchObject({ differences: 5, isCutShort: true });
+    expect(await compared(settled, { recheckMax: 2 })).toMatchObject({ differences: 3, isCutShort: true });
+    expect(await compared(unequal, { recheckMax: 2 })).toMatchObject({ differences: 5, isCutShort: true });
   });
 
   it('remembers no intended differences, however many there are', async () => {
     const expectations = [{ kind: 'tag' as const, field: 'state.name' }];
     const intended = { differences: 0, expected: 5, isCutShort: false };
-    expect(await verified(unequal, { rememberedMax: 2, expectations })).toMatchObject(intended);
+    expect(await compared(unequal, { recheckMax: 2, expectations })).toMatchObject(intended);
   });
 
   it('remembers no documents that readers cannot get, however many there are', async () => {
     const nobody = async () => [];
     const comparison = { ...comparisonOf([]), asPresented: nobody };
-    const options = { expectations: [], now: async () => now, report: () => undefined, rememberedMax: 2 };
-    expect(await verify(comparison, options)).toMatchObject({ differences: 0, isCutShort: false });
+    const options = { expectations: [], now: async () => now, report: () => undefined, recheckMax: 2 };
+    expect(await compareDocuments(comparison, options)).toMatchObject({ differences: 0, isCutShort: false });
   });
 
   it('counts a document that differs in another way each time', async () => {
     let round = 0;
-    const changing: Comparison = {
+    const changing: PairSource = {
       ...comparisonOf([]),
       again: async () => [{ expected: tag(0, 'old'), actual: tag(0, `new ${(round += 1)}`) }],
     };
     const options = { expectations: [], now: async () => now, report: () => undefined };
-    expect(await verify(changing, options)).toMatchObject({ differing: 1, differences: 1 });
+    expect(await compareDocuments(changing, options)).toMatchObject({ differing: 1, differences: 1 });
     expect(round).toBe(3);
   });
 
   it('counts the documents that differ, and their differences', async () => {
     const two = { ...tag(0, 'new'), orgId: 'org_2' };
     const one = [{ expected: tag(0, 'old'), actual: two }];
-    expect(await verified(one)).toMatchObject({ differing: 1, differences: 2 });
+    expect(await compared(one)).toMatchObject({ differing: 1, differences: 2 });
   });
 
   it('waits for watermarks for as long as they move, and no longer than 15 seconds for others', async () => {
@@ -71,7 +71,7 @@ describe('a verification', () => {
     let polls = 0;
     /** Ten seconds pass at each poll; the watermark moves until the poll `until`. */
     const options = { expectations: [], now: async () => now, report: () => undefined, nowMs: () => nowMs };
-    const moving = (until: number, again: Pair[]): Comparison => ({
+    const moving = (until: number, again: Pair[]): PairSource => ({
       ...comparisonOf(again),
       watermarks: async () => {
         nowMs += 10_000;
@@ -79,10 +79,10 @@ describe('a verification', () => {
         return [new Date(now.getTime() - 3_000 + 1_000 * Math.min(polls, until))];
       },
     });
-    await verify(moving(4, settled), options);
+    await compareDocuments(moving(4, settled), options);
     expect(polls).toBe(4);
     polls = 0;
-    await verify(moving(0, settled), options);
+    await compareDocuments(moving(0, settled), options);
     expect(polls).toBe(3);
   }, 20_000);
 });
