@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { kinds } from '../../shared/documents/document.ts';
 import type { Environment } from '../../shared/runtime/config.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
-import { createTopics } from '../../services/cli/topics.ts';
+import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { projectorConfig } from '../../services/projector/config.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';

@@ -1,6 +1,6 @@
 import type { Admin } from 'kafkajs';
 import { pino } from 'pino';
-import { createTopics } from '../../services/cli/topics.ts';
+import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { projectorConfig } from '../../services/projector/config.ts';
 import { endOffsets } from '../../services/projector/consumer/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';

@@ -1,41 +1,48 @@
 import { Command, CommanderError, InvalidArgumentError } from '@commander-js/extra-typings';
 import { release } from '../../shared/runtime/release.ts';
-import { requestIdShape } from '../../shared/store/request-traces.ts';
 import { completionScript } from './completion.ts';
-import { addDeadLetters, type DeadLettersCommand } from './dead-letters/command.ts';
-import { addKeys, type KeysCommand } from './keys/command.ts';
-import { addRebuild, type RebuildCommand } from './rebuild/command.ts';
-import { example, jsonOption, programName, wholeNumber } from './options.ts';
+import type { Accept, Context, Output } from './context.ts';
+import { addDeadLetters } from './dead-letters/command.ts';
+import { addKeys } from './keys.ts';
+import { programName } from './options.ts';
+import { addRebuild } from './rebuild/command.ts';
+import { addStatus } from './status.ts';
+import { addTopics } from './topics.ts';
+import { addTrace } from './trace.ts';
 
-/** A verb with its options. */
-export type CliCommand =
-  | { verb: 'topics create'; partitions: number }
-  | { verb: 'status'; json: boolean }
-  | { verb: 'trace'; requestId: string; json: boolean }
-  | { verb: 'completion'; script: string }
-  | DeadLettersCommand
-  | KeysCommand
-  | RebuildCommand;
+/** A verb that the arguments select, with its options. `run` runs it with them. */
+export type ParsedCommand = {
+  verb: string;
+  options: unknown;
+  run: (context: Context) => Promise<Output>;
+};
 
 /** The result of parsing: a verb to run, help to print, or a usage error. */
-export type ParsedArguments = { command: CliCommand } | { help: string } | { usageError: string };
+export type ParsedArguments = { command: ParsedCommand } | { help: string } | { usageError: string };
 
 /** Parses the arguments of the CLI. */
 export function parseArguments(args: string[]): ParsedArguments {
   const output = { help: '', error: '' };
-  let found: CliCommand | undefined;
-  const program = createProgram(output, (command) => (found = command));
+  let verb = '';
+  let command: ParsedCommand | undefined;
+  const program = createProgram(output, (run, options) => {
+    command = { verb, options, run: async (context) => run(context, options) };
+  });
+  program.hook('preAction', (_, action) => {
+    const group = action.parent && action.parent !== program ? `${action.parent.name()} ` : '';
+    verb = group + action.name();
+  });
   try {
     program.parse(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return { help: output.help };
-    const path = program.commands.some((command) => command.name() === args[0]) ? `${args[0]} ` : '';
+    const path = program.commands.some((one) => one.name() === args[0]) ? `${args[0]} ` : '';
     const problem = error.code === 'commander.help' ? missingVerb(program, args) : inOneLine(output.error);
     return { usageError: `${problem}\nHelp: ${programName} ${path}--help\n` };
   }
-  if (!found) throw new Error('no verb has run: every verb needs an action');
-  return { command: found };
+  if (!command) throw new Error('no verb has run: every verb needs an action');
+  return { command };
 }
 
 const inOneLine = (text: string) =>
@@ -51,15 +58,12 @@ function missingVerb(program: Command, [first]: string[]): string {
 }
 
 const environmentAndExitCodes = `
-Environment: topics, status, rebuild and verify need KAFKA_BROKERS and MONGODB_URL; trace, dead-letters and keys need MONGODB_URL.
+Environment: topics needs KAFKA_BROKERS; trace, dead-letters and keys need MONGODB_URL; status, rebuild and verify need both.
 Exit codes: 0 success; 1 failed, refused, or done in part; 2 usage error or invalid configuration; 3 a build fails.
 `;
 
 /** `output` receives the text that commander would print. */
-function createProgram(
-  output: { help: string; error: string },
-  accept: (command: CliCommand) => void,
-): Command {
+function createProgram(output: { help: string; error: string }, accept: Accept): Command {
   // These settings come first, because each verb inherits them when it is added.
   const program = new Command(programName)
     .exitOverride()
@@ -72,31 +76,9 @@ function createProgram(
     )
     .version(release)
     .helpCommand(false);
-  program
-    .command('topics')
-    .helpCommand(false)
-    .description('the Kafka topics that carry the events')
-    .command('create')
-    .description('create the topics that do not exist yet')
-    .option('--partitions <n>', 'partitions of each topic, 1 to 1000', wholeNumber(1_000), 3)
-    .addHelpText('after', example('topics create --partitions 6'))
-    .action(({ partitions }) => accept({ verb: 'topics create', partitions }));
-  program
-    .command('status')
-    .description(
-      'print position, end and lag of each partition, pending documents, dead letters, the watermark, topics whose ' +
-        'settings make a rebuild unsafe, and an estimate of the documents of each kind',
-    )
-    .addOption(jsonOption())
-    .addHelpText('after', example('status', 'status --json | jq .deadLetters'))
-    .action(({ json = false }) => accept({ verb: 'status', json }));
-  program
-    .command('trace')
-    .description('print the stored trace of one API request')
-    .argument('<Request-Id>', 'from the Request-Id header of the response', requestIdOf)
-    .addOption(jsonOption())
-    .addHelpText('after', example('trace req_01HNZX8JGFACFA36RBXDHEQN6E'))
-    .action((requestId, { json = false }) => accept({ verb: 'trace', requestId, json }));
+  addTopics(program, accept);
+  addStatus(program, accept);
+  addTrace(program, accept);
   addRebuild(program, accept);
   addDeadLetters(program, accept);
   addKeys(program, accept);
@@ -108,14 +90,9 @@ function createProgram(
       'after',
       `\nExample:\n  alias support-cli="${programName}"\n  eval "$(support-cli completion support-cli)"\n`,
     )
-    .action((alias) => accept({ verb: 'completion', script: completionScript(program, alias) }));
+    .action((alias) => accept((_, { script }) => script, { script: completionScript(program, alias) }));
   program.addHelpText('after', environmentAndExitCodes);
   return program;
-}
-
-function requestIdOf(text: string): string {
-  if (requestIdShape.test(text)) return text;
-  throw new InvalidArgumentError('A request id is req_ and 26 characters.');
 }
 
 function aliasOf(text: string): string {

@@ -1,14 +1,22 @@
 import { z } from 'zod';
-import { readConfig, type Environment } from '../../shared/runtime/config.ts';
+import { configOrExit, readConfig, type Environment } from '../../shared/runtime/config.ts';
 import { commonSettings, kafkaRule, kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
 import { projectorSettings } from '../projector/config.ts';
 
 const logSetting = { LOG_LEVEL: commonSettings.LOG_LEVEL.unwrap().default('error') };
+const mongoSettings = { ...storeSettings, ...logSetting };
+const operatorSetting = {
+  OPERATOR: z
+    .string()
+    .optional()
+    .describe(
+      'Name of the operator in the history of generations and in blocks of keys; by default the system user and the host',
+    ),
+};
 
-/** Settings of the dead-letter verbs. Re-driving applies records by the projector's rules, so it shares its settings. */
-export const deadLetterSettings = {
-  ...storeSettings,
-  ...logSetting,
+/** Re-driving applies records by the projector's rules, so it shares its settings. */
+const deadLetterSettings = {
+  ...mongoSettings,
   TOPIC_PREFIX: kafkaSettings.TOPIC_PREFIX,
   TOMBSTONE_DAYS: projectorSettings.TOMBSTONE_DAYS,
 };
@@ -17,12 +25,7 @@ export const deadLetterSettings = {
 export const cliSettings = {
   ...kafkaSettings,
   ...deadLetterSettings,
-  OPERATOR: z
-    .string()
-    .optional()
-    .describe(
-      'Name of the operator in the history of generations and in blocks of keys; by default the system user and the host',
-    ),
+  ...operatorSetting,
   LATENESS_ALLOWANCE_SECONDS: projectorSettings.LATENESS_ALLOWANCE_SECONDS,
   REBUILD_DAYS_MAX: z.coerce
     .number()
@@ -35,8 +38,13 @@ export const cliSettings = {
 
 export const cliConfig = (environment: Environment) => readConfig(cliSettings, environment, kafkaRule);
 
-/** Settings of the verbs that only read the store. */
-export const storeConfig = (environment: Environment) =>
-  readConfig({ ...storeSettings, ...logSetting }, environment);
-
-export const deadLetterConfig = (environment: Environment) => readConfig(deadLetterSettings, environment);
+/** The settings of a verb; prints every error and exits if they are invalid. A verb needs no variable that it does not use. */
+export const configs = {
+  everything: (environment: Environment) => configOrExit(cliConfig(environment)),
+  kafka: (environment: Environment) =>
+    configOrExit(readConfig({ ...kafkaSettings, ...logSetting }, environment, kafkaRule)),
+  mongo: (environment: Environment) => configOrExit(readConfig(mongoSettings, environment)),
+  keys: (environment: Environment) =>
+    configOrExit(readConfig({ ...mongoSettings, ...operatorSetting }, environment)),
+  deadLetters: (environment: Environment) => configOrExit(readConfig(deadLetterSettings, environment)),
+};

@@ -1,11 +1,18 @@
-/** The output of a verb and its exit code. */
-export type CommandOutput = { text: string | Buffer; exitCode: 0 | 1 | 3 };
+import type { CommandOutput } from './context.ts';
+
+/** The `--json` flag of a verb. */
+export type Json = { json?: true | undefined };
 
 /** JSON for people and programs: one value, on several lines. */
 export const asJson = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
-/** One value on one line, for a verb that prints several. */
-export const asJsonLine = (value: unknown) => `${JSON.stringify(value)}\n`;
+/** The value as JSON if the operator asked for it, else the text. */
+export const output = (
+  { json }: Json,
+  value: unknown,
+  text: string,
+  exitCode: CommandOutput['exitCode'] = 0,
+): CommandOutput => ({ text: json ? asJson(value) : text, exitCode });
 
 /** Pads columns to their widest cell. The first column is text, the others are numbers. */
 export function table(head: string[], rows: string[][]): string {

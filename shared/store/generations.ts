@@ -1,69 +1,79 @@
 import type { Collection, Db, FindOptions } from 'mongodb';
 
 /**
- * The state of a generation. A build passes through `building` (it loads the log as it was at the start), `catching-up`
- * and `ready`; `rebuild promote` makes it `active`, and the former active one a `standby`, which projectors still follow.
+ * The state of a generation. Projectors advance a build; operators make every other transition.
+ *
+ *     start → building → catching-up → ready ──promote──→ active ⇄ standby
+ *                │             │          │                           │
+ *                └─────────────┴──────────┴────────── drop ───────────┴→ dropping → dropped
+ *
+ * - `building`: loads the log up to its end at the start.
+ * - `catching-up`: applies the records that have come since.
+ * - `ready`: follows the log closely; may be compared and promoted.
+ * - `active`: the API serves it. There is exactly one; a promotion makes the former one a standby.
+ * - `standby`: projectors still follow it, so a rollback loses nothing.
+ * - `dropping`: its projectors end, and its data is removed. `dropped`: nothing is left.
  */
 export type GenerationState =
   'building' | 'catching-up' | 'ready' | 'active' | 'standby' | 'dropping' | 'dropped';
 
-/** One build of the read model, with a database, a consumer group and progress of its own. */
+/** A copy of the read model, with its own database, consumer group and progress. */
 export type Generation = {
   /** A number is never used twice. */
   number: number;
   /** `projectionVersion` of the code that fills it. */
   projectionVersion: number;
   state: GenerationState;
-  /** Since when it has this state. */
+  /** When it entered this state. */
   since: Date;
   registeredAt: Date;
-  /** The end offsets at the start: a build that has applied them all is loaded. */
+  /** The end offsets at the start. A build that has applied them all is loaded. */
   loadTo?: { topic: string; partition: number; end: number }[];
-  /** The operator accepted that the log does not begin at its beginning. */
+  /** The operator accepted that the first records of a log are gone. */
   acceptTruncated?: boolean;
-  /** Its longest lag since it was registered, in seconds, if that was an hour or more. */
+  /** The longest lag since registration, in seconds. Recorded from a minute on. */
   longestBehindSeconds?: number;
-  /** The maximum number of records a second of each of its projectors; 0 stands still. */
+  /** The maximum number of records a second of each projector. 0 pauses. */
   pace?: number;
   /** The result of the last `rebuild compare`. */
   report?: ComparisonReport;
 };
 
-/** How the documents of a generation compare with those of the active one. */
+/** The result of a comparison with the active generation. */
 export type ComparisonReport = {
   at: Date;
-  /** The generation it was compared with. */
+  /** The generation that was active. */
   against: number;
   versions: { generation: number; against: number };
   /** The first offset of each partition at that time, by `<topic>/<partition>`. */
   lows: { partition: string; low: number }[];
   /** Documents compared. */
   compared: number;
-  /** Documents with a difference that was not expected. */
+  /** Documents with an unexpected difference. */
   differing: number;
-  /** Differences that were not expected; `expected` counts the differences that `--expect` named. */
+  /** Unexpected differences. `expected` counts the differences that `--expect` named. */
   differences: number;
   expected: number;
-  /** The intended differences, as the operator named them. */
+  /** The differences that the operator named with `--expect`. */
   expectations: { kind: string; field: string }[];
-  /** User and host. */
+  /** The operator. */
   by: string;
 };
 
-/** A change of a generation's state, or of what an operator has set. */
+/** A change of a generation's state or settings. */
 export type Transition = {
   generation: number;
   from: GenerationState | null;
   to: GenerationState;
   at: Date;
-  /** User and host, or the process. */
+  /** The operator, or the projector. */
   by: string;
   why: string;
 };
 
 /**
- * All generations: one document in the control database, so that each change of it is one compare-and-set of
- * `revision`. `generation` is the active one, `since` when it became active.
+ * All generations. One document in the control database, so that each change is one compare-and-set of `revision`.
+ * `generation` is the active one, and `since` the time of its promotion.
  */
 export type GenerationRegistry = {
   _id: 'active';
@@ -74,11 +84,11 @@ export type GenerationRegistry = {
   lastNumber: number;
   generations: Generation[];
   history: Transition[];
-  /** The operator accepted that the active generation has older data than the one that was served before. */
+  /** The operator accepted that the active generation has older data than the former one. */
   acceptOlder?: boolean;
 };
 
-/** Releases of projection version 1 stored these fields alone. */
+/** Releases of projection version 1 stored only the first three fields. */
 type StoredRegistry = Pick<GenerationRegistry, '_id' | 'generation' | 'since'> & Partial<GenerationRegistry>;
 
 /**
@@ -106,7 +116,7 @@ export class NoSuchGeneration extends Error {
 
 export const generationsOf = (control: Db): Collection<StoredRegistry> => control.collection('generations');
 
-/** All generations, or null before a projector has first started. */
+/** The registry, or null before a projector has first started. */
 export async function readRegistry(
   control: Db,
   options: FindOptions = {},
@@ -121,7 +131,7 @@ function completed(stored: StoredRegistry): GenerationRegistry {
   return { revision: 0, lastNumber: number, generations: [only], history: [], ...stored };
 }
 
-/** Replaces the registry, if it still is the one that was read. Returns whether it was. */
+/** Replaces the registry if it is unchanged since it was read. Returns false if it has changed. */
 export async function replaceRegistry(
   control: Db,
   read: GenerationRegistry,
@@ -135,7 +145,7 @@ export async function replaceRegistry(
   return matchedCount === 1;
 }
 
-/** The generation of this number; throws `NoSuchGeneration` if there is none, or if it is dropped. */
+/** The generation of this number. Throws `NoSuchGeneration` if it does not exist or is being dropped. */
 export function generationOf({ generations }: GenerationRegistry, number: number): Generation {
   const found = generations.find((generation) => generation.number === number);
   if (!found) {
@@ -145,14 +155,14 @@ export function generationOf({ generations }: GenerationRegistry, number: number
   if (found.state === 'dropped') throw new NoSuchGeneration(`generation ${number} was dropped`);
   if (found.state === 'dropping')
     throw new NoSuchGeneration(
-      `generation ${number} is being dropped; if that was interrupted, run it again: rebuild drop ${number}`,
+      `generation ${number} is being dropped; if the drop was interrupted, finish it with: rebuild drop ${number}`,
     );
   return found;
 }
 
 /**
  * The active generation, or null before a projector has first started. Throws `OtherProjectionVersion` if its
- * documents are of a version that is not among `versions`.
+ * version is not among `versions`.
  */
 export async function activeGeneration(
   control: Db,
@@ -177,7 +187,7 @@ export function requireVersion(
   );
 }
 
-/** Registers generation 1 as active if there is none. Returns the registry. */
+/** Registers generation 1 as active if there is no registry. Returns the registry. */
 export async function ensureRegistry(control: Db): Promise<GenerationRegistry> {
   const now = new Date();
   const first: Generation = {

@@ -1,5 +1,5 @@
 import { CompressionTypes } from 'kafkajs';
-import { createTopics } from '../../services/cli/topics.ts';
+import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { kinds } from '../../shared/documents/document.ts';
 import { peakMegabytes } from '../support/memory.ts';

@@ -1,6 +1,6 @@
 import { CompressionTypes, type Admin, type Producer } from 'kafkajs';
 import { kinds, type Kind } from '../../shared/documents/document.ts';
-import { createTopics } from '../../services/cli/topics.ts';
+import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { logEnds, type Offsets } from '../support/progress.ts';
 import { recordOf, type Dataset } from './dataset.ts';

@@ -39,3 +39,37 @@ test('rebuild status --watch --json prints one JSON value on each line', async (
   await watching.stop();
   for (const line of lines()) expect(JSON.parse(line)).toMatchObject({ active: 1 });
 }, 60_000);
+
+/** Runs a verb with these changes of the environment; undefined unsets a variable. */
+async function run(changes: Record<string, string | undefined>, ...args: string[]) {
+  const service = startService(
+    'cli',
+    { ...testEnvironment.environment, LOG_LEVEL: 'error', ...changes },
+    args,
+  );
+  return { code: await service.exited, stdout: service.stdout(), stderr: service.stderr() };
+}
+
+test('topics create needs no MongoDB', async () => {
+  const created = await run({ MONGODB_URL: undefined, DATABASE_NAME: undefined }, 'topics', 'create');
+  expect(created).toMatchObject({ code: 0, stderr: '' });
+  expect(created.stdout).toContain('already exists, left unchanged');
+}, 60_000);
+
+test('a status says that it waits for Kafka while no broker answers', async () => {
+  const environment = { ...testEnvironment.environment, LOG_LEVEL: 'error', KAFKA_BROKERS: '127.0.0.1:1' };
+  const waiting = startService('cli', environment, ['status']);
+  await eventually(() => waiting.stderr().includes('waiting for Kafka at 127.0.0.1:1'));
+  await waiting.stop();
+}, 60_000);
+
+test('a refused verb exits 1 with the reason, with --json as JSON', async () => {
+  await ensureRegistry(testEnvironment.control);
+  const refused = 'there is no generation 7; there are 1';
+  expect(await run({}, 'rebuild', 'drop', '7')).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining(`rebuild drop refused: ${refused}`) as string,
+  });
+  const { code, stdout } = await run({}, 'rebuild', 'drop', '7', '--json');
+  expect([code, JSON.parse(stdout)]).toEqual([1, { refused }]);
+}, 60_000);

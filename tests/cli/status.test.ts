@@ -58,7 +58,7 @@ describe('the topics that the CLI creates and checks', () => {
       { $set: { 'generations.0.registeredAt': eightDaysAgo } },
     );
     await watermarksOf(control).insertOne({ _id: 1, completeTo: eightDaysAgo });
-    expect(await warnings()).toEqual([expect.stringContaining('generation 1 was 192 hours behind')]);
+    expect(await warnings()).toEqual([expect.stringContaining('generation 1 had a lag of 192 hours')]);
     await watermarksOf(control).updateOne({ _id: 1 }, { $set: { completeTo: new Date() } });
     expect(await warnings()).toEqual([]);
   }, 60_000);

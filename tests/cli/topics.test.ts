@@ -1,5 +1,5 @@
 import type { Admin } from 'kafkajs';
-import { createTopics } from '../../services/cli/topics.ts';
+import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 

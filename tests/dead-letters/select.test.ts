@@ -1,5 +1,4 @@
-import { selected } from '../../services/cli/dead-letters/select.ts';
-import type { DeadLetterFilter } from '../../services/cli/dead-letters/command.ts';
+import { selected, type DeadLetterFilter } from '../../services/operations/dead-letters/select.ts';
 import { deadLettersOf, type DeadLetter } from '../../services/projector/dead-letters/collection.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { openDatabases } from '../support/databases.ts';
@@ -19,7 +18,7 @@ describe('the dead letters between two instants', () => {
     ['since and until', { since: at('10:00:00.000'), until: at('11:00:00.000') }, instants.slice(1, 3)],
   ])('are those last stored %s', async (_, filter, expected) => {
     const found: string[] = [];
-    for await (const ids of selected({ control: opened.control, prefix: 'support.' }, { filter, limit: 100 }))
+    for await (const ids of selected(opened.control, { filter, limit: 100 }))
       found.push(...ids);
     expect(found).toEqual(expected);
   });

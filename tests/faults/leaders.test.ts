@@ -7,7 +7,7 @@ import { answers, freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import type { Kind } from '../../shared/documents/document.ts';
-import { untilLed } from '../../services/cli/topics.ts';
+import { untilLed } from '../../services/operations/topics/create-topics.ts';
 import { patchKafkajs } from '../../services/projector/kafka/kafkajs-patch.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';

@@ -1,5 +1,5 @@
 import type { Producer, Transaction } from 'kafkajs';
-import { untilLed } from '../../services/cli/topics.ts';
+import { untilLed } from '../../services/operations/topics/create-topics.ts';
 import { createProgressRecorder } from '../../services/projector/consumer/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { eventually } from '../support/eventually.ts';

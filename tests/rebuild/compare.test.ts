@@ -1,7 +1,7 @@
 import { open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runRebuild } from '../../services/cli/rebuild/run.ts';
+import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import { withFreshJoins } from '../../services/operations/rebuild/pair-sources.ts';
 import type { Expectation } from '../../services/operations/rebuild/differences.ts';
 import type { PairSource } from '../../services/operations/rebuild/compare.ts';
@@ -21,8 +21,8 @@ describe('the documents that two generations have of one log', () => {
   let collection: TwoBuilds['collection'];
   const compared = (comparison: PairSource, expectations: Expectation[] = []) =>
     comparedAt(now, comparison, { expectations });
-  const cli = (command: Parameters<typeof runRebuild>[1]) =>
-    runRebuild(rebuild.deps({ now: async () => now }), command);
+  const compare = (expect: Expectation[] = []) =>
+    rebuild.run(verbs.compare, { generation: 2, expect }, { now: async () => now });
 
   /** Changes one document, and puts it back after `use`. */
   const planted = async <T>(
@@ -143,19 +143,18 @@ describe('the documents that two generations have of one log', () => {
   }, 60_000);
 
   test('are verified by the CLI, whose result is kept for a promotion', async () => {
-    const command = { verb: 'rebuild compare' as const, generation: 2, expectations: [], json: false };
     const reported = async () => (await rebuild.registry()).generations[1]?.report;
-    expect(await cli(command)).toMatchObject({ exitCode: 0 });
+    expect(await compare()).toMatchObject({ exitCode: 0 });
     expect(await reported()).toMatchObject({ ...{ at: now, against: 1 }, differences: 0, expected: 0 });
     expect((await reported())?.lows).toHaveLength(rebuild.topics.length);
     await planted('tag', 'tag_1', { $set: { 'state.name': 'other' } }, async () => {
-      const { text, exitCode } = await cli(command);
+      const { text, exitCode } = await compare();
       expect(exitCode).toBe(1);
       expect(text).toContain('1 differ, with 1 unintended, 0 intended differences');
       expect(text).toContain('tag tag_1  state state.name');
       expect(await reported()).toMatchObject({ differences: 1, expected: 0 });
       const expectations = [{ kind: 'tag' as const, field: 'state.name' }];
-      expect(await cli({ ...command, expectations })).toMatchObject({ exitCode: 0 });
+      expect(await compare(expectations)).toMatchObject({ exitCode: 0 });
       expect(await reported()).toMatchObject({ differences: 0, expected: 1, expectations, by: 'ann@host' });
     });
     const { history: transitions } = await rebuild.registry();
@@ -164,20 +163,20 @@ describe('the documents that two generations have of one log', () => {
 
   test('are measured for Prometheus by the CLI', async () => {
     const metrics = join(tmpdir(), `${rebuild.name}.prom`);
-    const command = { verb: 'verify' as const, generation: 2, metrics, json: false };
+    const verify = () => rebuild.run(verbs.verify, { generation: 2, metrics }, { now: async () => now });
     const measured = async () => {
       const lines = (await readFile(metrics, 'utf8')).trimEnd().split('\n');
       const samples = lines.filter((line) => !/^# (HELP|TYPE) \w+ \S.*$/.test(line));
       return samples.map((line) => /^(\w+)\{generation="2"\} (\d+(?:\.\d+)?)$/.exec(line)?.slice(1) ?? line);
     };
     const timestamp = ['support_verify_timestamp_seconds', String(now.getTime() / 1_000)];
-    expect(await cli(command)).toMatchObject({ exitCode: 0 });
+    expect(await verify()).toMatchObject({ exitCode: 0 });
     const [differences, documents, at] = await measured();
     expect([differences, at]).toEqual([['support_verify_differences', '0'], timestamp]);
     expect(Number(documents?.[1])).toBeGreaterThan(0);
     await using reading = await open(metrics);
     await planted('tag', 'tag_1', { $set: { 'state.name': 'renamed' } }, async () => {
-      expect(await cli(command)).toMatchObject({ exitCode: 1 });
+      expect(await verify()).toMatchObject({ exitCode: 1 });
     });
     // A reader that opened the file earlier finishes with the former content: the file is replaced, not overwritten.
     expect(await reading.readFile('utf8')).toContain('support_verify_differences{generation="2"} 0');

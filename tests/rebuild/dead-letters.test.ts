@@ -1,6 +1,5 @@
-import { untilLed } from '../../services/cli/topics.ts';
-import { deadLetterConfig } from '../../services/cli/config.ts';
-import { runDeadLetters } from '../../services/cli/dead-letters/run.ts';
+import { untilLed } from '../../services/operations/topics/create-topics.ts';
+import { redriveSelected } from '../../services/operations/dead-letters/redrive-selected.ts';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { rawHeaders } from '../support/example-records.ts';
@@ -43,15 +42,12 @@ describe('dead letters of several generations', () => {
       );
     return `${topic}/0/${offset}`;
   };
-  const redrive = async (...ids: string[]) => {
-    const config = deadLetterConfig(rebuild.environment);
-    if ('errors' in config) throw new Error(config.errors.join('\n'));
-    const { text, exitCode } = await runDeadLetters(
-      { mongo: rebuild.mongo, config: config.config, now: () => present },
-      { verb: 'dead-letters redrive', selection: { ids }, dryRun: false, json: true },
+  const redrive = (...ids: string[]) =>
+    redriveSelected(
+      { ...rebuild, now: () => present },
+      { ids },
+      { dryRun: false, onProgress: () => undefined },
     );
-    return { exitCode, ...(JSON.parse(String(text)) as { applied: number; refusals: { detail: string }[] }) };
-  };
   const isIn = async (number: number, id: string) =>
     (await collectionOf(rebuild.databaseOf(number), 'tag').countDocuments({ _id: id })) === 1;
   const openFor = async (id: string) =>
@@ -69,7 +65,7 @@ describe('dead letters of several generations', () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'ready'), generation(3, 'dropped')]);
     const both = await rejectedOn('tag_2', [1, 2]);
     const second = await rejectedOn('tag_3', [2]);
-    expect(await redrive(both, second)).toMatchObject({ exitCode: 0, applied: 2, refusals: [] });
+    expect(await redrive(both, second)).toMatchObject({ applied: 2, refused: 0, refusals: [] });
     expect(await Promise.all([isIn(1, 'tag_2'), isIn(2, 'tag_2')])).toEqual([true, true]);
     expect(await Promise.all([isIn(1, 'tag_3'), isIn(2, 'tag_3')])).toEqual([false, true]);
     expect([await openFor(both), await openFor(second)]).toEqual([undefined, undefined]);
@@ -78,12 +74,12 @@ describe('dead letters of several generations', () => {
   test('stay open for one of another release, which has to re-drive them itself', async () => {
     await rebuild.given([generation(1, 'standby', { projectionVersion: 1 }), generation(2, 'active')]);
     const both = await rejectedOn('tag_4', [1, 2]);
-    expect(await redrive(both)).toMatchObject({ exitCode: 0, applied: 1 });
+    expect(await redrive(both)).toMatchObject({ applied: 1, refused: 0 });
     expect(await Promise.all([isIn(1, 'tag_4'), isIn(2, 'tag_4')])).toEqual([false, true]);
     expect(await openFor(both)).toEqual([1]);
     // and what is left to the other release is refused with a word about it
     const again = await redrive(both);
-    expect(again).toMatchObject({ exitCode: 1, applied: 0 });
+    expect(again).toMatchObject({ applied: 0, refused: 1 });
     expect(again.refusals[0]?.detail).toContain('open for generation 1 only, of another release');
     expect(await openFor(both)).toEqual([1]);
   }, 60_000);

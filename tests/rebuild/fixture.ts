@@ -1,6 +1,7 @@
 import { cliConfig } from '../../services/cli/config.ts';
+import type { CommandOutput, Terminal } from '../../services/cli/context.ts';
 import { deadLettersOf, type DeadLetter } from '../../services/projector/dead-letters/collection.ts';
-import { logOffsets, type OperatorDeps } from '../../services/operations/rebuild/measure.ts';
+import { logOffsets, type OperatorDeps } from '../../services/operations/rebuild/deps.ts';
 import { createLogClient } from '../../services/projector/kafka/log-client.ts';
 import { parsePartitionKey } from '../../services/projector/kafka/topic-partition.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
@@ -61,6 +62,18 @@ export async function openRebuild() {
     report: () => undefined,
     ...changes,
   });
+  /** Runs a verb of the CLI. */
+  const run = async <O>(
+    verb: (deps: OperatorDeps, options: O, terminal: Terminal) => Promise<CommandOutput>,
+    options: O,
+    changes: Partial<OperatorDeps> = {},
+  ) => {
+    const terminal: Terminal = {
+      ...{ print: () => undefined, report: () => undefined, progress: () => undefined, confirm: null },
+    };
+    const { text, exitCode } = await verb(deps(changes), options, terminal);
+    return { text: String(text), exitCode };
+  };
   const databaseOf = (number: number) => generationDatabase(mongo, name, number);
   const registry = async (): Promise<GenerationRegistry> => {
     const found = await readRegistry(control);
@@ -79,6 +92,15 @@ export async function openRebuild() {
   return {
     ...environment,
     deps,
+    run,
+    /** Runs a verb of the CLI with `--json`. */
+    runJson: async <O extends object>(
+      verb: (deps: OperatorDeps, options: O & { json: true }, terminal: Terminal) => Promise<CommandOutput>,
+      options: O,
+    ) => {
+      const { text, exitCode } = await run(verb, { ...options, json: true as const });
+      return { exitCode, output: JSON.parse(text) as Record<string, unknown> };
+    },
     databaseOf,
     registry,
     states: async () =>

@@ -1,10 +1,11 @@
 import { Db } from 'mongodb';
 import { pino } from 'pino';
-import { runRebuild } from '../../services/cli/rebuild/run.ts';
-import { untilLed } from '../../services/cli/topics.ts';
+import { untilLed } from '../../services/operations/topics/create-topics.ts';
+import { compareWithActive } from '../../services/operations/rebuild/compare-generations.ts';
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
-import type { OperatorDeps } from '../../services/operations/rebuild/measure.ts';
+import type { OperatorDeps } from '../../services/operations/rebuild/deps.ts';
 import { startRebuild } from '../../services/operations/rebuild/start.ts';
+import { switchTo } from '../../services/operations/rebuild/switch.ts';
 import { openStore } from '../../services/projector/startup/open-store.ts';
 import { progressOf } from '../../shared/store/progress.ts';
 import { activeAndReady, generation, openRebuild, present, secondsBefore, type Rebuild } from './fixture.ts';
@@ -197,30 +198,19 @@ describe('a drop is refused, and removes nothing,', () => {
   }, 60_000);
 });
 
-describe('a verb is refused, and changes nothing:', () => {
-  const run = async (command: Parameters<typeof runRebuild>[1], ...says: string[]) => {
-    const before = await rebuild.everything();
-    const { text, exitCode } = await runRebuild(rebuild.deps(), command);
-    expect(exitCode).toBe(1);
-    for (const words of says) expect(text).toContain(words);
-    expect(await rebuild.everything()).toEqual(before);
-  };
-  const json = false;
+test('a comparison of a loading build or of the active generation is refused, and changes nothing', async () => {
+  await rebuild.given([generation(1, 'active'), generation(2, 'building')]);
+  const compare = (number: number) => () => compareWithActive(rebuild.deps(), number, []);
+  await expectRefused(compare(2), 'generation 2 is still loading', 'rebuild await 2');
+  await expectRefused(compare(1), 'generation 1 is the active one', 'with: verify');
+}, 60_000);
 
-  test('a comparison of a build that is loading, and of the active generation', async () => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'building')]);
-    const compare = { verb: 'rebuild compare' as const, generation: 2, expectations: [], json };
-    await run(compare, 'generation 2 is still loading', 'rebuild await 2');
-    await run({ ...compare, generation: 1 }, 'generation 1 is the active one', 'with: verify');
-  }, 60_000);
-
-  test('a verb on a generation that does not exist', async () => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'dropped')]);
-    const options = { generation: 7, acceptOlder: false, dryRun: false, timeout: 0, why: 'test', json };
-    await run({ verb: 'rebuild rollback', ...options }, 'refused: there is no generation 7; there are 1, 2');
-    await run({ verb: 'rebuild promote', allowRejects: false, ...options }, 'there is no generation 7');
-  }, 60_000);
-});
+test('a switch to a generation that does not exist is refused, and changes nothing', async () => {
+  await rebuild.given([generation(1, 'active'), generation(2, 'dropped')]);
+  const options = { acceptOlder: false, allowRejects: false, needsReport: true };
+  const once = { ...options, why: 'test', dryRun: false, timeoutSeconds: 0 };
+  await expectRefused(() => switchTo(rebuild.deps(), 7, once), 'there is no generation 7; there are 1, 2');
+}, 60_000);
 
 test('a projector refuses a generation that is unknown, dropped, or of another projection version', async () => {
   await rebuild.given([generation(1, 'active', { projectionVersion: 1 }), generation(2, 'dropped')]);

@@ -32,7 +32,7 @@ const dayAndHour = 25 * 3_600;
 const saysOfReject = [
   '1 records are dead letters here only',
   '/0/5 (not_json: no JSON)',
-  'mend and re-drive them, purge those that were purged before the build',
+  'fix the cause and re-drive them, purge the ones that you had purged before the build',
   '--allow-rejects',
 ];
 
@@ -41,14 +41,14 @@ const refusals: Refusal[] = [
     'a partition in which less is applied than is served',
     moveBack,
     'offsets',
-    ['is applied up to 0, but in the active generation up to 8', 'rebuild await 2', '--accept-older'],
+    ['this generation is at offset 0, the active one at 8', 'rebuild await 2', '--accept-older'],
     { acceptOlder: true },
   ],
   [
     'an older watermark than what is served has',
     (rebuild) => watermarkOf(rebuild, 2, secondsBefore(60)),
     'freshness',
-    ['54 s behind that of the active generation', 'rebuild await 2', '--accept-older'],
+    ['54 s older than that of the active generation', 'rebuild await 2', '--accept-older'],
     { acceptOlder: true },
   ],
   [
@@ -62,7 +62,7 @@ const refusals: Refusal[] = [
     'a comparison against another generation',
     ({ set }) => set(2, { report: report({ against: 9 }) }),
     'compared',
-    ['it compared with generation 9, and 1 is active now', 'rebuild compare 2'],
+    ['it was made with generation 9, and 1 is active now', 'rebuild compare 2'],
     null,
   ],
   [
@@ -76,7 +76,7 @@ const refusals: Refusal[] = [
     'a comparison of a log that began elsewhere',
     ({ set, topics }) => set(2, { report: report({ lows: [{ partition: `${topics[0]}/0`, low: 3 }] }) }),
     'compared',
-    ['/0 begins elsewhere now', 'rebuild compare 2'],
+    ['/0 now begins at another offset', 'rebuild compare 2'],
     null,
   ],
   [
@@ -104,7 +104,7 @@ const refusals: Refusal[] = [
     'a time behind for which Kafka does not keep tombstones',
     ({ set }) => set(2, { longestBehindSeconds: 7 * 24 * 3_600 }),
     'tombstones',
-    ['was 168 hours behind', 'drops tombstones after 168 hours', 'rebuild drop 2'],
+    ['had a lag of 168 hours', 'drops tombstones after 168 hours', 'rebuild drop 2'],
     null,
   ],
   [

@@ -1,4 +1,4 @@
-import { runRebuild } from '../../services/cli/rebuild/run.ts';
+import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import { createPositions } from '../../services/projector/consumer/positions.ts';
 import { followRegistry } from '../../services/projector/generations/follow.ts';
 import type { Measured } from '../../services/operations/rebuild/measure.ts';
@@ -15,14 +15,9 @@ import { applied, runProjector } from '../support/test-environment.ts';
 import { generation, openRebuild, present, secondsBefore, type Rebuild } from './fixture.ts';
 import { publish } from './live-traffic.ts';
 
-type Command = Parameters<typeof runRebuild>[1];
-
 let rebuild: Rebuild;
-const cli = async (command: Command) => {
-  const { text, exitCode } = await runRebuild(rebuild.deps(), command);
-  return { exitCode, output: JSON.parse(String(text)) as Record<string, unknown> };
-};
-const json = true;
+const setPace = (generation: number, pace: number | undefined) =>
+  rebuild.runJson(verbs.pace, { generation, pace });
 
 beforeAll(async () => {
   rebuild = await openRebuild();
@@ -51,22 +46,21 @@ describe('a projector that follows the registry', () => {
 
   test('applies the pace that an operator sets', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
-    const pace = { verb: 'rebuild pace' as const, generation: 2, json };
     await following(async (settings) => {
-      expect(await cli({ ...pace, pace: 250 })).toEqual({
+      expect(await setPace(2, 250)).toEqual({
         ...{ exitCode: 0, output: { generation: 2, outcome: 'at 250 records a second' } },
       });
       await eventually(() => settings()?.pace === 250);
-      await cli({ ...pace, pace: 0 });
+      await setPace(2, 0);
       await eventually(() => settings()?.pace === 0);
-      await cli({ ...pace, pace: undefined });
+      await setPace(2, undefined);
       await eventually(() => settings()?.pace === undefined);
     });
     expect((await rebuild.registry()).history.map(({ why }) => why)).toEqual([
       ...['at 250 records a second', 'at 0 records a second', 'at full pace'],
     ]);
     // and a pace of the active generation is set with a warning
-    expect((await cli({ ...pace, generation: 1, pace: 0 })).output.warning).toContain('Data-As-Of');
+    expect((await setPace(1, 0)).output.warning).toContain('Data-As-Of');
   }, 60_000);
 
   test('ends when its generation is dropped', async () => {
@@ -126,7 +120,7 @@ test('a projector at pace 0 applies nothing, stays alive, and goes on at a highe
     expect(await progressOf(rebuild.control).countDocuments({ position: { $gt: 0 } })).toBe(0);
     expect([await tags.countDocuments(), projector.live()]).toEqual([0, null]);
     // when its pace is lifted
-    await cli({ verb: 'rebuild pace', generation: 1, pace: undefined, json });
+    await setPace(1, undefined);
     await applied(rebuild, () => projector.fatal);
     expect(await tags.countDocuments()).toBe(1);
   } finally {
@@ -160,7 +154,7 @@ test('a build loads the log up to its start, and applies what has come since onc
       const progress = await progressOf(rebuild.control).findOne({ generation: 2, topic: tags.topic });
       return progress?.end === tags.end + 1 && progress.position === tags.end;
     });
-    const status = await cli({ verb: 'rebuild status', watch: false, json });
+    const status = await rebuild.runJson(verbs.status, {});
     // then the tag waits for the load
     expect([await has('tag_since'), projector.live()]).toEqual([false, null]);
     expect(status.output).toMatchObject({
@@ -169,7 +163,7 @@ test('a build loads the log up to its start, and applies what has come since onc
     const { generations } = status.output as { generations: Measured[] };
     expect(generations[1]?.waitsFor).toContainEqual(
       expect.stringContaining(
-        `${users.topic}/0 is to be loaded up to offset ${users.end}, but ends at ${users.end - 1}`,
+        `the load of ${users.topic}/0 ends at offset ${users.end}, but its log ends at ${users.end - 1}`,
       ),
     );
     // and is applied after it

@@ -1,4 +1,4 @@
-import { untilLed } from '../../services/cli/topics.ts';
+import { untilLed } from '../../services/operations/topics/create-topics.ts';
 import type { SwitchOptions } from '../../services/operations/rebuild/checks.ts';
 import { switchTo, type Switched } from '../../services/operations/rebuild/switch.ts';
 import { watermarksOf } from '../../shared/store/progress.ts';
@@ -47,7 +47,7 @@ describe('a generation that may have missed tombstones is refused', () => {
       const options = { needsReport: false, allowRejects: true, acceptOlder: true };
       const [check, ...others] = failed(await promote(options, number));
       expect([check?.name, others]).toEqual(['tombstones', []]);
-      expect(check?.detail).toContain('was 192 hours behind');
+      expect(check?.detail).toContain('had a lag of 192 hours');
     },
     60_000,
   );

@@ -1,6 +1,6 @@
 import { ConfigResourceTypes, type Producer, type ProducerConfig } from 'kafkajs';
 import type { Filter } from 'mongodb';
-import { createTopics } from '../../services/cli/topics.ts';
+import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { deadLettersOf, type DeadLetter } from '../../services/projector/dead-letters/collection.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';

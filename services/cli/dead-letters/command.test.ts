@@ -4,14 +4,13 @@ const id = 'support.tags/0/17';
 const parse = (args: string) => parseArguments(['dead-letters', ...args.split(' ').filter(Boolean)]);
 const read = (args: string) => {
   const parsed = parse(args);
-  return 'command' in parsed ? parsed.command : parsed;
+  return 'command' in parsed ? parsed.command.options : parsed;
 };
 
 describe('the arguments of the dead-letter verbs', () => {
   it('list dead letters by filters', () => {
     const args = 'list --topic support.tags --reason bad_data --key tag_1 --org org_1 --limit 3 --json';
     expect(read(`${args} --since 2026-01-31T09:00:00Z --until 2026-01-31T10:00:00+01:00`)).toEqual({
-      verb: 'dead-letters list',
       filter: {
         topic: 'support.tags',
         reason: 'bad_data',
@@ -23,19 +22,18 @@ describe('the arguments of the dead-letter verbs', () => {
       limit: 3,
       json: true,
     });
-    expect(read('list')).toMatchObject({ filter: {}, limit: 50, json: false });
+    expect(read('list')).toMatchObject({ filter: {}, limit: 50 });
   });
 
   it('show one dead letter by its id', () => {
     for (const shown of [id, `${id}/0123456789abcdef`])
-      expect(read(`show ${shown} --raw`)).toMatchObject({ id: shown, raw: true, json: false });
+      expect(read(`show ${shown} --raw`)).toMatchObject({ id: shown, raw: true });
   });
 
   it('re-drive and purge dead letters by ids, by filters, or all', () => {
     expect(read(`redrive ${id} ${id} --dry-run`)).toMatchObject({ selection: { ids: [id] }, dryRun: true });
     expect(read('redrive --reason bad_data')).toMatchObject({
       selection: { filter: { reason: 'bad_data' }, limit: Infinity },
-      dryRun: false,
     });
     expect(read('purge --all --yes --limit 2')).toMatchObject({
       selection: { filter: {}, limit: 2 },

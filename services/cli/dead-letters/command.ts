@@ -6,30 +6,14 @@ import {
 } from '@commander-js/extra-typings';
 import { parseInstant } from '../../../shared/documents/instant.ts';
 import { rejectionReasons, type Rejection } from '../../projector/events/change.ts';
+import type { DeadLetterFilter, Selection } from '../../operations/dead-letters/select.ts';
+import type { Accept } from '../context.ts';
 import { example, jsonOption, orgIdOf, wholeNumber } from '../options.ts';
+import * as verbs from './verbs.ts';
 
-type Reason = Rejection['reason'];
+const { connected } = verbs;
 
-/** Selects dead letters; an absent field matches all. `since` is inclusive, `until` is exclusive. */
-export type DeadLetterFilter = {
-  topic?: string | undefined;
-  reason?: Reason | undefined;
-  key?: string | undefined;
-  org?: string | undefined;
-  since?: Date | undefined;
-  until?: Date | undefined;
-};
-
-/** Dead letters by id, or at most `limit` by filter; an empty filter matches all. */
-export type Selection = { ids: string[] } | { filter: DeadLetterFilter; limit: number };
-
-export type DeadLettersCommand =
-  | { verb: 'dead-letters list'; filter: DeadLetterFilter; limit: number; json: boolean }
-  | { verb: 'dead-letters show'; id: string; raw: boolean; json: boolean }
-  | { verb: 'dead-letters redrive'; selection: Selection; dryRun: boolean; json: boolean }
-  | { verb: 'dead-letters purge'; selection: Selection; yes: boolean; json: boolean };
-
-const reasons = Object.keys(rejectionReasons) as Reason[];
+const reasons = Object.keys(rejectionReasons) as Rejection['reason'][];
 const listLimit = { default: 50, max: 1_000 };
 
 /** Adds a verb that takes filters. */
@@ -56,7 +40,7 @@ const selecting = (group: Command, name: string) =>
     .option('--all', 'select every dead letter');
 
 /** Adds the dead-letter verbs. */
-export function addDeadLetters(program: Command, accept: (command: DeadLettersCommand) => void): void {
+export function addDeadLetters(program: Command, accept: Accept): void {
   const group = program
     .command('dead-letters')
     .helpCommand(false)
@@ -69,9 +53,7 @@ export function addDeadLetters(program: Command, accept: (command: DeadLettersCo
     .description('list dead letters, the latest first, with counts by topic and reason')
     .option('--limit <n>', 'at most this many', wholeNumber(listLimit.max), listLimit.default)
     .addHelpText('after', example('dead-letters list --reason bad_data --since 2026-11-21T00:00:00Z'))
-    .action(({ limit, json = false, ...filter }) =>
-      accept({ verb: 'dead-letters list', filter, limit, json }),
-    );
+    .action(({ limit, json, ...filter }) => accept(connected(verbs.list), { filter, limit, json }));
   group
     .command('show')
     .description('print one dead letter, with secrets and personal data redacted')
@@ -80,7 +62,7 @@ export function addDeadLetters(program: Command, accept: (command: DeadLettersCo
     .addOption(jsonOption())
     .addHelpText('after', '\nOf a record above 8 MB, only the head is stored.')
     .addHelpText('after', example('dead-letters show support.contacts/0/17'))
-    .action((id, { raw = false, json = false }) => accept({ verb: 'dead-letters show', id, raw, json }));
+    .action((id, options) => accept(connected(verbs.show), { id, ...options }));
   selecting(group, 'redrive')
     .description(
       'apply dead letters again, beside the projectors; removes the applied ones, and keeps the refused ones',
@@ -94,15 +76,15 @@ export function addDeadLetters(program: Command, accept: (command: DeadLettersCo
         'dead-letters redrive --topic support.contacts --dry-run',
       ),
     )
-    .action((ids, { dryRun = false, json = false, ...options }, verb) =>
-      accept({ verb: 'dead-letters redrive', selection: selectionOf(verb, ids, options), dryRun, json }),
+    .action((ids, { dryRun, json, ...options }, verb) =>
+      accept(connected(verbs.redrive), { selection: selectionOf(verb, ids, options), dryRun, json }),
     );
   selecting(group, 'purge')
-    .description('delete dead letters from the store; asks for confirmation on a terminal')
+    .description('delete dead letters; asks for confirmation on a terminal')
     .option('--yes', 'do not ask for confirmation')
     .addHelpText('after', example('dead-letters purge --until 2026-10-01T00:00:00Z --yes'))
-    .action((ids, { yes = false, json = false, ...options }, verb) =>
-      accept({ verb: 'dead-letters purge', selection: selectionOf(verb, ids, options), yes, json }),
+    .action((ids, { yes, json, ...options }, verb) =>
+      accept(connected(verbs.purge), { selection: selectionOf(verb, ids, options), yes, json }),
     );
 }
 

@@ -23,12 +23,12 @@ describe('the outcome of a promotion', () => {
   it('tells a condition that was accepted from one that holds, and from one that fails', () => {
     const checks = [
       { name: 'state', isMet: true, detail: 'ready' },
-      { name: 'offsets', isMet: true, isAccepted: true as const, detail: '3 partitions are behind' },
+      { name: 'offsets', isMet: true, isAccepted: true as const, detail: '3 partitions lag' },
       { name: 'hold', isMet: false, detail: 'held' },
     ];
     expect(renderSwitched({ ...switched, outcome: 'refused', checks }).split('\n')).toEqual([
       'ok        state       ready',
-      'accepted  offsets     3 partitions are behind',
+      'accepted  offsets     3 partitions lag',
       'FAILED    hold        held',
       'generation 2 is not promoted',
       '',

@@ -1,35 +1,17 @@
 import type { Transition } from '../../../shared/store/generations.ts';
 import type { Check } from '../../operations/rebuild/checks.ts';
-import type { Measured, TopicProgress } from '../../operations/rebuild/measure.ts';
+import type { Rated, RatedTopic } from '../../operations/rebuild/status.ts';
+import { recordsLeft } from '../../operations/rebuild/await-ready.ts';
 import type { Switched } from '../../operations/rebuild/switch.ts';
-import type { ComparisonResult } from '../../operations/rebuild/compare.ts';
+import { resultText, type ComparisonResult } from '../../operations/rebuild/compare.ts';
 import { table } from '../output.ts';
-
-/** A topic's progress with its rate. `secondsLeft` is null while the lag does not fall. */
-export type RatedTopic = TopicProgress & { recordsPerSecond: number; secondsLeft: number | null };
-export type Rated = Omit<Measured, 'topics'> & { topics: RatedTopic[] };
-
-/** Adds the rates between two measurements. */
-export const withRates = (before: Measured[], present: Measured[], seconds: number): Rated[] =>
-  present.map((one) => {
-    const earlier = before.find(({ number }) => number === one.number)?.topics ?? [];
-    const topics = one.topics.map((topic) => {
-      const then = earlier.find((each) => each.topic === topic.topic) ?? topic;
-      const recordsPerSecond = Math.max(0, (topic.position - then.position) / seconds);
-      const lag = topic.lag ?? Infinity;
-      const fallsBy = ((then.lag ?? Infinity) - lag) / seconds;
-      const secondsLeft = lag === 0 ? 0 : fallsBy > 0 ? Math.ceil(lag / fallsBy) : null;
-      return { ...topic, recordsPerSecond, secondsLeft };
-    });
-    return { ...one, topics };
-  });
 
 export const renderStarted = ({ number, checks }: { number: number; checks: Check[] }): string =>
   [
     ...checks.map(renderCheck),
-    `Generation ${number} is registered. Run its projectors beside those of the active generation:`,
+    `Generation ${number} is registered. Run its projectors next to the ones of the active generation:`,
     `  GENERATION=${number} npm run projector`,
-    'Then wait until it is ready, compare it, and serve it:',
+    'Then wait until it is ready, compare it, and promote it:',
     ...['await', 'compare', 'promote'].map((verb) => `  npx support-cli rebuild ${verb} ${number}`),
     '',
   ].join('\n');
@@ -40,43 +22,37 @@ const renderCheck = ({ name, isMet, isAccepted, detail }: Check): string =>
 export const renderStatus = (generations: Rated[]): string => generations.map(renderGeneration).join('\n');
 
 function renderGeneration(one: Rated): string {
-  const behind = one.behindSeconds === null ? 'unknown' : `${Math.round(one.behindSeconds)} s`;
   const rows = one.topics.map((topic) => [
     topic.topic,
     ...[topic.position, topic.end, topic.lag ?? 'unknown', Math.round(topic.recordsPerSecond)].map(String),
-    topic.behindSeconds === null ? 'unknown' : `${Math.round(topic.behindSeconds)} s`,
-    topic.secondsLeft === null ? 'unknown' : `${topic.secondsLeft} s`,
+    seconds(topic.lagSeconds),
+    seconds(topic.secondsLeft),
   ]);
-  const isSettled = one.topics.every(({ lag }) => lag === 0);
-  const still = one.topics.filter(({ lag, recordsPerSecond }) => lag && recordsPerSecond === 0);
-  const isStanding = !one.stopped && one.waitsFor.length === 0 && still.length > 0;
+  const isComplete = one.topics.every(({ lag }) => lag === 0);
+  const idle = one.topics.filter(({ lag, recordsPerSecond }) => lag && recordsPerSecond === 0);
+  const isIdle = !one.stopped && one.waitsFor.length === 0 && idle.length > 0;
   const condition = `${one.condition}${one.condition === one.state ? '' : ` (${one.state})`}`;
   return [
     `generation ${one.number}  ${condition}${one.stopped ? `: ${one.stopped.reason}` : ''}`,
-    `  projection version ${one.projectionVersion}, behind ${behind}, ${recordsLeft(one)}`,
-    ...(isStanding ? [standStill(still)] : []),
+    `  projection version ${one.projectionVersion}, lag ${seconds(one.lagSeconds)}, ${recordsLeft(one)}`,
+    ...(isIdle ? [noProgress(idle)] : []),
     ...one.waitsFor.map((reason) => `  waits  ${reason}`),
     ...one.rejects.map(({ id, reason, detail }) => `  reject ${id}  ${reason}: ${detail}`),
-    ...(isSettled
+    ...(isComplete
       ? []
-      : ['', table(['topic', 'position', 'end', 'lag', 'records/s', 'behind', 'time left'], rows).trimEnd()]),
+      : [
+          '',
+          table(['topic', 'position', 'end', 'lag', 'records/s', 'lag time', 'time left'], rows).trimEnd(),
+        ]),
     '',
   ].join('\n');
 }
 
-const standStill = (topics: RatedTopic[]): string =>
-  `  waits  ${topics.map(({ topic }) => topic).join(', ')}: no record was applied for a moment. They wait for the topics ` +
-  "that they refer to; if not, see the projector's log";
+const seconds = (value: number | null): string => (value === null ? 'unknown' : `${Math.round(value)} s`);
 
-/** The records that a generation has still to apply, in words. */
-export const recordsLeft = ({
-  state,
-  lag,
-  afterLoad,
-}: Pick<Measured, 'state' | 'lag' | 'afterLoad'>): string =>
-  state === 'building'
-    ? `${lag} records to load, then ${afterLoad} that have come since`
-    : `${lag} records to apply`;
+const noProgress = (topics: RatedTopic[]): string =>
+  `  waits  ${topics.map(({ topic }) => topic).join(', ')}: no progress in the last 2 s: waiting for prerequisite topics, or ` +
+  "see the projector's log";
 
 export const renderHistory = (history: Transition[]): string =>
   history
@@ -86,25 +62,10 @@ export const renderHistory = (history: Transition[]): string =>
     })
     .join('');
 
-/** The result in one line. It counts documents and differences: one document may have several differences. */
-export function comparisonText({
-  compared,
-  differing,
-  differences,
-  expected,
-  isCutShort,
-}: ComparisonResult): string {
-  if (differences === 0) return `${compared} compared: 0 unintended, ${expected} intended differences`;
-  return (
-    `${compared} compared: ${differing} differ, with ${differences}${isCutShort ? ' or more' : ''} unintended, ` +
-    `${expected} intended differences`
-  );
-}
-
 export function renderComparison(number: number, result: ComparisonResult): string {
   const classes = Object.entries(result.counts).map(([name, count]) => `  ${count} ${name}`);
   return [
-    `generation ${number}: ${comparisonText(result)}`,
+    `generation ${number}: ${resultText(result)}`,
     ...classes,
     ...result.samples.map(
       ({ kind, id, class: name, field }) => `  ${kind} ${id}  ${name}${field === name ? '' : ` ${field}`}`,
@@ -145,7 +106,7 @@ export function renderSwitched({ number, outcome, checks, waiting }: Switched): 
   for (const { host, pid, release, generation } of waiting)
     lines.push(
       `  the API replica on ${host}, process ${pid}${release ? `, release ${release}` : ''}, still serves ${generation === null ? 'nothing' : `generation ${generation}`}: ` +
-        'it follows once the generation has caught up; see its log, and run this again to wait on',
+        'it follows once the new generation has caught up; see its log, and run this again to keep waiting',
     );
   return `${lines.join('\n')}\n`;
 }

@@ -5,7 +5,7 @@ import { storeTime } from '../../../shared/store/clock.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 
 /** `database` holds the documents of the served generation. */
-type KeysDeps = { control: Db; database: Db };
+export type KeysDeps = { control: Db; database: Db };
 
 /** A key without its hash. `name` and `mode` are null if the served generation lacks the key. Instants are ISO 8601. */
 export type ListedKey = {

@@ -1,46 +1,51 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { watermark } from '../../../shared/store/progress.ts';
+import { dayMs } from '../../../shared/documents/retention.ts';
 import {
   generationOf,
+  type ComparisonReport,
   type Generation,
   type GenerationRegistry,
-  type ComparisonReport,
 } from '../../../shared/store/generations.ts';
+import { watermark } from '../../../shared/store/progress.ts';
 import { liveReplicas } from '../../../shared/store/replicas.ts';
-import { dayMs } from '../../../shared/documents/retention.ts';
 import { recordedPositions } from '../../projector/consumer/progress.ts';
-import { expectationText } from './differences.ts';
 import { readyWithinSeconds } from '../../projector/generations/follow.ts';
-import {
-  measure,
-  readLog,
-  type LogOffsets,
-  type MeasuredLog,
-  type Measured,
-  type OperatorDeps,
-} from './measure.ts';
-import { another } from './stopped.ts';
 import { tombstoneWarning } from '../../projector/generations/tombstones.ts';
+import { pollUntil } from '../poll-until.ts';
+import { readLog, type LogOffsets, type MeasuredLog, type OperatorDeps } from './deps.ts';
+import { expectationText } from './differences.ts';
+import { measure, type Measured } from './measure.ts';
+import { replaceAdvice } from './stopped.ts';
 
 /**
- * One condition of a promotion. `detail` says what was found; where it is not met, also what to do. `isAccepted`: it does
- * not hold, but an option of the operator accepts that, so it counts as met.
+ * One condition of a start or a promotion. `detail` says what was found and, if the condition does not hold, what to do.
+ * `isAccepted`: it does not hold, but counts as met, because the operator accepts that by an option.
  */
 export type Check = { name: string; isMet: boolean; isAccepted?: true; detail: string };
 
+/** A check that holds unless there is a problem. A `waiver` is an option that accepts the problem. */
+export function check(
+  name: string,
+  good: string,
+  problem: string | null,
+  waiver?: { isGiven: boolean; advice: string },
+): Check {
+  if (problem === null) return { name, isMet: true, detail: good };
+  if (waiver?.isGiven) return { name, isMet: true, isAccepted: true, detail: problem };
+  return { name, isMet: false, detail: waiver ? `${problem}: ${waiver.advice}` : problem };
+}
+
 export type SwitchOptions = {
-  /** Serve it although it is behind what was served. */
+  /** Promote even if it lags behind the active generation. */
   acceptOlder: boolean;
-  /** Serve it although it rejects records that the active generation has applied. */
+  /** Promote even if it rejects records that the active generation has applied. */
   allowRejects: boolean;
-  /** Whether a comparison is required. Going back in an emergency does not wait for one. */
+  /** Whether a comparison is required. A rollback in an emergency cannot wait for one. */
   needsReport: boolean;
 };
 
-/** How often, and how long apart, a generation is looked at while it catches up, in milliseconds. */
-const catchUpAttempts = 20;
-const catchUpPauseMs = 500;
-/** A report is valid for this long: both sides move, and so does the code of operators. */
+/** Both generations save their positions once a second, so the build gets this long to reach the active one. */
+const catchUpMs = 10_000;
+/** Both generations change, and so does the operators' release. */
 const reportValidMs = dayMs;
 
 /** Everything that must hold before a generation is served. */
@@ -51,197 +56,174 @@ export async function checkSwitch(
   options: SwitchOptions,
 ): Promise<Check[]> {
   const target = generationOf(registry, number);
-  const served = await recordedPositions(deps.control, registry.generation);
-  const behind = await partitionsBehind(deps, served, number, options.acceptOlder ? 1 : catchUpAttempts);
-  const servedTo = await watermark(deps.control, registry.generation);
-  // Measured last: both sides go on, and a watermark from before the wait would look too old.
+  const active = await recordedPositions(deps.control, registry.generation);
+  const lagging = await laggingPartitions(deps, active, number, options.acceptOlder ? 0 : catchUpMs);
+  const activeTo = await watermark(deps.control, registry.generation);
+  // Measured last: a watermark from before the wait would look too old.
   const log = await readLog(deps);
   const measured = await measure(deps, registry, target, log);
+  const now = await deps.now();
   return [
     checkState(target),
     checkProjectors(measured),
-    ...checkProgress(measured, { behind, servedTo }, options),
-    checkTombstones(target, measured, log, await deps.now()),
-    await checkReplicas(deps, target),
-    ...(options.needsReport ? [checkReport(await deps.now(), registry, target, log.ends)] : []),
+    ...checkProgress(measured, { lagging, activeTo }, options),
+    checkTombstones(target, measured, log, now),
+    await checkReplicas(deps, target, now),
+    ...(options.needsReport ? [checkReport(now, registry, target, log.ends)] : []),
   ];
 }
 
 function checkState({ number, state }: Generation): Check {
-  const isMet = state === 'ready' || state === 'standby' || state === 'active';
-  const detail = isMet ? state : `generation ${number} is ${state}: wait with: rebuild await ${number}`;
-  return { name: 'state', isMet, detail };
+  const isPromotable = state === 'ready' || state === 'standby' || state === 'active';
+  const problem = `generation ${number} is ${state}: wait with: rebuild await ${number}`;
+  return check('state', state, isPromotable ? null : problem);
 }
 
-/** A generation that nothing follows would be served as it is for good. Nothing overrides this. */
+/** The documents of a generation without projectors would never change again. No option overrides this. */
 function checkProjectors({ stopped, savedAt, number }: Measured): Check {
-  const never = savedAt ? null : `no projector has run on it: GENERATION=${number} npm run projector`;
-  const problem = stopped?.reason ?? never;
-  return {
-    name: 'projectors',
-    isMet: problem === null,
-    detail: problem ?? `a projector saved progress at ${savedAt?.toISOString()}`,
-  };
+  const never = `no projector has run on it: GENERATION=${number} npm run projector`;
+  const good = `a projector saved progress at ${savedAt?.toISOString()}`;
+  return check('projectors', good, stopped?.reason ?? (savedAt ? null : never));
 }
 
-type PartitionBehind = { key: string; position: number; served: number };
+type LaggingPartition = { key: string; position: number; active: number };
 
 function checkProgress(
   measured: Measured,
-  { behind, servedTo }: { behind: PartitionBehind[]; servedTo: Date | null },
+  { lagging, activeTo }: { lagging: LaggingPartition[]; activeTo: Date | null },
   { acceptOlder, allowRejects }: SwitchOptions,
 ): Check[] {
-  const { number, stopped } = measured;
-  const [first] = behind;
+  const { number, stopped, rejectCount } = measured;
+  const [partition] = lagging;
   const [reject] = measured.rejects;
-  const wait = stopped
-    ? 'see the check projectors'
-    : `wait with: rebuild await ${number}, or accept it with --accept-older (keys archived since then work again)`;
+  const older = {
+    isGiven: acceptOlder,
+    advice: stopped
+      ? 'see the check projectors'
+      : `wait with: rebuild await ${number}, or accept it with --accept-older (keys archived since then work again)`,
+  };
   return [
-    {
-      name: 'offsets',
-      ...acceptable(behind.length === 0, acceptOlder, wait, {
-        good: 'it has applied every record that the active generation has applied',
-        bad:
-          `${first?.key} is applied up to ${first?.position}, but in the active generation up to ${first?.served} ` +
-          `(${behind.length} partitions lag)`,
-      }),
-    },
-    checkFreshness(measured.watermark, servedTo, acceptOlder, wait),
-    {
-      name: 'rejects',
-      ...acceptable(
-        measured.rejectCount === 0,
-        allowRejects,
-        'mend and re-drive them, purge those that were purged before the build, or accept it with --allow-rejects',
-        {
-          good: 'no dead letter that the active generation does not have',
-          bad:
-            `${measured.rejectCount} records are dead letters here only, the first is ${reject?.id} ` +
-            `(${reject?.reason}: ${reject?.detail})`,
-        },
-      ),
-    },
+    check(
+      'offsets',
+      'it has applied every record that the active generation has applied',
+      partition
+        ? `partition ${partition.key}: this generation is at offset ${partition.position}, the active one at ` +
+            `${partition.active} (${lagging.length} partitions lag)`
+        : null,
+      older,
+    ),
+    checkFreshness(measured.watermark, activeTo, older),
+    check(
+      'rejects',
+      'no dead letter that the active generation does not have',
+      rejectCount > 0
+        ? `${rejectCount} records are dead letters here only, the first is ${reject?.id} (${reject?.reason}: ${reject?.detail})`
+        : null,
+      {
+        isGiven: allowRejects,
+        advice:
+          'fix the cause and re-drive them, purge the ones that you had purged before the build, or accept them with --allow-rejects',
+      },
+    ),
   ];
 }
 
-function checkFreshness(own: Date | null, served: Date | null, acceptOlder: boolean, advice: string): Check {
-  const staleMs = (served?.getTime() ?? 0) - (own?.getTime() ?? 0);
-  const behind = `its watermark ${own?.toISOString()} is ${Math.round(staleMs / 1_000)} s behind that of the active generation`;
-  return {
-    name: 'freshness',
-    ...acceptable(staleMs <= readyWithinSeconds * 1_000, acceptOlder, advice, {
-      good: `watermark ${own?.toISOString() ?? 'none'}`,
-      bad:
-        own && own.getTime() > 0 ? behind : 'it has no watermark yet: partitions of it have applied nothing',
-    }),
-  };
+function checkFreshness(
+  own: Date | null,
+  active: Date | null,
+  waiver: { isGiven: boolean; advice: string },
+): Check {
+  const staleMs = (active?.getTime() ?? 0) - (own?.getTime() ?? 0);
+  const stale = `its watermark ${own?.toISOString()} is ${Math.round(staleMs / 1_000)} s older than that of the active generation`;
+  const none = 'it has no watermark yet: some of its partitions have applied nothing';
+  const problem = own && own.getTime() > 0 ? stale : none;
+  const isFresh = staleMs <= readyWithinSeconds * 1_000;
+  return check('freshness', `watermark ${own?.toISOString() ?? 'none'}`, isFresh ? null : problem, waiver);
 }
 
-/** A condition that an option accepts where it does not hold. */
-function acceptable(
-  holds: boolean,
-  isAccepted: boolean,
-  advice: string,
-  { good, bad }: { good: string; bad: string },
-): Omit<Check, 'name'> {
-  if (holds) return { isMet: true, detail: good };
-  return isAccepted
-    ? { isMet: true, isAccepted: true, detail: bad }
-    : { isMet: false, detail: `${bad}: ${advice}` };
-}
-
-/**
- * The partitions in which a generation has not applied what another had at the start. Both follow live and save their
- * positions once a second, so it is given some seconds to reach them.
- */
-async function partitionsBehind(
+/** The partitions in which a generation has not reached these positions of the active one. */
+function laggingPartitions(
   { control }: OperatorDeps,
-  served: Map<string, number>,
+  active: Map<string, number>,
   number: number,
-  attempts: number,
-): Promise<PartitionBehind[]> {
-  for (let attempt = 1; ; attempt += 1) {
-    const applied = await recordedPositions(control, number);
-    const behind = [...served].flatMap(([key, end]) => {
-      const position = applied.get(key) ?? 0;
-      return position < end ? [{ key, position, served: end }] : [];
-    });
-    if (behind.length === 0 || attempt >= attempts) return behind;
-    await sleep(catchUpPauseMs);
-  }
+  timeoutMs: number,
+): Promise<LaggingPartition[]> {
+  const read = async () => {
+    const own = await recordedPositions(control, number);
+    return [...active]
+      .map(([key, reached]) => ({ key, position: own.get(key) ?? 0, active: reached }))
+      .filter((one) => one.position < one.active);
+  };
+  return pollUntil(read, (lagging) => lagging.length === 0, { everyMs: 500, timeoutMs });
 }
 
 /**
- * Kafka forgets tombstones after `delete.retention.ms`. A generation with a longer lag may have missed the deletion of an
- * entity whose earlier record it had applied. Nothing overrides this.
+ * Kafka deletes tombstones after `delete.retention.ms`. A generation with a longer lag may have missed the deletion of an
+ * entity whose earlier record it had applied. No option overrides this.
  */
 function checkTombstones(target: Generation, measured: Measured, log: MeasuredLog, now: Date): Check {
   const warning = tombstoneWarning(target, measured.watermark, log.tombstones, now);
-  return {
-    name: 'tombstones',
-    isMet: warning === null,
-    detail: warning
-      ? `${warning}: ${another(target)}`
-      : 'its lag was never longer than Kafka keeps tombstones',
-  };
+  const good = 'its lag was never longer than Kafka keeps tombstones';
+  return check('tombstones', good, warning && `${warning}: ${replaceAdvice(target)}`);
 }
 
-async function checkReplicas(deps: OperatorDeps, target: Generation): Promise<Check> {
-  const replicas = await liveReplicas(deps.control, await deps.now());
-  const unable = replicas.filter(({ versions }) => !versions.includes(target.projectionVersion));
+async function checkReplicas(
+  { control }: OperatorDeps,
+  { projectionVersion }: Generation,
+  now: Date,
+): Promise<Check> {
+  const replicas = await liveReplicas(control, now);
+  const unable = replicas.filter(({ versions }) => !versions.includes(projectionVersion));
   const [first] = unable;
-  return {
-    name: 'replicas',
-    isMet: unable.length === 0,
-    detail: first
-      ? `${unable.length} of ${replicas.length} API replicas cannot serve projection version ` +
-        `${target.projectionVersion}, among them process ${first.pid} on ${first.host}: deploy the API's new release first`
-      : `every live API replica can serve projection version ${target.projectionVersion} (${replicas.length} live)`,
-  };
+  return check(
+    'replicas',
+    `every live API replica can serve projection version ${projectionVersion} (${replicas.length} live)`,
+    first
+      ? `${unable.length} of ${replicas.length} API replicas cannot serve projection version ${projectionVersion}, among ` +
+          `them process ${first.pid} on ${first.host}: deploy the API's new release first`
+      : null,
+  );
 }
 
 function checkReport(
   now: Date,
   registry: GenerationRegistry,
-  { number, projectionVersion, report }: Generation,
+  target: Generation,
   offsets: LogOffsets,
 ): Check {
-  const again = `run: rebuild compare ${number}`;
-  const failed = (problem: string): Check => ({ name: 'compared', isMet: false, detail: problem + again });
+  const { number, report } = target;
+  const failed = (problem: string) => check('compared', '', `${problem}run: rebuild compare ${number}`);
   if (!report) return failed(`generation ${number} was not compared with the active one: `);
-  const expiry = expiryOf(now, registry, projectionVersion, report, offsets);
-  if (expiry) return failed(`the comparison no longer counts, as ${expiry}: `);
+  const reason = whyExpired(now, registry, target, report, offsets);
+  if (reason) return failed(`the comparison is no longer valid, because ${reason}: `);
   const { differences, differing, compared, expected, at, by } = report;
   const waived = report.expectations.map(expectationText).join(', ');
   const intended = expected > 0 ? `, ${expected} intended differences waived by ${by} (${waived})` : '';
   if (differences > 0)
     return failed(
-      `${differing} of ${compared} documents differ${intended}: mend the projection, or name the intended differences ` +
+      `${differing} of ${compared} documents differ${intended}: fix the projection, or name the intended differences ` +
         'with --expect, and ',
     );
   const detail = `${compared} compared at ${at.toISOString()}: 0 unintended differences${intended}`;
   return { name: 'compared', isMet: true, ...(expected > 0 && { isAccepted: true as const }), detail };
 }
 
-function expiryOf(
+function whyExpired(
   now: Date,
   registry: GenerationRegistry,
-  projectionVersion: number,
+  { projectionVersion }: Generation,
   report: ComparisonReport,
   offsets: LogOffsets,
 ): string | null {
+  const { against, versions } = report;
   const active = generationOf(registry, registry.generation);
-  if (report.against !== active.number)
-    return `it compared with generation ${report.against}, and ${active.number} is active now`;
-  if (
-    report.versions.generation !== projectionVersion ||
-    report.versions.against !== active.projectionVersion
-  )
+  if (against !== active.number)
+    return `it was made with generation ${against}, and ${active.number} is active now`;
+  if (versions.generation !== projectionVersion || versions.against !== active.projectionVersion)
     return 'a projection version has changed since';
   const moved = report.lows.find(({ partition, low }) => (offsets.get(partition)?.low ?? low) !== low);
-  if (moved) return `the log of ${moved.partition} begins elsewhere now`;
-  if (!('expectations' in report)) return 'an earlier release has made it';
+  if (moved) return `the log of ${moved.partition} now begins at another offset`;
+  if (!('expectations' in report)) return 'an earlier release made it';
   if (now.getTime() - report.at.getTime() > reportValidMs) return 'it is older than a day';
   return null;
 }

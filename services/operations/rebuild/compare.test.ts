@@ -14,7 +14,7 @@ const comparisonOf = (again: Pair[]): PairSource => ({
   scan: async function* (kind: Kind) {
     yield kind === 'tag' ? unequal : [];
   },
-  again: async (_, ids) => again.filter(({ expected }) => expected && ids.includes(expected._id)),
+  reread: async (_, ids) => again.filter(({ expected }) => expected && ids.includes(expected._id)),
   watermarks: async () => [new Date(now.getTime() + 1)],
 });
 const compared = (again: Pair[], options: object = {}) =>
@@ -53,7 +53,7 @@ describe('a comparison', () => {
     let round = 0;
     const changing: PairSource = {
       ...comparisonOf([]),
-      again: async () => [{ expected: tag(0, 'old'), actual: tag(0, `new ${(round += 1)}`) }],
+      reread: async () => [{ expected: tag(0, 'old'), actual: tag(0, `new ${(round += 1)}`) }],
     };
     const options = { expectations: [], now: async () => now, report: () => undefined };
     expect(await compareDocuments(changing, options)).toMatchObject({ differing: 1, differences: 1 });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
+import { pollUntil } from '../poll-until.ts';
 import {
   differencesOf,
   isExpected,
@@ -10,16 +10,15 @@ import {
   type Expectation,
 } from './differences.ts';
 
-/** A document beside the one that it should equal. */
+/** A document, and the document that it should equal. */
 export type Pair = { expected: ComparedDocument | null; actual: ComparedDocument | null };
 
-/** Compares the documents of two generations, or of one generation with a fresh join of its entities. */
+/** Reads the documents of two generations, or of one generation and a fresh join of its entities. */
 export type PairSource = {
-  /** All documents of a kind, tombstones too, in batches. */
+  /** All documents of a kind in batches, tombstone documents included. */
   scan: (kind: Kind) => AsyncIterable<Pair[]>;
-  /** The same documents again. */
-  again: (kind: Kind, ids: string[]) => Promise<Pair[]>;
-  /** The documents as readers get them, if that depends on other documents; null for one that no reader can get. */
+  reread: (kind: Kind, ids: string[]) => Promise<Pair[]>;
+  /** The documents as the API presents them, if that depends on other documents; null if the API does not serve them. */
   asPresented: (kind: Kind, pairs: Pair[], now: Date) => Promise<Pair[]>;
   /** The watermarks of both sides. */
   watermarks: () => Promise<Date[]>;
@@ -29,96 +28,76 @@ export type ComparisonResult = {
   compared: number;
   /** Documents with a difference that remained and is not expected. */
   differing: number;
-  /** Differences that remained, by class, without the expected ones. */
+  /** Differences that remained and are not expected, by class. */
   counts: Partial<Record<DifferenceClass, number>>;
   differences: number;
   expected: number;
   samples: Difference[];
-  /** More documents differed than are remembered. The others were compared once, and count as one difference each. */
+  /** More than `recheckMax` documents differed. The rest were compared once, and count as one difference each. */
   isCutShort: boolean;
 };
 
 export type CompareOptions = {
   expectations: Expectation[];
-  /** The time of the store. */
+  /** MongoDB's clock. */
   now: () => Promise<Date>;
   report: (line: string) => void;
-  /** How many differing documents are remembered, to be compared again. */
+  /** At most this many differing documents are compared a second time, since their ids are held in memory. */
   recheckMax?: number;
   /** A monotonic clock, in milliseconds. */
   nowMs?: () => number;
 };
 
-/** The default of `recheckMax`. */
-const candidatesMax = 20_000;
-const againAtOnce = 200;
+const defaultRecheckMax = 20_000;
+const rereadAtOnce = 200;
 const samplesMax = 20;
-/** A document that keeps changing may differ by chance each time; after this many times it counts as different. */
+/** A document that has changed since its last comparison is compared again. After this many times it counts as different. */
 const rounds = 3;
-/** If a watermark has not moved for this long, no projector follows the generation; in milliseconds. */
+/** If a watermark stands still for this long, no projector follows the generation; in milliseconds. */
 const stallMs = 15_000;
 
 type Differing = { pair: Pair; found: Difference[] };
 /** Documents that differed when they were last compared: a hash of each pair, by kind and id. */
 type Candidates = Map<Kind, Map<string, string>>;
 
-/**
- * Compares every document. A difference counts only if it is still there after every watermark has passed the moment at
- * which it was seen: a record that one side had not applied yet is applied then. A document that has changed meanwhile is
- * compared once more, since its latest change may not have reached both sides.
- */
+/** Compares every document. Counts the differences that are not only due to lag: Invariant 18 in consistency.md. */
 export async function compareDocuments(
-  comparison: PairSource,
+  source: PairSource,
   options: CompareOptions,
 ): Promise<ComparisonResult> {
-  const { expectations, now, report, nowMs = () => performance.now() } = options;
-  const { compared, candidates, expected, forgotten } = await scanAll(comparison, options);
-  const remaining: Difference[] = [];
-  let open = candidates;
-  for (let round = 1; round <= rounds && sizeOf(open) > 0; round += 1) {
-    report(
-      `${sizeOf(open)} documents differ; waiting until both sides have applied the present, to compare again`,
-    );
-    const at = await now();
-    await passed(comparison, at, nowMs);
-    const changing: Candidates = new Map();
-    for (const [kind, before] of open)
-      for (const { pair, found } of await compareAgain(comparison, kind, [...before.keys()], at)) {
-        const [first] = found;
-        const isSame = first && before.get(first.id) === appearanceOf(pair);
-        if (isSame || round === rounds) remaining.push(...found);
-        else if (first) remember(changing, first, pair);
-      }
-    open = changing;
-  }
-  const unexpected = remaining.filter((one) => !isExpected(one, expectations));
+  const { compared, candidates, expected, overflow } = await scanAll(source, options);
+  const remaining = await recheckAll(source, candidates, options);
+  const unexpected = remaining.filter((one) => !isExpected(one, options.expectations));
   const counts: ComparisonResult['counts'] = {};
   for (const { class: name } of unexpected) counts[name] = (counts[name] ?? 0) + 1;
   const documents = new Set(unexpected.map(({ kind, id }) => `${kind} ${id}`)).size;
   return {
-    ...{ compared, counts, isCutShort: forgotten > 0, samples: unexpected.slice(0, samplesMax) },
-    differing: documents + forgotten,
-    differences: unexpected.length + forgotten,
+    compared,
+    differing: documents + overflow,
+    counts,
+    differences: unexpected.length + overflow,
     expected: expected + remaining.length - unexpected.length,
+    samples: unexpected.slice(0, samplesMax),
+    isCutShort: overflow > 0,
   };
 }
 
-/** Documents that differ only as expected are not compared again: a projection may change every document. */
+/** A document whose differences are all expected is not a candidate, because a projection may change every document. */
 async function scanAll(
-  comparison: PairSource,
-  { expectations, now, report, recheckMax = candidatesMax }: CompareOptions,
+  source: PairSource,
+  { expectations, now, report, recheckMax = defaultRecheckMax }: CompareOptions,
 ) {
   const candidates: Candidates = new Map();
-  const sum = { compared: 0, expected: 0, forgotten: 0 };
+  const sum = { compared: 0, expected: 0, overflow: 0 };
   for (const kind of kinds) {
     let ofKind = 0;
-    for await (const pairs of comparison.scan(kind)) {
+    for await (const pairs of source.scan(kind)) {
       ofKind += pairs.filter(({ expected, actual }) => expected?.state ?? actual?.state).length;
-      for (const { pair, found } of await differing(comparison, kind, pairs, await now())) {
+      for (const { pair, found } of await differingPairs(source, kind, pairs, await now())) {
         const unexpected = found.find((one) => !isExpected(one, expectations));
         if (!unexpected) sum.expected += found.length;
-        else if (sizeOf(candidates) >= recheckMax) sum.forgotten += 1;
-        else remember(candidates, unexpected, pair);
+        else if (sizeOf(candidates) >= recheckMax) sum.overflow += 1;
+        else addCandidate(candidates, unexpected, pair);
       }
     }
     sum.compared += ofKind;
@@ -127,47 +106,87 @@ async function scanAll(
   return { ...sum, candidates };
 }
 
-/** The pairs that differ as readers get them. Only pairs that differ as stored cost further reads. */
-async function differing(comparison: PairSource, kind: Kind, pairs: Pair[], now: Date): Promise<Differing[]> {
+/** Compares the candidates until no difference can be due to lag. Returns the differences that remain. */
+async function recheckAll(
+  source: PairSource,
+  firstCandidates: Candidates,
+  { now, report, nowMs = () => performance.now() }: CompareOptions,
+): Promise<Difference[]> {
+  const remaining: Difference[] = [];
+  let candidates = firstCandidates;
+  for (let round = 1; round <= rounds && sizeOf(candidates) > 0; round += 1) {
+    report(`${sizeOf(candidates)} documents differ; comparing them again once both sides have caught up`);
+    const at = await now();
+    await watermarksPassed(source, at, nowMs);
+    const changed: Candidates = new Map();
+    for (const [kind, before] of candidates)
+      for (const { pair, found } of await reread(source, kind, [...before.keys()], at)) {
+        const [first] = found;
+        const isSame = first && before.get(first.id) === hashOf(pair);
+        if (isSame || round === rounds) remaining.push(...found);
+        else if (first) addCandidate(changed, first, pair);
+      }
+    candidates = changed;
+  }
+  return remaining;
+}
+
+/** The pairs that differ as presented. Only pairs that differ as stored cost further reads. */
+async function differingPairs(
+  source: PairSource,
+  kind: Kind,
+  pairs: Pair[],
+  now: Date,
+): Promise<Differing[]> {
   const compare = ({ expected, actual }: Pair) => differencesOf(kind, expected, actual, now);
   const unequal = pairs.filter((pair) => compare(pair).length > 0);
-  const presented = unequal.length > 0 ? await comparison.asPresented(kind, unequal, now) : [];
+  const presented = unequal.length > 0 ? await source.asPresented(kind, unequal, now) : [];
   return presented.map((pair) => ({ pair, found: compare(pair) })).filter(({ found }) => found.length > 0);
 }
 
-const remember = (candidates: Candidates, { kind, id }: Difference, pair: Pair) =>
-  candidates.set(kind, (candidates.get(kind) ?? new Map<string, string>()).set(id, appearanceOf(pair)));
+const addCandidate = (candidates: Candidates, { kind, id }: Difference, pair: Pair) =>
+  candidates.set(kind, (candidates.get(kind) ?? new Map<string, string>()).set(id, hashOf(pair)));
 
-const appearanceOf = (pair: Pair): string => createHash('sha1').update(JSON.stringify(pair)).digest('base64');
+const hashOf = (pair: Pair): string => createHash('sha1').update(JSON.stringify(pair)).digest('base64');
 
 const sizeOf = (candidates: Candidates): number =>
   [...candidates.values()].reduce((sum, { size }) => sum + size, 0);
 
-async function compareAgain(
-  comparison: PairSource,
-  kind: Kind,
-  ids: string[],
-  now: Date,
-): Promise<Differing[]> {
+async function reread(source: PairSource, kind: Kind, ids: string[], now: Date): Promise<Differing[]> {
   const found: Differing[] = [];
-  for (let start = 0; start < ids.length; start += againAtOnce) {
-    const pairs = await comparison.again(kind, ids.slice(start, start + againAtOnce));
-    found.push(...(await differing(comparison, kind, pairs, now)));
+  for (let start = 0; start < ids.length; start += rereadAtOnce) {
+    const pairs = await source.reread(kind, ids.slice(start, start + rereadAtOnce));
+    found.push(...(await differingPairs(source, kind, pairs, now)));
   }
   return found;
 }
 
-/** Waits until every watermark has passed an instant, or until the others stand still. */
-async function passed({ watermarks }: PairSource, instant: Date, nowMs: () => number): Promise<void> {
+/** Waits until every watermark has passed an instant, or the ones that have not stand still. */
+async function watermarksPassed(
+  { watermarks }: PairSource,
+  instant: Date,
+  nowMs: () => number,
+): Promise<void> {
   let before = '';
   let movedAtMs = nowMs();
-  for (;;) {
-    const behind = (await watermarks()).filter((completeTo) => completeTo <= instant);
-    if (behind.length === 0) return;
-    const present = behind.map((completeTo) => completeTo.getTime()).join();
+  const lagging = async () => {
+    const present = (await watermarks())
+      .filter((completeTo) => completeTo <= instant)
+      .map(Number)
+      .join();
     if (present !== before) movedAtMs = nowMs();
-    else if (nowMs() - movedAtMs > stallMs) return;
     before = present;
-    await sleep(500);
-  }
+    return present;
+  };
+  await pollUntil(lagging, (present) => present === '' || nowMs() - movedAtMs > stallMs, { everyMs: 500 });
+}
+
+/** The result in one line. It counts documents and differences, because one document may have several. */
+export function resultText(result: ComparisonResult): string {
+  const { compared, differing, differences, expected, isCutShort } = result;
+  if (differences === 0) return `${compared} compared: 0 unintended, ${expected} intended differences`;
+  return (
+    `${compared} compared: ${differing} differ, with ${differences}${isCutShort ? ' or more' : ''} unintended, ` +
+    `${expected} intended differences`
+  );
 }

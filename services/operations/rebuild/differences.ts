@@ -4,37 +4,46 @@ import { isExpired, retainUntil } from '../../../shared/documents/retention.ts';
 import { edgesOf, refOf } from '../../projector/materialize/edges.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 
-/** The part of a stored document that a reader can see, that a list finds it by, or that later events depend on. */
+/** The fields of a stored document that affect API responses or later events. */
 export type ComparedDocument = Pick<
   StoredDocument,
   '_id' | 'orgId' | 'version' | 'state' | 'joined' | 'refs' | 'byCreated' | 'byUpdated' | 'pending'
 >;
 
-/** The fields of a stored document that a comparison reads. */
-export const comparedFields = {
-  ...{ orgId: 1, version: 1, state: 1, joined: 1, refs: 1 },
-  ...{ byCreated: 1, byUpdated: 1, pending: 1 },
-};
+/** A MongoDB projection of a `ComparedDocument`. */
+export const comparedFields = Object.fromEntries(
+  ['orgId', 'version', 'state', 'joined', 'refs', 'byCreated', 'byUpdated', 'pending'].map((name) => [
+    name,
+    1,
+  ]),
+);
 
-/** The classes of differences, from the point of view of the new document. */
+/** The classes of differences. `missing` and `extra` mean that the compared generation lacks the document, or has it alone. */
 export const differenceClasses = [
-  ...(['missing', 'extra', 'state', 'joined', 'sort-key', 'pending', 'refs', 'version'] as const),
-];
+  'missing',
+  'extra',
+  'state',
+  'joined',
+  'sort-key',
+  'pending',
+  'refs',
+  'version',
+] as const;
 export type DifferenceClass = (typeof differenceClasses)[number];
 
-/** `field` is the path of the difference, such as `joined.tags`; the class, if the whole document differs. */
+/** `field` is a path such as `joined.tags`, or the class if the whole document differs. */
 export type Difference = { kind: Kind; id: string; class: DifferenceClass; field: string };
 
-/** A difference that a change of a projection intends: `kind:field`, `kind:class`, or `*` for any kind. */
+/** A difference that a change of a projection intends. `field` is a path or a class; `*` is any kind. */
 export type Expectation = { kind: Kind | '*'; field: string };
 
 export const expectationText = ({ kind, field }: { kind: string; field: string }): string =>
   `--expect ${kind}:${field}`;
 
 /**
- * Compares a document with the one that it should equal; null if there is none. Revisions and positions are left out: they
- * order the writes of one generation, and nothing refers to them. So is data that has expired at `now`: readers never see
- * it, and each side frees it in its own time.
+ * Compares a document with the one that it should equal; null if there is none. Ignores revisions and positions, which only
+ * order the writes of one generation. Ignores data that has expired at `now`: the API does not serve it, and each
+ * generation is swept at other times.
  */
 export function differencesOf(
   kind: Kind,
@@ -50,7 +59,7 @@ export function differencesOf(
     class: name,
     field,
   });
-  if (!before && !after) return isFencedHigher(expected, actual) ? [difference('version')] : [];
+  if (!before && !after) return rejectsMore(expected, actual) ? [difference('version')] : [];
   if (!after) return [difference('missing')];
   if (!before) return [difference('extra')];
   const differs = (field: 'orgId' | 'version' | 'byCreated' | 'byUpdated' | 'pending') =>
@@ -68,15 +77,15 @@ export function differencesOf(
 }
 
 /**
- * Whether a document without state would reject events that the other one accepts. A lower version is no difference: after
+ * Whether a tombstone document rejects events that the active generation accepts. A lower version is no difference: after
  * compaction a build may know a deletion by its Kafka tombstone alone, or not at all.
  */
-const isFencedHigher = (expected: ComparedDocument | null, actual: ComparedDocument | null): boolean =>
+const rejectsMore = (expected: ComparedDocument | null, actual: ComparedDocument | null): boolean =>
   expected?.state === undefined &&
   actual?.state === undefined &&
   (actual?.version ?? 0) > (expected?.version ?? Infinity);
 
-/** The references that the state names. The children of a document are compared with its joined fields. */
+/** The references that the state names. Children are compared as joined fields. */
 const ownRefs = (kind: Kind, { refs = [] }: ComparedDocument): string[] => {
   const own = edgesOf(kind).filter(({ type }) => type === 'reference' || type === 'owner');
   return refs.filter((ref) => own.some(({ name }) => ref.startsWith(refOf(name, '')))).toSorted();
@@ -91,7 +100,7 @@ function fieldsOf(before: object = {}, after: object = {}, path: string): string
 
 type Retained = { retainUntil?: Date | null };
 
-/** The document as readers may see it at `now`; null once it has expired. */
+/** The document as the API may serve it at `now`; null if it has expired. */
 function visible(kind: Kind, document: ComparedDocument, now: Date): ComparedDocument | null {
   if (document.state === undefined) return null;
   if (kind === 'conversation') {

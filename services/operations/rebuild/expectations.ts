@@ -7,7 +7,7 @@ import { differenceClasses, type Expectation } from './differences.ts';
 
 const envelopeFields = ['orgId', 'byCreated', 'byUpdated'];
 
-/** The names of a schema's fields; of a channel, those of any type of it. */
+/** The names of a schema's fields; for a channel, the fields of all its types. */
 function fieldNames(schema: z.ZodType): string[] {
   if (schema instanceof z.ZodObject) return Object.keys(schema.shape);
   if (schema instanceof z.ZodPipe) return fieldNames(schema.in as z.ZodType);
@@ -16,7 +16,7 @@ function fieldNames(schema: z.ZodType): string[] {
   return [];
 }
 
-/** The fields that an expectation for a kind may name, besides the classes. */
+/** The paths that an expectation for a kind may name. */
 function knownFields(kind: Kind): string[] {
   const resolved = edgesOf(kind).map((edge) => {
     if (edge.type === 'children') return [edge.name, { items: [], moreAfter: null }];
@@ -31,8 +31,8 @@ function knownFields(kind: Kind): string[] {
 }
 
 /**
- * Parses `kind:field`; `*` is any kind. Returns an error text if this release has no such kind, class or field, since an
- * expectation with a typing error would waive nothing, or more than intended.
+ * Parses `kind:field`; `*` is any kind. Returns an error text if this release has no such kind, class or field, because a
+ * misspelt expectation would waive nothing, or more than intended.
  */
 export function parseExpectation(text: string): Expectation | { error: string } {
   const [, name = '', field = ''] = /^([A-Za-z]+|\*):([A-Za-z][A-Za-z.-]*)$/.exec(text) ?? [];

@@ -10,9 +10,9 @@ import { idsInState, join, readReferences } from '../../projector/materialize/jo
 import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 import { comparedFields, type ComparedDocument } from './differences.ts';
-import type { PairSource, Pair } from './compare.ts';
+import type { Pair, PairSource } from './compare.ts';
 
-/** Documents in one batch of a scan: memory stays in the tens of megabytes. */
+/** Documents in one batch, so that memory stays in the tens of megabytes. */
 const batchSize = 200;
 
 const living = { state: { $exists: true } };
@@ -22,15 +22,16 @@ const documents = (database: Db, kind: Kind, filter: object = {}) =>
     .find(filter, { projection: comparedFields, batchSize })
     .sort({ _id: 1 });
 
-type SideOf = { database: Db; number: number };
+/** One side of a comparison: a generation and its database. */
+export type Side = { database: Db; number: number };
 
-/** Compares a generation with the active one: `expected` is the active one's document. */
-export function betweenGenerations({ control }: { control: Db }, active: SideOf, built: SideOf): PairSource {
-  const watermarkOf = async ({ number }: SideOf) => (await watermark(control, number)) ?? new Date(0);
+/** Pairs of a build (`actual`) and the active generation (`expected`). */
+export function betweenGenerations({ control }: { control: Db }, active: Side, built: Side): PairSource {
+  const watermarkOf = async ({ number }: Side) => (await watermark(control, number)) ?? new Date(0);
   const byId = (found: ComparedDocument[]) => new Map(found.map((document) => [document._id, document]));
   return {
     scan: (kind) => batches(merged(documents(active.database, kind), documents(built.database, kind))),
-    again: async (kind, ids) => {
+    reread: async (kind, ids) => {
       const [expected, actual] = await Promise.all(
         [active, built].map(async ({ database }) =>
           byId(await documents(database, kind, { _id: { $in: ids } }).toArray()),
@@ -54,7 +55,7 @@ export function betweenGenerations({ control }: { control: Db }, active: SideOf,
   };
 }
 
-/** Documents as readers get them, if that depends on other documents. */
+/** Documents as the API presents them, if that depends on other documents. */
 async function presented(
   database: Db,
   kind: Kind,
@@ -94,7 +95,7 @@ async function* batches<T>(items: AsyncIterable<T>): AsyncGenerator<T[]> {
   yield batch;
 }
 
-/** Negative where only `expected` comes now. The store orders ids by their bytes. */
+/** Negative if the next id is only in `expected`. MongoDB orders ids by their bytes. */
 function orderOf(expected: ComparedDocument | null, actual: ComparedDocument | null): number {
   if (!expected || !actual) return expected ? -1 : 1;
   if (expected._id === actual._id) return 0;
@@ -102,8 +103,8 @@ function orderOf(expected: ComparedDocument | null, actual: ComparedDocument | n
 }
 
 /**
- * A ticket with its conversations beyond the embedded ones, which readers get from the conversations themselves. If some
- * of the embedded ones were freed, two sides embed different ones.
+ * A ticket with all its conversations. The API reads the ones that are not embedded from the collection of conversations.
+ * Two generations embed different ones if one of them has purged some.
  */
 async function withAllConversations(database: Db, ticket: ComparedDocument): Promise<ComparedDocument> {
   const { moreAfter, ...joined } = (ticket.joined ?? {}) as Partial<TicketJoined>;
@@ -125,7 +126,7 @@ async function withAllConversations(database: Db, ticket: ComparedDocument): Pro
   };
 }
 
-/** The messages that a reader can get: those of a conversation that is served and retains them. */
+/** The messages that the API serves: their conversation is served, and retains them. */
 async function readableMessages(
   database: Db,
   messages: ComparedDocument[],
@@ -151,17 +152,17 @@ async function readableMessages(
   });
 }
 
-/** Compares the documents of one generation with what a fresh join of the stored states gives. */
-export function withFreshJoins({ control }: { control: Db }, { database, number }: SideOf): PairSource {
+/** Pairs of the documents of one generation (`actual`) and a fresh join of the stored states (`expected`). */
+export function withFreshJoins({ control }: { control: Db }, { database, number }: Side): PairSource {
   const store = mongoStore(database);
   const fresh = async <K extends Kind>(kind: K, stored: ComparedDocument[]): Promise<Pair[]> => {
     const pairs: Pair[] = [];
-    for (let open = stored; open.length > 0;) {
-      const targets = open.map(({ _id: id, orgId, state }) => ({
+    for (let batch = stored; batch.length > 0;) {
+      const targets = batch.map(({ _id: id, orgId, state }) => ({
         ...{ id, orgId: orgId ?? '', ids: idsInState(kind, state as EntityState[K]) },
       }));
       const { references, remaining } = await readReferences(store, kind, targets, store.readReferenced);
-      for (const [index, actual] of open.entries()) {
+      for (const [index, actual] of batch.entries()) {
         const target = targets[index];
         if (!target || remaining.has(actual._id)) continue;
         const { joined, refs, isPending, ownerDeleted } = join(kind, target, references);
@@ -173,7 +174,7 @@ export function withFreshJoins({ control }: { control: Db }, { database, number 
         };
         pairs.push({ expected: ownerDeleted ? null : expected, actual });
       }
-      open = open.filter(({ _id }) => remaining.has(_id));
+      batch = batch.filter(({ _id }) => remaining.has(_id));
     }
     return pairs;
   };
@@ -181,7 +182,7 @@ export function withFreshJoins({ control }: { control: Db }, { database, number 
     scan: async function* (kind) {
       for await (const batch of batches(documents(database, kind, living))) yield await fresh(kind, batch);
     },
-    again: async (kind, ids) =>
+    reread: async (kind, ids) =>
       fresh(kind, await documents(database, kind, { _id: { $in: ids }, ...living }).toArray()),
     asPresented: async (_kind, pairs) => pairs,
     watermarks: async () => [(await watermark(control, number)) ?? new Date(0)],

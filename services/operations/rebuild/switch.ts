@@ -1,27 +1,26 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { GenerationRegistry } from '../../../shared/store/generations.ts';
 import { liveReplicas, type Replica } from '../../../shared/store/replicas.ts';
 import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
-import { parsePartitionKey } from '../../projector/kafka/topic-partition.ts';
-import { checkSwitch, type Check, type SwitchOptions } from './checks.ts';
-import { logOffsets, type OperatorDeps } from './measure.ts';
 import { changeRegistry, requireRegistry, activate } from '../../projector/generations/registry.ts';
+import { parsePartitionKey } from '../../projector/kafka/topic-partition.ts';
+import { pollUntil } from '../poll-until.ts';
+import { checkSwitch, type Check, type SwitchOptions } from './checks.ts';
+import { logOffsets, type OperatorDeps } from './deps.ts';
 
 export type Switched = {
   number: number;
   outcome: 'promoted' | 'was-active' | 'refused' | 'dry-run';
   checks: Check[];
-  /** Live replicas that still serve another generation, after the time was up. */
+  /** Live replicas that still served another generation when the time was up. */
   waiting: Replica[];
 };
 
-/** Crash points for tests: each step of a switch or a drop is announced before it is taken. */
+/** Called before each step of a switch or a drop; tests crash there. */
 export type OnStep = (step: string) => Promise<void> | void;
 
 /**
- * Makes a generation the one that is served. The checks and the switch belong together: if anything in the registry
- * changes between them, they are made again. Then it waits until every live replica serves the generation. Every step
- * may be repeated, so an interrupted switch is finished by running it again.
+ * Makes a generation active, if the checks hold, and waits until every live replica serves it. An interrupted switch is
+ * finished by running it again. Invariant 15 in docs/internals/consistency.md.
  */
 export async function switchTo(
   deps: OperatorDeps,
@@ -34,7 +33,7 @@ export async function switchTo(
     if (registry.generation === number && !options.dryRun) {
       if (options.acceptOlder) await acceptOlder(deps);
       await onStep('wait for replicas');
-      const waiting = await replicasElsewhere(deps, number, options);
+      const waiting = await replicasElsewhere(deps, number, options.timeoutSeconds);
       return { number, outcome: 'was-active', checks: [], waiting };
     }
     const checks = await checkSwitch(deps, registry, number, options);
@@ -43,26 +42,27 @@ export async function switchTo(
     await onStep('carry over');
     await carryOver(deps, registry.generation, number);
     await onStep('switch');
-    if (!(await switchIfUnchanged(deps, registry, number, { ...options, why: whyOf(checks, options) })))
-      continue;
+    const why = withAccepted(options.why, checks);
+    if (!(await switchIfUnchanged(deps, registry, number, { ...options, why }))) continue;
     deps.report(`generation ${number} is active; waiting for the API replicas`);
     await onStep('wait for replicas');
-    return { number, outcome: 'promoted', checks, waiting: await replicasElsewhere(deps, number, options) };
+    const waiting = await replicasElsewhere(deps, number, options.timeoutSeconds);
+    return { number, outcome: 'promoted', checks, waiting };
   }
 }
 
-/** The operator's reason, with the conditions that were accepted, for the history. */
-const whyOf = (checks: Check[], { why }: { why: string }): string =>
+/** The operator's reason and the conditions that were accepted, for the history. */
+const withAccepted = (why: string, checks: Check[]): string =>
   [
     why,
     ...checks.flatMap(({ isAccepted, name, detail }) => (isAccepted ? [`accepted ${name}: ${detail}`] : [])),
   ].join('; ');
 
-/** Lets the replicas switch that wait for the active generation to catch up. */
+/** Replicas then switch without waiting for the active generation to catch up. */
 const acceptOlder = ({ control }: OperatorDeps) =>
   changeRegistry(control, (read) => (read.acceptOlder ? read : { ...read, acceptOlder: true }));
 
-/** Returns false where the registry is not the one that was checked. */
+/** Returns false if the registry has changed since the checks. */
 async function switchIfUnchanged(
   { control, by, now }: OperatorDeps,
   checked: GenerationRegistry,
@@ -78,10 +78,7 @@ async function switchIfUnchanged(
   return isChecked;
 }
 
-/**
- * A dead letter whose record is no longer in the log cannot reach the new generation by replay: it stays open for it.
- * Those that are in the log were rejected by the new generation too, or applied by it.
- */
+/** Keeps dead letters open for the new generation if Kafka has deleted their records: Invariant 17. */
 async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<void> {
   for (const [key, { low }] of await logOffsets(deps)) {
     if (low === 0) continue;
@@ -91,16 +88,10 @@ async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<
   }
 }
 
-async function replicasElsewhere(
-  { control, now }: OperatorDeps,
-  number: number,
-  { timeoutSeconds }: { timeoutSeconds: number },
-): Promise<Replica[]> {
-  const deadline = performance.now() + timeoutSeconds * 1_000;
-  for (;;) {
-    const replicas = await liveReplicas(control, await now());
-    const elsewhere = replicas.filter(({ generation }) => generation !== number);
-    if (elsewhere.length === 0 || performance.now() > deadline) return elsewhere;
-    await sleep(250);
-  }
-}
+/** Waits until every live replica serves the generation. Returns the replicas that do not when the time is up. */
+const replicasElsewhere = ({ control, now }: OperatorDeps, number: number, timeoutSeconds: number) =>
+  pollUntil(
+    async () => (await liveReplicas(control, await now())).filter(({ generation }) => generation !== number),
+    (elsewhere) => elsewhere.length === 0,
+    { everyMs: 250, timeoutMs: timeoutSeconds * 1_000 },
+  );

@@ -11,8 +11,8 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import type { Positions } from '../consumer/positions.ts';
 import { recordedPositions } from '../consumer/progress.ts';
-import { isFollowed, secondsBehind } from './freshness.ts';
-import { loadEndsOf, changeRegistry, advance, recordMaxLag } from './registry.ts';
+import { isFollowed, lagSeconds } from './freshness.ts';
+import { loadEnds, changeRegistry, advance, recordMaxLag } from './registry.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Throttle } from './throttle.ts';
 import { readTombstoneBound, recordedStep, tombstoneWarning } from './tombstones.ts';
@@ -26,29 +26,29 @@ export type FollowDeps = {
   allowanceMs: number;
   metrics: Pick<Metrics, 'longestLag'>;
   logger: Logger;
-  /** The time of the store. */
+  /** MongoDB's clock. */
   now: () => Promise<Date>;
   by: string;
   /** The generation was dropped: the process must exit. */
   onFatal: (error: Error) => void;
 };
 
-/** A build is ready once it is behind by less than this, in seconds. */
+/** A build with this lag or less is ready, in seconds. */
 export const readyWithinSeconds = 10;
 
-/** Tells the workers how to apply records to a generation. A build leaves room for readers while it loads. */
+/** Applies a generation's load ends and pace to this process. A loading build applies one batch at a time. */
 export function applyGenerationSettings(
   { throttle, positions }: Pick<FollowDeps, 'throttle' | 'positions'>,
   own: Generation,
   oneAtATime = own.state === 'building',
 ): void {
-  positions.load(loadEndsOf(own));
+  positions.load(loadEnds(own));
   throttle.set({ pace: own.pace, oneAtATime });
 }
 
 /**
- * Follows the decisions of operators about the generation of this projector: once a second it reads the registry, ends if
- * the generation was dropped, applies its pace, and records how far a build has come.
+ * Reads the registry once a second. Ends the projector if its generation was dropped, applies the pace, records the lag,
+ * and advances a build's state.
  */
 export function followRegistry(deps: FollowDeps, intervalMs = 1_000): Pick<Repeating, 'stop'> {
   const { control, generation: number, logger } = deps;
@@ -57,10 +57,10 @@ export function followRegistry(deps: FollowDeps, intervalMs = 1_000): Pick<Repea
     if (!registry) return;
     try {
       const own = generationOf(registry, number);
-      // More room does not help an active generation without projectors.
-      const leavesRoom =
+      // Without projectors the active generation gains nothing from a slower build.
+      const oneAtATime =
         own.state === 'building' && (await isFollowed(control, registry.generation, await deps.now()));
-      applyGenerationSettings(deps, own, leavesRoom);
+      applyGenerationSettings(deps, own, oneAtATime);
       await recordLag(deps, own);
       await advanceBuild(deps, own);
     } catch (error) {
@@ -76,19 +76,19 @@ export function followRegistry(deps: FollowDeps, intervalMs = 1_000): Pick<Repea
 
 type LagDeps = Pick<FollowDeps, 'control' | 'allowanceMs' | 'metrics' | 'now'>;
 
-const behindSeconds = async ({ control, allowanceMs, now }: LagDeps, number: number): Promise<number> =>
-  secondsBehind((await watermark(control, number)) ?? new Date(0), await now(), allowanceMs);
+const presentLag = async ({ control, allowanceMs, now }: LagDeps, number: number): Promise<number> =>
+  lagSeconds((await watermark(control, number)) ?? new Date(0), await now(), allowanceMs);
 
 async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
   const { control, by, now, logger } = deps;
-  const loadEnds = loadEndsOf(own);
-  if (loadEnds && (await hasReached(control, own.number, loadEnds))) {
-    const cause = { by, at: await now(), why: 'every record of the log at the start is applied' };
+  const ends = loadEnds(own);
+  if (ends && (await hasReached(control, own.number, ends))) {
+    const cause = { by, at: await now(), why: 'every record of its load is applied' };
     await changeRegistry(control, advance(own.number, 'building', 'catching-up', cause));
     logger.info({ generation: own.number }, 'loaded; catching up');
   }
-  if (own.state === 'catching-up' && (await behindSeconds(deps, own.number)) <= readyWithinSeconds) {
-    const cause = { by, at: await now(), why: `behind by ${readyWithinSeconds} s or less` };
+  if (own.state === 'catching-up' && (await presentLag(deps, own.number)) <= readyWithinSeconds) {
+    const cause = { by, at: await now(), why: `its lag is ${readyWithinSeconds} s or less` };
     await changeRegistry(control, advance(own.number, 'catching-up', 'ready', cause));
     logger.info({ generation: own.number }, 'ready to be compared and promoted');
   }
@@ -97,11 +97,11 @@ async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
 /** A lag of this many seconds can matter to tombstones. */
 const recordedFromSeconds = 60;
 
-/** Records the lag of a generation, if it is longer than before. A build loads records that are older than itself. */
+/** Records and returns the longest lag of a generation. A build loads older records, so its lag starts at its registration. */
 async function recordLag(deps: LagDeps, own: Generation): Promise<number> {
   const { control, metrics } = deps;
   const sinceRegistered = ((await deps.now()).getTime() - own.registeredAt.getTime()) / 1_000;
-  const seconds = Math.round(Math.min(sinceRegistered, await behindSeconds(deps, own.number)));
+  const seconds = Math.round(Math.min(sinceRegistered, await presentLag(deps, own.number)));
   const recorded = own.longestBehindSeconds ?? 0;
   const isLonger = seconds >= Math.max(recordedFromSeconds, recorded * recordedStep);
   if (isLonger) await changeRegistry(control, recordMaxLag(own.number, seconds));
@@ -110,8 +110,8 @@ async function recordLag(deps: LagDeps, own: Generation): Promise<number> {
 }
 
 /**
- * Records at the start of a projector for how long none has run, and logs it if tombstones may have been missed. The Kafka
- * user may lack the right to read how long they are kept; then nothing is logged.
+ * Records at the start of a projector the lag that grew while none was running. Logs an error if Kafka has deleted
+ * tombstones meanwhile; the Kafka user may lack the right to read the settings that tell.
  */
 export async function recordAbsence(
   deps: LagDeps & Pick<FollowDeps, 'logger'> & { admin: Admin; topics: string[] },

@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
 import { progressOf } from '../../../shared/store/progress.ts';
 
-/** Projectors save progress every second; after this long without, none is running; in seconds. */
+/** If no progress was saved for this many seconds, no projector is running. Projectors save every second. */
 export const silentAfterSeconds = 30;
 
 /** Whether a projector follows the generation. */
@@ -10,6 +10,6 @@ export async function isFollowed(control: Db, generation: number, now: Date): Pr
   return latest !== undefined && now.getTime() - latest.updatedAt.getTime() < silentAfterSeconds * 1_000;
 }
 
-/** How far a watermark is behind the clock, in seconds, less the lateness allowance by which every watermark lags. */
-export const secondsBehind = (completeTo: Date, now: Date, allowanceMs: number): number =>
+/** The lag of a watermark in seconds, less the lateness allowance by which every watermark lags. */
+export const lagSeconds = (completeTo: Date, now: Date, allowanceMs: number): number =>
   Math.max(0, (now.getTime() - completeTo.getTime() - allowanceMs) / 1_000);

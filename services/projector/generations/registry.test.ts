@@ -73,7 +73,7 @@ describe('the registry of generations', () => {
     [
       'promotion of a dropped one',
       () => apply(first, ...ready, beginDrop(2, cause(4)), promote(2, 5)),
-      'generation 2 is being dropped; if that was interrupted, run it again: rebuild drop 2',
+      'generation 2 is being dropped; if the drop was interrupted, finish it with: rebuild drop 2',
     ],
   ])('refuses %s', (_, refused, message) => {
     expect(refused).toThrow(message);

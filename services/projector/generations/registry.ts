@@ -10,7 +10,7 @@ import {
 } from '../../../shared/store/generations.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
 
-/** The registry; throws before a projector has first started. */
+/** The registry. Throws `RebuildRefused` before a projector has first started. */
 export async function requireRegistry(control: Db): Promise<GenerationRegistry> {
   const registry = await readRegistry(control);
   if (registry) return registry;
@@ -20,13 +20,13 @@ export async function requireRegistry(control: Db): Promise<GenerationRegistry> 
 }
 
 /**
- * Applies a change to the registry as one compare-and-set, and returns the result. If somebody else has changed it
- * meanwhile, the change is decided again on what that has left.
+ * Applies an update to the registry by one compare-and-set, and returns the result. If the registry was changed meanwhile,
+ * applies the update to the changed one. Invariant 15 in docs/internals/consistency.md.
  */
-export async function changeRegistry(control: Db, change: Change): Promise<GenerationRegistry> {
+export async function changeRegistry(control: Db, update: RegistryUpdate): Promise<GenerationRegistry> {
   for (;;) {
     const read = await requireRegistry(control);
-    const next = change(read);
+    const next = update(read);
     if (next === read) return read;
     if (await replaceRegistry(control, read, next)) return { ...next, revision: read.revision + 1 };
   }
@@ -35,27 +35,30 @@ export async function changeRegistry(control: Db, change: Change): Promise<Gener
 /** Who makes a transition, when and why. */
 export type Cause = { by: string; at: Date; why: string };
 
-/** The registry after a transition; throws `RebuildRefused` where it is not possible. Pure. */
-export type Change = (registry: GenerationRegistry) => GenerationRegistry;
+/** Returns the registry after a transition, or throws `RebuildRefused`. Pure. */
+export type RegistryUpdate = (registry: GenerationRegistry) => GenerationRegistry;
 
 /** A build that has not been promoted. */
 const buildStates: readonly GenerationState[] = ['building', 'catching-up', 'ready'];
 
 export const isBuild = ({ state }: Pick<Generation, 'state'>) => buildStates.includes(state);
-/** Projectors follow it, or may. */
+/** Projectors may follow it. */
 export const isLiving = ({ state }: Pick<Generation, 'state'>) => state !== 'dropping' && state !== 'dropped';
 
-/** Transitions kept, the latest; a deployment makes a few for each rebuild. */
+/** The latest transitions are kept; a rebuild makes a few. */
 const historyMax = 1_000;
 
 /** Registers a new build. Its number is the next that was never used. */
 export const register =
-  ({ by, at, why }: Cause, options: Pick<Generation, 'loadTo' | 'acceptTruncated' | 'pace'>): Change =>
+  (
+    { by, at, why }: Cause,
+    options: Pick<Generation, 'loadTo' | 'acceptTruncated' | 'pace'>,
+  ): RegistryUpdate =>
   (registry) => {
     const open = registry.generations.find(isBuild);
     if (open)
       throw new RebuildRefused(
-        `generation ${open.number} is being built already: continue with it, or drop it with: rebuild drop ${open.number}`,
+        `generation ${open.number} is being built already: continue it, or drop it with: rebuild drop ${open.number}`,
       );
     const number = registry.lastNumber + 1;
     const built: Generation = {
@@ -70,9 +73,14 @@ export const register =
     };
   };
 
-/** A build advances: loaded, then caught up. Without effect where it has advanced already, or was dropped. */
+/** Advances a build. Has no effect if the build has advanced already, or was dropped. */
 export const advance =
-  (number: number, from: 'building' | 'catching-up', to: 'catching-up' | 'ready', cause: Cause): Change =>
+  (
+    number: number,
+    from: 'building' | 'catching-up',
+    to: 'catching-up' | 'ready',
+    cause: Cause,
+  ): RegistryUpdate =>
   (registry) => {
     const current = registry.generations.find((one) => one.number === number);
     return current?.state === from ? moved(registry, current, to, cause) : registry;
@@ -80,7 +88,7 @@ export const advance =
 
 /** Makes a build or a standby active, and the active generation a standby. */
 export const activate =
-  (number: number, cause: Cause, { acceptOlder }: { acceptOlder: boolean }): Change =>
+  (number: number, cause: Cause, { acceptOlder }: { acceptOlder: boolean }): RegistryUpdate =>
   (registry) => {
     const target = generationOf(registry, number);
     if (target.state === 'active') return registry;
@@ -89,15 +97,15 @@ export const activate =
         `generation ${number} is ${target.state}, not ready: wait with: rebuild await ${number}`,
       );
     const before = generationOf(registry, registry.generation);
-    // The pace of a build does not hold for the active generation.
+    // The active generation has no pace, unless the operator sets one.
     const { pace: _pace, ...unlimited } = target;
     const stepped = moved(moved(registry, before, 'standby', cause), unlimited, 'active', cause);
     return { ...stepped, generation: number, since: cause.at, acceptOlder };
   };
 
-/** Begins to drop a generation: its projectors end, and none starts on it any more. */
+/** Begins to drop a generation. Its projectors end, and none starts on it any more: Invariant 16. */
 export const beginDrop =
-  (number: number, cause: Cause): Change =>
+  (number: number, cause: Cause): RegistryUpdate =>
   (registry) => {
     const target = registry.generations.find((one) => one.number === number);
     if (target?.state === 'dropping' || target?.state === 'dropped') return registry;
@@ -109,25 +117,25 @@ export const beginDrop =
     return moved(registry, living, 'dropping', cause);
   };
 
-/** Records that everything of a generation is gone. */
+/** Records that everything of a generation is removed. */
 export const endDrop =
-  (number: number, cause: Cause): Change =>
+  (number: number, cause: Cause): RegistryUpdate =>
   (registry) => {
     const target = registry.generations.find((one) => one.number === number);
     if (target?.state !== 'dropping') return registry;
-    // The registry is read every second, and keeps dropped generations for good.
+    // The registry keeps dropped generations for good, and every projector reads it once a second.
     const { loadTo: _loadTo, report: _report, ...short } = target;
     return moved(registry, short, 'dropped', cause);
   };
 
-/** What an operator or a comparison sets on a generation without a change of its state. */
+/** Settings of a generation that do not change its state. */
 export type Settings = {
   [Name in 'pace' | 'report']?: Generation[Name] | undefined;
 };
 
 /** Sets, or with `undefined` removes, settings of a generation. */
 export const configure =
-  (number: number, settings: Settings, cause: Cause): Change =>
+  (number: number, settings: Settings, cause: Cause): RegistryUpdate =>
   (registry) => {
     const current = generationOf(registry, number);
     const next = Object.fromEntries(
@@ -140,9 +148,9 @@ export const configure =
     };
   };
 
-/** Records the longest lag of a generation; a smaller value than the recorded one has no effect. */
+/** Stores the longest lag of a generation. Ignores smaller values. */
 export const recordMaxLag =
-  (number: number, seconds: number): Change =>
+  (number: number, seconds: number): RegistryUpdate =>
   (registry) => {
     const current = registry.generations.find((one) => one.number === number);
     if (!current || seconds <= (current.longestBehindSeconds ?? 0)) return registry;
@@ -169,11 +177,11 @@ const appended = (
   transition: GenerationRegistry['history'][number],
 ): GenerationRegistry['history'] => [...history, transition].slice(-historyMax);
 
-/** An operation on generations is not possible now. The message says why, and what to do. */
+/** An operation on generations is not possible now. The message gives the reason and a remedy. */
 export class RebuildRefused extends Error {
   override name = 'RebuildRefused';
 }
 
-/** The offset up to which a build loads each partition first, by `<topic>/<partition>`; null once it is loaded. */
-export const loadEndsOf = ({ state, loadTo = [] }: Generation): Map<string, number> | null =>
+/** The offset at which the load of each partition ends, by `<topic>/<partition>`; null once the build is loaded. */
+export const loadEnds = ({ state, loadTo = [] }: Generation): Map<string, number> | null =>
   state === 'building' ? new Map(loadTo.map((one) => [partitionKey(one), one.end])) : null;

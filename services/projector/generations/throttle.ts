@@ -3,9 +3,9 @@ import type { Applied, ApplyContext } from '../consumer/partition-worker.ts';
 import type { KafkaRecord } from '../events/change.ts';
 
 export type ThrottleSettings = {
-  /** Records a second at most; 0 stands still, unlimited if absent. */
+  /** The maximum number of records a second. 0 pauses; unlimited if absent. */
   pace?: number | undefined;
-  /** Apply one batch at a time, so that the store and the cores have room for readers. */
+  /** Apply one batch at a time, which leaves MongoDB and the cores to readers. */
   oneAtATime: boolean;
 };
 
@@ -15,12 +15,12 @@ export type Throttle = {
   run: (records: KafkaRecord[], context: ApplyContext, apply: () => Promise<Applied>) => Promise<Applied>;
 };
 
-/** How often a waiting worker reads the settings again, in milliseconds. */
+/** A waiting worker reads the settings this often, in milliseconds. */
 const pollMs = 500;
 
 /**
- * Slows a build down. A changed setting also holds for the batches that wait already. A wait ends when the worker is to
- * stop. A waiting worker counts as in progress, so that no process is restarted for standing still.
+ * Limits how fast workers apply batches. A changed setting also applies to waiting batches, and a wait ends when the worker
+ * stops. A waiting worker reports progress, so that liveness does not restart a paused process.
  */
 export function createThrottle(nowMs: () => number): Throttle {
   let settings: ThrottleSettings = { oneAtATime: false };
@@ -31,7 +31,7 @@ export function createThrottle(nowMs: () => number): Throttle {
     if (pace === undefined) return 0;
     return pace === 0 ? Infinity : last.startedMs + (last.records / pace) * 1_000 - nowMs();
   };
-  /** The wait of a batch; null when it may start. */
+  /** Resolves when a batch should check again whether it may start; null if it may start. */
   const obstacle = (pause: (ms: number) => Promise<void>): Promise<unknown> | null => {
     const leftMs = remainingMs(settings);
     if (leftMs > 0) return pause(leftMs);
@@ -42,10 +42,10 @@ export function createThrottle(nowMs: () => number): Throttle {
       settings = changed;
     },
     run: async (records, { signal, stopping = signal, onProgress }, apply) => {
-      // One signal for all the pauses of a batch: a signal for each would be garbage by the thousand.
+      // One signal for all the pauses of a batch: a paused worker would otherwise create thousands.
       const either = AbortSignal.any([signal, stopping]);
       const pause = (ms: number) => sleep(Math.min(ms, pollMs), undefined, { signal: either });
-      // Nothing is awaited between the last check and the start, so that two batches cannot start on one check.
+      // No await between the check and the start, so that two batches cannot start on one check.
       for (let waiting = obstacle(pause); waiting; waiting = obstacle(pause)) {
         onProgress();
         await waiting;

@@ -2,10 +2,10 @@ import type { Admin } from 'kafkajs';
 import type { Generation } from '../../../shared/store/generations.ts';
 import { readTopicSettings, type TopicSettings } from '../kafka/topic-settings.ts';
 
-/** The topic that drops tombstones first, and after how long (`delete.retention.ms`). */
+/** The topic that keeps tombstones for the shortest time, and that time (`delete.retention.ms`). */
 export type TombstoneBound = { topic: string; keptMs: number };
 
-/** The bound that topics set; null if the brokers return none. */
+/** The bound of these topics; null if the brokers return none. */
 export const tombstoneBound = (settings: TopicSettings[]): TombstoneBound | null =>
   settings.reduce<TombstoneBound | null>(
     (shortest, { topic, deleteRetentionMs: keptMs }) =>
@@ -16,13 +16,13 @@ export const tombstoneBound = (settings: TopicSettings[]): TombstoneBound | null
 export const readTombstoneBound = async (admin: Admin, topics: string[]): Promise<TombstoneBound | null> =>
   tombstoneBound(await readTopicSettings(admin, topics));
 
-/** A lag is recorded again when it has grown by this factor. */
+/** A lag is recorded again once it has grown by this factor. */
 export const recordedStep = 1.1;
 
 /**
- * Says that a generation was further behind the log than Kafka keeps tombstones, so that it may hold entities that were
- * erased; null if it was not. Its present lag counts too: of a stopped generation, nothing else tells it. The recorded
- * lag may have grown by the step that is not recorded.
+ * Warns if the lag of a generation was ever longer than Kafka keeps tombstones, because it may then hold erased entities;
+ * null if it was not. The present lag counts too, because nothing records the lag of a stopped generation. The longest
+ * lag may exceed the recorded one by the step.
  */
 export function tombstoneWarning(
   { number, registeredAt, longestBehindSeconds = 0 }: Generation,
@@ -30,13 +30,13 @@ export function tombstoneWarning(
   bound: TombstoneBound | null,
   now: Date,
 ): string | null {
-  // A build loads records that are older than itself at first, and misses no tombstone by that.
+  // A build loads records that are older than itself, and misses no tombstone by that.
   const presentMs = now.getTime() - Math.max(registeredAt.getTime(), watermark?.getTime() ?? 0);
   const longestMs = longestBehindSeconds * 1_000;
   if (!bound || Math.max(presentMs, longestMs * recordedStep) < bound.keptMs) return null;
   const hours = (ms: number) => `${Number((ms / 3_600_000).toFixed(2))} hours`;
   return (
-    `generation ${number} was ${hours(Math.max(presentMs, longestMs))} behind, but ${bound.topic} drops tombstones after ${hours(bound.keptMs)}: ` +
-    'it may hold entities that were erased'
+    `generation ${number} had a lag of ${hours(Math.max(presentMs, longestMs))}, but ${bound.topic} drops tombstones after ${hours(bound.keptMs)}: ` +
+    'it may hold erased entities'
   );
 }

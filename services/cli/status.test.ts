@@ -1,5 +1,5 @@
-import type { Status } from '../../operations/status/status.ts';
-import { renderStatus } from './render.ts';
+import type { Status } from '../operations/status/status.ts';
+import { renderStatus } from './status.ts';
 
 const status: Status = {
   ...{ generation: 2, watermark: '2026-01-01T00:00:00.000Z', partitions: [], warnings: [] },

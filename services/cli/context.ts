@@ -1,0 +1,83 @@
+import type { Admin } from 'kafkajs';
+import type { Db, MongoClient } from 'mongodb';
+import type { Environment } from '../../shared/runtime/config.ts';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { createLogger } from '../../shared/runtime/logger.ts';
+import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
+import { createKafka, type KafkaSettings } from '../projector/kafka/client.ts';
+import { createLogClient, type LogClient } from '../projector/kafka/log-client.ts';
+
+/** The standard output of a verb; a verb can also set the exit code. */
+export type Output = string | CommandOutput;
+export type CommandOutput = { text: string | Buffer; exitCode: 0 | 1 | 3 };
+
+export type Terminal = {
+  /** Prints to standard output before the verb ends. */
+  print: (text: string) => void;
+  /** Prints a line to standard error. */
+  report: (line: string) => void;
+  /** Prints a line to standard error that the next one overwrites. Prints nothing if that is not a terminal. */
+  progress: (done: number, total: number) => void;
+  /** Asks the operator; null without a terminal. */
+  confirm: ((question: string) => Promise<boolean>) | null;
+};
+
+/** What a verb runs with. */
+export type Context = { verb: string; environment: Environment; terminal: Terminal };
+
+/** The action of a verb passes what runs it, and the options. */
+export type Accept = <O>(run: (context: Context, options: O) => Output | Promise<Output>, options: O) => void;
+
+/** An error in the arguments that only the settings or the environment reveal. Exit code 2. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+/** An operator learns after this time which brokers do not answer, in milliseconds. */
+const patienceMs = 2_000;
+
+/** Connects to Kafka, and disconnects after `use`. */
+export async function withKafka<T>(
+  { environment, terminal }: Context,
+  config: KafkaSettings & { LOG_LEVEL: Parameters<typeof createLogger>[1] },
+  use: (clients: { admin: Admin; log: LogClient }) => Promise<T>,
+): Promise<T> {
+  // The CLI reports a failure once, at the end. kafkajs logs its attempts only if LOG_LEVEL is set.
+  const level = environment.LOG_LEVEL ? config.LOG_LEVEL : 'silent';
+  const kafka = createKafka(config, createLogger('cli', level));
+  const [admin, log] = [kafka.admin(), createLogClient(kafka)];
+  const waiting = setTimeout(
+    () => terminal.report(`waiting for Kafka at ${config.KAFKA_BROKERS.join(', ')}`),
+    patienceMs,
+  );
+  try {
+    await reached('Kafka (KAFKA_BROKERS)', Promise.all([admin.connect(), log.connect()]));
+    clearTimeout(waiting);
+    return await use({ admin, log });
+  } finally {
+    clearTimeout(waiting);
+    await Promise.allSettled([admin.disconnect(), log.disconnect()]);
+  }
+}
+
+/** Connects to MongoDB, and disconnects after `use`. */
+export async function withMongo<T>(
+  config: { MONGODB_URL: string; DATABASE_NAME: string },
+  use: (clients: { mongo: MongoClient; control: Db }) => Promise<T>,
+): Promise<T> {
+  const mongo = createMongo(config.MONGODB_URL, 'cli');
+  try {
+    await reached('MongoDB (MONGODB_URL)', mongo.connect());
+    return await use({ mongo, control: controlDatabase(mongo, config.DATABASE_NAME) });
+  } finally {
+    await mongo.close().catch(() => undefined);
+  }
+}
+
+async function reached(server: string, connecting: Promise<unknown>): Promise<void> {
+  try {
+    await connecting;
+  } catch (error) {
+    throw new Error(`${server} cannot be reached: ${errorMessage(error)}`, { cause: error });
+  }
+}

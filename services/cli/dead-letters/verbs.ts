@@ -1,0 +1,181 @@
+import { kinds } from '../../../shared/documents/document.ts';
+import {
+  deadLetterDetails,
+  listDeadLetters,
+  type DeadLetterDetails,
+  type DeadLetterList,
+} from '../../operations/dead-letters/list.ts';
+import {
+  redriveSelected,
+  type RedriveSelectedDeps,
+  type RedriveSummary,
+} from '../../operations/dead-letters/redrive-selected.ts';
+import { redactHeaders } from '../../operations/dead-letters/redact-headers.ts';
+import { redactRecord } from '../../operations/dead-letters/redact.ts';
+import {
+  countSelected,
+  purgeSelected,
+  type DeadLetterFilter,
+  type Selection,
+} from '../../operations/dead-letters/select.ts';
+import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
+import { buffer } from '../../projector/dead-letters/dead-letter.ts';
+import { topicOf } from '../../projector/events/topics.ts';
+import { configs } from '../config.ts';
+import { UsageError, withMongo, type CommandOutput, type Context, type Terminal } from '../context.ts';
+import { asJson, output, type Json } from '../output.ts';
+
+type Verb<O> = (deps: RedriveSelectedDeps, options: O, terminal: Terminal) => Promise<CommandOutput>;
+
+/** Connects a verb to MongoDB. */
+export const connected =
+  <O>(run: Verb<O>) =>
+  ({ environment, terminal }: Context, options: O): Promise<CommandOutput> => {
+    const config = configs.deadLetters(environment);
+    return withMongo(config, (clients) =>
+      run({ ...clients, config, now: () => new Date() }, options, terminal),
+    );
+  };
+
+/** Only the settings tell which topics exist. */
+function requireTopic({ topic }: DeadLetterFilter, prefix: string): void {
+  const topics = kinds.map((kind) => topicOf(kind, prefix));
+  if (topic !== undefined && !topics.includes(topic))
+    throw new UsageError(`--topic: unknown topic ${topic}; use one of ${topics.join(', ')}`);
+}
+
+function requireSelection(selection: Selection, { TOPIC_PREFIX }: RedriveSelectedDeps['config']): void {
+  if ('filter' in selection) requireTopic(selection.filter, TOPIC_PREFIX);
+}
+
+export const list: Verb<Json & { filter: DeadLetterFilter; limit: number }> = async (deps, options) => {
+  const { control, config } = deps;
+  const { filter, limit } = options;
+  requireTopic(filter, config.TOPIC_PREFIX);
+  const found = await listDeadLetters({ control, prefix: config.TOPIC_PREFIX }, filter, limit);
+  return output(options, found, renderList(found));
+};
+
+const detailLengthMax = 80;
+
+function renderList({ deadLetters, total, counts }: DeadLetterList): string {
+  if (total === 0) return 'no dead letters\n';
+  const lines = deadLetters.map(({ lastAt, id, key, orgId, count, reason, detail }) => {
+    const short = detail.length > detailLengthMax ? `${detail.slice(0, detailLengthMax)}…` : detail;
+    return `${lastAt}  ${id}  key ${key}  ${orgId ?? 'no org'}  ${count}×  ${reason}: ${short}`;
+  });
+  const sums = counts.map(({ topic, reason, count }) => `${String(count).padStart(8)}  ${topic}  ${reason}`);
+  return [...lines, '', `${deadLetters.length} shown of ${total}:`, ...sums, ''].join('\n');
+}
+
+export const show: Verb<Json & { id: string; raw?: true | undefined }> = async (deps, options, terminal) => {
+  const { id, raw, json } = options;
+  const deadLetter = await deadLettersOf(deps.control).findOne({ _id: id });
+  if (!deadLetter)
+    throw new Error(`there is no dead letter ${id}: it was never stored, or has been re-driven or purged`);
+  if (raw) return showRaw(terminal, deadLetter, json ?? false);
+  const details = {
+    ...deadLetterDetails(deadLetter, deps.config.TOPIC_PREFIX),
+    headers: redactHeaders(deadLetter.headers.map(({ name, value }) => ({ name, value: buffer(value) }))),
+    value: redactRecord(buffer(deadLetter.value)),
+  };
+  return output(options, details, renderDetails(details));
+};
+
+type Details = DeadLetterDetails & { headers: { name: string; value: string }[]; value: string };
+
+function renderDetails(details: Details): string {
+  const rows: [string, string][] = [
+    ['record', details.id],
+    ['key', details.key],
+    ['org', details.orgId ?? 'unknown'],
+    ['timestamp', details.recordAt ?? 'none'],
+    ['size', `${details.bytes} bytes`],
+    ...truncatedRows(details),
+    ['reason', details.reason],
+    ['detail', details.detail],
+    ['stored', `${details.count}×, first ${details.firstAt}, last ${details.lastAt}`],
+    ['generations', details.generations.join(', ')],
+    ...details.headers.map(({ name, value }): [string, string] => ['header', `${name}: ${value}`]),
+  ];
+  const lines = rows.map(([name, value]) => `${name.padEnd(12)}${value}`);
+  return [...lines, '', details.value, ''].join('\n');
+}
+
+const truncatedRows = ({ truncated }: Details): [string, string][] =>
+  truncated
+    ? [
+        ['truncated', 'only the head of the record is kept, so it cannot be re-driven'],
+        ['whole key', `${truncated.keyBytes} bytes`],
+        ['all headers', `${truncated.headersBytes} bytes`],
+        ['whole value', `${truncated.valueBytes} bytes, SHA-256 ${truncated.sha256}`],
+      ]
+    : [];
+
+/** Warnings go to standard error, so that standard output has only the raw bytes. */
+function showRaw({ report }: Terminal, deadLetter: DeadLetter, json: boolean): CommandOutput {
+  report('These are the original bytes of the record. They may contain personal data and secrets.');
+  const value = buffer(deadLetter.value);
+  const { truncated } = deadLetter;
+  if (truncated) report(`Only the first ${value?.length ?? 0} of ${truncated.valueBytes} bytes are kept.`);
+  if (!json) {
+    if (value === null) report('The record has no value (null).');
+    return { text: value ?? '', exitCode: 0 };
+  }
+  const base64 = (bytes: DeadLetter['key']) => buffer(bytes)?.toString('base64') ?? null;
+  const { _id: id, topic, partition, offset, timestampMs } = deadLetter;
+  const headers = deadLetter.headers.map((header) => ({ name: header.name, value: base64(header.value) }));
+  const record = { key: base64(deadLetter.key), headers, value: base64(deadLetter.value) };
+  const place = { id, topic, partition, offset, timestampMs };
+  return { text: asJson({ ...place, truncated, encoding: 'base64', ...record }), exitCode: 0 };
+}
+
+export const redrive: Verb<Json & { selection: Selection; dryRun?: true | undefined }> = async (
+  deps,
+  options,
+  { progress },
+) => {
+  requireSelection(options.selection, deps.config);
+  const { dryRun = false, selection } = options;
+  const summary = await redriveSelected(deps, selection, { dryRun, onProgress: progress });
+  const exitCode = summary.refused > 0 || summary.notFound.length > 0 ? 1 : 0;
+  return output(options, summary, renderSummary(summary), exitCode);
+};
+
+function renderSummary(summary: RedriveSummary): string {
+  const { dryRun, deadLetters, applied, superseded, refused, refusals, notFound } = summary;
+  const would = dryRun ? 'would be ' : '';
+  const more = refused - refusals.length;
+  return [
+    `${deadLetters} dead letters: ${applied} ${would}applied, ${superseded} ${would}superseded (MongoDB ` +
+      `already has that version or a later one), ${refused} ${would}refused`,
+    ...(dryRun ? ['Dry run: nothing was changed.'] : []),
+    ...refusals.map(({ id, reason, detail }) => `  ${id}  ${reason}: ${detail}`),
+    ...(more > 0 ? [`  and ${more} more: dead-letters list shows them`] : []),
+    ...notFound.map((id) => `  ${id}  there is no such dead letter`),
+    '',
+  ].join('\n');
+}
+
+export const purge: Verb<Json & { selection: Selection; yes?: true | undefined }> = async (
+  { control, config },
+  options,
+  { confirm },
+) => {
+  const { selection, yes } = options;
+  requireSelection(selection, config);
+  if (!yes) {
+    const count = await countSelected(control, selection);
+    if (!confirm)
+      throw new UsageError(
+        'there is no terminal to ask for confirmation: add --yes to delete without asking',
+      );
+    const question = `Delete ${count} dead letters for good? They cannot be re-driven afterwards. [y/N] `;
+    if (!(await confirm(question))) return { text: 'nothing was deleted\n', exitCode: 1 };
+  }
+  const purged = await purgeSelected(control, selection);
+  const missing = 'ids' in selection ? selection.ids.length - purged : 0;
+  const notThere = `; ${missing} of the ids given ${missing === 1 ? 'is' : 'are'} not there`;
+  const text = `${purged} dead letter${purged === 1 ? '' : 's'} deleted${missing > 0 ? notThere : ''}\n`;
+  return output(options, { purged }, text, missing > 0 ? 1 : 0);
+};

@@ -1,0 +1,79 @@
+import { Option, type Command } from '@commander-js/extra-typings';
+import { generationDatabase } from '../../shared/store/connection.ts';
+import { blockKey, listKeys, unblockKey, type KeysDeps, type ListedKey } from '../operations/keys/keys.ts';
+import { requireRegistry } from '../projector/generations/registry.ts';
+import { configs } from './config.ts';
+import { withMongo, type Accept, type Context, type Output } from './context.ts';
+import { operatorName } from './operator.ts';
+import { example, jsonOption, orgIdOf } from './options.ts';
+import { output, type Json } from './output.ts';
+
+/** Adds the verbs that list and block API keys. */
+export function addKeys(program: Command, accept: Accept): void {
+  const group = program
+    .command('keys')
+    .helpCommand(false)
+    .description('list API keys, and block the ones that must stop working at once');
+  group
+    .command('list')
+    .description('print the id, organization, mode, state and name of each key; no tokens are stored')
+    .option('--org <id>', 'only keys of this organization', orgIdOf)
+    .addOption(jsonOption())
+    .addHelpText('after', example('keys list --org org_1'))
+    .action((options) => accept(onActive(list), options));
+  group
+    .command('block')
+    .description('block a key: every API replica refuses it within 6 seconds, without Kafka or a projector')
+    .argument('<id>', 'as "keys list" prints it')
+    .addOption(new Option('--why <text>', 'the reason, which "keys list" prints').makeOptionMandatory())
+    .addHelpText('after', '\nIt stays blocked until "keys unblock", even after a promotion or a rollback.')
+    .addHelpText('after', example('keys block key_1 --why "leaked in a public repository"'))
+    .action((id, options) => accept(onActive(block), { id, ...options }));
+  group
+    .command('unblock')
+    .description('let a blocked key work again, unless it is archived or deleted')
+    .argument('<id>', 'as "keys list" prints it')
+    .addHelpText('after', example('keys unblock key_1'))
+    .action((id) => accept(onActive(unblock), { id }));
+}
+
+type Deps = KeysDeps & { operator: string };
+
+/** Runs a verb on the keys of the active generation. */
+const onActive =
+  <O>(run: (deps: Deps, options: O) => Promise<Output>) =>
+  ({ environment }: Context, options: O): Promise<Output> => {
+    const config = configs.keys(environment);
+    return withMongo(config, async ({ mongo, control }) => {
+      const { generation } = await requireRegistry(control);
+      const database = generationDatabase(mongo, config.DATABASE_NAME, generation);
+      return run({ control, database, operator: operatorName(config.OPERATOR) }, options);
+    });
+  };
+
+async function list(deps: Deps, options: Json & { org?: string | undefined }): Promise<Output> {
+  const keys = await listKeys(deps, options.org);
+  return output(options, keys, keys.map(render).join('') || 'no keys\n');
+}
+
+async function block(deps: Deps, { id, why }: { id: string; why: string }): Promise<Output> {
+  const found = await blockKey(deps, id, { by: deps.operator, why });
+  return `${found._id} of ${found.orgId} is ${blocked(found)}; every replica refuses it within 6 seconds\n`;
+}
+
+async function unblock(deps: Deps, { id }: { id: string }): Promise<Output> {
+  await unblockKey(deps, id);
+  return `${id} is not blocked any more\n`;
+}
+
+const blocked = ({ at, by, why }: { at: Date | string; by: string; why: string }) =>
+  `blocked since ${new Date(at).toISOString()} by ${by} (${why})`;
+
+function render(key: ListedKey): string {
+  const states = [
+    ...(key.name === null ? ['not in the served generation'] : []),
+    ...(key.archivedAt ? [`archived since ${key.archivedAt}`] : []),
+    ...(key.blocked ? [blocked(key.blocked)] : []),
+  ];
+  return `${key.id}  ${key.orgId}  ${key.mode ?? '-'}  ${states.join(', ') || 'active'}  ${key.name ?? ''}\n`;
+}

@@ -1,0 +1,47 @@
+import type { Command } from '@commander-js/extra-typings';
+import { countMax, readStatus, type Status } from '../operations/status/status.ts';
+import { configs } from './config.ts';
+import { withKafka, withMongo, type Accept, type CommandOutput, type Context } from './context.ts';
+import { example, jsonOption } from './options.ts';
+import { output, table, type Json } from './output.ts';
+
+export function addStatus(program: Command, accept: Accept): void {
+  program
+    .command('status')
+    .description(
+      'print position, end and lag of each partition, pending documents, dead letters, the watermark, topics whose ' +
+        'settings make a rebuild unsafe, and an estimate of the documents of each kind',
+    )
+    .addOption(jsonOption())
+    .addHelpText('after', example('status', 'status --json | jq .deadLetters'))
+    .action((options) => accept(printStatus, options));
+}
+
+async function printStatus(context: Context, options: Json): Promise<CommandOutput> {
+  const config = configs.everything(context.environment);
+  const status = await withKafka(context, config, ({ admin }) =>
+    withMongo(config, ({ mongo }) => readStatus({ admin, mongo, config })),
+  );
+  return output(options, status, renderStatus(status));
+}
+
+const counted = (count: number): string => `${count}${count >= countMax ? ' or more' : ''}`;
+
+export function renderStatus(status: Status): string {
+  const rows = status.partitions.map(({ topic, partition, position, end, lag }) => [
+    topic,
+    ...[partition, position, end, lag].map(String),
+  ]);
+  const { conversations, tickets } = status.pending;
+  const counts = Object.entries(status.documents).map(([kind, count]) => [kind, String(count)]);
+  return [
+    `generation    ${status.generation ?? 'none yet'}`,
+    `watermark     ${status.watermark ?? 'none yet'}`,
+    `dead letters  ${counted(status.deadLetters)}`,
+    `pending       ${counted(conversations)} conversations, ${tickets ?? 'unknown (too many)'} tickets`,
+    ...status.warnings.map((warning) => `warning       ${warning}`),
+    '',
+    table(['documents', 'estimate'], counts),
+    table(['topic', 'partition', 'position', 'end', 'lag'], rows),
+  ].join('\n');
+}

@@ -1,0 +1,105 @@
+import type { Db, MongoClient } from 'mongodb';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
+import { generationDatabase } from '../../../shared/store/connection.ts';
+import { projectionVersion } from '../../../shared/store/generations.ts';
+import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
+import { isLiving, requireRegistry } from '../../projector/generations/registry.ts';
+import { mongoStore } from '../../projector/materialize/mongo-store.ts';
+import { redrive, type Redriven, type RedriveDeps } from './redrive.ts';
+import { countSelected, selected, type Selection } from './select.ts';
+
+export type RedriveSelectedDeps = {
+  mongo: MongoClient;
+  control: Db;
+  config: { DATABASE_NAME: string; TOPIC_PREFIX: string; TOMBSTONE_DAYS: number };
+  now: () => Date;
+};
+
+/** The maximum number of refused dead letters that are named. The rest are counted; `list` shows them. */
+const refusalsListedMax = 100;
+
+export type RedriveSummary = {
+  dryRun: boolean;
+  deadLetters: number;
+  applied: number;
+  superseded: number;
+  refused: number;
+  refusals: Extract<Redriven, { outcome: 'refused' }>[];
+  notFound: string[];
+};
+
+/** Re-drives the selected dead letters on every generation that lacks their records and that this release can write. */
+export async function redriveSelected(
+  deps: RedriveSelectedDeps,
+  selection: Selection,
+  { dryRun, onProgress }: { dryRun: boolean; onProgress: (done: number, total: number) => void },
+): Promise<RedriveSummary> {
+  const { control } = deps;
+  const targets = await redriveTargets(deps);
+  const total = await countSelected(control, selection);
+  const counts = { deadLetters: 0, applied: 0, superseded: 0, refused: 0 };
+  const summary: RedriveSummary = { dryRun, ...counts, refusals: [], notFound: [] };
+  const missing = new Set('ids' in selection ? selection.ids : []);
+  for await (const ids of selected(control, selection)) {
+    const deadLetters = await deadLettersOf(control)
+      .find({ _id: { $in: ids } })
+      .toArray();
+    const results = await redriveOnEach(targets, deadLetters, dryRun).catch((error: unknown) => {
+      const reason = errorMessage(error);
+      const chunk = `${ids.length} dead letters starting at ${ids[0] ?? ''}`;
+      throw new Error(
+        `${chunk}: ${reason}. ${summary.deadLetters} dead letters were done before; run the command again for the rest`,
+      );
+    });
+    for (const result of results) add(summary, result);
+    for (const id of ids) missing.delete(id);
+    onProgress(summary.deadLetters, total);
+  }
+  return { ...summary, notFound: [...missing] };
+}
+
+async function redriveTargets({ mongo, control, config, now }: RedriveSelectedDeps): Promise<RedriveDeps[]> {
+  const { generations } = await requireRegistry(control);
+  return generations
+    .filter((one) => isLiving(one) && one.projectionVersion === projectionVersion)
+    .map(({ number: generation }) => ({
+      control,
+      generation,
+      store: mongoStore(generationDatabase(mongo, config.DATABASE_NAME, generation)),
+      prefix: config.TOPIC_PREFIX,
+      tombstoneDays: config.TOMBSTONE_DAYS,
+      now,
+    }));
+}
+
+/** The outcome of a dead letter is its worst one, because it stays if one generation refuses it. */
+async function redriveOnEach(
+  targets: RedriveDeps[],
+  deadLetters: DeadLetter[],
+  dryRun: boolean,
+): Promise<Redriven[]> {
+  const worst = new Map<string, Redriven>();
+  const severity = { superseded: 0, applied: 1, refused: 2 };
+  for (const target of targets) {
+    const open = deadLetters.filter(({ generations }) => generations.includes(target.generation));
+    for (const result of await redrive(target, open, { dryRun })) {
+      const before = worst.get(result.id);
+      if (!before || severity[result.outcome] > severity[before.outcome]) worst.set(result.id, result);
+    }
+  }
+  return deadLetters.map((deadLetter) => worst.get(deadLetter._id) ?? openElsewhere(deadLetter));
+}
+
+const openElsewhere = ({ _id: id, generations }: DeadLetter): Redriven => ({
+  id,
+  outcome: 'refused',
+  reason: 'other_version',
+  detail: `it is open for generation ${generations.join(', ')} only, of another release: re-drive it with that release`,
+});
+
+function add(summary: RedriveSummary, result: Redriven): void {
+  summary.deadLetters += 1;
+  summary[result.outcome] += 1;
+  if (result.outcome !== 'refused' || summary.refusals.length >= refusalsListedMax) return;
+  summary.refusals.push(result);
+}

@@ -1,0 +1,66 @@
+import { generationDatabase } from '../../../shared/store/connection.ts';
+import { generationOf, requireVersion } from '../../../shared/store/generations.ts';
+import {
+  RebuildRefused,
+  changeRegistry,
+  configure,
+  requireRegistry,
+} from '../../projector/generations/registry.ts';
+import { compareDocuments, resultText, type ComparisonResult } from './compare.ts';
+import { logOffsets, type OperatorDeps } from './deps.ts';
+import { expectationText, type Expectation } from './differences.ts';
+import { betweenGenerations, withFreshJoins, type Side } from './pair-sources.ts';
+
+const toSide = ({ mongo, config }: OperatorDeps, number: number): Side => ({
+  number,
+  database: generationDatabase(mongo, config.DATABASE_NAME, number),
+});
+
+/** Compares a build with the active generation, and stores the result, which a promotion requires. */
+export async function compareWithActive(
+  deps: OperatorDeps,
+  number: number,
+  expectations: Expectation[],
+): Promise<ComparisonResult> {
+  const { control, now, by } = deps;
+  const registry = await requireRegistry(control);
+  const target = generationOf(registry, number);
+  const active = generationOf(registry, registry.generation);
+  if (target.state === 'building')
+    throw new RebuildRefused(`generation ${number} is still loading: wait with: rebuild await ${number}`);
+  if (number === active.number)
+    throw new RebuildRefused(
+      `generation ${number} is the active one: compare it with its own entities with: verify`,
+    );
+  const source = betweenGenerations(deps, toSide(deps, active.number), toSide(deps, number));
+  const result = await compareDocuments(source, { ...deps, expectations });
+  const { compared, differing, differences, expected } = result;
+  const report = {
+    at: await now(),
+    by,
+    against: active.number,
+    versions: { generation: target.projectionVersion, against: active.projectionVersion },
+    lows: [...(await logOffsets(deps))].map(([partition, { low }]) => ({ partition, low })),
+    compared,
+    differing,
+    differences,
+    expected,
+    expectations,
+  };
+  const text = `compared with generation ${active.number}: ${resultText(result)}`;
+  const why = [text, ...expectations.map(expectationText)].join(' ');
+  await changeRegistry(control, configure(number, { report }, { by, at: report.at, why }));
+  return result;
+}
+
+/** Compares a generation, by default the active one, with a fresh join of its own entities. Refuses one of another release. */
+export async function verifyGeneration(
+  deps: OperatorDeps,
+  generation?: number,
+): Promise<{ number: number; result: ComparisonResult }> {
+  const registry = await requireRegistry(deps.control);
+  const target = generationOf(registry, generation ?? registry.generation);
+  requireVersion(target);
+  const source = withFreshJoins(deps, toSide(deps, target.number));
+  return { number: target.number, result: await compareDocuments(source, { ...deps, expectations: [] }) };
+}

@@ -1,0 +1,39 @@
+import type { Admin } from 'kafkajs';
+import type { Db, MongoClient } from 'mongodb';
+import type { LogClient, LogState } from '../../projector/kafka/log-client.ts';
+import { readTombstoneBound, type TombstoneBound } from '../../projector/generations/tombstones.ts';
+
+export type OperatorDeps = {
+  admin: Admin;
+  log: Pick<LogClient, 'read'>;
+  mongo: MongoClient;
+  control: Db;
+  config: {
+    DATABASE_NAME: string;
+    CONSUMER_GROUP: string;
+    LATENESS_ALLOWANCE_SECONDS: number;
+    REBUILD_DAYS_MAX: number;
+  };
+  /** The entity topics. */
+  topics: string[];
+  /** MongoDB's clock. */
+  now: () => Promise<Date>;
+  /** The operator's name, for the history. */
+  by: string;
+  /** Prints a line of progress. */
+  report: (line: string) => void;
+};
+
+/** The offsets of each partition in the log, by `<topic>/<partition>`. */
+export type LogOffsets = LogState['ends'];
+
+export const logOffsets = async ({ log, topics }: OperatorDeps): Promise<LogOffsets> =>
+  (await log.read(topics)).ends;
+
+/** The state of the logs, and how long Kafka keeps tombstones. */
+export type MeasuredLog = LogState & { tombstones: TombstoneBound | null };
+
+export async function readLog({ admin, log, topics }: OperatorDeps): Promise<MeasuredLog> {
+  const [state, tombstones] = await Promise.all([log.read(topics), readTombstoneBound(admin, topics)]);
+  return { ...state, tombstones };
+}

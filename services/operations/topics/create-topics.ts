@@ -1,0 +1,53 @@
+import type { Admin } from 'kafkajs';
+import { kinds } from '../../../shared/documents/document.ts';
+import { dayMs } from '../../../shared/documents/retention.ts';
+import { endOffsets } from '../../projector/consumer/progress.ts';
+import { topicOf } from '../../projector/events/topics.ts';
+import { pollUntil } from '../poll-until.ts';
+import { isTransient } from '../../projector/kafka/transient-errors.ts';
+
+/**
+ * The time for which compaction keeps tombstones. If a rebuild takes longer, or a projector is down for longer, the
+ * read model keeps entities that were deleted meanwhile.
+ */
+const tombstonesKeptDays = 7;
+
+/**
+ * Creates the entity topics that do not exist yet, compacted, and waits until they can be used. Does not change existing
+ * topics. Returns one line for each topic.
+ */
+export async function createTopics(admin: Admin, prefix: string, partitions: number): Promise<string> {
+  const present = new Set(await admin.listTopics());
+  const wanted = kinds.map((kind) => topicOf(kind, prefix));
+  const absent = wanted.filter((topic) => !present.has(topic));
+  if (absent.length > 0) {
+    const configEntries = [
+      { name: 'cleanup.policy', value: 'compact' },
+      { name: 'delete.retention.ms', value: String(tombstonesKeptDays * dayMs) },
+    ];
+    const topics = absent.map((topic) => ({ topic, numPartitions: partitions, configEntries }));
+    // kafkajs's own wait for leaders fails if a broker does not know a topic yet.
+    await admin.createTopics({ topics, waitForLeaders: false });
+    await untilLed(admin, absent);
+  }
+  const outcomeOf = (topic: string) =>
+    present.has(topic) ? 'already exists, left unchanged' : `created, ${partitions} partitions`;
+  return wanted.map((topic) => `${topic}: ${outcomeOf(topic)}\n`).join('');
+}
+
+/** How long brokers may take to know new topics and to lead their partitions, in milliseconds. */
+const ledWithinMs = 30_000;
+
+/** Waits until each partition has a leader that knows it. Rejects with the last error of the brokers after 30 seconds. */
+export async function untilLed(admin: Pick<Admin, 'fetchTopicOffsets'>, topics: string[]): Promise<void> {
+  const leaderless = () =>
+    endOffsets(admin, topics).then(
+      () => null,
+      (error: unknown) => {
+        if (isTransient(error)) return { error };
+        throw error;
+      },
+    );
+  const last = await pollUntil(leaderless, (one) => one === null, { everyMs: 100, timeoutMs: ledWithinMs });
+  if (last) throw last.error;
+}
