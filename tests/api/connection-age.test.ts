@@ -1,33 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:http2';
 import { Agent, get } from 'node:https';
-import type { IncomingMessage } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { writeCertificate } from './requests.ts';
-import { startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
+import { useApi } from './test-api.ts';
 
 /** A connection is closed after 13.5 to 16.5 minutes. */
 const [youngMs, oldMs] = [13 * 60_000, 17 * 60_000];
-let store: TestStore;
-let api: TestApi;
 let elapsedMs = 0;
-
-beforeAll(async () => {
-  store = await startStore();
-  const folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
-  const { API_TLS_CERT, API_TLS_KEY } = await writeCertificate(folder);
-  const credentials = { cert: readFileSync(API_TLS_CERT, 'utf8'), key: readFileSync(API_TLS_KEY, 'utf8') };
-  rmSync(folder, { recursive: true });
-  api = await startApi(store, { credentials, nowMs: () => performance.now() + elapsedMs });
-}, 60_000);
-
+const api = useApi({}, { hasTls: true, nowMs: () => performance.now() + elapsedMs });
 beforeEach(() => (elapsedMs = 0));
-afterAll(async () => {
-  await api.close();
-  await store.close();
-});
 
 describe('a balancer spreads clients anew, because a connection that has become old', () => {
   it('ends with its next HTTP/1.1 response', async () => {
