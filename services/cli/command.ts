@@ -3,6 +3,7 @@ import { release } from '../../shared/runtime/release.ts';
 import { completionScript } from './completion.ts';
 import type { Accept, Context, Output } from './context.ts';
 import { addDeadLetters } from './dead-letters/command.ts';
+import { addExplain } from './explain.ts';
 import { addKeys } from './keys.ts';
 import { programName } from './options.ts';
 import { addRebuild } from './rebuild/command.ts';
@@ -58,7 +59,7 @@ function missingVerb(program: Command, [first]: string[]): string {
 }
 
 const environmentAndExitCodes = `
-Environment: topics needs KAFKA_BROKERS; trace, dead-letters and keys need MONGODB_URL; status, rebuild and verify need both.
+Environment: topics needs KAFKA_BROKERS; trace, explain, dead-letters and keys need MONGODB_URL; status, rebuild and verify need both.
 Exit codes: 0 success; 1 failed, refused, or done in part; 2 usage error or invalid configuration; 3 a build fails.
 `;
 
@@ -72,13 +73,14 @@ function createProgram(output: { help: string; error: string }, accept: Accept):
       writeErr: (text) => (output.error += text),
     })
     .description(
-      'Creates the Kafka topics, shows the state of the read model, rebuilds it, works on dead letters, and blocks API keys.',
+      'Creates the Kafka topics, shows the state of the read model, explains a document, rebuilds it, works on dead letters, and blocks API keys.',
     )
     .version(release)
     .helpCommand(false);
   addTopics(program, accept);
   addStatus(program, accept);
   addTrace(program, accept);
+  addExplain(program, accept);
   addRebuild(program, accept);
   addDeadLetters(program, accept);
   addKeys(program, accept);

@@ -46,5 +46,8 @@ export const configs = {
   mongo: (environment: Environment) => configOrExit(readConfig(mongoSettings, environment)),
   keys: (environment: Environment) =>
     configOrExit(readConfig({ ...mongoSettings, ...operatorSetting }, environment)),
+  /** MongoDB, and the names of the topics. */
+  topicsInMongo: (environment: Environment) =>
+    configOrExit(readConfig({ ...mongoSettings, TOPIC_PREFIX: kafkaSettings.TOPIC_PREFIX }, environment)),
   deadLetters: (environment: Environment) => configOrExit(readConfig(deadLetterSettings, environment)),
 };

@@ -1,0 +1,196 @@
+import type { Db, MongoClient } from 'mongodb';
+import { kinds, type Kind, type Position } from '../../../shared/documents/document.ts';
+import { storeTime } from '../../../shared/store/clock.ts';
+import { collectionOf, controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
+import { readRegistry, type Generation, type GenerationState } from '../../../shared/store/generations.ts';
+import { progressOf, watermark } from '../../../shared/store/progress.ts';
+import { topicOf } from '../../projector/events/topics.ts';
+import { RebuildRefused } from '../../projector/generations/registry.ts';
+import { edgesOf, idsByEdge } from '../../projector/materialize/edges.ts';
+import type { FanOutCursor, StoredDocument } from '../../projector/materialize/store.ts';
+import type { PairSource } from '../rebuild/compare.ts';
+import { readTrace } from '../traces/read-trace.ts';
+import { betweenGenerations, withFreshJoins } from '../rebuild/pair-sources.ts';
+import { differencesOf, type Difference } from '../rebuild/differences.ts';
+
+/** The Kafka record that a stored entity comes from. */
+export type SourceRecord = { topic: string; partition: number; offset: number; time: string };
+
+/** An entity that a document refers to. */
+export type ExplainedReference = {
+  /** The name of the reference in the projection, such as `requester`. */
+  edge: string;
+  /** The fields of the entity that the document embeds. */
+  fields: readonly string[];
+  kind: Kind;
+  id: string;
+  /** `missing`: no record of it was applied. Only a living entity of the document's organization is embedded. */
+  status: 'living' | 'deleted' | 'missing' | 'other organization';
+  version: number | null;
+  record: SourceRecord | null;
+};
+
+/** A document in one generation, and the records that it was made of. */
+export type ExplainedDocument = {
+  generation: number;
+  generationState: GenerationState;
+  kind: Kind;
+  id: string;
+  orgId: string | null;
+  /** `pending`: a required reference is missing, so the API does not serve the document. */
+  status: 'living' | 'pending' | 'deleted';
+  version: number;
+  /** The record that its state comes from; null if only its deletion is known. */
+  record: SourceRecord | null;
+  /** The latest Kafka tombstone on its key. */
+  tombstone: SourceRecord | null;
+  /** Progress of the record's partition: records from `position` on are not applied yet. */
+  partition: { position: number; end: number; completeTo: string } | null;
+  references: ExplainedReference[];
+  /** Set while documents that embed this one are still being refreshed. */
+  fanOut: FanOutCursor | null;
+  /** Fields that differ from a fresh join of the stored entities. */
+  outdated: string[];
+  /** Fields that differ from the document of the active generation; null for the active generation itself. */
+  differsFromActive: string[] | null;
+};
+
+export type Explanation = {
+  id: string;
+  /** Up to this instant all events are applied in the active generation. */
+  completeTo: string | null;
+  now: string;
+  /** The documents of all living generations with this id, the active generation first. */
+  documents: ExplainedDocument[];
+};
+
+type Deps = { mongo: MongoClient; config: { DATABASE_NAME: string; TOPIC_PREFIX: string } };
+type Side = { generation: Generation; database: Db };
+
+/**
+ * Explains the documents with an id: the records that each part comes from, the references that are missing, and how the
+ * document differs from a fresh join. Reads by id alone, so the cost does not depend on the size of the data.
+ */
+export async function explain(deps: Deps, id: string): Promise<Explanation> {
+  const { mongo, config } = deps;
+  const control = controlDatabase(mongo, config.DATABASE_NAME);
+  const registry = await readRegistry(control);
+  if (!registry) throw new RebuildRefused('there is no read model yet: check DATABASE_NAME');
+  const now = await storeTime(control);
+  const sides = registry.generations
+    .filter(({ state }) => state !== 'dropped' && state !== 'dropping')
+    .map((generation) => ({
+      generation,
+      database: generationDatabase(mongo, config.DATABASE_NAME, generation.number),
+    }))
+    .toSorted((a, b) => Number(b.generation.state === 'active') - Number(a.generation.state === 'active'));
+  const [active] = sides;
+  const completeTo = active ? await watermark(control, active.generation.number) : null;
+  const documents: ExplainedDocument[] = [];
+  for (const side of sides)
+    for (const kind of kinds) {
+      const document = await collectionOf<StoredDocument>(side.database, kind).findOne({ _id: id });
+      if (document)
+        documents.push(await explainDocument({ ...deps, control, now, active }, side, kind, document));
+    }
+  return { id, completeTo: completeTo?.toISOString() ?? null, now: now.toISOString(), documents };
+}
+
+/** The id in the path of a traced request. */
+export async function idInTrace(control: Db, requestId: string): Promise<string> {
+  const { pathId, route } = await readTrace(control, requestId);
+  if (pathId) return pathId;
+  throw new Error(`the request ${requestId} was for ${route ?? 'no route'}, without an id`);
+}
+
+async function explainDocument(
+  { config, control, now, active }: Deps & { control: Db; now: Date; active: Side | undefined },
+  { generation, database }: Side,
+  kind: Kind,
+  document: StoredDocument,
+): Promise<ExplainedDocument> {
+  const recordOf = (of: Kind, position: Position | null | undefined): SourceRecord | null =>
+    position
+      ? {
+          ...{
+            topic: topicOf(of, config.TOPIC_PREFIX),
+            partition: position.partition,
+            offset: position.offset,
+          },
+          time: new Date(position.timestampMs).toISOString(),
+        }
+      : null;
+  const { _id: id, orgId, version, position, tombstonePosition, deletedAt, pending } = document;
+  const record = recordOf(kind, position);
+  const progress =
+    record &&
+    (await progressOf(control).findOne({ _id: `${generation.number}/${record.topic}/${record.partition}` }));
+  const side = { database, number: generation.number };
+  const fields = (differences: Difference[]) => differences.map(({ field }) => field);
+  const compare = async (source: PairSource) => {
+    const pairs = await source.asPresented(kind, await source.reread(kind, [id]), now);
+    return pairs.flatMap(({ expected, actual }) => fields(differencesOf(kind, expected, actual, now)));
+  };
+  return {
+    ...{
+      generation: generation.number,
+      generationState: generation.state,
+      kind,
+      id,
+      orgId,
+      version,
+    },
+    status: deletedAt || document.state === undefined ? 'deleted' : pending ? 'pending' : 'living',
+    record,
+    tombstone: recordOf(kind, tombstonePosition),
+    partition: progress && {
+      ...{ position: progress.position, end: progress.end, completeTo: progress.completeTo.toISOString() },
+    },
+    references: await explainReferences(database, kind, document, recordOf),
+    fanOut: document.fanOutCursor ?? null,
+    outdated: await compare(withFreshJoins({ control }, side)),
+    differsFromActive:
+      active && active.generation !== generation
+        ? await compare(
+            betweenGenerations(
+              { control },
+              { database: active.database, number: active.generation.number },
+              side,
+            ),
+          )
+        : null,
+  };
+}
+
+/** The references of a document, in the order of its projection. A ticket has some 200 conversations at most. */
+async function explainReferences(
+  database: Db,
+  kind: Kind,
+  { orgId, refs = [] }: StoredDocument,
+  recordOf: (of: Kind, position: Position | null) => SourceRecord | null,
+): Promise<ExplainedReference[]> {
+  const ids = idsByEdge(refs);
+  const explained = await Promise.all(
+    edgesOf(kind).map(async ({ name: edge, to, fields }) => {
+      const wanted = ids.get(edge) ?? [];
+      const found = await collectionOf<StoredDocument>(database, to)
+        .find({ _id: { $in: wanted } })
+        .project<StoredDocument>({ orgId: 1, version: 1, position: 1, deletedAt: 1, 'state.id': 1 })
+        .toArray();
+      const byId = new Map(found.map((entity) => [entity._id, entity]));
+      return wanted.map((id): ExplainedReference => {
+        const entity = byId.get(id);
+        const reference = { edge, fields, kind: to, id };
+        if (!entity) return { ...reference, status: 'missing', version: null, record: null };
+        const status =
+          entity.orgId !== null && entity.orgId !== orgId
+            ? 'other organization'
+            : entity.state === undefined
+              ? 'deleted'
+              : 'living';
+        return { ...reference, status, version: entity.version, record: recordOf(to, entity.position) };
+      });
+    }),
+  );
+  return explained.flat();
+}

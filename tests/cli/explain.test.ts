@@ -1,0 +1,90 @@
+import type { Explanation } from '../../services/operations/explain/explain.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { generationsOf, projectionVersion } from '../../shared/store/generations.ts';
+import { requestTracesOf, type RequestTrace } from '../../shared/store/request-traces.ts';
+import { created } from '../support/entities.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+describe('support-cli explain', () => {
+  const { environment, applied, cli, publish, stop, topic } = useProjector();
+  const explained = async (id: string) =>
+    JSON.parse((await cli('explain', id, '--json')).text) as Explanation;
+  const missing = { status: 'missing', version: null, record: null };
+
+  beforeAll(async () => {
+    await publish(
+      created('contact', 'con_1'),
+      created('channel', 'chan_1'),
+      created('ticket', 'ti_1', { tagIds: ['tag_missing'] }),
+      created('conversation', 'conv_1'),
+      created('conversation', 'conv_pending', { channelId: 'chan_missing' }),
+    );
+    await applied();
+    await stop();
+  }, 60_000);
+
+  it('names the Kafka record of each part of a document, and the missing references', async () => {
+    expect((await explained('ti_1')).documents).toMatchObject([
+      {
+        ...{
+          kind: 'ticket',
+          id: 'ti_1',
+          status: 'living',
+          version: 1,
+          generation: 1,
+          outdated: [],
+          fanOut: null,
+        },
+        record: { topic: topic('ticket'), partition: 0, offset: 0 },
+        partition: { position: 1, end: 1 },
+        references: [
+          { edge: 'requester', kind: 'contact', id: 'con_1', status: 'living', record: { offset: 0 } },
+          { edge: 'tags', kind: 'tag', id: 'tag_missing', ...missing },
+          { edge: 'conversations', id: 'conv_1', status: 'living', record: { offset: 0 } },
+          { edge: 'conversations', id: 'conv_pending', status: 'living', record: { offset: 1 } },
+          { edge: 'channels', id: 'chan_1', status: 'living', record: { topic: topic('channel') } },
+          { edge: 'channels', id: 'chan_missing', ...missing },
+        ],
+      },
+    ]);
+  });
+
+  it('says why a document is not served', async () => {
+    const { text } = await cli('explain', 'conv_pending');
+    expect(text).toContain('pending: not served, because a required reference is missing');
+    expect(text).toMatch(/^ {2}channel +channel chan_missing: missing/m);
+  });
+
+  it('gives the possible reasons if there is no document', async () => {
+    expect((await cli('explain', 'ti_unknown')).text).toMatch(
+      /^ti_unknown: no living generation .*dead letter/,
+    );
+  });
+
+  it('explains the document that a request has named', async () => {
+    const [first, second] = ['req_01HNZX8JGFACFA36RBXDHEQN6E', 'req_01HNZX8JGFACFA36RBXDHEQN6F'];
+    const trace = { _id: first, pathId: 'ti_1', route: '/v1/tickets/:id' } as RequestTrace;
+    const list = { _id: second, pathId: null, route: '/v1/tickets' } as RequestTrace;
+    await requestTracesOf(environment.control).insertMany([trace, list]);
+    expect((await explained(first)).id).toBe('ti_1');
+    expect((await cli('explain', second)).errors).toContain('was for /v1/tickets, without an id');
+  });
+
+  it('lists the fields that differ from a fresh join, and from the active generation', async () => {
+    const { mongo, name, database, control } = environment;
+    const tickets = collectionOf(database, 'ticket');
+    const ticket = await tickets.findOne({ _id: 'ti_1' });
+    await tickets.updateOne({ _id: 'ti_1' }, { $set: { 'joined.requester.name': 'Eve' } });
+    const times = { since: new Date(), registeredAt: new Date() };
+    const second = { number: 2, projectionVersion, state: 'ready' as const, ...times };
+    await generationsOf(control).updateOne({ _id: 'active' }, { $push: { generations: second } });
+    const build = mongo.db(`${name}_g2`);
+    if (ticket) await collectionOf(build, 'ticket').insertOne(ticket);
+    const { documents } = await explained('ti_1');
+    await build.dropDatabase();
+    expect(documents).toMatchObject([
+      { generation: 1, outdated: ['joined.requester'], differsFromActive: null },
+      { generation: 2, generationState: 'ready', differsFromActive: ['joined.requester'] },
+    ]);
+  });
+});
