@@ -1,15 +1,17 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { debianMirror } from './debian-mirror.ts';
+import { existsSync, readFileSync } from 'node:fs';
+import { aptUpdate } from './prerequisites.ts';
 import { mustRun } from './run.ts';
 
 /** Installs a minimal Debian sid and `packages` into `dir`, from the mirror that this machine uses. */
 export async function debianRoot(dir: string, packages: string[]): Promise<void> {
   const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
   const codename = /^VERSION_CODENAME="?([a-z]+)/m.exec(release)?.[1] ?? 'stable';
-  const mirror = debianMirror(aptSources('/etc/apt'), codename);
-  if (mirror === undefined)
-    throw new Error(`no Debian ${codename} mirror found in /etc/apt/sources.list or sources.list.d`);
+  // The origin of a source is known once its index was fetched.
+  await aptUpdate();
+  const mirror = debianMirror(await mustRun('apt-get', ['indextargets', '--format', targetFormat]), codename);
+  if (mirror === undefined) throw new Error(`apt has no source of Debian ${codename}: see /etc/apt`);
+  const source = existsSync(mirror.source) ? readFileSync(mirror.source, 'utf8') : '';
+  const keyring = /^[^#]*signed-by[:=]\s*(\/[^\s\]]+)/im.exec(source)?.[1] ?? debianKeyring;
   await mustRun('mmdebstrap', [
     '--variant=apt',
     `--include=${packages.join(',')}`,
@@ -18,14 +20,20 @@ export async function debianRoot(dir: string, packages: string[]): Promise<void>
     '--aptopt=Acquire::Check-Valid-Until "false"',
     'sid',
     dir,
-    `deb [signed-by=${mirror.keyring}] ${mirror.uri} sid main`,
+    `deb [signed-by=${keyring}] ${mirror.uri} sid main`,
   ]);
 }
 
-function aptSources(etc: string): { name: string; text: string }[] {
-  const parts = join(etc, 'sources.list.d');
-  const files = existsSync(parts) ? readdirSync(parts).map((name) => join(parts, name)) : [];
-  return [join(etc, 'sources.list'), ...files]
-    .filter((name) => /\.(list|sources)$/.test(name) && existsSync(name))
-    .map((name) => ({ name, text: readFileSync(name, 'utf8') }));
+const debianKeyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
+const targetFormat = '$(CREATED_BY) $(ORIGIN) $(RELEASE) $(COMPONENT) $(REPO_URI) $(SOURCESENTRY)';
+
+/**
+ * Debian's mirror among the index targets of apt, so that a local mirror stays in use, and the file that names it. Other
+ * vendors may use Debian's suite and component names, but not its origin.
+ */
+export function debianMirror(targets: string, codename: string): { uri: string; source: string } | undefined {
+  const wanted = `Packages Debian ${codename} main `;
+  const found = targets.split('\n').find((line) => line.startsWith(wanted));
+  const [uri, source = ''] = found?.slice(wanted.length).split(' ') ?? [];
+  return uri ? { uri, source: source.replace(/:\d+$/, '') } : undefined;
 }
