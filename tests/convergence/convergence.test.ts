@@ -1,16 +1,12 @@
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { encode, type Event } from '../support/events.ts';
-import {
-  applied,
-  createTestEnvironment,
-  runProjector,
-  type TestEnvironment,
-} from '../support/test-environment.ts';
+import type { TestEnvironment } from '../support/test-environment.ts';
 import { size } from '../support/long.ts';
 import { createRandom } from '../support/random.ts';
 import { fold } from './fold.ts';
 import { randomHistory, wide, type Population } from './history.ts';
 import { readDocuments } from './read-documents.ts';
+import { useProjector } from '../support/use-projector.ts';
 
 /** `SEEDS` seeds from `SEED` on. A failure names its seed. */
 const firstSeed = Number(process.env.SEED ?? 1);
@@ -26,21 +22,10 @@ const doubled = Object.fromEntries(
 ) as Population;
 
 describe('documents equal the fold of the log, whatever the interleaving', () => {
-  let testEnvironment: TestEnvironment;
-  let projectors: Awaited<ReturnType<typeof runProjector>>[];
-
+  const { environment, applied, start } = useProjector({ partitions: 3, projectors: 0 });
+  let projectors: Awaited<ReturnType<typeof start>>[];
   beforeAll(async () => {
-    testEnvironment = await createTestEnvironment(3);
-    projectors = await Promise.all([
-      runProjector(testEnvironment),
-      runProjector(testEnvironment),
-      runProjector(testEnvironment),
-    ]);
-  }, 120_000);
-
-  afterAll(async () => {
-    await Promise.all(projectors.map((projector) => projector.stop()));
-    await testEnvironment.close();
+    projectors = await Promise.all([start(), start(), start()]);
   }, 120_000);
 
   test.each(seeds)(
@@ -51,19 +36,16 @@ describe('documents equal the fold of the log, whatever the interleaving', () =>
       const population = organizations > 2 ? doubled : wide;
       const history = randomHistory(seed, 500, { population, organizations });
       const half = Math.floor((history.length * 2) / 3);
-      await produce(testEnvironment, history.slice(0, half), seed);
-      if (seed % 2 === 0) await settled();
-      await produce(testEnvironment, history.slice(half), seed);
+      await produce(environment, history.slice(0, half), seed);
+      if (seed % 2 === 0) await applied();
+      await produce(environment, history.slice(half), seed);
       // and, for some seeds, one projector that leaves and another that joins
       if (seed % 6 === 0) {
         const leaving = projectors.shift();
-        await Promise.all([
-          leaving?.stop(),
-          runProjector(testEnvironment).then((joined) => projectors.push(joined)),
-        ]);
+        await Promise.all([leaving?.stop(), start().then((joined) => projectors.push(joined))]);
       }
       // when all of it has been applied
-      await settled();
+      await applied();
       // then each document equals the fold
       await expectFolded(seed, history);
     },
@@ -78,18 +60,17 @@ describe('documents equal the fold of the log, whatever the interleaving', () =>
       const history = randomHistory(seed, 400, { population, organizations: 1, members });
       const expected = [...fold(history).values()].map(({ joined }) => joined as { moreAfter?: string });
       expect(expected.some(({ moreAfter }) => typeof moreAfter === 'string')).toBe(true);
-      await produce(testEnvironment, history, seed);
-      await settled();
+      await produce(environment, history, seed);
+      await applied();
       await expectFolded(seed, history);
     },
     120_000,
   );
 
-  const settled = () => applied(testEnvironment, () => projectors.flatMap(({ fatal }) => fatal));
   const expectFolded = async (seed: number, history: Event[]) => {
     const orgIds = [...new Set(history.map(({ orgId }) => orgId))];
-    const actual = await readDocuments(testEnvironment.database, { orgId: { $in: orgIds } });
-    expect({ seed, documents: actual }).toEqual({ seed, documents: expectedDocuments(history) });
+    const actual = await readDocuments(environment.database, { orgId: { $in: orgIds } });
+    expect({ seed, documents: actual }).toEqual({ seed, documents: Object.fromEntries(fold(history)) });
   };
 });
 
@@ -112,5 +93,3 @@ async function produce({ producer, config }: TestEnvironment, history: Event[], 
     await producer.sendBatch({ topicMessages: [...burst].map(([topic, messages]) => ({ topic, messages })) });
   }
 }
-
-const expectedDocuments = (history: Event[]) => Object.fromEntries(fold(history));

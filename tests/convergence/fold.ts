@@ -41,10 +41,12 @@ export function fold(history: Event[], gone = new Set<string>()): Expected {
     if (!state || orgId === null) continue;
     const view = viewOf(rows, orgId);
     if (kind === 'message' && view.isDeleted((state as EntityState['message']).conversationId)) continue;
-    const joined = joinedOf(kind, state, view);
+    const { joined, refs } = relate(kind, state, view);
     expected.set(id, {
       ...{ kind, orgId, version, state, joined },
-      refs: refsOf(kind, state, view).sort(),
+      refs: Object.entries(refs)
+        .flatMap(([edge, ids]) => present(ids).map((one) => `${edge}:${one}`))
+        .sort(),
       sortKeys: sortKeysOf(kind, state),
       isPending: kind === 'conversation' && (joined as { channel: unknown }).channel === null,
     });
@@ -91,23 +93,19 @@ const byCreation = (a: { createdAt: Date; id: string }, b: { createdAt: Date; id
 
 const present = <T>(items: (T | null)[]): T[] => items.filter((item) => item !== null);
 
-function joinedOf(kind: Kind, state: unknown, view: View): unknown {
+/** Embedded fields, and the ids of every reference by its edge, even to an entity that does not exist. */
+type Related = { joined: object; refs: Record<string, (string | null)[]> };
+
+function relate(kind: Kind, state: unknown, view: View): Related {
   switch (kind) {
     case 'ticket':
       return ticket(state as EntityState['ticket'], view);
     case 'conversation':
       return conversation(state as EntityState['conversation'], view);
     case 'message':
-      return { author: author(state as EntityState['message'], view) };
-    case 'channel': {
-      const { agentId, config } = state as EntityState['channel'];
-      const agent = view.one('agent', agentId);
-      const target = view.one('channel', 'routesToChannelId' in config ? config.routesToChannelId : null);
-      return {
-        agent: agent && { id: agent.id, name: agent.name, disabled: agent.disabled },
-        routesTo: target && { id: target.id, name: target.name },
-      };
-    }
+      return message(state as EntityState['message'], view);
+    case 'channel':
+      return channel(state as EntityState['channel'], view);
     case 'apiKey':
     case 'contact':
     case 'user':
@@ -115,85 +113,100 @@ function joinedOf(kind: Kind, state: unknown, view: View): unknown {
     case 'tag':
     case 'topic':
     case 'qa':
-      return {};
+      return { joined: {}, refs: {} };
   }
 }
 
-function ticket(state: EntityState['ticket'], view: View) {
-  const requester = view.one('contact', state.requesterId);
-  const children = childrenOf(state.id, view);
-  const last = children.at(-1);
-  return {
-    requester: requester && { name: requester.name, email: requester.email },
-    tags: present(state.tagIds.map((id) => view.one('tag', id))).map(({ id, name }) => ({ id, name })),
-    topics: present(state.topicIds.map((id) => view.one('topic', id))).map(({ id, name }) => ({ id, name })),
-    conversations: children
-      .filter(({ channelId }) => view.one('channel', channelId))
-      .map(({ id, role, status, createdAt, updatedAt, channelId }) => ({
-        ...{ id, role, status, createdAt, updatedAt },
-        retainUntil: afterDays(updatedAt, view.one('channel', channelId)?.dataRetentionDays ?? 0),
-      })),
-    moreAfter:
-      last && children.length === bounds.embeddedConversations
-        ? last.createdAt.toISOString() + last.id
-        : null,
-  };
-}
-
-const childrenOf = (id: string, view: View) =>
-  view
+function ticket({ id, requesterId, tagIds, topicIds }: EntityState['ticket'], view: View): Related {
+  const requester = view.one('contact', requesterId);
+  const children = view
     .all('conversation')
     .filter(({ ticketId }) => ticketId === id)
     .sort(byCreation)
     .slice(0, bounds.embeddedConversations);
+  const last = children.at(-1);
+  const label = (of: { id: string; name: string }) => ({ id: of.id, name: of.name });
+  return {
+    joined: {
+      requester: requester && { name: requester.name, email: requester.email },
+      tags: present(tagIds.map((one) => view.one('tag', one))).map(label),
+      topics: present(topicIds.map((one) => view.one('topic', one))).map(label),
+      conversations: children
+        .filter(({ channelId }) => view.one('channel', channelId))
+        .map(({ id: child, role, status, createdAt, updatedAt, channelId }) => ({
+          ...{ id: child, role, status, createdAt, updatedAt },
+          retainUntil: afterDays(updatedAt, view.one('channel', channelId)?.dataRetentionDays ?? 0),
+        })),
+      moreAfter:
+        last && children.length === bounds.embeddedConversations
+          ? last.createdAt.toISOString() + last.id
+          : null,
+    },
+    refs: {
+      ...{ requester: [requesterId], tags: tagIds, topics: topicIds },
+      conversations: children.map((child) => child.id),
+      channels: [...new Set(children.map(({ channelId }) => channelId))],
+    },
+  };
+}
 
-/** Every reference of a document, even to an entity that does not exist. */
-function refsOf(kind: Kind, state: unknown, view: View): string[] {
-  const refs = (edge: string, ids: (string | null)[]) => present(ids).map((id) => `${edge}:${id}`);
-  switch (kind) {
-    case 'ticket': {
-      const { id, requesterId, tagIds, topicIds } = state as EntityState['ticket'];
-      const children = childrenOf(id, view);
-      return [
-        ...refs('requester', [requesterId]),
-        ...refs('tags', tagIds),
-        ...refs('topics', topicIds),
-        ...refs(
-          'conversations',
-          children.map((child) => child.id),
-        ),
-        ...refs('channels', [...new Set(children.map(({ channelId }) => channelId))]),
-      ];
-    }
-    case 'conversation': {
-      const { channelId, contactId, assignedUserId, topicIds, tagIds } = state as EntityState['conversation'];
-      return [
-        ...refs('channel', [channelId]),
-        ...refs('contact', [contactId]),
-        ...refs('assignedUser', [assignedUserId]),
-        ...refs('topics', topicIds),
-        ...refs('tags', tagIds),
-      ];
-    }
-    case 'message': {
-      const { author: by, conversationId } = state as EntityState['message'];
-      const author = by ? refs(by.type === 'ai_agent' ? 'agent' : by.type, [by.id]) : [];
-      return [...author, ...refs('conversation', [conversationId])];
-    }
-    case 'channel': {
-      const { agentId, config } = state as EntityState['channel'];
-      const target = 'routesToChannelId' in config ? config.routesToChannelId : null;
-      return [...refs('agent', [agentId]), ...refs('routesTo', [target])];
-    }
-    case 'apiKey':
-    case 'contact':
-    case 'user':
-    case 'agent':
-    case 'tag':
-    case 'topic':
-    case 'qa':
-      return [];
+const afterDays = (from: Date, days: number) =>
+  days === 0 ? null : new Date(from.getTime() + days * 24 * 3_600_000);
+
+function conversation(state: EntityState['conversation'], view: View): Related {
+  const { channelId, contactId, assignedUserId, topicIds, tagIds } = state;
+  const channel = view.one('channel', channelId);
+  const user = view.one('user', assignedUserId);
+  return {
+    joined: {
+      channel: channel && {
+        ...{ id: channel.id, name: channel.name, type: channel.type },
+        dataRetentionDays: channel.dataRetentionDays,
+      },
+      contact: person(view.one('contact', contactId)),
+      assignedUser: user && { id: user.id, name: user.name, email: user.email },
+      topics: present(topicIds.map((id) => view.one('topic', id))),
+      tags: present(tagIds.map((id) => view.one('tag', id))),
+    },
+    refs: {
+      ...{ channel: [channelId], contact: [contactId], assignedUser: [assignedUserId] },
+      ...{ topics: topicIds, tags: tagIds },
+    },
+  };
+}
+
+const person = (contact: EntityState['contact'] | null) =>
+  contact && { name: contact.name, email: contact.email?.email ?? null };
+
+function message({ author, conversationId }: EntityState['message'], view: View): Related {
+  const conversation = [conversationId];
+  if (!author) return { joined: { author: null }, refs: { conversation } };
+  const { type, id } = author;
+  if (type === 'contact')
+    return { joined: { author: person(view.one('contact', id)) }, refs: { conversation, contact: [id] } };
+  if (type === 'user') {
+    const user = view.one('user', id);
+    const joined = { author: user && { name: user.name, email: user.email } };
+    return { joined, refs: { conversation, user: [id] } };
   }
+  const agent = view.one('agent', id);
+  return {
+    joined: { author: agent && { name: agent.name, email: null } },
+    refs: { conversation, agent: [id] },
+  };
+}
+
+function channel({ agentId, config }: EntityState['channel'], view: View): Related {
+  const routesTo = 'routesToChannelId' in config ? config.routesToChannelId : null;
+  const agent = view.one('agent', agentId);
+  const target = view.one('channel', routesTo);
+  return {
+    joined: {
+      agent: agent && { id: agent.id, name: agent.name, disabled: agent.disabled },
+      routesTo: target && { id: target.id, name: target.name },
+    },
+    refs: { agent: [agentId], routesTo: [routesTo] },
+  };
 }
 
 /** The sort keys of lists. Documents that no list shows have none. */
@@ -204,39 +217,4 @@ function sortKeysOf(kind: Kind, state: unknown): { byCreated?: string; byUpdated
   const byCreated = createdAt.toISOString() + id;
   if (kind !== 'ticket') return { byCreated };
   return { byCreated, byUpdated: (updatedAt < createdAt ? createdAt : updatedAt).toISOString() + id };
-}
-
-const afterDays = (from: Date, days: number) =>
-  days === 0 ? null : new Date(from.getTime() + days * 24 * 3_600_000);
-
-function conversation(state: EntityState['conversation'], view: View) {
-  const channel = view.one('channel', state.channelId);
-  const contact = view.one('contact', state.contactId);
-  const user = view.one('user', state.assignedUserId);
-  return {
-    channel: channel && {
-      id: channel.id,
-      name: channel.name,
-      type: channel.type,
-      dataRetentionDays: channel.dataRetentionDays,
-    },
-    contact: contact && { name: contact.name, email: contact.email?.email ?? null },
-    assignedUser: user && { id: user.id, name: user.name, email: user.email },
-    topics: present(state.topicIds.map((id) => view.one('topic', id))),
-    tags: present(state.tagIds.map((id) => view.one('tag', id))),
-  };
-}
-
-function author({ author: named }: EntityState['message'], view: View) {
-  if (!named) return null;
-  if (named.type === 'contact') {
-    const contact = view.one('contact', named.id);
-    return contact && { name: contact.name, email: contact.email?.email ?? null };
-  }
-  if (named.type === 'user') {
-    const user = view.one('user', named.id);
-    return user && { name: user.name, email: user.email };
-  }
-  const agent = view.one('agent', named.id);
-  return agent && { name: agent.name, email: null };
 }

@@ -2,13 +2,15 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import type { Status } from '../../services/operations/status/status.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
 import { specFor } from '../../services/api/openapi/spec-for.ts';
 import { documented } from '../support/documented.ts';
 import { channelsWithSecrets, created } from '../support/entities.ts';
 import { encode, type Event } from '../support/events.ts';
-import { applied, createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { startService, type Service } from '../support/service.ts';
+import { useProjector } from '../support/use-projector.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { kinds } from '../../shared/documents/document.ts';
+import { eventually } from '../support/eventually.ts';
 
 const token = 'svc_live_endToEnd0123456789';
 const holdToDocument = documented(specFor());
@@ -17,17 +19,18 @@ const apiKey = created('apiKey', 'key_1', {
 });
 
 describe('from Kafka to the client, with the services as processes', () => {
-  let testEnvironment: TestEnvironment;
+  const { environment, send, applied, find, committed, startProcess } = useProjector({
+    ...{ partitions: 3, projectors: 0 },
+  });
   let projector: Service;
   let api: Service;
   let origin: string;
 
   beforeAll(async () => {
-    testEnvironment = await createTestEnvironment(3);
-    projector = startService('projector', { ...testEnvironment.environment, LOG_LEVEL: 'info' });
+    projector = startProcess();
     api = startService('api', {
-      MONGODB_URL: testEnvironment.config.MONGODB_URL,
-      DATABASE_NAME: testEnvironment.name,
+      MONGODB_URL: environment.config.MONGODB_URL,
+      DATABASE_NAME: environment.name,
       API_HOST: '127.0.0.1',
       API_PORT: '0',
       API_TRUSTED_PROXIES: '127.0.0.0/8',
@@ -35,18 +38,11 @@ describe('from Kafka to the client, with the services as processes', () => {
     await projector.logged('projecting');
     origin = `http://127.0.0.1:${String((await api.logged('listening')).port)}`;
   }, 120_000);
-
-  afterAll(async () => {
-    await Promise.all([projector.stop(), api.stop()]);
-    await testEnvironment.close();
-  }, 120_000);
+  afterAll(() => api.stop());
 
   const publish = async (events: Event[]) => {
-    for (const event of events) {
-      const topic = topicOf(event.kind, testEnvironment.config.TOPIC_PREFIX);
-      await testEnvironment.producer.send({ topic, messages: [encode(event, 'binary')] });
-    }
-    await applied(testEnvironment);
+    for (const event of events) await send(event.kind, encode(event, 'binary'));
+    await applied();
   };
   const get = async (path: string) => {
     const headers = { authorization: `Bearer ${token}`, 'x-forwarded-proto': 'https' };
@@ -111,12 +107,11 @@ describe('from Kafka to the client, with the services as processes', () => {
   test('Data-As-Of is on every response, and advances', async () => {
     const asOf = async () => Date.parse((await get('/v1/channels')).headers.get('data-as-of') ?? '');
     const started = Date.now();
-    const seen = [await asOf()];
-    while (!((seen.at(-1) ?? 0) > started) && Date.now() - started < 30_000) {
-      await new Promise((resolve) => setTimeout(resolve, 200));
+    const seen: number[] = [];
+    await eventually(async () => {
       seen.push(await asOf());
-    }
-    expect(seen.at(-1)).toBeGreaterThan(started);
+      return (seen.at(-1) ?? 0) > started;
+    });
     expect(seen).toEqual(seen.toSorted((a, b) => a - b));
   }, 60_000);
 
@@ -130,7 +125,7 @@ describe('from Kafka to the client, with the services as processes', () => {
     let asked = known;
     while ((await get('/v1/channels')).status === 200) {
       expect(asked - known).toBeLessThan(5_000);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await sleep(100);
       asked = performance.now();
     }
     expect((await get('/v1/channels')).status).toBe(401);
@@ -138,8 +133,8 @@ describe('from Kafka to the client, with the services as processes', () => {
 
   test('cli status prints positions, documents and pending documents', async () => {
     await publish([created('conversation', 'conv_2', { channelId: 'chan_missing', ticketId: 'ti_missing' })]);
-    const environment = { ...testEnvironment.environment, LOG_LEVEL: 'error' };
-    const cli = startService('cli', environment, ['status', '--json']);
+    const settings = { ...environment.environment, LOG_LEVEL: 'error' };
+    const cli = startService('cli', settings, ['status', '--json']);
     expect(await cli.exited).toBe(0);
     const status = JSON.parse(cli.stdout()) as Status;
     expect(status.documents).toMatchObject({
@@ -158,19 +153,13 @@ describe('from Kafka to the client, with the services as processes', () => {
   test('the API answers while the projector is down, and SIGTERM commits the applied offsets', async () => {
     expect(await projector.stop()).toBe(0);
     expect((await get('/health')).status).toBe(200);
-    const groupId = testEnvironment.config.CONSUMER_GROUP;
-    const offsets = await testEnvironment.admin.fetchOffsets({ groupId });
-    const committed = offsets.flatMap(({ partitions }) =>
-      partitions.map(({ offset }) => Math.max(0, Number(offset))),
-    );
+    const offsets = await Promise.all(kinds.map(committed));
     // apiKey twice, and one each of: two conversations, a message, a ticket, a tag, a contact, a channel
     const published = 9 + channelsWithSecrets.length;
-    expect(committed.reduce((sum, offset) => sum + offset, 0)).toBe(published);
-    projector = startService('projector', testEnvironment.environment);
+    expect(offsets.reduce((sum, offset) => sum + offset, 0)).toBe(published);
+    projector = startProcess();
     await publish([created('tag', 'tag_1', { name: 'invoices' }, 2)]);
-    const tickets = testEnvironment.database.collection<{ _id: string }>('tickets');
-    const stored = await tickets.findOne({ _id: 'ti_1' });
-    expect(stored).toMatchObject({ joined: { tags: [{ name: 'invoices' }] } });
+    expect(await find('ticket', 'ti_1')).toMatchObject({ joined: { tags: [{ name: 'invoices' }] } });
   }, 60_000);
 });
 
