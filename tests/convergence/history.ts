@@ -1,6 +1,7 @@
 import { kinds, type Kind } from '../../shared/documents/document.ts';
 import { idPrefixes, type Event } from '../support/events.ts';
 import { createRandom, type Random } from '../support/random.ts';
+import { formBlock, states } from '../support/entities.ts';
 
 /**
  * A random history of a few entities that refer to each other: children first, renames after embedding,
@@ -102,15 +103,13 @@ function stateOf(choices: Choices, kind: Kind, id: string, time: Date): Record<s
   // Few names, so that a former name returns; the name in between must not.
   const name = `${kind} ${random.int(3)}`;
   const createdAt = new Date(base + random.int(50) * 1_000).toISOString();
-  const common = { id, createdAt, updatedAt: time.toISOString() };
+  const common = { ...states[kind], id, createdAt, updatedAt: time.toISOString() };
   switch (kind) {
     case 'apiKey':
       return {
         ...common,
         name,
-        mode: 'live',
         tokenSha256: random.int(1_000_000).toString(16).padStart(64, 'A'),
-        access: 'read',
         archivedAt: maybe(time.toISOString()),
       };
     case 'contact':
@@ -120,7 +119,7 @@ function stateOf(choices: Choices, kind: Kind, id: string, time: Date): Record<s
         email: maybe({ email: `${name}@example.com`, verified: random.chance(0.5) }),
       };
     case 'user':
-      return { id, name: maybe(name), email: 'user@example.com' };
+      return { ...common, name: maybe(name) };
     case 'agent':
       return { id, name, disabled: random.chance(0.5) };
     case 'tag':
@@ -163,14 +162,7 @@ function stateOf(choices: Choices, kind: Kind, id: string, time: Date): Record<s
         { role: 'system' },
       ]);
       const content = maybe(`${name} 👩‍👩‍👧 `.repeat(random.int(30)));
-      return {
-        ...common,
-        ...author,
-        conversationId: some('conversation'),
-        type: 'chat',
-        content,
-        attachments: [],
-      };
+      return { ...common, author: null, ...author, conversationId: some('conversation'), content };
     }
     case 'qa':
       return {
@@ -184,21 +176,12 @@ function stateOf(choices: Choices, kind: Kind, id: string, time: Date): Record<s
 }
 
 function channelState({ random, some, retentionDays }: Choices, maybe: <T>(value: T) => T | null) {
-  const on = { enabled: true };
   return {
     type: 'form',
     agentId: maybe(some('agent')),
     dataRetentionDays: maybe(random.pick(retentionDays)),
     archivedAt: random.chance(0.2) ? '2026-02-01T00:00:00+01:00' : null,
-    settings: {
-      aiSummary: on,
-      urgency: on,
-      insights: on,
-      topics: on,
-      aiDisclosure: on,
-      utmTagging: on,
-      autoResolve: {},
-    },
-    form: { title: 'Contact us', fields: [], routesToChannelId: maybe(some('channel')), allowedDomains: [] },
+    email: null,
+    form: { ...formBlock, routesToChannelId: maybe(some('channel')) },
   };
 }

@@ -1,5 +1,6 @@
 import type { Event } from './events.ts';
 import type { Kind } from '../../shared/documents/document.ts';
+import { examples } from './example-states.ts';
 
 const instant = '2026-01-01T00:00:00Z';
 const times = { createdAt: instant, updatedAt: instant };
@@ -35,29 +36,25 @@ export const chatbotBlock = {
 };
 
 const enabled = { enabled: true };
+const settings = ['aiSummary', 'urgency', 'insights', 'topics', 'aiDisclosure'].map((name) => [
+  name,
+  enabled,
+]);
 
-/** A state of each kind with every required field. A test changes the fields that it is about. */
+/** A state of each kind with every required field and more. A test changes the fields that it is about. */
 export const states = {
-  apiKey: { name: 'Key', mode: 'live', tokenSha256: 'ab'.repeat(32), access: 'read', createdAt: instant },
-  contact: { name: 'Ada', email: { email: 'ada@example.com', verified: true } },
-  user: { name: 'Sam', email: 'sam@example.com' },
-  agent: { name: 'Robin', disabled: false },
-  tag: { name: 'billing' },
-  topic: { name: 'Billing', color: '#ff0000' },
-  ticket: { title: 'Broken', status: 'open', requesterId: 'con_1', tagIds: [], topicIds: [], ...times },
+  ...examples,
+  apiKey: { ...examples.apiKey, name: 'Key', tokenSha256: 'ab'.repeat(32), createdAt: instant },
+  contact: { ...examples.contact, name: 'Ada', email: { email: 'ada@example.com', verified: true } },
+  user: { ...examples.user, name: 'Sam', email: 'sam@example.com' },
+  tag: { ...examples.tag, name: 'billing' },
+  topic: { ...examples.topic, name: 'Billing', color: '#ff0000' },
+  ticket: { ...examples.ticket, title: 'Broken', ...times },
   channel: {
-    type: 'email',
+    ...examples.channel,
     name: 'Support',
     ...times,
-    settings: {
-      aiSummary: enabled,
-      urgency: enabled,
-      insights: enabled,
-      topics: enabled,
-      aiDisclosure: enabled,
-      utmTagging: { enabled: false },
-      autoResolve: {},
-    },
+    settings: { ...Object.fromEntries(settings), utmTagging: { enabled: false }, autoResolve: {} } as object,
     email: {
       ...mailbox,
       provider: 'microsoft',
@@ -67,28 +64,12 @@ export const states = {
       },
     },
   },
-  conversation: {
-    ticketId: 'ti_1',
-    role: 'primary',
-    title: 'Broken',
-    status: 'needs_first_response',
-    supportLevel: 'ai',
-    channelId: 'chan_1',
-    contactId: 'con_1',
-    topicIds: [],
-    tagIds: [],
-    ...times,
-  },
+  conversation: { ...examples.conversation, title: 'Broken', status: 'needs_first_response', ...times },
   message: {
-    conversationId: 'conv_1',
-    type: 'email',
-    role: 'user',
-    author: { type: 'contact', id: 'con_1' },
-    content: 'Hello',
-    attachments: [],
-    createdAt: instant,
+    ...{ ...examples.message, type: 'email', createdAt: instant },
+    ...{ author: { type: 'contact', id: 'con_1' }, content: 'Hello' },
   },
-  qa: { question: 'How?', questionVariations: ['b', 'a'], answer: 'So.', ...times },
+  qa: { ...examples.qa, question: 'How?', questionVariations: ['b', 'a'], answer: 'So.', ...times },
 } satisfies Record<Kind, Record<string, unknown>>;
 
 /** An event with the full state of an entity of `org_1`. */
@@ -103,7 +84,7 @@ export const created = (
   orgId: 'org_1',
   version,
   op: version === 1 ? 'created' : 'updated',
-  data: { id, ...states[kind], ...changes },
+  data: { ...states[kind], ...changes, id },
   time: new Date(),
 });
 
