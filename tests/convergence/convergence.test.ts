@@ -3,10 +3,10 @@ import { encode, type Event } from '../support/events.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
 import { size } from '../support/long.ts';
 import { createRandom } from '../support/random.ts';
+import { useProjector } from '../support/use-projector.ts';
 import { fold } from './fold.ts';
 import { randomHistory, wide, type Population } from './history.ts';
 import { readDocuments } from './read-documents.ts';
-import { useProjector } from '../support/use-projector.ts';
 
 /** `SEEDS` seeds from `SEED` on. A failure names its seed. */
 const firstSeed = Number(process.env.SEED ?? 1);

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Status } from '../../services/operations/status/status.ts';
 import { specFor } from '../../services/api/openapi/spec-for.ts';
+import { kinds } from '../../shared/documents/document.ts';
 import { documented } from '../support/documented.ts';
 import { channelsWithSecrets, created } from '../support/entities.ts';
 import { encode, type Event } from '../support/events.ts';
 import { startService, type Service } from '../support/service.ts';
 import { useProjector } from '../support/use-projector.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { kinds } from '../../shared/documents/document.ts';
 import { eventually } from '../support/eventually.ts';
 
 const token = 'svc_live_endToEnd0123456789';

@@ -6,10 +6,10 @@ import {
 } from '../../clients/typescript/src/index.ts';
 import { connect } from '../client/test-client.ts';
 import { createRandom } from '../support/random.ts';
-import { createTraffic } from './changes.ts';
-import { startScenario } from './scenario.ts';
 import { eventually } from '../support/eventually.ts';
 import { useOpened } from '../support/use-opened.ts';
+import { createTraffic } from './changes.ts';
+import { startScenario } from './scenario.ts';
 
 /** The exported tickets and conversations, by id. */
 type Copy = { tickets: Map<string, TicketItem>; conversations: Map<string, Conversation> };

@@ -3,8 +3,8 @@ import { ticketSorts } from '../../services/api/resources/tickets/schema.ts';
 import { listOf } from '../api/test-api.ts';
 import { created } from '../support/entities.ts';
 import { applied } from '../support/test-environment.ts';
-import { startScenario } from './scenario.ts';
 import { useOpened } from '../support/use-opened.ts';
+import { startScenario } from './scenario.ts';
 
 /** Set `SEED` to reproduce a failure. */
 const seed = Number(process.env.SEED ?? 1);

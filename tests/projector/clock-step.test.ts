@@ -1,10 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Sets the clock of a process back by an hour when it receives a signal. */
 const preload = `

@@ -1,4 +1,5 @@
 import { connect, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel, PartitionAssigners, type ISocketFactory, type PartitionAssigner } from 'kafkajs';
 import { pino } from 'pino';
 import { progressOf } from '../../shared/store/progress.ts';
@@ -7,7 +8,6 @@ import { eventually } from '../support/eventually.ts';
 import { startConsuming } from '../support/start-consuming.ts';
 import { created } from '../support/entities.ts';
 import { useProjector } from '../support/use-projector.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * Known problems of kafkajs 2.2, each provoked and handled. Here: an error of a handler that ends or stalls the consumer,

@@ -1,8 +1,8 @@
 import { CompressionTypes } from 'kafkajs';
+import { pino } from 'pino';
 import { kinds } from '../../shared/documents/document.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
-import { pino } from 'pino';
 import { channelsWithSecrets, created } from '../support/entities.ts';
 import { encode, idPrefixes } from '../support/events.ts';
 import { useProjector } from '../support/use-projector.ts';

@@ -6,8 +6,8 @@ import { sweep } from '../../services/projector/retention/sweep.ts';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { changeOf, engineDeps, haltingStore } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
-import { day, eventsOf, useReadModel } from './read-model.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
+import { day, eventsOf, useReadModel } from './read-model.ts';
 
 const { channel, conversation, message } = eventsOf('a');
 const contact = (name: string, version: number) => created('contact', 'con_1', { name }, version);

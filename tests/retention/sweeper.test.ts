@@ -3,12 +3,12 @@ import { createMetrics } from '../../services/projector/metrics.ts';
 import { startSweeper } from '../../services/projector/retention/sweeper.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { watermarksOf } from '../../shared/store/progress.ts';
+import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
-import { useReadModel } from './read-model.ts';
-import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { deletionOf } from '../support/engine.ts';
+import { useReadModel } from './read-model.ts';
 
 const long = { createdAt: '2020-01-01T00:00:00Z', updatedAt: '2020-01-01T00:00:00Z' };
 

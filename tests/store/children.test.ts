@@ -1,6 +1,6 @@
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
-import { bothStores, conversation, tombstoneOf, insert, keyOf } from './both-stores.ts';
 import { useOpened } from '../support/use-opened.ts';
+import { bothStores, conversation, tombstoneOf, insert, keyOf } from './both-stores.ts';
 
 /** Reads the children of many parents, in as many reads as it takes. */
 describe.each(bothStores)('the first children, from $name', ({ isReal, open }) => {

@@ -4,9 +4,9 @@ import { resources } from '../../shared/documents/resources.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { openDatabases } from '../support/databases.ts';
-import { collectionOf } from '../../shared/store/connection.ts';
 
 /** The driver's traffic with the store. */
 type Traffic = {

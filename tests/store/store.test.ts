@@ -1,7 +1,7 @@
 import { pageSize } from '../../services/projector/materialize/mongo-store.ts';
 import type { JoinedFields, StoredDocument } from '../../services/projector/materialize/store.ts';
-import { bothStores, conversation, tombstoneOf, insert, position, readAll } from './both-stores.ts';
 import { useOpened } from '../support/use-opened.ts';
+import { bothStores, conversation, tombstoneOf, insert, position, readAll } from './both-stores.ts';
 
 const applied = { conflicted: new Set(), refused: new Map() };
 const conflict = (...ids: string[]) => ({ conflicted: new Set(ids), refused: new Map() });

@@ -4,9 +4,9 @@ import type { SweepStore } from '../../services/projector/retention/sweep.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import { emptyData, memoryStore } from '../simulation/memory-store.ts';
 import { memorySweepStore } from '../simulation/memory-sweep-store.ts';
+import { useOpened } from '../support/use-opened.ts';
 import { conversation, insert, keyOf, position } from './both-stores.ts';
 import { openEngineStore } from './engine-store.ts';
-import { useOpened } from '../support/use-opened.ts';
 
 type Opened = { store: Store; sweepStore: SweepStore; close: () => Promise<void> };
 

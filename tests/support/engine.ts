@@ -1,10 +1,10 @@
 import type { Kind } from '../../shared/documents/document.ts';
 import type { KafkaRecord, Change } from '../../services/projector/events/change.ts';
-import { rawHeaders } from './example-records.ts';
 import { parse } from '../../services/projector/events/parse.ts';
 import { createReferenceCache } from '../../services/projector/materialize/reference-cache.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';
 import type { UpdateDeps } from '../../services/projector/materialize/fan-out.ts';
+import { rawHeaders } from './example-records.ts';
 import { encode, type Event } from './events.ts';
 
 /** Dependencies of the engine for one worker: it starts at the epoch, and no position counts as applied. */

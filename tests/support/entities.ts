@@ -1,5 +1,5 @@
-import type { Event } from './events.ts';
 import type { Kind } from '../../shared/documents/document.ts';
+import type { Event } from './events.ts';
 import { examples } from './example-states.ts';
 
 const instant = '2026-01-01T00:00:00Z';
