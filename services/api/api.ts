@@ -16,14 +16,10 @@ import { createRegistry } from './resources/registry.ts';
 import { startServer } from './server/server.ts';
 import type { Credentials } from './server/tls.ts';
 import { announceReplica } from './store/announce-replica.ts';
-import {
-  createGenerationCheck,
-  createGenerationsInUse,
-  type GenerationsInUse,
-} from './store/generations-in-use.ts';
+import { createGenerationCheck, createGenerationsInUse } from './store/generations-in-use.ts';
 import { readOptions, serverTimeoutMs } from './store/deadline.ts';
 import { storeTimeOf } from './store/read-data.ts';
-import { createReadSnapshots, type ReadSnapshots } from './store/read-snapshot.ts';
+import { createReadSnapshots } from './store/read-snapshot.ts';
 import { createReadBudget } from './store/read-budget.ts';
 import { createReaders } from './store/reader.ts';
 import { startTracing } from './traces/tracer.ts';
@@ -50,10 +46,11 @@ export async function startApi(deps: ApiDeps) {
   const { config, mongo, metrics, logger, now, nowMs } = deps;
   const { DOCS_URL: docsUrl, API_BASE_URL: baseUrl, API_TRUSTED_PROXIES: trustedProxies } = config;
   const docs = { docsUrl, baseUrl };
+  const control = controlDatabase(deps.authMongo, config.DATABASE_NAME);
   const limit = { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS };
   const routes = createRegistry({ now, brand: config.BRAND });
   const spec = createSpec({ docs, keyPrefix: config.KEY_PREFIX, limit }, routes);
-  const snapshots = createReadSnapshots(snapshotSources(deps));
+  const snapshots = createReadSnapshots(snapshotSources(deps, control));
   const generationsInUse = createGenerationsInUse();
   const rateLimiter = createRateLimiter(
     { nowMs, logger, fallbacks: metrics.rateLimitFallbacks },
@@ -61,15 +58,13 @@ export async function startApi(deps: ApiDeps) {
   );
   const tracing = config.REQUEST_TRACES
     ? startTracing(
-        { control: controlOf(deps), routes, metrics, logger, nowMs },
+        { control, routes, metrics, logger, nowMs },
         { keptDays: config.REQUEST_TRACE_DAYS, keylessMax: config.REQUEST_TRACES_KEYLESS_MAX },
       )
     : null;
   const trace = tracing?.trace ?? null;
-  const budget = createReadBudget({
-    bytesMax: config.API_ANSWERS_MB_MAX * 1_024 * 1_024,
-    connectionsMax: mongo.options.maxPoolSize || Infinity,
-  });
+  const bytesMax = config.API_ANSWERS_MB_MAX * 1_024 * 1_024;
+  const budget = createReadBudget({ bytesMax, connectionsMax: mongo.options.maxPoolSize || Infinity });
   observeBudget(metrics, budget.usage);
   const app = createApp({
     ...{ routes, spec, snapshots, limit, rateLimiter, docs, trustedProxies, metrics, trace, logger },
@@ -77,7 +72,7 @@ export async function startApi(deps: ApiDeps) {
     keyPrefix: config.KEY_PREFIX,
     apiKeys: createApiKeyCache({
       nowMs,
-      lookUp: (snapshot, hashes) => findCallers(controlOf(deps), snapshot, hashes),
+      lookUp: (snapshot, hashes) => findCallers(control, snapshot, hashes),
     }),
     authFailures: createAuthFailureLimiter({
       limit: { ...limit, requests: config.AUTH_FAILURE_LIMIT },
@@ -86,7 +81,7 @@ export async function startApi(deps: ApiDeps) {
     ...{ requestsMax: config.API_REQUESTS_MAX, budget, nowMs },
     openReader: createReaders({
       scanEntriesMax: config.API_SCAN_ENTRIES_MAX,
-      ...{ budget, nowMs, requireGeneration: createGenerationCheck({ control: controlOf(deps), snapshots }) },
+      ...{ budget, nowMs, requireGeneration: createGenerationCheck({ control, snapshots }) },
     }),
   });
   const { address, drain, stop, useCertificate } = await startServer(
@@ -97,7 +92,7 @@ export async function startApi(deps: ApiDeps) {
       addressConnectionsMax: config.API_CONNECTIONS_PER_ADDRESS_MAX,
     },
   );
-  const announcing = announce(deps, snapshots, generationsInUse);
+  const announcing = announceReplica({ control, snapshots, generationsInUse, metrics, logger, now });
   const closers: Closer[] = [
     { name: 'server', close: stop, deadlineMs: 16_000 },
     // Until its last request has ended, a drop must wait for this replica.
@@ -108,22 +103,7 @@ export async function startApi(deps: ApiDeps) {
   return { address, spec, snapshots, drain, useCertificate, closers };
 }
 
-function announce(deps: ApiDeps, snapshots: ReadSnapshots, generationsInUse: GenerationsInUse) {
-  const { metrics, logger, now } = deps;
-  return announceReplica({
-    ...{ control: controlOf(deps), snapshots, generationsInUse, logger, now },
-    onGeneration: (generation, ageSeconds) => {
-      metrics.generation.set(generation ?? 0);
-      metrics.dataAge.set(ageSeconds);
-    },
-  });
-}
-
-const controlOf = ({ authMongo, config }: ApiDeps) => controlDatabase(authMongo, config.DATABASE_NAME);
-
-function snapshotSources(deps: ApiDeps) {
-  const { config, mongo, authMongo, logger, nowMs } = deps;
-  const control = controlOf(deps);
+function snapshotSources({ config, mongo, authMongo, logger, nowMs }: ApiDeps, control: Db) {
   const readsPrimary = mongo.readPreference.mode === 'primary';
   return {
     connect: () => Promise.all([mongo.connect(), authMongo.connect()]),

@@ -33,20 +33,18 @@ const sameHashMax = 10;
 
 export const tokenShape = (keyPrefix: string) => new RegExp(`^${keyPrefix}_(live|test)_[!-~]+$`);
 
+type CacheDeps = {
+  lookUp: LookUp;
+  nowMs: () => number;
+  pause?: (ms: number) => Promise<unknown>;
+};
+
 /**
  * Looks keys up by the SHA-256 of the token and caches both outcomes. Unknown and archived tokens take the same path.
  * They have a cache of their own, so that a flood of invalid tokens does not evict valid ones. However many tokens clients
  * guess, a replica starts at most 100 look-ups a second, and a valid key waits about 10 ms.
  */
-export function createApiKeyCache({
-  lookUp,
-  nowMs,
-  pause,
-}: {
-  lookUp: LookUp;
-  nowMs: () => number;
-  pause?: (ms: number) => Promise<unknown>;
-}): ApiKeyCache {
+export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps): ApiKeyCache {
   const options = { max: entriesMax, ttl: lifetimeMs, ttlResolution: 0, perf: { now: nowMs } };
   const known = new LRUCache<string, Caller>(options);
   const unknown = new LRUCache<string, true>(options);

@@ -1,9 +1,12 @@
+import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
+import type { StoreReader } from '../store/reader.ts';
 import type { Context } from './context.ts';
+import type { Reply } from './route.ts';
 
 /** Content codings that the API can send. */
 export type Encoding = 'br' | 'gzip' | 'identity';
@@ -63,13 +66,6 @@ async function encode(content: Buffer, encoding: Encoding): Promise<Buffer> {
  */
 const etagOf = (content: Buffer): string => `W/"${hash('sha256', content, 'base64url').slice(0, 22)}"`;
 
-/** Answers with an encoded JSON text, or with 304 if the client has it already. */
-export function sendJson(context: Context, content: Buffer): void {
-  if (isNotModified(context, etagOf(content))) return;
-  context.type = 'application/json';
-  context.body = content;
-}
-
 /**
  * Sets the ETag of the response, and the status 304 if `If-None-Match` contains it. `Cache-Control: no-cache` in the
  * request is ignored: it is meant for caches, and clients send it together with an ETag.
@@ -83,16 +79,98 @@ function isNotModified(context: Context, etag: string): boolean {
   return matches;
 }
 
+/** Answers in the encoding that the client prefers. If `read` fails, no header of the response is set. */
+export async function sendEncoded(
+  context: Context,
+  type: string,
+  read: (encoding: Encoding) => Promise<Buffer>,
+): Promise<void> {
+  const encoding = chooseEncoding(context);
+  const content = await read(encoding);
+  context.type = type;
+  if (encoding !== 'identity') context.set('Content-Encoding', encoding);
+  context.body = content;
+}
+
 /** Answers with a text that never changes while the process runs; its ETag and encodings are cached. */
 export function fixedText(text: string, type = 'application/json'): (context: Context) => Promise<void> {
   const content = Buffer.from(text);
   const etag = etagOf(content);
   const encoded = cacheEncoded(async () => content);
   return async (context) => {
-    if (isNotModified(context, etag)) return;
-    const encoding = chooseEncoding(context);
-    context.type = type;
-    context.body = await encoded(encoding);
-    if (encoding !== 'identity') context.set('Content-Encoding', encoding);
+    if (!isNotModified(context, etag)) await sendEncoded(context, type, encoded);
+  };
+}
+
+/** Up to this many characters a chunked reply is sent as one body, with a length and an ETag. */
+const bufferedLengthMax = 262_144;
+
+/**
+ * Sends a reply. A chunked reply longer than the limit is streamed without an ETag. Streaming starts only after that
+ * much has been read, so an unavailable store is usually still a 503. A later failure closes the connection, because the
+ * status has been sent; when the client leaves, the generator ends.
+ */
+export async function sendReply(context: Context, store: StoreReader, reply: Reply<unknown>): Promise<void> {
+  const sendBuffered = (text: string) => {
+    const content = Buffer.from(text);
+    context.state.responseBytes = content.length;
+    store.holdOnly(content.length);
+    if (isNotModified(context, etagOf(content))) return;
+    context.type = 'application/json';
+    context.body = content;
+  };
+  if ('body' in reply) {
+    sendBuffered(JSON.stringify(reply.body));
+    return;
+  }
+  let text = '';
+  while (text.length <= bufferedLengthMax) {
+    const { value, done } = await reply.chunks.next();
+    if (done) {
+      sendBuffered(text);
+      return;
+    }
+    text += value;
+  }
+  context.type = 'application/json';
+  if (context.method === 'HEAD') {
+    await reply.chunks.return();
+    context.body = Readable.from([]);
+    return;
+  }
+  const stream = Readable.from(countPieces(context, store, text, reply.chunks), { highWaterMark: 1 });
+  // Compression pipes this stream, and a pipe does not forward errors.
+  stream.once('error', (error) => {
+    context.state.failure = error;
+    context.res.destroy();
+  });
+  context.body = stream;
+}
+
+/**
+ * `first`, then the pieces of `rest`. Each is counted until the client has room for the next. Ending the result early
+ * ends `rest`.
+ */
+function countPieces(
+  context: Context,
+  store: StoreReader,
+  first: string,
+  rest: AsyncGenerator<string, void>,
+): AsyncIterable<string> {
+  let isFirst = true;
+  let release = () => undefined as void;
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => {
+        release();
+        const result = isFirst ? { value: first, done: false } : await rest.next();
+        isFirst = false;
+        const bytes = Buffer.byteLength(result.value ?? '');
+        release = store.hold(bytes);
+        context.state.responseBytes += bytes;
+        return result;
+      },
+      return: () => rest.return(),
+    }),
   };
 }

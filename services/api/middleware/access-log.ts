@@ -3,20 +3,18 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { methodLabel } from '../http/methods.ts';
 import type { Middleware } from '../http/context.ts';
 
+type Deps = {
+  logger: Logger;
+  durations: Histogram<'method' | 'route' | 'status'>;
+  inFlight: Gauge;
+};
+
 /**
  * Writes one log line and one metric observation per request, when its response has been sent or interrupted. Paths and
  * queries are not logged, because they contain customers' ids and cursors; headers are never logged.
  */
 export const accessLog =
-  ({
-    logger,
-    durations,
-    inFlight,
-  }: {
-    logger: Logger;
-    durations: Histogram<'method' | 'route' | 'status'>;
-    inFlight: Gauge;
-  }): Middleware =>
+  ({ logger, durations, inFlight }: Deps): Middleware =>
   (context, next) => {
     const startedMs = performance.now();
     inFlight.inc();

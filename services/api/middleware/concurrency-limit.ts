@@ -9,23 +9,20 @@ const takeMsPerByte = 1_000 / 65_536;
 
 type InProgress = { startedMs: number; state: RequestState; close: () => void };
 
+type Deps = {
+  requestsMax: number;
+  openReader: OpenReader;
+  budget: Pick<ReadBudget, 'isHalfUsed'>;
+  nowMs: () => number;
+};
+
 /**
  * Limits the requests in progress, of all clients and of each organization; further ones are 503. A request is in
  * progress until its client has taken the response. While more than half of the requests or of the memory is in use,
  * clients that take their responses too slowly are disconnected. The limit comes after authentication and the rate
  * limit, so that clients without a key cannot use it up.
  */
-export function concurrencyLimit({
-  requestsMax,
-  openReader,
-  budget,
-  nowMs,
-}: {
-  requestsMax: number;
-  openReader: OpenReader;
-  budget: Pick<ReadBudget, 'isHalfUsed'>;
-  nowMs: () => number;
-}): Middleware {
+export function concurrencyLimit({ requestsMax, openReader, budget, nowMs }: Deps): Middleware {
   const byOrganization = new Map<string, number>();
   const inProgress = new Set<InProgress>();
   const count = (orgId: string, by: 1 | -1) => {

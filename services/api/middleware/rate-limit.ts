@@ -3,14 +3,13 @@ import type { Context, Middleware } from '../http/context.ts';
 import { retryAfter, wholeSeconds } from '../http/headers.ts';
 import type { RateLimit, RateLimiter, RateLimitUsage } from '../rate-limit/rate-limiter.ts';
 
-/** Limits each key, and reports its usage in every response. A 304 counts too: it costs the store as much. */
-export function rateLimit({
-  limit,
-  rateLimiter,
-}: {
+type Deps = {
   limit: RateLimit;
   rateLimiter: RateLimiter;
-}): Middleware {
+};
+
+/** Limits each key, and reports its usage in every response. A 304 counts too: it costs the store as much. */
+export function rateLimit({ limit, rateLimiter }: Deps): Middleware {
   return async (context, next) => {
     const { caller } = context.state;
     if (limit.requests === 0 || !caller) {

@@ -1,10 +1,10 @@
 import { ApiError } from '../http/api-error.ts';
-import { chooseEncoding, fixedText } from '../http/responses.ts';
+import { fixedText, sendEncoded } from '../http/responses.ts';
 import { handleMethod } from '../http/methods.ts';
 import { isDocs } from './public-paths.ts';
-import type { Context, Middleware } from '../http/context.ts';
+import type { Middleware } from '../http/context.ts';
 import type { SpecSettings } from '../openapi/info.ts';
-import { createAssets, type Assets } from '../docs/assets.ts';
+import { createAssets } from '../docs/assets.ts';
 import { createSite } from '../docs/layout.ts';
 import { createPages } from '../docs/pages.ts';
 
@@ -47,7 +47,11 @@ export function serveDocs(settings: SpecSettings, assets = createAssets()): Midd
     if (!handleMethod(context)) return;
     context.set('Content-Security-Policy', securityPolicy);
     context.set('Referrer-Policy', 'no-referrer');
-    if (asset) return sendAsset(context, assets, asset);
+    if (asset) {
+      // During a rolling update a page of one version may load its assets from a replica of the other.
+      context.set('Cache-Control', asset.isCurrent ? assetCacheControl : 'public, no-cache');
+      return sendEncoded(context, asset.type, (encoding) => assets.read(asset.name, encoding));
+    }
     context.set('Cache-Control', pageCacheControl);
     context.set(
       'Link',
@@ -55,18 +59,4 @@ export function serveDocs(settings: SpecSettings, assets = createAssets()): Midd
     );
     await page?.(context);
   };
-}
-
-async function sendAsset(
-  context: Context,
-  assets: Assets,
-  { name, type, isCurrent }: NonNullable<ReturnType<Assets['at']>>,
-): Promise<void> {
-  // During a rolling update a page of one version may load its assets from a replica of the other.
-  context.set('Cache-Control', isCurrent ? assetCacheControl : 'public, no-cache');
-  const encoding = chooseEncoding(context);
-  const content = await assets.read(name, encoding);
-  context.type = type;
-  if (encoding !== 'identity') context.set('Content-Encoding', encoding);
-  context.body = content;
 }

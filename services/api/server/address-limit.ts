@@ -7,14 +7,13 @@ import { isTrustedPeer, networkOf, type AddressRange } from '../http/proxy.ts';
  */
 export type AddressLimit = (socket: Socket) => { release: () => void } | null;
 
-/** Limits each client address, so that one leaves room for the others. Trusted proxies are exempt. */
-export function createAddressLimit({
-  trustedProxies,
-  max,
-}: {
+type Options = {
   trustedProxies: AddressRange[];
   max: number;
-}): AddressLimit {
+};
+
+/** Limits each client address, so that one leaves room for the others. Trusted proxies are exempt. */
+export function createAddressLimit({ trustedProxies, max }: Options): AddressLimit {
   const counts = new Map<string, number>();
   return (socket) => {
     if (isTrustedPeer(trustedProxies, socket)) return { release: () => undefined };

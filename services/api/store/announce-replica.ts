@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Db } from 'mongodb';
+import type { Gauge } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { release } from '../../../shared/runtime/release.ts';
@@ -18,32 +19,29 @@ const limits = { maxTimeMS: serverTimeoutMs };
 /** Each replica removes announcements older than this when it starts, in milliseconds. */
 const keptForMs = 3_600_000;
 
-/**
- * Announces every two seconds which generation this replica serves, as requests and the readiness poll have found it, and
- * which ones its requests in progress read. So a promotion can wait until every replica serves the new one, and a drop
- * until no request reads the old one. A failure costs no request.
- */
-export function announceReplica({
-  control,
-  snapshots,
-  generationsInUse,
-  logger,
-  now,
-  onGeneration,
-}: {
+type Deps = {
   control: Db;
   snapshots: ReadSnapshots;
   generationsInUse: Pick<GenerationsInUse, 'counts'>;
   logger: Logger;
   now: () => Date;
-  /** Receives the served generation and the age of its data, in seconds. */
-  onGeneration: (generation: number | null, ageSeconds: number) => void;
-}): { stop: () => Promise<void> } {
+  metrics: { generation: Gauge; dataAge: Gauge };
+};
+
+/**
+ * Announces every two seconds which generation this replica serves, as requests and the readiness poll have found it, and
+ * which ones its requests in progress read. So a promotion can wait until every replica serves the new one, and a drop
+ * until no request reads the old one. A failure costs no request.
+ */
+export function announceReplica({ control, snapshots, generationsInUse, logger, now, metrics }: Deps): {
+  stop: () => Promise<void>;
+} {
   const _id = randomUUID();
   const replicas = replicasOf(control);
   let hasFailed = false;
   const announce = async () => {
-    onGeneration(snapshots.lastGeneration(), (now().getTime() - snapshots.lastDataAsOf().getTime()) / 1_000);
+    metrics.generation.set(snapshots.lastGeneration() ?? 0);
+    metrics.dataAge.set((now().getTime() - snapshots.lastDataAsOf().getTime()) / 1_000);
     const announced = {
       ...{ host: hostname(), pid: process.pid, release, versions: servedVersions },
       ...{ generation: snapshots.lastGeneration(), inProgress: generationsInUse.counts() },

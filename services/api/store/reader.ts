@@ -27,18 +27,15 @@ export type StoreReader = {
 
 export type OpenReader = (orgId: string, snapshot: DataSnapshot) => StoreReader;
 
-/** Creates the reader of each request. All readers together stay within the budget. */
-export function createReaders({
-  scanEntriesMax,
-  requireGeneration,
-  nowMs,
-  budget,
-}: {
+type ReaderDeps = {
   budget: ReadBudget;
   scanEntriesMax: number;
   requireGeneration: (generation: number) => Promise<void>;
   nowMs: () => number;
-}): OpenReader {
+};
+
+/** Creates the reader of each request. All readers together stay within the budget. */
+export function createReaders({ scanEntriesMax, requireGeneration, nowMs, budget }: ReaderDeps): OpenReader {
   const expected = createExpectedBytes(nowMs);
   const findDocument = createDocumentFinder();
   return (orgId, snapshot) => {

@@ -18,17 +18,15 @@ const pollIntervalMs = 1_000;
  */
 const toleratedMs = 15_000;
 
-/** Polls the store until it is stopped, and logs when requests can be served and when they no longer can. */
-export function watchReadiness({
-  snapshots,
-  logger,
-  nowMs,
-}: {
+type Deps = {
   snapshots: Pick<ReadSnapshots, 'current'>;
   logger: Logger;
   /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
-}): Readiness {
+};
+
+/** Polls the store until it is stopped, and logs when requests can be served and when they no longer can. */
+export function watchReadiness({ snapshots, logger, nowMs }: Deps): Readiness {
   let reason: string | null = 'the store has not been reached yet';
   let reachedMs = -Infinity;
   let isStopping = false;

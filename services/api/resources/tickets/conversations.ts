@@ -45,16 +45,14 @@ const projection = {
 export const hasMoreConversations = ({ joined }: Pick<Ticket, 'joined'>): boolean =>
   joined.moreAfter !== null;
 
-/** The conversations of a ticket after the last one that its document embeds. */
-export const remainingQuery = ({
-  orgId,
-  ticketId,
-  moreAfter,
-}: {
+type TicketEnd = {
   orgId: string;
   ticketId: string;
   moreAfter: string;
-}): RangeQuery =>
+};
+
+/** The conversations of a ticket after the last one that its document embeds. */
+export const remainingQuery = ({ orgId, ticketId, moreAfter }: TicketEnd): RangeQuery =>
   oldestFirst({
     kind: 'conversation',
     within: { 'state.ticketId': ticketId, orgId },
