@@ -2,6 +2,8 @@ import { mkdirSync, mkdtempSync, renameSync, symlinkSync, writeFileSync } from '
 import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
+import { requestTracesOf } from '../../shared/store/request-traces.ts';
+import { metricsOf } from './raw-socket.ts';
 import { ask, codeOf, writeCertificate } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
 import { useApiProcesses, type ApiProcess } from './api-processes.ts';
@@ -120,6 +122,33 @@ describe('over HTTP/2', () => {
     expect((await get()).headers[':status']).toBe(200);
   });
 });
+
+/** HTTP/2 takes any token as a method, so each label, log field and trace field has a fixed set of values. */
+it.each([
+  ['with a key', {}],
+  ['without one', { authorization: 'none' }],
+])(
+  'unknown methods %s are counted, logged and traced as one',
+  async (_, headers) => {
+    const methods = Array.from({ length: 100 }, (__, index) => `LOVELACE${index}`);
+    const answers = await Promise.all(methods.map((method) => get({ ':method': method, ...headers })));
+    const ids = answers.map((answer) => String(answer.headers['request-id']));
+    const lines = () => child.log.filter(({ requestId }) => ids.includes(String(requestId)));
+    await eventually(async () => lines().length === ids.length);
+    expect(new Set(lines().map(({ method }) => method))).toEqual(new Set(['other']));
+
+    const metrics = await metricsOf(child);
+    expect(metrics).not.toContain('LOVELACE');
+    expect(metrics).toMatch(
+      /api_request_duration_seconds_count\{method="other",route="[^"]+",status="40[15]"\} /,
+    );
+
+    const traces = requestTracesOf(children.store.control);
+    await eventually(async () => (await traces.countDocuments({ _id: { $in: ids } })) === ids.length);
+    expect(await traces.distinct('method', { _id: { $in: ids } })).toEqual(['other']);
+  },
+  30_000,
+);
 
 it.each(['http/1.0', 'http/1.1', 'h2'])('serves a client that supports only %s', async (protocol) => {
   const agreed = await new Promise((resolve, reject) => {

@@ -61,7 +61,7 @@ const overHttp1 =
   async (org) => {
     const opening = Array.from({ length: connectionsPerOrganization }, async () => {
       const socket = await open(child, false);
-      socket.on('error', () => undefined).write(requestText(pathOf(org), '', tokenOf(org)));
+      socket.write(requestText(pathOf(org), '', tokenOf(org)));
       await new Promise((resolve) => socket.once('readable', resolve));
       return socket;
     });

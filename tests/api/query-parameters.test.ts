@@ -40,20 +40,19 @@ const badCursors = [
   ...words('0 null abc = W10 WzFd e30 W251bGxd ../../etc/passwd %00 %ff'),
 ];
 
-const bad: [string, string, string][] = [
-  ...lists.flatMap((list) => badLimits.map((value): [string, string, string] => [list, 'limit', value])),
-  ...dates.flatMap((name) => badDates.map((value): [string, string, string] => ['/v1/tickets', name, value])),
-  ...badStatuses.map((value): [string, string, string] => ['/v1/tickets', 'status', value]),
-  ...badSorts.map((value): [string, string, string] => ['/v1/tickets', 'sort', value]),
-  ...badTypes.map((value): [string, string, string] => ['/v1/channels', 'type', value]),
-  ...lists.flatMap((list) =>
-    ['page', 'Limit', 'limit[]', '__proto__', 'constructor', 'toString', 'starting_after', ''].map(
-      (name): [string, string, string] => [list, name, '1'],
-    ),
-  ),
-  ['/v1/tickets', 'status[]', 'open'],
-  ['/v1/tickets', 'createdAt[gt]', '2026-01-01'],
-  ['/v1/channels', 'sort', 'createdAt'],
+const names = ['page', 'Limit', 'limit[]', '__proto__', 'constructor', 'toString', 'starting_after', ''];
+const each = (list: string, name: string, values: string[]) =>
+  values.map((value) => [list, name, value] as const);
+const bad = [
+  ...lists.flatMap((list) => each(list, 'limit', badLimits)),
+  ...dates.flatMap((name) => each('/v1/tickets', name, badDates)),
+  ...each('/v1/tickets', 'status', badStatuses),
+  ...each('/v1/tickets', 'sort', badSorts),
+  ...each('/v1/channels', 'type', badTypes),
+  ...lists.flatMap((list) => names.flatMap((name) => each(list, name, ['1']))),
+  ['/v1/tickets', 'status[]', 'open'] as const,
+  ['/v1/tickets', 'createdAt[gt]', '2026-01-01'] as const,
+  ['/v1/channels', 'sort', 'createdAt'] as const,
 ];
 
 test.each(bad)('%s refuses %s = %j and names the parameter', async (list, name, value) => {

@@ -18,14 +18,13 @@ const statusOf = (answer: string) => /^HTTP\/1.1 (\d+)/.exec(answer)?.[1] ?? 'no
 describe('slow clients', () => {
   /** Writes `bytes`, then one more byte at a time for as long as the server allows it. */
   const dribble = async (socket: Socket, bytes = '') => {
-    socket.on('error', () => undefined);
     socket.write(bytes);
     const timer = setInterval(() => socket.write('x'), 300);
     const text = await untilClosed(socket);
     clearInterval(timer);
     return statusOf(text);
   };
-  const silent = async (socket: Socket) => statusOf(await untilClosed(socket.on('error', () => undefined)));
+  const silent = async (socket: Socket) => statusOf(await untilClosed(socket));
 
   it('are disconnected, with 408 where that is possible, while others are served', async () => {
     const head = 'GET /v1/tickets HTTP/1.1\r\nHost: a\r\nX: ';
@@ -60,7 +59,7 @@ it('clients that stop reading do not keep the process from stopping in order', a
   await build.store(database, 'conversation', [build.conversation({ id: 'conv_1' })]);
   const stopping = await children.startServing();
   const socket = await open(stopping, false);
-  socket.on('error', () => undefined).write(requestText('/v1/conversations/conv_1/messages'));
+  socket.write(requestText('/v1/conversations/conv_1/messages'));
   await new Promise((resolve) => socket.once('readable', resolve));
   expect(await stopping.stop()).toBe(0);
   await stopping.logged('closed connections with unread responses');
@@ -91,7 +90,6 @@ describe('oversized requests', () => {
     ],
   ])('%s gets its answer at most, and holds up nobody', async (_, bytes, statuses) => {
     const socket = await open(child, false);
-    socket.on('error', () => undefined);
     const answered = untilClosed(socket);
     socket.write(bytes);
     expect(statuses).toContain(statusOf(await answered));
@@ -101,7 +99,6 @@ describe('oversized requests', () => {
   it('a body of 100 MB is not kept in memory', async () => {
     const before = peakMegabytes(child);
     const socket = await open(child, false);
-    socket.on('error', () => undefined);
     const closed = untilClosed(socket);
     socket.write(requestText('/v1/tickets', 'Content-Length: 104857600\r\n'));
     const megabyte = Buffer.alloc(1_048_576);
@@ -143,7 +140,6 @@ describe('abuse of HTTP/2', () => {
     async (_, first, flood) => {
       const before = peakMegabytes(child);
       const socket = await open(child, true, 'h2');
-      socket.on('error', () => undefined);
       const closed = untilClosed(socket);
       socket.write(
         Buffer.concat([preface, first, ...Array.from({ length: 20_000 }, (__, index) => flood(index))]),
@@ -164,7 +160,7 @@ describe('abuse of HTTP/2', () => {
     async (_, flood) => {
       const before = peakMegabytes(child);
       const socket = await open(child, true, 'h2');
-      socket.on('error', () => undefined).pause();
+      socket.pause();
       socket.write(Buffer.concat([preface, Buffer.alloc(20_000_000, flood)]));
       for (let round = 0; round < 20; round += 1) await expectAnswering(child);
       socket.destroy();
