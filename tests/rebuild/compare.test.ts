@@ -10,19 +10,13 @@ import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-
 import { sweep } from '../../services/projector/retention/sweep.ts';
 import type { Kind } from '../../shared/documents/document.ts';
 import { engineDeps } from '../support/engine.ts';
-import type { Rebuild } from './fixture.ts';
-import { history, openTwoBuilds, comparedAt, type TwoBuilds } from './two-builds.ts';
+import { history, useTwoBuilds } from './two-builds.ts';
 
-describe('the documents that two generations have of one log', () => {
-  let rebuild: Rebuild;
-  let now: Date;
-  let sideOf: TwoBuilds['sideOf'];
-  let between: TwoBuilds['between'];
-  let collection: TwoBuilds['collection'];
-  const compared = (comparison: PairSource, expectations: Expectation[] = []) =>
-    comparedAt(now, comparison, { expectations });
-  const compare = (expect: Expectation[] = []) =>
-    rebuild.run(verbs.compare, { generation: 2, expect }, { now: async () => now });
+describe('two generations of one log', () => {
+  const builds = useTwoBuilds();
+  const collection: typeof builds.collection = (...of) => builds.collection(...of);
+  const command = (expect: Expectation[] = []) =>
+    builds.rebuild.run(verbs.compare, { generation: 2, expect }, { now: async () => builds.now });
 
   /** Changes one document, and puts it back after `use`. */
   const planted = async <T>(
@@ -42,15 +36,10 @@ describe('the documents that two generations have of one log', () => {
     }
   };
 
-  beforeAll(async () => {
-    ({ rebuild, now, sideOf, between, collection } = await openTwoBuilds());
-  }, 120_000);
-  afterAll(() => rebuild.close(), 60_000);
-
-  test('are equal, each and with a fresh join', async () => {
+  test('have equal documents, and each equals a fresh join', async () => {
     const equal = { differences: 0, expected: 0, counts: {}, isCutShort: false, compared: history.length };
-    expect(await compared(between())).toMatchObject(equal);
-    expect(await compared(withFreshJoins(rebuild, sideOf(2)))).toMatchObject(equal);
+    expect(await builds.compare()).toMatchObject(equal);
+    expect(await builds.compare({}, withFreshJoins(builds.rebuild, builds.sideOf(2)))).toMatchObject(equal);
   }, 60_000);
 
   test.each<[className: string, field: string, kind: Kind, id: string, update: object | null]>([
@@ -68,108 +57,118 @@ describe('the documents that two generations have of one log', () => {
     'differ by a planted difference of class %s in %s',
     async (name, field, kind, id, update) => {
       await planted(kind, id, update, async () => {
-        const found = await compared(between());
+        const found = await builds.compare();
         expect(found).toMatchObject({ differences: 1, counts: { [name]: 1 } });
         expect(found.samples).toEqual([{ kind, id, class: name, field }]);
-        // and it is expected by its field or by its class, of this kind or of any, and by nothing else
+        // and an expectation of its field or class waives it, for this kind or any kind, and no other does
         for (const expectation of [field, name])
           for (const anyOrThis of [kind, '*'] as const)
-            expect(await compared(between(), [{ kind: anyOrThis, field: expectation }])).toMatchObject({
+            expect(
+              await builds.compare({ expectations: [{ kind: anyOrThis, field: expectation }] }),
+            ).toMatchObject({
               ...{ differences: 0, expected: 1 },
             });
         const others = [
           { kind: 'qa' as const, field },
           { kind: '*' as const, field: `${field}x` },
         ];
-        expect(await compared(between(), others)).toMatchObject({ differences: 1, expected: 0 });
+        expect(await builds.compare({ expectations: others })).toMatchObject({ differences: 1, expected: 0 });
       });
     },
     60_000,
   );
 
-  test('differ by a document that only the new one has', async () => {
+  test('differ by a document that only the build has', async () => {
     await collection('tag').insertOne({ _id: 'tag_2', orgId: 'org_1', state: { name: 'x' }, joined: {} });
-    expect((await compared(between())).samples).toEqual([
+    expect((await builds.compare()).samples).toEqual([
       { kind: 'tag', id: 'tag_2', class: 'extra', field: 'extra' },
     ]);
     await collection('tag').deleteOne({ _id: 'tag_2' });
   }, 60_000);
 
-  test('do not differ by a change that both sides have applied by the second comparison', async () => {
-    // given a change that the new one has not applied, and watermarks that have not passed it
+  test('do not differ by a change that both have applied by the second comparison', async () => {
+    // given a change that the build has not applied, and a watermark that has not passed it
     const before = await collection('tag').findOne({ _id: 'tag_1' });
     await collection('tag').updateOne({ _id: 'tag_1' }, { $set: { 'state.name': 'before' } });
-    const comparison = between();
-    let looks = 0;
+    const source = builds.between();
+    let polls = 0;
     const catchingUp: PairSource = {
-      ...comparison,
+      ...source,
       watermarks: async () => {
-        looks += 1;
-        if (looks === 1) return [now, new Date(now.getTime() + 1)];
+        polls += 1;
+        if (polls === 1) return [builds.now, new Date(builds.now.getTime() + 1)];
         if (before) await collection('tag').replaceOne({ _id: 'tag_1' }, before);
-        return comparison.watermarks();
+        return source.watermarks();
       },
     };
     // then it waits for the watermarks, and finds no difference
-    expect(await compared(catchingUp)).toMatchObject({ differences: 0 });
-    expect(looks).toBe(2);
+    expect(await builds.compare({}, catchingUp)).toMatchObject({ differences: 0 });
+    expect(polls).toBe(2);
   }, 60_000);
 
-  test('do not differ by expired data, which one side has freed', async () => {
-    const { control, config } = rebuild;
+  test('do not differ by expired data that one of them has purged', async () => {
+    const { control, config } = builds.rebuild;
     const swept = await sweep({
-      ...engineDeps(mongoStore(rebuild.databaseOf(2)), { now: () => now }),
-      sweepStore: mongoSweepStore({ database: rebuild.databaseOf(2), control, prefix: config.TOPIC_PREFIX }),
-      asOf: now,
+      ...engineDeps(mongoStore(builds.rebuild.databaseOf(2)), { now: () => builds.now }),
+      sweepStore: mongoSweepStore({
+        database: builds.rebuild.databaseOf(2),
+        control,
+        prefix: config.TOPIC_PREFIX,
+      }),
+      asOf: builds.now,
     });
     expect(swept).toEqual({ conversations: 1, messages: 1 });
     const states = { state: { $exists: true } };
     expect(await collection('conversation', 1).countDocuments(states)).toBe(2);
     expect(await collection('conversation', 2).countDocuments(states)).toBe(1);
-    expect(await compared(between())).toMatchObject({ differences: 0 });
-    // before it expired, it was a difference
-    const present = now;
-    now = new Date('2020-01-01T12:00:00Z');
-    const { counts } = await compared(between());
-    now = present;
+    expect(await builds.compare()).toMatchObject({ differences: 0 });
+    // and differed before it expired
+    const { counts } = await builds.compare({ now: async () => new Date('2020-01-01T12:00:00Z') });
     expect(counts).toEqual({ joined: 1, missing: 2 });
   }, 60_000);
 
-  test('differ from a fresh join where a joined entity has changed without them', async () => {
+  test('differ from a fresh join if a joined entity has changed without a refresh', async () => {
     const stale = { $set: { 'state.name': 'renamed' } };
-    const found = await planted('tag', 'tag_1', stale, () => compared(withFreshJoins(rebuild, sideOf(2))));
+    const found = await planted('tag', 'tag_1', stale, () =>
+      builds.compare({}, withFreshJoins(builds.rebuild, builds.sideOf(2))),
+    );
     expect(found.samples).toEqual([{ kind: 'ticket', id: 'ti_1', class: 'joined', field: 'joined.tags' }]);
     expect(found).toMatchObject({ differences: 1, counts: { joined: 1 } });
   }, 60_000);
 
-  test('are verified by the CLI, whose result is kept for a promotion', async () => {
-    const reported = async () => (await rebuild.registry()).generations[1]?.report;
-    expect(await compare()).toMatchObject({ exitCode: 0 });
-    expect(await reported()).toMatchObject({ ...{ at: now, against: 1 }, differences: 0, expected: 0 });
-    expect((await reported())?.lows).toHaveLength(rebuild.topics.length);
+  test('are compared by the CLI, which stores the result for a promotion', async () => {
+    const reported = async () => (await builds.rebuild.registry()).generations[1]?.report;
+    expect(await command()).toMatchObject({ exitCode: 0 });
+    expect(await reported()).toMatchObject({
+      ...{ at: builds.now, against: 1 },
+      differences: 0,
+      expected: 0,
+    });
+    expect((await reported())?.lows).toHaveLength(builds.rebuild.topics.length);
     await planted('tag', 'tag_1', { $set: { 'state.name': 'other' } }, async () => {
-      const { text, exitCode } = await compare();
+      const { text, exitCode } = await command();
       expect(exitCode).toBe(1);
       expect(text).toContain('1 differ, with 1 unintended, 0 intended differences');
       expect(text).toContain('tag tag_1  state state.name');
       expect(await reported()).toMatchObject({ differences: 1, expected: 0 });
       const expectations = [{ kind: 'tag' as const, field: 'state.name' }];
-      expect(await compare(expectations)).toMatchObject({ exitCode: 0 });
+      expect(await command(expectations)).toMatchObject({ exitCode: 0 });
       expect(await reported()).toMatchObject({ differences: 0, expected: 1, expectations, by: 'ann@host' });
     });
-    const { history: transitions } = await rebuild.registry();
+    const { history: transitions } = await builds.rebuild.registry();
     expect(transitions.at(-1)).toMatchObject({ generation: 2, by: 'ann@host', from: 'ready', to: 'ready' });
   }, 60_000);
 
-  test('are measured for Prometheus by the CLI', async () => {
-    const metrics = join(tmpdir(), `${rebuild.name}.prom`);
-    const verify = () => rebuild.run(verbs.verify, { generation: 2, metrics }, { now: async () => now });
+  test('are verified by the CLI, which writes the result for Prometheus', async () => {
+    const metrics = join(tmpdir(), `${builds.rebuild.name}.prom`);
+    const verify = () =>
+      builds.rebuild.run(verbs.verify, { generation: 2, metrics }, { now: async () => builds.now });
     const measured = async () => {
       const lines = (await readFile(metrics, 'utf8')).trimEnd().split('\n');
       const samples = lines.filter((line) => !/^# (HELP|TYPE) \w+ \S.*$/.test(line));
       return samples.map((line) => /^(\w+)\{generation="2"\} (\d+(?:\.\d+)?)$/.exec(line)?.slice(1) ?? line);
     };
-    const timestamp = ['support_verify_timestamp_seconds', String(now.getTime() / 1_000)];
+    const timestamp = ['support_verify_timestamp_seconds', String(builds.now.getTime() / 1_000)];
     expect(await verify()).toMatchObject({ exitCode: 0 });
     const [differences, documents, at] = await measured();
     expect([differences, at]).toEqual([['support_verify_differences', '0'], timestamp]);

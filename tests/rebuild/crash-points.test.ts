@@ -1,17 +1,11 @@
 import { groupIdOf } from '../../shared/store/generations.ts';
-import { activeAndReady, openRebuild, type Rebuild } from './fixture.ts';
+import { activeAndReady, useRebuild } from './fixture.ts';
 import { activeAndStandby, later, nothing, operatorsOf, standbyAndActive, stepsOf } from './operators.ts';
 
-let rebuild: Rebuild;
-let on: ReturnType<typeof operatorsOf>;
+const rebuild = useRebuild();
+const on = operatorsOf(rebuild);
 
-beforeAll(async () => {
-  rebuild = await openRebuild();
-  on = operatorsOf(rebuild);
-}, 60_000);
-afterAll(() => rebuild.close(), 60_000);
-
-describe('after a crash before each of its steps, it goes on where it was:', () => {
+describe('a repeated command finishes after a crash before any step of', () => {
   test.each([
     {
       verb: 'a promotion',
@@ -56,7 +50,7 @@ describe('after a crash before each of its steps, it goes on where it was:', () 
     60_000,
   );
 
-  test('nothing of a dropped generation is left, and all of the other', async () => {
+  test('a drop removes everything of its generation, and nothing of the other', async () => {
     await on.given(activeAndStandby());
     const groups = [1, 2].map((number) => groupIdOf(rebuild.config, number));
     const [topic = ''] = rebuild.topics;

@@ -1,23 +1,16 @@
-import { untilLed } from '../../services/operations/topics/create-topics.ts';
 import { redriveSelected } from '../../services/operations/dead-letters/redrive-selected.ts';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { rawHeaders } from '../support/example-records.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { switchTo } from '../../services/operations/rebuild/switch.ts';
 import { ensureControlIndexes } from '../../services/projector/startup/open-store.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
-import { activeAndReady, generation, openRebuild, present, type Rebuild } from './fixture.ts';
+import { activeAndReady, generation, useRebuild, present } from './fixture.ts';
 
 describe('dead letters of several generations', () => {
-  let rebuild: Rebuild;
-
-  beforeAll(async () => {
-    rebuild = await openRebuild();
-  }, 60_000);
-  afterAll(() => rebuild.close(), 60_000);
+  const rebuild = useRebuild();
 
   /** Stores a valid tag, as if a former release had rejected it on these generations. */
   const rejectedOn = async (id: string, generations: number[]): Promise<string> => {
@@ -53,7 +46,7 @@ describe('dead letters of several generations', () => {
   const openFor = async (id: string) =>
     (await deadLettersOf(rebuild.control).findOne({ _id: id }))?.generations;
 
-  test('are marked by each that rejects the record, and counted', async () => {
+  test('list each generation that rejected the record, and count the rejections', async () => {
     await rebuild.given(activeAndReady());
     const id = await rejectedOn('tag_1', [2, 1]);
     expect(await deadLettersOf(rebuild.control).find().toArray()).toMatchObject([
@@ -61,7 +54,7 @@ describe('dead letters of several generations', () => {
     ]);
   }, 60_000);
 
-  test('are re-driven on each living one that lacks the record, and closed', async () => {
+  test('are re-driven on each living generation that lacks the record, then removed', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'ready'), generation(3, 'dropped')]);
     const both = await rejectedOn('tag_2', [1, 2]);
     const second = await rejectedOn('tag_3', [2]);
@@ -71,30 +64,25 @@ describe('dead letters of several generations', () => {
     expect([await openFor(both), await openFor(second)]).toEqual([undefined, undefined]);
   }, 60_000);
 
-  test('stay open for one of another release, which has to re-drive them itself', async () => {
+  test('stay open for a generation of another release, and say that it must re-drive them', async () => {
     await rebuild.given([generation(1, 'standby', { projectionVersion: 1 }), generation(2, 'active')]);
     const both = await rejectedOn('tag_4', [1, 2]);
     expect(await redrive(both)).toMatchObject({ applied: 1, refused: 0 });
     expect(await Promise.all([isIn(1, 'tag_4'), isIn(2, 'tag_4')])).toEqual([false, true]);
     expect(await openFor(both)).toEqual([1]);
-    // and what is left to the other release is refused with a word about it
     const again = await redrive(both);
     expect(again).toMatchObject({ applied: 0, refused: 1 });
     expect(again.refusals[0]?.detail).toContain('open for generation 1 only, of another release');
     expect(await openFor(both)).toEqual([1]);
   }, 60_000);
 
-  test('are carried over to a promoted one where the log no longer has the record', async () => {
-    const topic = `${rebuild.config.TOPIC_PREFIX}short`;
-    const configEntries = [
-      { name: 'cleanup.policy', value: 'compact,delete' },
-      { name: 'delete.retention.ms', value: '864000000' },
-    ];
-    const topics = [{ topic, numPartitions: 1, configEntries }];
-    await rebuild.admin.createTopics({ topics, waitForLeaders: false });
-    await untilLed(rebuild.admin, [topic]);
-    await rebuild.producer.send({ topic, messages: [1, 2, 3].map((key) => ({ key: `${key}`, value: '' })) });
-    await rebuild.admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '2' }] });
+  test('are carried over to a promoted generation if Kafka has deleted the record', async () => {
+    const deps = await rebuild.topicWith({
+      'cleanup.policy': 'compact,delete',
+      'delete.retention.ms': '864000000',
+    });
+    const [topic = ''] = deps.topics;
+    await rebuild.truncate(topic);
     await rebuild.given(activeAndReady());
     const letters = [
       { _id: `${topic}/0/1`, offset: 1, generations: [1] },
@@ -104,15 +92,13 @@ describe('dead letters of several generations', () => {
       { _id: 'of another generation', offset: 0, generations: [3] },
     ];
     for (const letter of letters) await rebuild.deadLetter({ topic, ...letter });
-    const options = { acceptOlder: false, allowRejects: false, needsReport: true };
-    const once = { ...options, why: 'test', dryRun: false, timeoutSeconds: 0 };
-    expect(await switchTo(rebuild.deps({ topics: [topic] }), 2, once)).toMatchObject({ outcome: 'promoted' });
+    expect(await rebuild.switchOnce(2, {}, deps)).toMatchObject({ outcome: 'promoted' });
     expect(await Promise.all(letters.map(({ _id }) => openFor(_id)))).toEqual([
       ...[[1, 2], [1], [1], [1], [3]],
     ]);
   }, 60_000);
 
-  test('of a release that did not mark them are completed at the start of a projector', async () => {
+  test('of a release without lists of generations get them when a projector starts', async () => {
     await rebuild.given(activeAndReady());
     await rebuild.deadLetter({ _id: 'old 1', generation: 1 });
     await rebuild.deadLetter({ _id: 'old 2', generation: 2 });

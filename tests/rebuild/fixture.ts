@@ -2,6 +2,8 @@ import { cliConfig } from '../../services/cli/config.ts';
 import type { CommandOutput, Terminal } from '../../services/cli/context.ts';
 import { deadLettersOf, type DeadLetter } from '../../services/projector/dead-letters/collection.ts';
 import { logOffsets, type OperatorDeps } from '../../services/operations/rebuild/deps.ts';
+import { switchTo, type OnStep, type Switched } from '../../services/operations/rebuild/switch.ts';
+import { untilLed } from '../../services/operations/topics/create-topics.ts';
 import { createLogClient } from '../../services/projector/kafka/log-client.ts';
 import { parsePartitionKey } from '../../services/projector/kafka/topic-partition.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
@@ -14,7 +16,7 @@ import {
   type GenerationState,
   type ComparisonReport,
 } from '../../shared/store/generations.ts';
-import { progressOf, watermarksOf } from '../../shared/store/progress.ts';
+import { progressOf, topicIdsOf, watermarksOf } from '../../shared/store/progress.ts';
 import { replicasOf } from '../../shared/store/replicas.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 
@@ -45,6 +47,16 @@ export const activeAndReady = () => [generation(1, 'active'), generation(2, 'rea
 
 export type Rebuild = Awaited<ReturnType<typeof openRebuild>>;
 
+/** Opens the topics and databases of a test file before its tests, and removes them afterwards. */
+export function useRebuild(): Rebuild {
+  const rebuild = {} as Rebuild;
+  beforeAll(async () => void Object.assign(rebuild, await openRebuild()), 60_000);
+  afterAll(() => rebuild.close(), 60_000);
+  return rebuild;
+}
+
+export type Promotion = Partial<Parameters<typeof switchTo>[2]>;
+
 /**
  * The topics and databases of one test file, without projectors: the test stores what they would have recorded, so that
  * every condition is there at once.
@@ -74,6 +86,21 @@ export async function openRebuild() {
     const { text, exitCode } = await verb(deps(changes), options, terminal);
     return { text: String(text), exitCode };
   };
+  /** Switches to a generation once, as `rebuild promote` does unless the options say otherwise. */
+  const switchOnce = (
+    number: number,
+    options: Promotion = {},
+    { onStep, ...changes }: Partial<OperatorDeps> & { onStep?: OnStep | undefined } = {},
+  ): Promise<Switched> =>
+    switchTo(
+      deps(changes),
+      number,
+      {
+        ...{ acceptOlder: false, allowRejects: false, needsReport: true },
+        ...{ why: 'test', dryRun: false, timeoutSeconds: 0, ...options },
+      },
+      onStep,
+    );
   const databaseOf = (number: number) => generationDatabase(mongo, name, number);
   const registry = async (): Promise<GenerationRegistry> => {
     const found = await readRegistry(control);
@@ -101,7 +128,25 @@ export async function openRebuild() {
       const { text, exitCode } = await run(verb, { ...options, json: true as const });
       return { exitCode, output: JSON.parse(text) as Record<string, unknown> };
     },
+    switchOnce,
     databaseOf,
+    /** Creates a topic with these settings. Returns it as dependencies that know this topic alone. */
+    topicWith: async (settings: Record<string, string>) => {
+      const topic = `${name}.${Object.values(settings).join('-').replace(',', '-')}`;
+      const configEntries = Object.entries(settings).map(([key, value]) => ({ name: key, value }));
+      await admin.createTopics({
+        topics: [{ topic, numPartitions: 1, configEntries }],
+        waitForLeaders: false,
+      });
+      await untilLed(admin, [topic]);
+      return { topics: [topic] };
+    },
+    /** Publishes three records, and deletes the first two from the log. */
+    truncate: async (topic: string) => {
+      const messages = [1, 2, 3].map((key) => ({ key: `${key}`, value: '' }));
+      await environment.producer.send({ topic, messages });
+      await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '2' }] });
+    },
     registry,
     states: async () =>
       Object.fromEntries((await registry()).generations.map(({ number, state }) => [number, state])),
@@ -134,6 +179,18 @@ export async function openRebuild() {
     /** A served document in a generation's database. */
     document: (number: number, id = 'tag_1') =>
       collectionOf(databaseOf(number), 'tag').insertOne({ _id: id } as never),
+    setWatermark: (number: number, completeTo: Date) =>
+      watermarksOf(control).updateOne({ _id: number }, { $set: { completeTo } }),
+    /** Lets a generation have applied records of a topic that was created again since. */
+    recreateTopic: async (number: number, topic: string) => {
+      const identity = { generation: number, topic, topicId: '1'.repeat(32) };
+      await topicIdsOf(control).insertOne({ _id: `${number}/${topic}`, ...identity });
+      await progressOf(control).updateOne({ _id: `${number}/${topic}/0` }, { $set: { position: 31 } });
+    },
+    /** Removes all progress, so that a projector begins at the first record. */
+    forgetProgress: async () => {
+      for (const name of ['progress', 'watermarks']) await control.collection(name).deleteMany({});
+    },
     /** Everything in the control database, to be compared. */
     everything: async () => {
       const collections = await control.collections();

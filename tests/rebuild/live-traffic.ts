@@ -26,7 +26,7 @@ export const publish = async ({ producer, config }: TestEnvironment, events: Eve
   await producer.sendBatch({ topicMessages });
 };
 
-/** Records that the generations have still to apply, as the projectors have last recorded. */
+/** The records that the generations have yet to apply, as the projectors last recorded. */
 async function lagOf({ control }: TestEnvironment): Promise<number> {
   const progress = await progressOf(control).find().toArray();
   return progress.reduce((sum, { position, end }) => sum + Math.max(0, end - position), 0);
@@ -35,7 +35,7 @@ async function lagOf({ control }: TestEnvironment): Promise<number> {
 /** Above this lag, in records, only a trickle is published: a slow machine must be able to catch up. */
 const lagMax = 200;
 
-/** Publishes random histories, one after another, some events at a time, until it is stopped. */
+/** Publishes random histories one after another, a few events at a time, until it is stopped. */
 export function startLiveTraffic(environment: TestEnvironment, firstSeed: number): LiveTraffic {
   const published: Event[] = [];
   let isStopped = false;
@@ -45,10 +45,10 @@ export function startLiveTraffic(environment: TestEnvironment, firstSeed: number
     for (let seed = firstSeed; !isStopped; seed += 1) {
       const history = randomHistory(seed, 400, { population: doubled, organizations: 5, retentionDays: [0] });
       while (history.length > 0 && !isStopped) {
-        const isBehind = (await lagOf(environment)) > lagMax;
-        await sleep(isBehind ? 250 : 50);
+        const isLagging = (await lagOf(environment)) > lagMax;
+        await sleep(isLagging ? 250 : 50);
         if (isPaused) continue;
-        const some = history.splice(0, isBehind ? 2 : 10);
+        const some = history.splice(0, isLagging ? 2 : 10);
         sending = publish(environment, some);
         await sending;
         published.push(...some);

@@ -1,11 +1,11 @@
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import { changeRegistry, configure } from '../../services/projector/generations/registry.ts';
-import { switchTo, type OnStep } from '../../services/operations/rebuild/switch.ts';
+import type { OnStep } from '../../services/operations/rebuild/switch.ts';
 import { activeGeneration, type Generation } from '../../shared/store/generations.ts';
 import { progressOf, watermarksOf } from '../../shared/store/progress.ts';
 import { generation, present, secondsBefore, type Rebuild } from './fixture.ts';
 
-/** Replicas have noticed a switch by then, and projectors that saved progress at `present` still count as running. */
+/** By then replicas have noticed a switch, and projectors that saved progress at `present` still count as running. */
 export const later = secondsBefore(-20);
 export const nothing = { documents: 0, progress: 0, watermarks: 0 };
 
@@ -18,21 +18,15 @@ export async function stepsOf(verb: (onStep: OnStep) => Promise<unknown>): Promi
   return steps;
 }
 
-/** The verbs of two operators on two generations, and what they leave. */
+/** The commands of two operators on two generations, and assertions on the result. */
 export function operatorsOf(rebuild: Rebuild) {
   const depsAt = (now: Date, by: string) => rebuild.deps({ now: async () => now, by });
   const switching =
     (number: number, needsReport: boolean) =>
     (onStep?: OnStep, now = present, by = 'ann@host') =>
-      switchTo(
-        depsAt(now, by),
-        number,
-        {
-          ...{ acceptOlder: false, allowRejects: !needsReport, needsReport },
-          ...{ why: 'test', dryRun: false, timeoutSeconds: 0 },
-        },
-        onStep,
-      ).then(({ outcome }) => outcome as string);
+      rebuild
+        .switchOnce(number, { allowRejects: !needsReport, needsReport }, { onStep, now: async () => now, by })
+        .then(({ outcome }) => outcome as string);
   const promote = switching(2, true);
   const rollBack = switching(1, false);
   const drop = (onStep?: OnStep, now = present, by = 'ann@host', force = true) =>
@@ -61,7 +55,6 @@ export function operatorsOf(rebuild: Rebuild) {
     const found = await rebuild.control.collection('dead_letters').find().sort({ _id: 1 }).toArray();
     return found.map(({ _id, generations }) => `${String(_id)}: ${String(generations)}`);
   };
-  /** What is left of a generation. */
   const remains = async (number: number) => ({
     documents: await rebuild.databaseOf(number).collection('tags').countDocuments(),
     progress: await progressOf(rebuild.control).countDocuments({ generation: number }),
@@ -69,7 +62,7 @@ export function operatorsOf(rebuild: Rebuild) {
   });
   const everythingOf = () => ({ documents: 1, progress: rebuild.topics.length, watermarks: 1 });
 
-  /** Readers and projectors can go on: one generation is active, and everything of it is there. */
+  /** Readers and projectors can continue: one generation is active, and complete. */
   async function expectLivable(): Promise<void> {
     const { generations, generation: number } = await rebuild.registry();
     const active = generations.filter(({ state }) => state === 'active');

@@ -4,14 +4,14 @@ type Page = { data: { id: string }[]; hasMore: boolean; nextCursor: string | nul
 
 export type Reader = {
   walks: () => number;
-  /** Everything that a customer would complain about. */
+  /** Everything that a customer would report as a defect. */
   complaints: string[];
   stop: () => Promise<void>;
 };
 
 /**
- * A customer who walks the list of tickets again and again. `stable` are the ids of tickets that never change: each
- * walk must show each of them once. `Data-As-Of` must never go back.
+ * Reads the whole list of tickets repeatedly. Each walk must show each of the tickets in `stable`, which never change,
+ * exactly once. `Data-As-Of` must never go back.
  */
 export function startReader(origin: string, token: string, stable: Set<string>): Reader {
   const complaints: string[] = [];

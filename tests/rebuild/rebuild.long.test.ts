@@ -11,7 +11,7 @@ import { startReader, type Reader } from './reader.ts';
 
 /** Set `SEED` to reproduce a failure. */
 const seed = Number(process.env.SEED ?? 1);
-/** Ends a wait in vain; no step depends on the machine's speed. */
+/** Ends a test that hangs. No step depends on the machine's speed. */
 const timeLimitMs = 900_000;
 const token = 'svc_live_rebuild0123456789';
 const apiKey = created('apiKey', 'key_1', {
@@ -91,7 +91,7 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
   );
 
   test(
-    'is refused before it has caught up and was compared',
+    'cannot be promoted before it has caught up and was compared',
     async () => {
       const { code, output } = await cli('rebuild', 'promote', '2');
       expect(code).toBe(1);
@@ -132,7 +132,7 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
   );
 
   test(
-    'is rolled back to a standby that has followed, and promoted again',
+    'is rolled back to a standby that has followed the log, and promoted again',
     async () => {
       await killProjector(1);
       await startProjector(1);
@@ -161,7 +161,7 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
   );
 
   test(
-    'drops the standby, whose projectors end, and no active one',
+    'drops the standby, whose projectors end, but never the active generation',
     async () => {
       expect(await cli('rebuild', 'drop', '2')).toMatchObject({ code: 1 });
       expect(await cli('rebuild', 'drop', '1')).toMatchObject({
@@ -192,7 +192,7 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
   );
 
   test(
-    'was noticed by no reader',
+    'goes unnoticed by readers',
     async () => {
       const walksBefore = reader.walks();
       while (reader.walks() < walksBefore + 2 && reader.complaints.length === 0)

@@ -46,14 +46,14 @@ async function given(): Promise<void> {
   }
 }
 
-/** Until the replica has noticed a switch, as any request lets it do, and announced it. */
+/** Waits until the replica has noticed a switch, which any request makes it do, and announced it. */
 const isServed = (number: number) =>
   eventually(async () => {
     await api.get('/v1/tickets?limit=1');
     return (await replicasOf(rebuild.control).findOne())?.generation === number;
   });
 
-/** Three readers that have taken the beginning of the conversation; each goes on when `read` is called. */
+/** Three readers that have received the beginning of the conversation. `read` reads the rest. */
 async function startReaders(): Promise<{ read: () => Promise<Outcome[]> }> {
   const headers = { authorization: `Bearer ${tokens.a}`, 'x-forwarded-proto': 'https' };
   const responses = await Promise.all(
@@ -66,7 +66,7 @@ async function startReaders(): Promise<{ read: () => Promise<Outcome[]> }> {
   return { read: () => Promise.all(responses.map(readWhole)) };
 }
 
-/** An operator goes from generation 2 back to generation 1, long enough ago for every replica to notice. */
+/** Rolls back to generation 1, long enough ago for every replica to notice. */
 async function rollBack(): Promise<void> {
   const generations = [
     generation(1, 'active', { since: longAgo }),
@@ -77,7 +77,7 @@ async function rollBack(): Promise<void> {
   await isServed(1);
 }
 
-test('a drop waits for requests in progress, names them, and each of them gets its complete response', async () => {
+test('a drop waits for requests in progress and names them, and each gets its complete response', async () => {
   await isServed(2);
   const readers = await startReaders();
   await rollBack();
@@ -88,7 +88,7 @@ test('a drop waits for requests in progress, names them, and each of them gets i
     return dropGeneration(deps, 2, { force: true, why: 'test', timeoutSeconds });
   };
   await expect(drop(0)).rejects.toThrow(`3 requests in process ${process.pid}`);
-  // when it waits, and the readers go on
+  // when it waits, and the readers continue
   const dropped = drop(60);
   await eventually(() => lines.some((line) => line.includes('3 requests')));
   expect(await readers.read()).toEqual([messageCount, messageCount, messageCount]);
@@ -96,12 +96,12 @@ test('a drop waits for requests in progress, names them, and each of them gets i
   expect(await dropped).toBe('dropped');
 }, 120_000);
 
-test('a response whose generation was dropped regardless never ends as complete JSON', async () => {
+test('a response from a generation that is dropped meanwhile never ends as complete JSON', async () => {
   await given();
   await isServed(2);
   const readers = await startReaders();
   await rollBack();
-  // when a drop did not know of this replica
+  // when a drop does not know of this replica
   const cause = { by: 'ann@host', at: new Date(), why: 'test' };
   await changeRegistry(rebuild.control, beginDrop(2, cause));
   await rebuild.databaseOf(2).dropDatabase();

@@ -1,15 +1,10 @@
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import { failuresOf } from '../../services/projector/generations/last-failure.ts';
 import type { Measured } from '../../services/operations/rebuild/measure.ts';
-import { progressOf, topicIdsOf, watermarksOf } from '../../shared/store/progress.ts';
-import { generation, openRebuild, present, secondsBefore, type Rebuild } from './fixture.ts';
+import { progressOf } from '../../shared/store/progress.ts';
+import { generation, useRebuild, present, secondsBefore } from './fixture.ts';
 
-let rebuild: Rebuild;
-
-beforeAll(async () => {
-  rebuild = await openRebuild();
-}, 60_000);
-afterAll(() => rebuild.close(), 60_000);
+const rebuild = useRebuild();
 
 describe('an operator is told', () => {
   const wait = (timeout = 0) => ({ generation: 2, maxLag: 10, timeout });
@@ -103,9 +98,7 @@ describe('an operator is told', () => {
   test('that a topic of the active generation was created again, so that its lag is unknown', async () => {
     await rebuild.given([generation(1, 'active')]);
     const [topic = ''] = rebuild.topics.toSorted();
-    const identity = { generation: 1, topic, topicId: '1'.repeat(32) };
-    await topicIdsOf(rebuild.control).insertOne({ _id: `1/${topic}`, ...identity });
-    await progressOf(rebuild.control).updateOne({ _id: `1/${topic}/0` }, { $set: { position: 31 } });
+    await rebuild.recreateTopic(1, topic);
     const { output } = await rebuild.runJson(verbs.status, {});
     const { generations } = output as { generations: Measured[] };
     expect(generations[0]).toMatchObject({ condition: 'stopped', stopped: { isFinal: true } });
@@ -118,7 +111,7 @@ describe('an operator is told', () => {
   test('that the active generation lags, and that it missed tombstones', async () => {
     const missed = { longestBehindSeconds: 8 * 24 * 3_600 };
     await rebuild.given([generation(1, 'active', missed)]);
-    await watermarksOf(rebuild.control).updateOne({ _id: 1 }, { $set: { completeTo: secondsBefore(60) } });
+    await rebuild.setWatermark(1, secondsBefore(60));
     const { output } = await rebuild.runJson(verbs.status, {});
     const { generations } = output as { generations: Measured[] };
     expect(generations[0]?.condition).toBe('lagging');

@@ -1,6 +1,6 @@
 import type { Document as Stored } from 'mongodb';
 import { betweenGenerations } from '../../services/operations/rebuild/pair-sources.ts';
-import { compareDocuments, type PairSource } from '../../services/operations/rebuild/compare.ts';
+import { compareDocuments, type CompareOptions } from '../../services/operations/rebuild/compare.ts';
 import type { Kind } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { progressOf, watermark } from '../../shared/store/progress.ts';
@@ -25,13 +25,20 @@ export const history = [
   created('message', 'msg_old', { conversationId: 'conv_old', createdAt: inOldTimes.createdAt }),
 ];
 
-export type TwoBuilds = Awaited<ReturnType<typeof openTwoBuilds>>;
+type TwoBuilds = Awaited<ReturnType<typeof openTwoBuilds>>;
 
 /** Generations 1 (active) and 2 (ready), built from one log by projectors that have stopped. */
-export async function openTwoBuilds() {
+export function useTwoBuilds(): TwoBuilds {
+  const builds = {} as TwoBuilds;
+  beforeAll(async () => void Object.assign(builds, await openTwoBuilds()), 120_000);
+  afterAll(() => builds.rebuild.close(), 60_000);
+  return builds;
+}
+
+async function openTwoBuilds() {
   const rebuild = await openRebuild();
   await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
-  for (const name of ['progress', 'watermarks']) await rebuild.control.collection(name).deleteMany({});
+  await rebuild.forgetProgress();
   await publish(rebuild, history);
   const ends = await logEnds(rebuild.admin, rebuild.topics);
   const projectors = await Promise.all(
@@ -44,25 +51,21 @@ export async function openTwoBuilds() {
   await Promise.all(projectors.map((projector) => projector.stop()));
   const saved = await progressOf(rebuild.control).find().sort({ completeTo: 1 }).limit(1).toArray();
   const sideOf = (number: number) => ({ number, database: rebuild.databaseOf(number) });
+  const between = () => betweenGenerations(rebuild, sideOf(1), sideOf(2));
+  const now = new Date((saved[0]?.completeTo.getTime() ?? 0) - 60_000);
   return {
     rebuild,
-    /** Before the watermarks of both, so that no comparison waits for projectors. */
-    now: new Date((saved[0]?.completeTo.getTime() ?? 0) - 60_000),
+    /** Before both watermarks, so that no comparison waits for projectors. */
+    now,
     sideOf,
-    between: () => betweenGenerations(rebuild, sideOf(1), sideOf(2)),
+    between,
+    /** Compares the two, at an instant before both watermarks unless the options say otherwise. */
+    compare: (options: Partial<CompareOptions> = {}, source = between()) =>
+      compareDocuments(source, {
+        ...{ expectations: [], now: async () => now, report: () => undefined },
+        ...options,
+      }),
     collection: (kind: Kind, number = 2) =>
       rebuild.databaseOf(number).collection<Stored & { _id: string }>(resources[kind].collection),
   };
 }
-
-export const comparedAt = (
-  now: Date,
-  comparison: PairSource,
-  options: Partial<Parameters<typeof compareDocuments>[1]> = {},
-) =>
-  compareDocuments(comparison, {
-    expectations: [],
-    now: async () => now,
-    report: () => undefined,
-    ...options,
-  });

@@ -1,19 +1,13 @@
 import { RebuildRefused } from '../../services/projector/generations/registry.ts';
 import type { OnStep } from '../../services/operations/rebuild/switch.ts';
 import { NoSuchGeneration } from '../../shared/store/generations.ts';
-import { activeAndReady, openRebuild, present, type Rebuild } from './fixture.ts';
+import { activeAndReady, useRebuild, present } from './fixture.ts';
 import { activeAndStandby, later, nothing, operatorsOf, stepsOf } from './operators.ts';
 
-let rebuild: Rebuild;
-let on: ReturnType<typeof operatorsOf>;
+const rebuild = useRebuild();
+const on = operatorsOf(rebuild);
 
-beforeAll(async () => {
-  rebuild = await openRebuild();
-  on = operatorsOf(rebuild);
-}, 60_000);
-afterAll(() => rebuild.close(), 60_000);
-
-/** Lets a second operator run whole while the first one waits before a step. */
+/** Runs a second operator to its end while the first one waits before a step. */
 async function interleaved(
   step: string,
   first: (onStep: OnStep) => Promise<string>,
@@ -34,7 +28,7 @@ async function interleaved(
   return [one, (await others[0]) ?? `${step} was not reached`];
 }
 
-describe('two operators at once leave one active generation, and a history that tells what happened:', () => {
+describe('two operators at once leave one active generation and a true history:', () => {
   const second = {
     promote: () => on.promote(undefined, later, 'bob@host'),
     drop: () => on.drop(undefined, later, 'bob@host'),
@@ -76,7 +70,7 @@ describe('two operators at once leave one active generation, and a history that 
     ['switch', ['promoted', 'paced'], ['2 ready by bob', '1 standby by ann', '2 active by ann']],
     ['wait for replicas', ['promoted', 'paced'], ['1 standby by ann', '2 active by ann', '2 active by bob']],
   ])(
-    'a promotion before its step "%s", which is checked again after a change of the pace',
+    'a promotion before its step "%s", and a change of the pace, after which it makes its checks again',
     async (step, outcomes, history) => {
       await on.given(activeAndReady());
       expect(await interleaved(step, on.promote, second.setPace)).toEqual(outcomes);
@@ -96,7 +90,7 @@ describe('two operators at once leave one active generation, and a history that 
       expect([await on.remains(1), await on.remains(2)]).toEqual([on.everythingOf(), nothing]);
       const by = isBegun ? 'ann' : 'bob';
       expect(await on.historyOf()).toEqual([`2 dropping by ${by}`, '2 dropped by bob']);
-      // and a promotion either comes before the drop begins, or is refused
+      // and a promotion succeeds only before the drop begins
       await on.given(activeAndReady());
       const outcomes = await interleaved(step, on.drop, second.promote);
       expect([step, ...outcomes]).toEqual([
@@ -107,14 +101,14 @@ describe('two operators at once leave one active generation, and a history that 
     }
   }, 60_000);
 
-  test('a drop of a standby that was served again since it was looked at', async () => {
+  test('a drop of a standby that was active again since the drop read the registry', async () => {
     for (const force of [false, true]) {
       await on.given(activeAndStandby());
       const servedAgain = async () => {
         await on.switching(2, false)(undefined, present, 'bob@host');
         return on.rollBack(undefined, present, 'bob@host');
       };
-      // Without force it is a young standby; with force, requests may read it that began before the rollback.
+      // Without --force it is a young standby. With it, requests from before the rollback may still read it.
       const outcomes = await interleaved(
         'begin',
         (onStep) => on.drop(onStep, present, 'ann@host', force),

@@ -21,7 +21,7 @@ describe('a build with two projectors', () => {
     await testEnvironment.close();
   }, 60_000);
 
-  test('ends its load, although each waits for topics that the other applies', async () => {
+  test('ends its load, even if each projector waits for topics that the other applies', async () => {
     // given tickets that refer to contacts, on two partitions each
     const numbers = Array.from({ length: 50 }, (_, index) => index);
     await publish(testEnvironment, [

@@ -5,24 +5,19 @@ import type { Measured } from '../../services/operations/rebuild/measure.ts';
 import { failuresOf } from '../../services/projector/generations/last-failure.ts';
 import type { ThrottleSettings } from '../../services/projector/generations/throttle.ts';
 import { createMetrics } from '../../services/projector/metrics.ts';
-import { progressOf, topicIdsOf, watermarksOf } from '../../shared/store/progress.ts';
+import { progressOf } from '../../shared/store/progress.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { pino } from 'pino';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { logEnds } from '../support/progress.ts';
 import { applied, runProjector } from '../support/test-environment.ts';
-import { generation, openRebuild, present, secondsBefore, type Rebuild } from './fixture.ts';
+import { generation, useRebuild, present, secondsBefore } from './fixture.ts';
 import { publish } from './live-traffic.ts';
 
-let rebuild: Rebuild;
+const rebuild = useRebuild();
 const setPace = (generation: number, pace: number | undefined) =>
   rebuild.runJson(verbs.pace, { generation, pace });
-
-beforeAll(async () => {
-  rebuild = await openRebuild();
-}, 60_000);
-afterAll(() => rebuild.close(), 60_000);
 
 describe('a projector that follows the registry', () => {
   /** Runs `use` while the registry is followed as generation 2. Returns the last settings, and errors. */
@@ -63,7 +58,7 @@ describe('a projector that follows the registry', () => {
     expect((await setPace(1, 0)).output.warning).toContain('Data-As-Of');
   }, 60_000);
 
-  test('ends when its generation is dropped', async () => {
+  test('exits when its generation is dropped', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'dropping')]);
     await following(async (_, fatal) => {
       await eventually(() => fatal.length > 0);
@@ -71,23 +66,20 @@ describe('a projector that follows the registry', () => {
     });
   }, 60_000);
 
-  test('advances a build when it is loaded and has caught up, and leaves room for readers until then', async () => {
+  test('advances a build once it is loaded and once it has caught up, and loads one batch at a time', async () => {
     const [topic = ''] = rebuild.topics;
     const loadTo = [{ topic, partition: 0, end: 5 }];
     await rebuild.given([generation(1, 'active'), generation(2, 'building', { loadTo })]);
     const set = (fields: object) =>
       progressOf(rebuild.control).updateOne({ _id: `2/${topic}/0` }, { $set: fields });
     const isState = async (state: string) => (await rebuild.states())[2] === state;
-    await watermarksOf(rebuild.control).updateOne(
-      { _id: 2 },
-      { $set: { completeTo: secondsBefore(8 * 3_600) } },
-    );
+    await rebuild.setWatermark(2, secondsBefore(8 * 3_600));
     const activeSavedAt = (updatedAt: Date) =>
       progressOf(rebuild.control).updateMany({ generation: 1 }, { $set: { updatedAt } });
     await following(async (settings) => {
       await set({ position: 4 });
       await eventually(() => settings()?.oneAtATime === true);
-      // More room does not help an active generation without projectors.
+      // Without projectors the active generation gains nothing from a slower build.
       await activeSavedAt(secondsBefore(31));
       await eventually(() => settings()?.oneAtATime === false);
       await activeSavedAt(present);
@@ -95,18 +87,18 @@ describe('a projector that follows the registry', () => {
       expect(await isState('building')).toBe(true);
       await set({ position: 5 });
       await eventually(() => isState('catching-up'));
-      await watermarksOf(rebuild.control).updateOne({ _id: 2 }, { $set: { completeTo: secondsBefore(15) } });
+      await rebuild.setWatermark(2, secondsBefore(15));
       await eventually(() => isState('ready'));
       expect(settings()?.oneAtATime).toBe(false);
     });
-    // and the longest time that it was behind is kept, for the tombstones
+    // and its longest lag is recorded, for the check of tombstones
     expect((await rebuild.registry()).generations[1]?.longestBehindSeconds).toBe(8 * 3_600 - 5);
   }, 60_000);
 });
 
-test('a projector at pace 0 applies nothing, stays alive, and goes on at a higher pace', async () => {
+test('a projector at pace 0 applies nothing, stays alive, and continues at a higher pace', async () => {
   await rebuild.given([generation(1, 'active', { pace: 0 })]);
-  for (const name of ['progress', 'watermarks']) await rebuild.control.collection(name).deleteMany({});
+  await rebuild.forgetProgress();
   const projector = await runProjector(rebuild);
   const tags = collectionOf(rebuild.database, 'tag');
   try {
@@ -128,7 +120,7 @@ test('a projector at pace 0 applies nothing, stays alive, and goes on at a highe
   }
 }, 60_000);
 
-test('a build loads the log up to its start, and applies what has come since once all of that is loaded', async () => {
+test('a build loads the log up to its end at the start, and then applies the later records', async () => {
   // given a build of a log that begins with one tag and one user, of which the user is still to come
   const topicOf = (plural: string) => rebuild.topics.find((name) => name.endsWith(`.${plural}`)) ?? '';
   const ends = await logEnds(rebuild.admin, rebuild.topics);
@@ -141,7 +133,7 @@ test('a build loads the log up to its start, and applies what has come since onc
   tags.end += 1;
   users.end += 1;
   await rebuild.given([generation(1, 'active'), generation(2, 'building', { loadTo })]);
-  for (const name of ['progress', 'watermarks']) await rebuild.control.collection(name).deleteMany({});
+  await rebuild.forgetProgress();
   await publish(rebuild, [created('tag', 'tag_before')]);
   const projector = await runProjector({ ...rebuild, config: { ...rebuild.config, GENERATION: 2 } });
   try {
@@ -175,15 +167,13 @@ test('a build loads the log up to its start, and applies what has come since onc
   }
 }, 60_000);
 
-test('a projector records at its start for how long none has run, and why it ends, before it ends', async () => {
+test('a projector records the lag that grew while none was running, and the reason for its own end', async () => {
   // given a generation that no projector has followed for eight days, and a topic that was created again since
   const [topic = ''] = rebuild.topics;
   const ago = (days: number) => new Date(Date.now() - days * 24 * 3_600_000);
   await rebuild.given([generation(1, 'active', { registeredAt: ago(20) })]);
-  await watermarksOf(rebuild.control).updateOne({ _id: 1 }, { $set: { completeTo: ago(8) } });
-  const identity = { generation: 1, topic, topicId: '1'.repeat(32) };
-  await topicIdsOf(rebuild.control).insertOne({ _id: `1/${topic}`, ...identity });
-  await progressOf(rebuild.control).updateOne({ _id: `1/${topic}/0` }, { $set: { position: 31 } });
+  await rebuild.setWatermark(1, ago(8));
+  await rebuild.recreateTopic(1, topic);
   const lines: string[] = [];
   const logger = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
   const projector = await runProjector(rebuild, { logger });

@@ -1,21 +1,14 @@
 import { Db } from 'mongodb';
 import { pino } from 'pino';
-import { untilLed } from '../../services/operations/topics/create-topics.ts';
 import { compareWithActive } from '../../services/operations/rebuild/compare-generations.ts';
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import type { OperatorDeps } from '../../services/operations/rebuild/deps.ts';
 import { startRebuild } from '../../services/operations/rebuild/start.ts';
-import { switchTo } from '../../services/operations/rebuild/switch.ts';
 import { openStore } from '../../services/projector/startup/open-store.ts';
 import { progressOf } from '../../shared/store/progress.ts';
-import { activeAndReady, generation, openRebuild, present, secondsBefore, type Rebuild } from './fixture.ts';
+import { activeAndReady, generation, useRebuild, present, secondsBefore } from './fixture.ts';
 
-let rebuild: Rebuild;
-
-beforeAll(async () => {
-  rebuild = await openRebuild();
-}, 60_000);
-afterAll(() => rebuild.close(), 60_000);
+const rebuild = useRebuild();
 
 /** Expects that something is refused with these texts, and that the control database is as before. */
 async function expectRefused(refused: () => Promise<unknown>, ...says: string[]): Promise<void> {
@@ -32,16 +25,6 @@ describe('a start is refused, and registers nothing,', () => {
   const options = { acceptTruncated: false, why: 'test' };
   const start = (changes: Partial<OperatorDeps> = {}, some: object = {}) =>
     startRebuild(rebuild.deps(changes), { ...options, ...some });
-  /** A topic with these settings, and what a start says that has this topic alone. */
-  const topicWith = async (settings: Record<string, string>): Promise<{ topics: string[] }> => {
-    const topic = `${rebuild.config.TOPIC_PREFIX}${Object.values(settings).join('-').replace(',', '-')}`;
-    const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
-    const topics = [{ topic, numPartitions: 1, configEntries }];
-    await rebuild.admin.createTopics({ topics, waitForLeaders: false });
-    await untilLed(rebuild.admin, [topic]);
-    return { topics: [topic] };
-  };
-
   beforeEach(() => rebuild.given([generation(1, 'active')]), 60_000);
   afterEach(() => jest.restoreAllMocks());
 
@@ -55,14 +38,13 @@ describe('a start is refused, and registers nothing,', () => {
     await expectRefused(start, 'generation 2 is being built already', 'rebuild drop 2');
   }, 60_000);
 
-  test('on a log whose beginning is gone, unless the operator accepts it', async () => {
-    const { topics } = await topicWith({
+  test('if the first records of a log are gone, unless the operator accepts it', async () => {
+    const { topics } = await rebuild.topicWith({
       'cleanup.policy': 'compact,delete',
       'delete.retention.ms': '864000000',
     });
     const [topic = ''] = topics;
-    await rebuild.producer.send({ topic, messages: [1, 2, 3].map((key) => ({ key: `${key}`, value: '' })) });
-    await rebuild.admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '2' }] });
+    await rebuild.truncate(topic);
     await expectRefused(() => start({ topics }), `${topic}/0 begins at offset 2`, '--accept-truncated');
     expect(await start({ topics }, { acceptTruncated: true })).toMatchObject({ number: 2 });
     expect((await rebuild.registry()).generations[1]).toMatchObject({
@@ -71,14 +53,14 @@ describe('a start is refused, and registers nothing,', () => {
     });
   }, 60_000);
 
-  test('on a topic that is not compacted, unless the operator accepts it', async () => {
-    const deps = await topicWith({ 'cleanup.policy': 'delete', 'delete.retention.ms': '864000000' });
+  test('if a topic is not compacted, unless the operator accepts it', async () => {
+    const deps = await rebuild.topicWith({ 'cleanup.policy': 'delete', 'delete.retention.ms': '864000000' });
     await expectRefused(() => start(deps), 'is not compacted', 'set cleanup.policy=compact');
     expect(await start(deps, { acceptTruncated: true })).toMatchObject({ number: 2 });
   }, 60_000);
 
-  test('on a topic that drops tombstones too soon, also with --accept-truncated', async () => {
-    const deps = await topicWith({ 'cleanup.policy': 'compact', 'delete.retention.ms': '86400000' });
+  test('if a topic drops tombstones too soon, even with --accept-truncated', async () => {
+    const deps = await rebuild.topicWith({ 'cleanup.policy': 'compact', 'delete.retention.ms': '86400000' });
     for (const acceptTruncated of [false, true])
       await expectRefused(
         () => start(deps, { acceptTruncated }),
@@ -87,7 +69,7 @@ describe('a start is refused, and registers nothing,', () => {
       );
   }, 60_000);
 
-  test('without the disk space that it needs', async () => {
+  test('without enough disk space', async () => {
     const mb = 1_048_576;
     statsOf({ storageSize: 60 * mb, indexSize: 40 * mb, fsTotalSize: 1_000 * mb, fsUsedSize: 851 * mb });
     await expectRefused(start, 'MongoDB has 149 MB free, but the build needs 150 MB', 'add space first');
@@ -109,7 +91,7 @@ describe('a start is refused, and registers nothing,', () => {
 const collectionAsBefore = Reflect.get<object, string>(Db.prototype, 'collection') as Db['collection'];
 const commandAsBefore = Reflect.get<object, string>(Db.prototype, 'command') as Db['command'];
 
-/** The store says this of its space. What the tests run on does not know the size of its disk. */
+/** Lets MongoDB report this space, because the server that the tests use does not know the size of its disk. */
 function statsOf(stats: object): void {
   jest.spyOn(Db.prototype, 'command').mockImplementation(async function (this: Db, command, options) {
     return 'dbStats' in command ? stats : commandAsBefore.call(this, command, options);
@@ -142,13 +124,13 @@ describe('a drop is refused, and removes nothing,', () => {
 
   const documents = async (number: number) => rebuild.databaseOf(number).collection('tags').countDocuments();
 
-  test('of the active generation, whatever is forced', async () => {
+  test('of the active generation, even with --force', async () => {
     await expectRefused(drop(1), 'generation 1 is active', 'promote another one, or roll back');
     await expectRefused(drop(1, true), 'generation 1 is active', 'promote another one, or roll back');
     expect(await documents(1)).toBe(1);
   }, 60_000);
 
-  test('of a standby for three days, unless forced', async () => {
+  test('of a standby younger than 72 hours, without --force', async () => {
     await expectRefused(drop(2), 'kept for 72 hours for a rollback', '--force');
     expect(await documents(2)).toBe(1);
     expect(await drop(2, true)()).toBe('dropped');
@@ -161,7 +143,7 @@ describe('a drop is refused, and removes nothing,', () => {
     expect(await drop(3)()).toBe('was-dropped');
   }, 60_000);
 
-  test('while a replica reads it, and goes on afterwards', async () => {
+  test('while a replica serves it', async () => {
     await rebuild.announceReplica({ generation: 2 });
     await expect(drop(2, true)()).rejects.toThrow(
       'generation 2 is still read by the next requests of process 41 on api-1',
@@ -173,7 +155,7 @@ describe('a drop is refused, and removes nothing,', () => {
     expect(await documents(2)).toBe(0);
   }, 60_000);
 
-  test('while a request in progress reads it, although its replica serves another one', async () => {
+  test('while a request in progress reads it, even if its replica serves another generation', async () => {
     await rebuild.announceReplica({ generation: 1, inProgress: [{ generation: 2, requests: 3 }] });
     await expect(drop(2, true)()).rejects.toThrow('still read by 3 requests in process 41 on api-1');
     expect(await documents(2)).toBe(1);
@@ -182,13 +164,13 @@ describe('a drop is refused, and removes nothing,', () => {
     expect(await drop(2, true)()).toBe('dropped');
   }, 60_000);
 
-  test('while replicas may not have noticed that it is not active any more', async () => {
+  test('while replicas may not have noticed that another generation is active', async () => {
     await rebuild.set(2, { since: secondsBefore(11) });
     await expect(drop(2, true)()).rejects.toThrow('12 seconds to notice that generation 2 is not active');
     expect(await documents(2)).toBe(1);
   }, 60_000);
 
-  test('and a repeated drop removes what a projector has written since', async () => {
+  test('but may be repeated, and then removes late writes of a projector', async () => {
     expect(await drop(2, true)()).toBe('dropped');
     await rebuild.document(2);
     await progressOf(rebuild.control).insertOne({ _id: '2/late/0', generation: 2 } as never);
@@ -207,9 +189,7 @@ test('a comparison of a loading build or of the active generation is refused, an
 
 test('a switch to a generation that does not exist is refused, and changes nothing', async () => {
   await rebuild.given([generation(1, 'active'), generation(2, 'dropped')]);
-  const options = { acceptOlder: false, allowRejects: false, needsReport: true };
-  const once = { ...options, why: 'test', dryRun: false, timeoutSeconds: 0 };
-  await expectRefused(() => switchTo(rebuild.deps(), 7, once), 'there is no generation 7; there are 1, 2');
+  await expectRefused(() => rebuild.switchOnce(7), 'there is no generation 7; there are 1, 2');
 }, 60_000);
 
 test('a projector refuses a generation that is unknown, dropped, or of another projection version', async () => {

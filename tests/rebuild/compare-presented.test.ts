@@ -1,52 +1,44 @@
 import type { Document as Stored } from 'mongodb';
-import type { Rebuild } from './fixture.ts';
-import { history, openTwoBuilds, comparedAt, type TwoBuilds } from './two-builds.ts';
+import { history, useTwoBuilds } from './two-builds.ts';
 
-describe('two generations of one log, compared as readers and later events find them,', () => {
-  let rebuild: Rebuild;
-  let now: Date;
-  let between: TwoBuilds['between'];
-  let collection: TwoBuilds['collection'];
+describe('two generations of one log, compared as the API presents them,', () => {
+  const builds = useTwoBuilds();
+  const collection: typeof builds.collection = (...of) => builds.collection(...of);
 
-  beforeAll(async () => {
-    ({ rebuild, now, between, collection } = await openTwoBuilds());
-  }, 120_000);
-  afterAll(() => rebuild.close(), 60_000);
-
-  test('do not differ by messages that readers cannot get, however many there are', async () => {
+  test('do not differ by messages that the API does not serve, however many there are', async () => {
     const before = await collection('message').findOne({ _id: 'msg_old' });
     const orphans = ['msg_a', 'msg_b', 'msg_c'].map((_id) => ({
       ...(before as Stored),
       ...{ _id, state: { ...(before?.state as object), id: _id, conversationId: 'conv_gone' } },
     }));
     await collection('message').insertMany(orphans);
-    expect(await comparedAt(now, between(), { recheckMax: 2 })).toMatchObject({
+    expect(await builds.compare({ recheckMax: 2 })).toMatchObject({
       differences: 0,
       isCutShort: false,
     });
     await collection('message').deleteMany({ _id: { $in: orphans.map(({ _id }) => _id) } });
   }, 60_000);
 
-  test('do not differ by a tombstone that one side lacks, and differ by one that rejects later events', async () => {
+  test('do not differ by a missing tombstone document, but by one that rejects later events', async () => {
     const tombstone = { _id: 'tag_gone', orgId: 'org_1', version: 3, revision: 1, position: null };
     await collection('tag', 1).insertOne(tombstone);
-    expect(await comparedAt(now, between())).toMatchObject({ differences: 0, compared: history.length });
+    expect(await builds.compare()).toMatchObject({ differences: 0, compared: history.length });
     await collection('tag').insertOne({ ...tombstone, version: 99 });
-    expect((await comparedAt(now, between())).counts).toEqual({ version: 1 });
+    expect((await builds.compare()).counts).toEqual({ version: 1 });
     for (const number of [1, 2]) await collection('tag', number).deleteOne({ _id: 'tag_gone' });
   }, 60_000);
 
-  test('are all compared, however many batches there are', async () => {
+  test('are compared completely, however many batches there are', async () => {
     const before = await collection('tag').findOne({ _id: 'tag_1' });
     const many = Array.from({ length: 450 }, (_, index) => ({ ...(before as Stored), _id: `many_${index}` }));
     for (const number of [1, 2]) await collection('tag', number).insertMany(many);
     // given a difference in the first batch of 200
     await collection('tag').updateOne({ _id: 'many_0' }, { $set: { 'state.name': 'other' } });
-    expect(await comparedAt(now, between())).toMatchObject({ differing: 1, compared: history.length + 450 });
+    expect(await builds.compare()).toMatchObject({ differing: 1, compared: history.length + 450 });
     for (const number of [1, 2]) await collection('tag', number).deleteMany({ _id: /^many_/ });
   }, 60_000);
 
-  test('do not differ by a ticket whose first conversations one side has purged', async () => {
+  test('do not differ by conversations that one generation has purged', async () => {
     // given 203 conversations, of which generation 1 embeds the first 200, three of them expired
     const conversation = await collection('conversation').findOne({ _id: 'conv_1' });
     const ticket = await collection('ticket').findOne({ _id: 'ti_1' });
@@ -81,12 +73,10 @@ describe('two generations of one log, compared as readers and later events find 
     await collection('conversation', 2).insertMany(all.slice(3));
     await embed(1, all.slice(0, 200));
     await embed(2, all.slice(3));
-    expect((await comparedAt(now, between())).samples).toEqual([]);
-    // and differ if one side serves fewer of them
+    expect((await builds.compare()).samples).toEqual([]);
+    // and differ if one generation serves fewer of them
     await embed(2, all.slice(4));
-    expect((await comparedAt(now, between())).samples).toMatchObject([
-      { id: 'ti_1', field: 'joined.conversations' },
-    ]);
+    expect((await builds.compare()).samples).toMatchObject([{ id: 'ti_1', field: 'joined.conversations' }]);
     for (const number of [1, 2]) {
       await collection('conversation', number).deleteMany({ _id: /^conv_of_/ });
       await collection('ticket', number).replaceOne({ _id: 'ti_1' }, ticket);

@@ -1,0 +1,271 @@
+import type { Switched } from '../../services/operations/rebuild/switch.ts';
+import { failuresOf } from '../../services/projector/generations/last-failure.ts';
+import { progressOf } from '../../shared/store/progress.ts';
+import {
+  activeAndReady,
+  generation,
+  report,
+  secondsBefore,
+  useRebuild,
+  type Promotion,
+  type Rebuild,
+} from './fixture.ts';
+
+/** A problem: how it comes about, the check that finds it, its message, and the option that accepts it. */
+type Refusal = [
+  title: string,
+  arrange: (rebuild: Rebuild) => Promise<unknown>,
+  check: string,
+  says: string[],
+  accept: Promotion | null,
+];
+
+const moveBack = ({ control, topics }: Rebuild) =>
+  progressOf(control).updateOne({ _id: `1/${topics[0]}/0` }, { $set: { position: 8 } });
+const dayAndHour = 25 * 3_600;
+
+/** A comparison that the promotion does not accept. */
+const invalidReport = (title: string, changes: Parameters<typeof report>[0], says: string): Refusal => [
+  title,
+  ({ set }) => set(2, { report: report(changes) }),
+  'compared',
+  [says, 'rebuild compare 2'],
+  null,
+];
+
+const saysOfReject = [
+  '1 records are dead letters here only',
+  '/0/5 (not_json: no JSON)',
+  'fix the cause and re-drive them, purge the ones that you had purged before the build',
+  '--allow-rejects',
+];
+
+const refusals: Refusal[] = [
+  [
+    'a partition that lags behind the active generation',
+    moveBack,
+    'offsets',
+    ['this generation is at offset 0, the active one at 8', 'rebuild await 2', '--accept-older'],
+    { acceptOlder: true },
+  ],
+  [
+    'a watermark older than that of the active generation',
+    ({ setWatermark }) => setWatermark(2, secondsBefore(60)),
+    'freshness',
+    ['54 s older than that of the active generation', 'rebuild await 2', '--accept-older'],
+    { acceptOlder: true },
+  ],
+  [
+    'no comparison',
+    ({ set }) => set(2, { report: undefined as never }),
+    'compared',
+    ['generation 2 was not compared with the active one', 'rebuild compare 2'],
+    null,
+  ],
+  invalidReport(
+    'a comparison with another generation',
+    { against: 9 },
+    'it was made with generation 9, and 1 is active now',
+  ),
+  invalidReport(
+    'a comparison of another projection version',
+    { versions: { generation: 2, against: 1 } },
+    'a projection version has changed since',
+  ),
+  invalidReport(
+    'a comparison that is older than a day',
+    { at: secondsBefore(dayAndHour) },
+    'it is older than a day',
+  ),
+  invalidReport('differences in the comparison', { differing: 2, differences: 8 }, '2 of 3 documents differ'),
+  [
+    'a comparison before the log began at another offset',
+    ({ set, topics }) => set(2, { report: report({ lows: [{ partition: `${topics[0]}/0`, low: 3 }] }) }),
+    'compared',
+    ['/0 now begins at another offset', 'rebuild compare 2'],
+    null,
+  ],
+  [
+    'a replica that cannot serve its projection version',
+    ({ announceReplica }) => announceReplica({ versions: [1] }),
+    'replicas',
+    ['1 of 1 API replicas cannot serve', 'process 41 on api-1', "deploy the API's new release first"],
+    null,
+  ],
+  [
+    'a lag longer than Kafka keeps tombstones',
+    ({ set }) => set(2, { longestBehindSeconds: 7 * 24 * 3_600 }),
+    'tombstones',
+    ['had a lag of 168 hours', 'drops tombstones after 168 hours', 'rebuild drop 2'],
+    null,
+  ],
+  [
+    'a dead letter that the active generation lacks',
+    ({ deadLetter }) => deadLetter(),
+    'rejects',
+    saysOfReject,
+    { allowRejects: true },
+  ],
+  [
+    'such a dead letter that an operator has just re-driven in vain',
+    ({ deadLetter }) => deadLetter({ lastAt: secondsBefore(1), count: 2 }),
+    'rejects',
+    saysOfReject,
+    { allowRejects: true },
+  ],
+  [
+    'a topic that was created again, because no projector can continue',
+    ({ recreateTopic, topics: [topic = ''] }) => recreateTopic(2, topic),
+    'projectors',
+    ['deleted and created again since its records were applied', 'rebuild drop 2, and start another'],
+    null,
+  ],
+  [
+    'projectors that have ended for good',
+    async ({ control }) => {
+      const failure = {
+        reason: 'tags/0: records are gone',
+        isFinal: true,
+        by: 'projector',
+        at: secondsBefore(2),
+      };
+      await failuresOf(control).insertOne({ _id: 2, ...failure });
+    },
+    'projectors',
+    ['ended at', 'tags/0: records are gone', 'rebuild drop 2, and start another'],
+    null,
+  ],
+  [
+    'projectors that have been silent for 31 seconds',
+    ({ control }) =>
+      progressOf(control).updateMany({ generation: 2 }, { $set: { updatedAt: secondsBefore(31) } }),
+    'projectors',
+    ['no projector has run since', 'GENERATION=2 npm run projector'],
+    null,
+  ],
+  [
+    'a build that is not ready',
+    ({ set }) => set(2, { state: 'catching-up' }),
+    'state',
+    ['generation 2 is catching-up', 'rebuild await 2'],
+    null,
+  ],
+];
+
+const rebuild = useRebuild();
+const failed = ({ checks }: Switched) => checks.filter(({ isMet }) => !isMet);
+/** `rebuild rollback` needs no comparison, and accepts dead letters. */
+const rollback = { needsReport: false, allowRejects: true };
+
+describe('a promotion is refused, and changes nothing, for', () => {
+  beforeEach(() => rebuild.given(activeAndReady()), 60_000);
+
+  test('nothing if every condition holds', async () => {
+    expect(failed(await rebuild.switchOnce(2))).toEqual([]);
+    expect(await rebuild.states()).toEqual({ 1: 'standby', 2: 'active' });
+  }, 60_000);
+
+  test.each(refusals)(
+    '%s',
+    async (_, arrange, check, says, accept) => {
+      await arrange(rebuild);
+      const before = await rebuild.everything();
+      const refused = await rebuild.switchOnce(2);
+      expect(refused.outcome).toBe('refused');
+      expect(failed(refused).map(({ name }) => name)).toEqual([check]);
+      for (const text of says) expect(failed(refused)[0]?.detail).toContain(text);
+      expect(await rebuild.everything()).toEqual(before);
+      // and an option of the operator accepts it
+      if (accept) {
+        const { outcome, checks } = await rebuild.switchOnce(2, accept);
+        expect(outcome).toBe('promoted');
+        expect(checks.filter(({ isAccepted }) => isAccepted).map(({ name }) => name)).toEqual([check]);
+      }
+    },
+    60_000,
+  );
+
+  test('no dead letter that both generations have, or that one of them may not have reached yet', async () => {
+    await rebuild.deadLetter({ generations: [1, 2] });
+    await rebuild.deadLetter({ _id: 'later', firstAt: secondsBefore(3), lastAt: secondsBefore(3) });
+    expect(failed(await rebuild.switchOnce(2))).toEqual([]);
+  }, 60_000);
+
+  test('a dead letter stored after the projectors of the active generation stopped', async () => {
+    // given an active generation whose projectors stopped before the rejection
+    await progressOf(rebuild.control).updateMany(
+      { generation: 1 },
+      { $set: { updatedAt: secondsBefore(90) } },
+    );
+    await rebuild.setWatermark(1, secondsBefore(90));
+    await rebuild.deadLetter({ firstAt: secondsBefore(60) });
+    expect(failed(await rebuild.switchOnce(2)).map(({ name }) => name)).toEqual(['rejects']);
+  }, 60_000);
+
+  test('nothing if differences were waived; the checks and the history name them and the operator', async () => {
+    const expectations = [{ kind: 'ticket', field: 'joined.tags' }];
+    await rebuild.set(2, { report: report({ expected: 8, expectations }) });
+    const { outcome, checks } = await rebuild.switchOnce(2);
+    const waived = '8 intended differences waived by bob@host (--expect ticket:joined.tags)';
+    expect(outcome).toBe('promoted');
+    expect(checks.filter(({ isAccepted }) => isAccepted)).toMatchObject([
+      { name: 'compared', detail: expect.stringContaining(waived) as string },
+    ]);
+    expect((await rebuild.registry()).history.at(-1)?.why).toContain(waived);
+  }, 60_000);
+
+  test('nothing in a dry run, which makes the same checks and changes nothing', async () => {
+    const before = await rebuild.everything();
+    const dryRun = () => rebuild.switchOnce(2, { dryRun: true });
+    expect(await dryRun()).toMatchObject({ outcome: 'dry-run' });
+    await rebuild.set(2, { report: report({ differences: 1 }) });
+    expect(failed(await dryRun()).map(({ name }) => name)).toEqual(['compared']);
+    await rebuild.set(2, { report: report() });
+    expect(await rebuild.everything()).toEqual(before);
+  }, 60_000);
+});
+
+describe('a generation that may have missed tombstones is refused', () => {
+  beforeEach(() => rebuild.given(activeAndReady()), 60_000);
+
+  test('as the target of a rollback', async () => {
+    const standby = generation(1, 'standby', { longestBehindSeconds: 8 * 24 * 3_600 });
+    await rebuild.given([standby, generation(2, 'active')]);
+    const before = await rebuild.everything();
+    const refused = await rebuild.switchOnce(1, rollback);
+    expect(failed(refused).map(({ name }) => name)).toEqual(['tombstones']);
+    expect(await rebuild.everything()).toEqual(before);
+    // and a standby with a shorter lag is served again, without a comparison
+    await rebuild.set(1, { longestBehindSeconds: 6 * 24 * 3_600 });
+    expect(await rebuild.switchOnce(1, rollback)).toMatchObject({
+      outcome: 'promoted',
+    });
+  }, 60_000);
+
+  test.each([
+    { states: ['standby', 'active'] as const, number: 1 },
+    { states: ['active', 'ready'] as const, number: 2 },
+  ])(
+    'as $number of a $states.0 and a $states.1 generation, if its lag is longer than 7 days, with every option',
+    async ({ states: [one, two], number }) => {
+      await rebuild.given([generation(1, one), generation(2, two)]);
+      await rebuild.setWatermark(number, secondsBefore(8 * 24 * 3_600));
+      const [check, ...others] = failed(await rebuild.switchOnce(number, { ...rollback, acceptOlder: true }));
+      expect([check?.name, others]).toEqual(['tombstones', []]);
+      expect(check?.detail).toContain('had a lag of 192 hours');
+    },
+    60_000,
+  );
+
+  test('if its lag is longer than a single topic keeps tombstones', async () => {
+    const { topics } = await rebuild.topicWith({
+      'cleanup.policy': 'compact',
+      'delete.retention.ms': String(2 * 3_600_000),
+    });
+    await rebuild.set(2, { longestBehindSeconds: 3 * 3_600 });
+    const changes = { topics: [...rebuild.topics, ...topics] };
+    const [check, ...others] = failed(await rebuild.switchOnce(2, {}, changes));
+    expect([check?.name, others]).toEqual(['tombstones', []]);
+    expect(check?.detail).toContain(`${topics[0]} drops tombstones after 2 hours`);
+  }, 60_000);
+});
