@@ -22,10 +22,10 @@ export type Terminal = {
   confirm: ((question: string) => Promise<boolean>) | null;
 };
 
-/** What a verb runs with. */
+/** The environment of one run of a verb. */
 export type Context = { verb: string; environment: Environment; terminal: Terminal };
 
-/** The action of a verb passes what runs it, and the options. */
+/** The action of each verb passes its runner and its options. */
 export type Accept = <O>(run: (context: Context, options: O) => Output | Promise<Output>, options: O) => void;
 
 /** An error in the arguments that only the settings or the environment reveal. Exit code 2. */

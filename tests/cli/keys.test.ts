@@ -25,8 +25,9 @@ describe('keys', () => {
     await testStore.close();
   }, 60_000);
 
-  const keys = (...args: string[]) =>
-    run({ MONGODB_URL: mongoUrl(), DATABASE_NAME: testStore.name }, 'keys', ...args);
+  const keysAs = (OPERATOR: string | undefined, ...args: string[]) =>
+    run({ MONGODB_URL: mongoUrl(), DATABASE_NAME: testStore.name, OPERATOR }, 'keys', ...args);
+  const keys = (...args: string[]) => keysAs(undefined, ...args);
   const statuses = (token: string) =>
     Promise.all(replicas.map(async ({ get }) => (await get('/v1/tickets', { token })).status));
   const afterSixSeconds = () => {
@@ -52,10 +53,10 @@ describe('keys', () => {
   }, 60_000);
 
   test('list prints every key and its state, and nothing of its token', async () => {
-    await keys('block', 'key_b', '--why', 'leaked');
+    await keysAs('ann', 'block', 'key_b', '--why', 'leaked');
     const { stdout } = await keys('list');
     expect(stdout).toMatch(/^key_a {2}org_a {2}live {2}active {2}.+$/m);
-    expect(stdout).toMatch(/^key_b {2}org_b {2}live {2}blocked since \S+ by \S+ \(leaked\) {2}.+$/m);
+    expect(stdout).toMatch(/^key_b {2}org_b {2}live {2}blocked since \S+ by ann \(leaked\) {2}.+$/m);
     expect(stdout).toMatch(/^key_c {2}org_a {2}live {2}archived since 2026-01-01T00:00:00.000Z {2}.+$/m);
     const json = (await keys('list', '--org', 'org_b', '--json')).stdout;
     expect(JSON.parse(json)).toEqual([
@@ -67,7 +68,7 @@ describe('keys', () => {
           name: expect.any(String) as string,
           archivedAt: null,
         },
-        blocked: { at: expect.any(String) as string, by: expect.any(String) as string, why: 'leaked' },
+        blocked: { at: expect.any(String) as string, by: 'ann', why: 'leaked' },
       },
     ]);
     expect(stdout + json).not.toMatch(/sha256|[0-9a-f]{64}/i);
@@ -98,7 +99,7 @@ describe('keys', () => {
   });
 });
 
-test('a rollback that accepts older data brings back a key that was archived meanwhile, but no blocked one', async () => {
+test('a rollback that accepts older data brings back keys that were archived since, but no blocked key', async () => {
   const rebuild = await openRebuild();
   const statuses = async () => {
     const api = await startApi({ client: rebuild.mongo, name: rebuild.name });

@@ -23,7 +23,7 @@ describe('topics create', () => {
     let refusals = 2;
     const slow: Admin = {
       ...admin,
-      // kafkajs asks for the leaders once, where it is to wait for them
+      // kafkajs asks for the leaders once if it has to wait for them
       createTopics: async (request) => {
         const isCreated = await admin.createTopics({ ...request, waitForLeaders: false });
         if (request.waitForLeaders !== false) throw unknownTopic();

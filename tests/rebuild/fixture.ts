@@ -35,7 +35,7 @@ export const generation = (
   ...changes,
 });
 
-/** A report that counts; a test changes what it is about. */
+/** A comparison that a promotion accepts, with changes. */
 export const report = (changes: Partial<ComparisonReport> = {}): ComparisonReport => ({
   ...{ at: secondsBefore(60), against: 1, compared: 3, differing: 0, differences: 0, expected: 0, lows: [] },
   ...{ expectations: [], by: 'bob@host' },
@@ -58,8 +58,8 @@ export function useRebuild(): Rebuild {
 export type Promotion = Partial<Parameters<typeof switchTo>[2]>;
 
 /**
- * The topics and databases of one test file, without projectors: the test stores what they would have recorded, so that
- * every condition is there at once.
+ * The topics and databases of one test file, without projectors. The test stores the records that projectors would have
+ * made, so that every condition exists at once.
  */
 export async function openRebuild() {
   const environment = await createTestEnvironment(1);

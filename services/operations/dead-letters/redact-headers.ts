@@ -18,7 +18,7 @@ export function redactKey(kind: Kind | null, key: Buffer | null): string {
 
 /**
  * A dead letter's headers for display to an operator. The media type and the CloudEvents attributes follow the rules of
- * the fields of those names. Of every other value, and of an unusual name, only the size is shown.
+ * the fields of the same names. Any other value, and any unusual name, is shown as its size only.
  */
 export const redactHeaders = (headers: { name: string; value: Buffer | null }[]): RedactedHeader[] =>
   headers.map(({ name, value }) => ({

@@ -104,7 +104,7 @@ async function apply(
     readable.map(({ record }) => record),
     { signal: new AbortController().signal, onProgress: () => undefined },
   );
-  // Throws where the generation was dropped meanwhile.
+  // Throws if the generation was dropped meanwhile.
   const registry = await readRegistry(deps.control);
   if (registry) generationOf(registry, deps.generation);
   const rejections = new Map(rejected.map(({ record, rejection }) => [record, rejection]));

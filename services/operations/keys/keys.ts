@@ -17,7 +17,7 @@ export type ListedKey = {
   blocked: { at: string; by: string; why: string } | null;
 };
 
-/** All keys, or those of one organization, by organization and id; also blocked ones that the generation lacks. */
+/** All keys, or the keys of one organization, by organization and id. Includes blocked keys that the generation lacks. */
 export async function listKeys({ control, database }: KeysDeps, orgId?: string): Promise<ListedKey[]> {
   const [keys, blocks] = await Promise.all([
     collectionOf<ApiKeyDocument>(database, 'apiKey')

@@ -17,7 +17,7 @@ import { measure, type Measured } from './measure.ts';
 import { replaceAdvice } from './stopped.ts';
 
 /**
- * One condition of a start or a promotion. `detail` says what was found and, if the condition does not hold, what to do.
+ * One condition of a start or a promotion. `detail` states the finding and, if the condition does not hold, a remedy.
  * `isAccepted`: it does not hold, but counts as met, because the operator accepts that by an option.
  */
 export type Check = { name: string; isMet: boolean; isAccepted?: true; detail: string };

@@ -32,7 +32,7 @@ export type Measured = {
   stopped: Stopped | null;
   projectionVersion: number;
   watermark: Date | null;
-  /** How far the watermark is behind the clock, less the lateness allowance; null before there is a watermark. */
+  /** The lag of the watermark, less the lateness allowance; null before there is a watermark. */
   lagSeconds: number | null;
   topics: TopicProgress[];
   /** In records. */

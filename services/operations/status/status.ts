@@ -39,10 +39,10 @@ export type Status = {
 /** Dead letters and pending conversations are counted up to this number, so that a count is short. */
 export const countMax = 10_000;
 
-/** How long the store may search for missing tickets, in milliseconds. No index lists them. */
+/** MongoDB may search for missing tickets for this long, in milliseconds. No index lists them. */
 const ticketsTimeoutMs = 500;
 
-/** Reads the status. The store scans no collection, so its work does not grow with the data. */
+/** Reads the status. MongoDB scans no collection, so its work does not grow with the data. */
 export async function readStatus(deps: {
   admin: Admin;
   mongo: MongoClient;
