@@ -29,14 +29,25 @@ export const startService = (
 ): Service => startScript(join('services', name, 'main.ts'), environment, args);
 
 /** Runs a script of the project, named by its path from the root. */
-export function startScript(
+export const startScript = (
   script: string,
   environment: Record<string, string | undefined>,
   args: string[] = [],
+): Service =>
+  startCommand(
+    [process.execPath, '--disable-warning=TimeoutNegativeWarning', script, ...args],
+    environment,
+    script,
+  );
+
+/** Runs a command; `name` stands for it in errors. */
+export function startCommand(
+  command: string[],
+  environment: Record<string, string | undefined>,
+  name: string,
 ): Service {
-  const node = ['--disable-warning=TimeoutNegativeWarning', script, ...args];
-  const [file = '', ...fileArgs] = [...dieWithParent(), process.execPath, ...node];
-  const child = spawn(file, fileArgs, {
+  const [file = '', ...args] = [...dieWithParent(), ...command];
+  const child = spawn(file, args, {
     env: { PATH: process.env.PATH, LOG_LEVEL: 'info', SHUTDOWN_DELAY_SECONDS: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -63,7 +74,7 @@ export function startScript(
       void exited.then((code) =>
         reject(
           new Error(
-            `${script} ended with ${code} before it logged "${message}": ${errors}${JSON.stringify(log.at(-1))}`,
+            `${name} ended with ${code} before it logged "${message}": ${errors}${JSON.stringify(log.at(-1))}`,
           ),
         ),
       );

@@ -4,23 +4,31 @@ export const kafkaVersion = '4.1.1';
 /** The version of Log4j that Kafka's own distribution contains. */
 const log4jVersion = '2.24.3';
 
-const dependency = (group: string, artifact: string, version: string) =>
-  `    <dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version></dependency>`;
+type Dependency = [group: string, artifact: string, version: string];
 
-/** A Maven project that only lists dependencies: the broker, its storage tool and its logging. */
-export const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+/** A Maven project that only lists dependencies. */
+export const mavenProject = (artifactId: string, dependencies: Dependency[]): string =>
+  `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>support-read-models</groupId>
-  <artifactId>kafka</artifactId>
+  <artifactId>${artifactId}</artifactId>
   <version>1</version>
   <packaging>pom</packaging>
   <dependencies>
-${dependency('org.apache.kafka', 'kafka_2.13', kafkaVersion)}
-${dependency('org.apache.kafka', 'kafka-tools', kafkaVersion)}
-${dependency('org.apache.logging.log4j', 'log4j-slf4j-impl', log4jVersion)}
+${dependencies.map(toXml).join('\n')}
   </dependencies>
 </project>
 `;
+
+const toXml = ([group, artifact, version]: Dependency) =>
+  `    <dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version></dependency>`;
+
+/** The broker, its storage tool and its logging. */
+export const pom = mavenProject('kafka', [
+  ['org.apache.kafka', 'kafka_2.13', kafkaVersion],
+  ['org.apache.kafka', 'kafka-tools', kafkaVersion],
+  ['org.apache.logging.log4j', 'log4j-slf4j-impl', log4jVersion],
+]);
 
 /**
  * One node that is broker and controller. Internal topics have few partitions, because each costs files and start-up
