@@ -5,84 +5,84 @@ import { startScript } from '../support/service.ts';
 import type { Projecting } from './projecting/projecting.ts';
 import type { Rebuild } from './rebuild/rebuild.ts';
 import type { Report } from './report.ts';
-import type { ServingResult } from './serving/result.ts';
+import type { Serving } from './serving/serving.ts';
 
-/** Runs a benchmark; gives the content of its file, and its table. */
-async function run<T>(words: string[]): Promise<{ report: T; table: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'bench-test-'));
-  const file = join(folder, 'figures.json');
-  const bench = startScript('tests/bench/main.ts', process.env, [...words, '--quick', '--json', file]);
+/** Runs the program to its end; returns the text that it prints. */
+async function output(...words: string[]): Promise<string> {
+  const bench = startScript('tests/bench/main.ts', process.env, words);
   expect([await bench.exited, bench.stderr()]).toEqual([0, expect.any(String)]);
-  const report = JSON.parse(await readFile(file, 'utf8')) as T;
-  await rm(folder, { recursive: true });
-  return { report, table: bench.stdout() };
+  return bench.stdout();
 }
 
-/** Times are not looked at: only that everything is measured, on all of the records. */
+/** Runs a benchmark; returns the content of its file, and its table. The goals must stand below the table. */
+async function run<Measured>(words: string[], goals: number): Promise<{ measured: Measured; table: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-test-'));
+  const file = join(folder, 'figures.json');
+  const table = await output(...words, '--quick', '--json', file);
+  const report = JSON.parse(await readFile(file, 'utf8')) as Report<Measured>;
+  await rm(folder, { recursive: true });
+  expect(report.goals).toHaveLength(goals);
+  for (const { goal } of report.goals) expect(table).toContain(goal);
+  expect(table).toContain(`Node ${process.versions.node}`);
+  return { measured: report.measured, table };
+}
+
+/** No test depends on times: only that everything is measured, on all of the records. */
 test('npm run bench -- --quick measures every contender, and counts its documents', async () => {
-  const { report, table } = await run<Report<Projecting>>([]);
-  const { entities, backlog, live, leftOut } = report.measured;
+  const { measured, table } = await run<Projecting>([], 6);
+  const { entities, backlog, live, leftOut } = measured;
   expect(entities).toBeGreaterThan(1_000);
-  for (const [name, runs] of Object.entries(backlog)) {
-    // Only the connector may be left out, with a reason.
-    const isLeftOut = name === 'connector' && leftOut;
-    expect([name, runs.map(({ documents }) => documents)]).toEqual([name, isLeftOut ? [] : [entities]]);
-    for (const { seconds, processorSeconds, peakMegabytes } of runs)
-      expect([seconds, processorSeconds, peakMegabytes].every((figure) => figure > 0)).toBe(true);
-    expect(table).toContain(isLeftOut ? leftOut : `| \`${name}\``);
-  }
+  // Only the connector may be left out, with a reason.
+  const names = ['bulk-write', ...(leftOut === null ? ['connector'] : []), 'projector'];
+  expect(backlog.map(({ contender, documents }) => [contender, documents])).toEqual(
+    names.map((name) => [name, entities]),
+  );
+  for (const name of names) expect(table).toContain(`| \`${name}\``);
+  expect(table).toContain(leftOut ?? 'MongoDB Kafka sink connector');
+  for (const { seconds, processorSeconds, peakMegabytes } of backlog)
+    expect([seconds, processorSeconds, peakMegabytes].every((figure) => figure > 0)).toBe(true);
   expect(live.flatMap(({ rates }) => rates.map(({ eventsPerSecond }) => eventsPerSecond))).toEqual([
     ...[300, 1_000, 3_000],
   ]);
   for (const { latenciesMs, unseen } of live.flatMap(({ rates }) => rates))
     expect([latenciesMs.length > 0, unseen]).toEqual([true, 0]);
-  expectGoals(report, table, 6);
 }, 300_000);
 
 test('npm run bench -- rebuild --quick builds documents that equal those that are served', async () => {
-  const { report, table } = await run<Report<Rebuild>>(['rebuild']);
-  const { measured } = report;
-  for (const [name, runs] of Object.entries(measured)) expect([name, runs.length]).toEqual([name, 1]);
-  const [[build], [alone]] = [measured.rebuild, measured.projector];
-  // With the live changes of before the end there are more of them.
-  expect(build?.documents).toBeGreaterThanOrEqual(alone?.documents ?? Infinity);
-  expect(build?.verified).toBeGreaterThan(1_000);
-  expect(build?.duringMs?.length).toBeGreaterThan(0);
-  expectGoals(report, table, 4);
+  const { measured } = await run<Rebuild>(['rebuild'], 4);
+  expect(measured.map(({ contender }) => contender)).toEqual([
+    ...['bulk-write', 'projector', 'bulk-write-beside', 'rebuild', 'one-by-one'],
+  ]);
+  const [, alone, , rebuild] = measured;
+  // The live changes of before its end are new documents too.
+  expect(rebuild?.documents).toBeGreaterThanOrEqual(alone?.documents ?? Infinity);
+  expect(rebuild?.build?.verified).toBeGreaterThan(1_000);
+  expect(rebuild?.duringMs?.length).toBeGreaterThan(0);
 }, 300_000);
 
-function expectGoals(report: Report, table: string, count: number): void {
-  expect(report.goals).toHaveLength(count);
-  for (const { goal } of report.goals) expect(table).toContain(goal);
-  expect(table).toContain(`Node ${process.versions.node}`);
-}
+test('npm run bench -- serving --quick measures every contender at every endpoint, places and threads', async () => {
+  const { measured, table } = await run<Serving>(['serving'], 8);
+  const contenders = ['bare', 'fastify', 'api', 'api-http2'];
+  const endpoints = [
+    'a list of 20 tickets',
+    'a ticket',
+    'a conversation of 5 messages',
+    'a page of 20 messages',
+  ];
+  expect(measured.slices.map(({ contender, endpoint }) => [contender, endpoint])).toEqual(
+    contenders.flatMap((contender) => endpoints.map((endpoint) => [contender, endpoint])),
+  );
+  for (const { requestsPerSecond, processorMs, p50Ms, p99Ms } of measured.slices)
+    for (const figure of [requestsPerSecond, processorMs, p50Ms, p99Ms]) expect(figure).toBeGreaterThan(0);
+  expect(measured.peaks.map(({ contender }) => contender)).toEqual(contenders);
+  const places = ['start', 'middle', 'end'].map((place) => expect.stringContaining(place) as string);
+  const threads = ['100', '1,000'].map((size) => `a conversation of ${size} messages`);
+  expect(measured.alone.map(({ request }) => request)).toEqual([...places, ...threads]);
+  for (const { ms } of measured.alone) expect(ms).toBeGreaterThan(0);
+  for (const heading of endpoints) expect(table).toContain(`| ${heading}`);
+}, 300_000);
 
-describe('npm run bench -- serving --quick', () => {
-  const names = ['bare', 'fastify', 'api', 'api-http2'];
-  let result: ServingResult;
-
-  beforeAll(async () => {
-    ({ report: result } = await run<ServingResult>(['serving', '--only', ...names]));
-  }, 300_000);
-
-  it('measures every contender at every endpoint', () => {
-    expect(result.contenders.map(({ name }) => name)).toEqual(names);
-    for (const { endpoints, peakMegabytes } of result.contenders) {
-      expect(endpoints.map(({ endpoint }) => endpoint)).toEqual([
-        'tickets',
-        'ticket',
-        'conversation',
-        'messages',
-      ]);
-      for (const { requestsPerSecond, processorMs, p99Ms, ofBare } of endpoints)
-        for (const spread of [requestsPerSecond, processorMs, p99Ms, ofBare, peakMegabytes])
-          expect(Object.values(spread ?? {}).filter(Number.isFinite)).toHaveLength(3);
-    }
-  });
-
-  it('measures pages at three places of the list, and threads', () => {
-    expect(result.places.map(({ place }) => place)).toEqual(['start', 'middle', 'end']);
-    for (const { p50Ms } of result.places) expect(p50Ms?.median).toBeGreaterThan(0);
-    expect(result.threads.map(({ messages }) => messages)).toEqual([100, 1_000]);
-  });
-});
+test('npm run bench -- memory applies every record beside a slow store', async () => {
+  const text = await output('memory', '--records', '1000', '--delay', '20');
+  expect(text).toMatch(/^1000 records, 132 partitions, gzip, a store that answers 20 ms late: \d+ MB/);
+}, 300_000);

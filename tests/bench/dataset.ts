@@ -1,120 +1,103 @@
 import { createHash } from 'node:crypto';
 import { kinds, type Kind } from '../../shared/documents/document.ts';
 import { created } from '../support/entities.ts';
-import { encode, idPrefixes, type Event, type Produced } from '../support/events.ts';
+import { encode, idPrefixes, type Produced } from '../support/events.ts';
 import { createRandom, type Random } from '../support/random.ts';
 
-/** The number of entities of each kind. Each is published once, so this is the number of records too. */
-export type Counts = Record<Kind, number>;
-
-const fullCounts: Counts = {
-  apiKey: 250,
-  contact: 1_750,
-  user: 250,
-  agent: 250,
-  tag: 500,
-  topic: 500,
-  channel: 250,
-  ticket: 6_000,
-  conversation: 6_000,
-  message: 30_000,
-  qa: 250,
+/** The entities of each kind, of 184 in total. Each is published once, so these are the shares of the records too. */
+const shares: Record<Kind, number> = {
+  apiKey: 1,
+  contact: 7,
+  user: 1,
+  agent: 1,
+  tag: 2,
+  topic: 2,
+  channel: 1,
+  ticket: 24,
+  conversation: 24,
+  message: 120,
+  qa: 1,
 };
+const sharesTotal = Object.values(shares).reduce((sum, share) => sum + share, 0);
 
-/** The records of the full size. */
-export const fullRecords = Object.values(fullCounts).reduce((sum, count) => sum + count, 0);
+const organizations = 3;
 
-/** A share of the full size. Each kind that others refer to has at least one entity in each organization. */
-export function countsFor(share: number, organizations: number): Counts {
-  const minimum = (kind: Kind) => (kind === 'apiKey' || kind === 'qa' ? 1 : organizations);
-  return Object.fromEntries(
-    kinds.map((kind) => [kind, Math.max(minimum(kind), Math.round(fullCounts[kind] * share))]),
-  ) as Counts;
-}
-
-export type DatasetOptions = { seed: number; organizations: number; counts: Counts };
-
-/** The entities of a dataset by number. The seed determines all of them. */
-export type Dataset = DatasetOptions & {
-  idOf: (kind: Kind, number: number) => string;
-  /** The event that publishes an entity; `version` 2 and above change its status. */
-  event: (kind: Kind, number: number, version?: number, time?: Date) => Event;
+/** Entities by their number. Every run has the same ones. */
+export type Dataset = {
+  counts: Record<Kind, number>;
+  /** The record that publishes an entity; `version` 2 and above change its status. */
+  record: (kind: Kind, number: number, version?: number, time?: Date) => Produced;
 };
 
 /** The token of an API key, which belongs to the organization of its number. */
-export const tokenOf = (number: number): string => `svc_live_bench${number}`;
+export const apiKeyToken = (number: number): string => `svc_live_bench${number}`;
 
 /** When the first entity was created. Each later one of its kind was created a minute after. */
 const startMs = Date.UTC(2026, 0, 1);
 
-export function createDataset({ seed, organizations, counts }: DatasetOptions): Dataset {
-  const ids = idsOf(createRandom(seed), counts);
-  const idOf = (kind: Kind, number: number) =>
-    ids[kind][number % counts[kind]] ?? `${idPrefixes[kind]}${number}`;
-  const organizationOf = (kind: Kind, number: number) =>
-    (kind === 'message' ? number % counts.conversation : number) % organizations;
-  const event: Dataset['event'] = (kind, number, version = 1, time = new Date(startMs + number * 60_000)) => {
-    const organization = organizationOf(kind, number);
-    const random = createRandom(seed + number * kinds.length + kinds.indexOf(kind));
+/** About `records` entities: each kind that others refer to has at least one in each organization. */
+export function createDataset(records: number): Dataset {
+  const entityCount = (kind: Kind) =>
+    Math.max(organizations, Math.round((records * shares[kind]) / sharesTotal));
+  const counts = Object.fromEntries(kinds.map((kind) => [kind, entityCount(kind)])) as Dataset['counts'];
+  const record: Dataset['record'] = (
+    kind,
+    number,
+    version = 1,
+    time = new Date(startMs + number * 60_000),
+  ) => {
+    // A message belongs to the organization of its conversation.
+    const organization = (kind === 'message' ? number % counts.conversation : number) % organizations;
+    const random = createRandom(number * kinds.length + kinds.indexOf(kind));
     const one = (other: Kind) =>
-      idOf(other, organization + organizations * random.int(Math.floor(counts[other] / organizations)));
-    const id = number < counts[kind] ? idOf(kind, number) : `${idPrefixes[kind]}${characters(random, 20)}`;
-    const primaryOf = (other: Kind, index: number) => idOf(other, index);
-    const state = stateOf(kind, { random, one, number, version, at: time.toISOString(), counts, primaryOf });
-    return { ...created(kind, id, state, version), orgId: `org_${organization}`, time };
+      entityId(other, organization + organizations * random.int(Math.floor(counts[other] / organizations)));
+    const state = entityState(kind, { random, one, number, version, at: time.toISOString(), counts });
+    const event = {
+      ...created(kind, entityId(kind, number), state, version),
+      orgId: `org_${organization}`,
+      time,
+    };
+    // CloudEvents in structured mode: every contender can read them as plain JSON.
+    return encode(event, 'structured');
   };
-  return { seed, organizations, counts, idOf, event };
+  return { counts, record };
 }
 
-/** CloudEvents in structured mode: every contender can read them as plain JSON. */
-export const recordOf = (event: Event): Produced => encode(event, 'structured');
-
-const idsOf = (random: Random, counts: Counts) =>
-  Object.fromEntries(
-    kinds.map((kind) => [
-      kind,
-      Array.from({ length: counts[kind] }, () => idPrefixes[kind] + characters(random, 20)),
-    ]),
-  ) as Record<Kind, string[]>;
+/** Ids of successive entities are far apart, as those of most source systems. */
+const entityId = (kind: Kind, number: number): string =>
+  idPrefixes[kind] + createHash('sha256').update(`${kind}/${number}`).digest('hex').slice(0, 20);
 
 type Context = {
   random: Random;
-  /** Any entity of that kind in the same organization. */
+  /** The id of any entity of that kind in the same organization. */
   one: (kind: Kind) => string;
-  primaryOf: (kind: Kind, number: number) => string;
   number: number;
   version: number;
   at: string;
-  counts: Counts;
+  counts: Dataset['counts'];
 };
 
 /** The fields that differ from the example states. They make records of a realistic size, 0.3 to 1.5 KB. */
-function stateOf(kind: Kind, context: Context): Record<string, unknown> {
-  const { random, one, primaryOf, number, version, at, counts } = context;
+function entityState(
+  kind: Kind,
+  { random, one, number, version, at, counts }: Context,
+): Record<string, unknown> {
   const several = (other: Kind) => [...new Set(Array.from({ length: random.int(4) }, () => one(other)))];
+  const email = () => `${prose(random, 5).replaceAll(' ', '.')}.${number}@example.com`;
   const times = { createdAt: at, updatedAt: at };
   switch (kind) {
-    case 'apiKey':
-      return {
-        name: prose(random, 20),
-        mode: 'live',
-        tokenSha256: createHash('sha256').update(tokenOf(number)).digest('hex'),
-        access: 'read',
-        createdAt: at,
-      };
+    case 'apiKey': {
+      const tokenSha256 = createHash('sha256').update(apiKeyToken(number)).digest('hex');
+      return { name: prose(random, 20), tokenSha256, createdAt: at };
+    }
     case 'contact':
-      return {
-        name: prose(random, 14),
-        email: { email: `${characters(random, 12)}@example.com`, verified: true },
-      };
+      return { name: prose(random, 14), email: { email: email(), verified: true } };
     case 'user':
-      return { name: prose(random, 14), email: `${characters(random, 10)}@example.com` };
+      return { name: prose(random, 14), email: email() };
     case 'agent':
-      return { name: prose(random, 10), disabled: false };
     case 'tag':
-      return { name: prose(random, 10) };
     case 'topic':
-      return { name: prose(random, 12), color: '#2f6fde' };
+      return { name: prose(random, 10) };
     case 'channel':
       return { name: prose(random, 16), agentId: one('agent'), ...times };
     case 'ticket': {
@@ -124,7 +107,7 @@ function stateOf(kind: Kind, context: Context): Record<string, unknown> {
     }
     case 'conversation':
       return {
-        ticketId: primaryOf('ticket', number),
+        ticketId: entityId('ticket', number),
         title: prose(random, 60),
         status: version % 2 === 1 ? 'needs_first_response' : 'waiting_for_user',
         channelId: one('channel'),
@@ -135,13 +118,12 @@ function stateOf(kind: Kind, context: Context): Record<string, unknown> {
         urgencyScore: 1 + random.int(3),
         ...times,
       };
-    case 'message':
-      return {
-        conversationId: primaryOf('conversation', number % counts.conversation),
-        ...author(random, one),
-        content: prose(random, 100 + random.int(500)),
-        createdAt: at,
-      };
+    case 'message': {
+      const conversationId = entityId('conversation', number % counts.conversation);
+      const { role, type, kind: other } = random.pick(authors);
+      const content = prose(random, 100 + random.int(500));
+      return { conversationId, role, author: { type, id: one(other) }, content, createdAt: at };
+    }
     case 'qa': {
       const questionVariations = Array.from({ length: 3 }, () => prose(random, 60));
       return { question: prose(random, 60), questionVariations, answer: prose(random, 500), ...times };
@@ -149,21 +131,13 @@ function stateOf(kind: Kind, context: Context): Record<string, unknown> {
   }
 }
 
-function author(random: Random, one: Context['one']) {
-  const role = random.pick(['user', 'user', 'assistant', 'human'] as const);
-  switch (role) {
-    case 'user':
-      return { role, author: { type: 'contact', id: one('contact') } };
-    case 'assistant':
-      return { role, author: { type: 'ai_agent', id: one('agent') } };
-    case 'human':
-      return { role, author: { type: 'user', id: one('user') } };
-  }
-}
-
-const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
-const characters = (random: Random, length: number) =>
-  Array.from({ length }, () => alphabet[random.int(alphabet.length)]).join('');
+/** Half of the messages are from contacts. */
+const authors = [
+  { role: 'user', type: 'contact', kind: 'contact' },
+  { role: 'user', type: 'contact', kind: 'contact' },
+  { role: 'assistant', type: 'ai_agent', kind: 'agent' },
+  { role: 'human', type: 'user', kind: 'user' },
+] as const;
 
 const words =
   `order invoice refund delivery parcel account password please thanks the a my we you is was not yet arrived

@@ -1,14 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
+import { availableParallelism, totalmem } from 'node:os';
 import { Kafka, logLevel, type Admin, type Producer } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
+import { kafkaVersion } from '../../infra/dev-servers/native/kafka-pom.ts';
 import { startStack } from '../../infra/dev-servers/stack.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import { kinds } from '../../shared/documents/document.ts';
-import { resources } from '../../shared/documents/resources.ts';
-import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
-import { describeMachine, type Machine } from './machine.ts';
-import { storeProcessorTime } from './processor-time.ts';
+import {
+  collectionOf,
+  controlDatabase,
+  createMongo,
+  generationDatabase,
+} from '../../shared/store/connection.ts';
+
+/** The machine and servers of a benchmark. */
+export type Machine = { cores: number; memoryGigabytes: number; node: string; kafka: string; store: string };
 
 /** The servers of a benchmark, and its clients of them. */
 export type BenchEnvironment = {
@@ -20,8 +27,6 @@ export type BenchEnvironment = {
   admin: Admin;
   producer: Producer;
   mongo: MongoClient;
-  /** Processor time of the store so far, in seconds; null if it is unknown. */
-  storeSeconds: () => number | null;
   /** The folder for logs and settings of processes. */
   dataDir: string;
 };
@@ -49,10 +54,17 @@ export async function withEnvironment<T>(work: (environment: BenchEnvironment) =
     if (topics.length > 0) await admin.deleteTopics({ topics });
     await Promise.all([admin.disconnect(), producer.disconnect(), mongo.close()]);
   });
-  const [machine, storeSeconds] = [await describeMachine(stack), storeProcessorTime(stack)];
-  return await work({
-    ...{ kafkaBrokers, mongodbUrl, machine, prefix, admin, producer, mongo, storeSeconds, dataDir },
-  });
+  const build = await mongo.db('admin').command({ buildInfo: 1 });
+  const ferretdb = (build.ferretdb as { version?: string } | undefined)?.version;
+  const machine = {
+    cores: availableParallelism(),
+    memoryGigabytes: Math.round(totalmem() / 1024 ** 3),
+    node: process.versions.node,
+    // A Kafka from KAFKA_BROKERS does not report its version.
+    kafka: stack.how === 'environment' ? 'given by its address' : kafkaVersion,
+    store: ferretdb ? `FerretDB ${ferretdb}` : `MongoDB ${String(build.version)}`,
+  };
+  return await work({ kafkaBrokers, mongodbUrl, machine, prefix, admin, producer, mongo, dataDir });
 }
 
 /** The databases and consumer group of one run. */
@@ -78,9 +90,7 @@ export async function withScratch<T>(
 }
 
 /** The number of documents in the database. */
-export async function documentsIn(database: Db): Promise<number> {
-  const counts = await Promise.all(
-    kinds.map((kind) => database.collection(resources[kind].collection).countDocuments()),
-  );
+export async function countAllDocuments(database: Db): Promise<number> {
+  const counts = await Promise.all(kinds.map((kind) => collectionOf(database, kind).countDocuments()));
   return counts.reduce((total, count) => total + count, 0);
 }

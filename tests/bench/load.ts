@@ -1,22 +1,19 @@
 import { Agent, get } from 'node:http';
-import { connect, constants, type ClientHttp2Session } from 'node:http2';
+import { connect, constants } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { measure, type Usage } from './usage.ts';
 
 export type Target = {
   port: number;
-  paths: string[];
   headers: Record<string, string>;
   /** HTTP/2 over TLS, without verifying the certificate: it is self-signed. HTTP/1.1 if absent. */
   http2?: boolean;
+  /** Requested in turn. */
+  paths: string[];
 };
 
-/** The answered requests, and the difference between the last and the first value of `sample`. */
-export type Load = { requests: number; seconds: number; sampled: number; latenciesMs: number[] };
-
-export type LoadOptions = { warmMs: number; ms: number; connections: number };
-
-/** The number of streams that share one HTTP/2 connection. */
-const streamsPerConnection = 8;
+/** The usage of the server, and the time of each answered request. */
+export type Load = Usage & { latenciesMs: number[] };
 
 /**
  * Sends requests over keep-alive connections, each as soon as the last one is answered, and measures them for `ms`
@@ -24,44 +21,37 @@ const streamsPerConnection = 8;
  */
 export async function load(
   target: Target,
-  { warmMs, ms, connections }: LoadOptions,
-  sample: () => number,
+  server: { pid: number },
+  { warmMs = 0, ms, connections }: { warmMs?: number; ms: number; connections: number },
 ): Promise<Load> {
   const client = createClient(target, connections);
   const latenciesMs: number[] = [];
-  let isMeasured = false;
-  let isOver = false;
-  let hasFailed = false;
-  const send = async (first: number) => {
-    for (let turn = first; !isOver; turn += 1) {
+  let state: 'warming' | 'measuring' | 'over' = 'warming';
+  const isOver = () => state === 'over';
+  const send = async (connection: number) => {
+    for (let turn = connection; !isOver(); turn += 1) {
       const startedMs = performance.now();
-      await client.get(target.paths[turn % target.paths.length] ?? '/', first);
-      if (isMeasured) latenciesMs.push(performance.now() - startedMs);
+      await client.get(turn, connection);
+      if (state === 'measuring') latenciesMs.push(performance.now() - startedMs);
     }
   };
-  const window = async (): Promise<Load> => {
+  const measuring = async () => {
     await sleep(warmMs);
-    isMeasured = true;
-    const before = { sampled: sample(), startedMs: performance.now() };
-    await sleep(ms);
-    // A figure needs at least one answer, even from a short slice on a busy machine.
-    while (latenciesMs.length === 0 && !hasFailed) await sleep(10);
-    isOver = true;
-    isMeasured = false;
-    const seconds = (performance.now() - before.startedMs) / 1_000;
-    return { requests: latenciesMs.length, sampled: sample() - before.sampled, seconds, latenciesMs };
+    state = 'measuring';
+    const usage = await measure(server, async () => {
+      await sleep(ms);
+      // A figure needs at least one answer, even from a short slice on a busy machine.
+      while (latenciesMs.length === 0 && !isOver()) await sleep(10);
+    });
+    state = 'over';
+    return { ...usage, latenciesMs };
   };
-  const sending = Array.from({ length: connections }, (_, index) =>
-    send(index).catch((error: unknown) => {
-      hasFailed = true;
-      throw error;
-    }),
-  );
+  const sending = Array.from({ length: connections }, (_, connection) => send(connection));
   try {
-    const [measured] = await Promise.all([window(), ...sending]);
+    const [measured] = await Promise.all([measuring(), ...sending]);
     return measured;
   } finally {
-    isOver = true;
+    state = 'over';
     client.close();
   }
 }
@@ -70,48 +60,108 @@ export async function load(
 export async function requestInTurn(target: Target): Promise<number[]> {
   const client = createClient(target, 1);
   const durationsMs: number[] = [];
-  for (const path of target.paths) {
+  for (const turn of target.paths.keys()) {
     const startedMs = performance.now();
-    await client.get(path, 0);
+    await client.get(turn, 0);
     durationsMs.push(performance.now() - startedMs);
   }
   client.close();
   return durationsMs;
 }
 
-export type Client = { get: (path: string, connection: number) => Promise<void>; close: () => void };
-
-export const createClient = (target: Target, connections: number): Client =>
-  target.http2 ? http2Client(target, connections) : http1Client(target, connections);
-
-function http1Client({ port, headers }: Target, connections: number): Client {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections });
-  const send = (path: string) =>
-    new Promise<void>((resolve, reject) => {
-      const request = get({ host: '127.0.0.1', port, path, headers, agent }, (response) => {
-        if (response.statusCode !== 200) reject(new Error(`${path}: ${response.statusCode}`));
-        response.resume().once('end', resolve);
-      });
-      request.once('error', reject);
-    });
-  return { get: send, close: () => agent.destroy() };
+/** Calls `act` with the number of calls that are due at a constant rate, until `isOver` holds for the number so far. */
+export async function atRate(
+  perSecond: number,
+  pollMs: number,
+  isOver: (done: number) => boolean,
+  act: (due: number) => unknown,
+): Promise<void> {
+  const startMs = performance.now();
+  for (let done = 0; !isOver(done); await sleep(pollMs)) {
+    const due = Math.floor(((performance.now() - startMs) / 1_000) * perSecond) - done;
+    if (due > 0) await act(due);
+    done += due;
+  }
 }
 
-function http2Client(target: Target, connections: number): Client {
-  const count = Math.max(1, Math.ceil(connections / streamsPerConnection));
-  const sessions: ClientHttp2Session[] = Array.from({ length: count }, () =>
-    connect(`https://127.0.0.1:${target.port}`, { rejectUnauthorized: false }),
-  );
-  const get = (path: string, connection: number) =>
+const readsPerSecond = 50;
+const readerConnections = 8;
+
+/**
+ * Requests the paths at a constant rate while `work` runs, whether or not earlier requests are answered, so that a slow
+ * answer delays no measurement. The time of each counts from when it was due, in milliseconds.
+ */
+export async function readDuring<T>(
+  target: Target,
+  work: () => Promise<T>,
+): Promise<{ result: T; latenciesMs: number[] }> {
+  const client = createClient(target, readerConnections);
+  const latenciesMs: number[] = [];
+  const requests: Promise<void>[] = [];
+  const startMs = performance.now();
+  let isOver = false;
+  const request = async (turn: number) => {
+    const dueMs = startMs + ((turn + 1) / readsPerSecond) * 1_000;
+    await client.get(turn, turn % readerConnections);
+    latenciesMs.push(performance.now() - dueMs);
+  };
+  const send = (due: number) => {
+    for (let sent = 0; sent < due; sent += 1) requests.push(request(requests.length));
+  };
+  try {
+    const working = work().finally(() => (isOver = true));
+    const [result] = await Promise.all([working, atRate(readsPerSecond, 5, () => isOver, send)]);
+    await Promise.all(requests);
+    return { result, latenciesMs };
+  } finally {
+    isOver = true;
+    await Promise.allSettled(requests);
+    client.close();
+  }
+}
+
+/** Requests the path of a turn over one of the connections. */
+type Client = { get: (turn: number, connection: number) => Promise<void>; close: () => void };
+
+function createClient(target: Target, connections: number): Client {
+  const { get: request, close } = target.http2
+    ? http2Client(target, connections)
+    : http1Client(target, connections);
+  return {
+    get: (turn, connection) => request(target.paths[turn % target.paths.length] ?? '/', connection),
+    close,
+  };
+}
+
+function http1Client({ port, headers }: Target, connections: number) {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const request = (path: string) =>
     new Promise<void>((resolve, reject) => {
-      const session = sessions[connection % count];
-      const stream = session?.request({ [constants.HTTP2_HEADER_PATH]: path, ...target.headers });
+      get({ host: '127.0.0.1', port, path, headers, agent }, (response) => {
+        if (response.statusCode !== 200) reject(new Error(`${path}: ${response.statusCode}`));
+        response.resume().once('end', resolve);
+      }).once('error', reject);
+    });
+  return { get: request, close: () => agent.destroy() };
+}
+
+/** The number of streams that share one HTTP/2 connection. */
+const streamsPerConnection = 8;
+
+function http2Client({ port, headers }: Target, connections: number) {
+  const sessions = Array.from({ length: Math.ceil(connections / streamsPerConnection) }, () =>
+    connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false }),
+  );
+  const request = (path: string, connection: number) =>
+    new Promise<void>((resolve, reject) => {
+      const session = sessions[connection % sessions.length];
+      const stream = session?.request({ [constants.HTTP2_HEADER_PATH]: path, ...headers });
       if (!stream) return reject(new Error('there is no connection'));
-      stream.once('response', (headers) => {
-        const status = Number(headers[constants.HTTP2_HEADER_STATUS]);
+      stream.once('response', (received) => {
+        const status = Number(received[constants.HTTP2_HEADER_STATUS]);
         if (status !== 200) reject(new Error(`${path}: ${status}`));
       });
       stream.resume().once('end', resolve).once('error', reject);
     });
-  return { get, close: () => sessions.forEach((session) => session.destroy()) };
+  return { get: request, close: () => sessions.forEach((session) => session.destroy()) };
 }

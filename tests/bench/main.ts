@@ -1,7 +1,9 @@
 import { Command, Option } from '@commander-js/extra-typings';
 import { wholeNumber } from '../../services/cli/options.ts';
-import { contenderNames } from './projecting/projecting.ts';
-import { servingNames } from './serving/contender-names.ts';
+import { benchMemory } from './memory.ts';
+import { benchProjecting, contenderNames } from './projecting/projecting.ts';
+import { benchRebuild } from './rebuild/rebuild.ts';
+import { benchServing, servingNames } from './serving/serving.ts';
 
 /** `npm run bench`: fails if something cannot be measured, never because of a time. */
 const program = new Command('npm run bench --').helpCommand(false).showHelpAfterError('Help: --help');
@@ -29,24 +31,24 @@ const writeDocs = (page: string) =>
 measured('projecting', 'compares the projector with other ways to write the same records', true)
   .addOption(only(contenderNames))
   .addOption(writeDocs('docs/benchmarks.md'))
-  .action(async (options) => (await import('./projecting/projecting.ts')).benchProjecting(counted(options)));
+  .action((options) => benchProjecting(counted(options)));
 
 measured('rebuild', 'measures a rebuild beside a generation that is served and follows live changes')
   .option('--records <number>', 'records to rebuild from', wholeNumber(10_000_000, 1_000))
   .addOption(writeDocs('docs/benchmarks-rebuild.md'))
-  .action(async (options) => (await import('./rebuild/rebuild.ts')).benchRebuild(counted(options)));
+  .action((options) => benchRebuild(counted(options)));
 
 program
   .command('memory')
   .description('measures the memory of a projector with 132 partitions, gzip and a slow store')
   .option('--records <number>', 'records of the backlog', wholeNumber(10_000_000, 1_000), 1_000_000)
   .option('--delay <milliseconds>', 'the store answers late by this', wholeNumber(60_000), 1_500)
-  .action(async (options) => (await import('./memory.ts')).benchMemory(options));
+  .action(benchMemory);
 
 measured('serving', 'compares the API with other ways to answer the same requests')
   .addOption(only(servingNames))
   .option('--connections <number>', 'keep-alive connections of the client', wholeNumber(1_000), 32)
   .addOption(writeDocs('docs/benchmarks-serving.md'))
-  .action(async (options) => (await import('./serving/serving.ts')).benchServing(counted(options)));
+  .action((options) => benchServing(counted(options)));
 
 await program.parseAsync();

@@ -3,7 +3,8 @@ import { kinds, type Kind } from '../../shared/documents/document.ts';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { logEnds, type Offsets } from '../support/progress.ts';
-import { recordOf, type Dataset } from './dataset.ts';
+import { createRandom } from '../support/random.ts';
+import type { Dataset } from './dataset.ts';
 
 export const partitionsPerTopic = 3;
 
@@ -23,17 +24,15 @@ export type Published = {
   lastIds: { kind: Kind; id: string }[];
 };
 
-const recordsPerRequest = 500;
-
 /** Creates the topics under `prefix` and publishes the dataset, one topic after the other. */
 export async function publishDataset(
   { admin, producer }: { admin: Admin; producer: Producer },
   dataset: Dataset,
   prefix: string,
+  { partitions, recordsPerRequest } = { partitions: partitionsPerTopic, recordsPerRequest: 500 },
 ): Promise<Published> {
-  await createTopics(admin, prefix, partitionsPerTopic);
+  await createTopics(admin, prefix, partitions);
   const topics = kinds.map((kind) => topicOf(kind, prefix));
-  await logEnds(admin, topics);
   const lastIds = new Map<string, { kind: Kind; id: string }>();
   let [entities, bytes] = [0, 0];
   for (const kind of kinds) {
@@ -41,8 +40,8 @@ export async function publishDataset(
     for (let from = 0; from < dataset.counts[kind]; from += recordsPerRequest) {
       const size = Math.min(recordsPerRequest, dataset.counts[kind] - from);
       const messages = Array.from({ length: size }, (_, index) => {
-        const record = recordOf(dataset.event(kind, from + index));
-        return { ...record, partition: partitionOf(record.key) };
+        const record = dataset.record(kind, from + index);
+        return { ...record, partition: choosePartition(record.key, partitions) };
       });
       for (const { key, value, partition } of messages) {
         lastIds.set(`${topic}/${partition}`, { kind, id: key });
@@ -53,11 +52,55 @@ export async function publishDataset(
     }
   }
   const ends = await logEnds(admin, topics);
-  const records = [...ends.values()].reduce((total, end) => total + end, 0);
+  const records = countRecords(ends);
   return { dataset, prefix, topics, entities, records, bytes, ends, lastIds: [...lastIds.values()] };
 }
 
+/** The number of records before these offsets. */
+export const countRecords = (ends: Offsets): number =>
+  [...ends.values()].reduce((total, end) => total + end, 0);
+
 /** The publisher chooses the partition, not the client, so that it knows the last record of each partition. */
-export const partitionOf = (key: string): number =>
-  [...key].reduce((hash, character) => (hash * 31 + character.charCodeAt(0)) % 65_521, 7) %
-  partitionsPerTopic;
+const choosePartition = (key: string, partitions: number): number =>
+  [...key].reduce((hash, character) => (hash * 31 + character.charCodeAt(0)) % 65_521, 7) % partitions;
+
+/** An event among others of its request. */
+export type Sample = {
+  kind: Kind;
+  id: string;
+  version: number;
+  /** When it was passed to the producer, as `performance.now()`. */
+  publishedMs: number;
+};
+
+/** Publishes the next live events in one request; returns one of them as a sample. */
+export type PublishLive = (count: number) => Promise<Sample>;
+
+/** Live events about a dataset: three of five are new messages, the others update a ticket or a conversation. */
+export function createTraffic(producer: Producer, { dataset, prefix }: Published): PublishLive {
+  const random = createRandom(1);
+  const versions = new Map<string, number>();
+  let messages = dataset.counts.message;
+  const next = () => {
+    const kind = random.pick(['message', 'message', 'message', 'ticket', 'conversation'] as const);
+    const number = kind === 'message' ? messages++ : random.int(dataset.counts[kind]);
+    const version = kind === 'message' ? 1 : (versions.get(`${kind}/${number}`) ?? 1) + 1;
+    versions.set(`${kind}/${number}`, version);
+    return { kind, version, record: dataset.record(kind, number, version, new Date()) };
+  };
+  return async (count) => {
+    const events = Array.from({ length: count }, next);
+    const { kind, version, record } = random.pick(events);
+    const byTopic = Map.groupBy(events, ({ kind }) => topicOf(kind, prefix));
+    const topicMessages = [...byTopic].map(([topic, some]) => ({
+      topic,
+      messages: some.map(({ record: one }) => ({
+        ...one,
+        partition: choosePartition(one.key, partitionsPerTopic),
+      })),
+    }));
+    const publishedMs = performance.now();
+    await producer.sendBatch({ topicMessages });
+    return { kind, id: record.key, version, publishedMs };
+  };
+}

@@ -1,43 +1,83 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { format, resolveConfig } from 'prettier';
-import { goalTable, formatted, markdownTable } from './markdown.ts';
-import type { Goal } from './goal.ts';
-import type { Machine } from './machine.ts';
-import { spreadOf } from './statistics.ts';
+import { withEnvironment, type BenchEnvironment, type Machine } from './environment.ts';
+import { formatted, grouped, computeSpread } from './figures.ts';
 
-/** What every benchmark can be asked for. `json` is a file for every figure of every run. */
+/** The options of every benchmark. `json` is a file for every figure of every run. */
 export type ReportOptions = { quick?: true; rounds: number; json?: string; writeDocs?: true };
 
-/** A figure of a run; null if the run did not measure it. */
-export type Figure<Run> = (run: Run) => number | null;
+/** A figure of the run of a round, counted from 0; null if the run did not measure it. */
+export type Figure<Run> = (run: Run, round: number) => number | null;
 
-/** A column of a table: the median of a figure, with its minimum and maximum. */
-export type Column<Run> = { title: string; digits: number; figure: Figure<Run> };
-
-/** A row of a table, with its runs, one for each round. */
-export type Row<Run> = { name: string; title: string; runs: Run[] };
-
-export const tableOf = <Run>(rows: Row<Run>[], columns: Column<Run>[]): string =>
-  markdownTable(
-    ['', '', ...columns.map(({ title }) => title)],
-    rows.map(({ name, title, runs }) => [
-      ...[`\`${name}\``, title],
-      ...columns.map(({ figure, digits }) => formatted(spreadOf(runs.map(figure)), digits)),
-    ]),
-    2,
-  );
+/** A column of a table: the median of a figure with its minimum and maximum, or the total of all rounds. */
+export type Column<Run> = { title: string; digits?: number; isTotal?: true; figure: Figure<Run> };
 
 /**
- * The median of the ratios of two rows, round by round, so that other load on the machine affects both; null if a round
- * has not measured both.
+ * A table in Markdown with a row for all runs that have the same first cells, in the order of their first run. The figures
+ * follow, aligned right.
  */
-export function ratioOf<Run>(ours: Run[] = [], theirs: Run[] = [], figure: Figure<Run>): number | null {
-  const ratios = ours.map((run, round) => {
-    const [above, below] = [figure(run), theirs[round] ? figure(theirs[round]) : null];
-    return above === null || below === null ? null : above / below;
-  });
-  return spreadOf(ratios)?.median ?? null;
+export function renderTable<Run>(
+  headings: string[],
+  runs: Run[],
+  firstCells: (run: Run) => string[],
+  columns: Column<Run>[],
+): string {
+  const figureCell = (values: (number | null)[], { digits = 0, isTotal }: Column<Run>) =>
+    isTotal
+      ? grouped(
+          values.reduce<number>((sum, value) => sum + (value ?? 0), 0),
+          digits,
+        )
+      : formatted(values, digits);
+  const rows = [...Map.groupBy(runs, (run) => firstCells(run).join(' | '))].map(([first, some]) => [
+    first,
+    ...columns.map((column) => figureCell(some.map(column.figure), column)),
+  ]);
+  return markdownTable([...headings, ...columns.map(({ title }) => title)], rows, headings.length);
 }
+
+const markdownTable = (header: string[], rows: string[][], textColumns: number): string => {
+  const rule = header.map((_, column) => (column < textColumns ? '---' : '--:'));
+  return [header, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+};
+
+/** A figure divided by that of another row in the same round, since other load on the machine affects both. */
+export const relativeTo =
+  <Run>(others: Run[], figure: Figure<Run>): Figure<Run> =>
+  (run, round) => {
+    const [above, below] = [figure(run, round), others[round] ? figure(others[round], round) : null];
+    return above === null || below === null ? null : above / below;
+  };
+
+/** A figure and its bound. The benchmark reports whether the figure meets it; nothing fails if it does not. */
+export type Goal = { goal: string; figure: number | null; unit: string; met: boolean | null };
+
+const bounded =
+  (word: string, meets: (figure: number, bound: number) => boolean) =>
+  <Run>(name: string, bound: number, unit: string, runs: Run[], figureOf: Figure<Run>): Goal => {
+    const figure = computeSpread(runs.map(figureOf))?.median ?? null;
+    return {
+      goal: `${name}: ${word} ${bound}${unit}`,
+      figure,
+      unit,
+      met: figure === null ? null : meets(figure, bound),
+    };
+  };
+
+/** The median of a figure of the runs, and its bound. */
+export const atLeast = bounded('at least', (figure, bound) => figure >= bound);
+export const atMost = bounded('at most', (figure, bound) => figure <= bound);
+
+const goalTable = (goals: Goal[]): string =>
+  markdownTable(
+    ['goal', 'figure', 'met'],
+    goals.map(({ goal, figure, unit, met }) => [
+      goal,
+      figure === null ? '–' : `${grouped(figure, 2)}${unit}`,
+      met === null ? 'not measured' : met ? 'yes' : 'no',
+    ]),
+    1,
+  );
 
 /** The content of the `--json` file: `measured` has every figure of every run. */
 export type Report<Measured = unknown> = {
@@ -49,36 +89,55 @@ export type Report<Measured = unknown> = {
   goals: Goal[];
 };
 
+const [begin, end] = ['<!-- figures -->', '<!-- /figures -->'];
+
+/** Measures on the servers, then reports as the options ask for. */
+export const runBenchmark = <Measured>(
+  benchmark: string,
+  page: string,
+  options: ReportOptions,
+  measureAll: (
+    environment: BenchEnvironment,
+  ) => Promise<{ measured: Measured; parts: string[]; goals: Goal[] }>,
+): Promise<void> =>
+  withEnvironment(async (environment) => {
+    const startedAt = new Date().toISOString();
+    const { parts, ...result } = await measureAll(environment);
+    const { machine } = environment;
+    await publish({ benchmark, startedAt, rounds: options.rounds, machine, ...result }, parts, options, page);
+  });
+
 /**
  * Prints the figures and the goals on stdout, and writes the files that the options ask for. `page` is the document that
  * shows the figures between two comments; it shows no goals.
  */
-export async function publish(
+async function publish(
   report: Report,
   parts: string[],
   { json, writeDocs }: ReportOptions,
   page: string,
 ): Promise<void> {
   const { rounds, machine, goals } = report;
-  const times = rounds === 1 ? 'Each ran once' : `Medians of ${rounds} rounds, with minimum and maximum`;
   const { cores, memoryGigabytes, node, kafka, store } = machine;
+  const times = rounds === 1 ? 'Each ran once' : `Medians of ${rounds} rounds, with minimum and maximum`;
   const head =
     `Ran on ${cores} cores with ${memoryGigabytes} GB of memory, shared with the servers: Node ${node}, ` +
     `Kafka ${kafka}, ${store}. ${times}.`;
   const figures = [head, ...parts].join('\n\n');
-  process.stdout.write(`${figures}\n\n${goalTable(goals)}\n`);
+  // Formatted with the project's settings, which align the columns.
+  const settings = await resolveConfig(page);
+  const markdown = (text: string) => format(text, { ...settings, parser: 'markdown' });
+  process.stdout.write(await markdown(`${figures}\n\n${goalTable(goals)}`));
   if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
-  if (writeDocs) await writeFigures(page, figures);
-}
-
-const [begin, end] = ['<!-- figures -->', '<!-- /figures -->'];
-
-/** Replaces the figures of a document, and formats it with the project's settings. */
-async function writeFigures(page: string, figures: string): Promise<void> {
+  if (!writeDocs) return;
   const text = await readFile(page, 'utf8');
   const [before, rest] = [text.split(begin)[0], text.split(end)[1]];
   if (rest === undefined) throw new Error(`${page} has no place for figures: ${begin} … ${end}`);
-  const config = await resolveConfig(page);
-  const replaced = `${before}${begin}\n\n${figures}\n\n${end}${rest}`;
-  await writeFile(page, await format(replaced, { ...config, parser: 'markdown' }));
+  await writeFile(page, await markdown(`${before}${begin}\n\n${figures}\n\n${end}${rest}`));
+}
+
+/** The turns of a round: each round starts with another one, so that none always follows the same. */
+export function rotated<T>(turns: readonly T[], round: number): T[] {
+  const first = round % turns.length;
+  return [...turns.slice(first), ...turns.slice(0, first)];
 }

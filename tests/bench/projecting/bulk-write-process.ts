@@ -1,9 +1,9 @@
 import { Kafka, logLevel } from 'kafkajs';
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
-import { collectionOf, createMongo, generationDatabase } from '../../../shared/store/connection.ts';
-import { topicOf, kindOfTopic } from '../../../services/projector/events/topics.ts';
 import { resources } from '../../../shared/documents/resources.ts';
+import { collectionOf, createMongo, generationDatabase } from '../../../shared/store/connection.ts';
+import { topicOf } from '../../../services/projector/events/topics.ts';
 
 /**
  * `node bulk-write-process.ts RECORDS`: a minimal consumer as a process. It logs `consuming` at the first record and
@@ -21,27 +21,7 @@ const records = Number(process.argv[2]);
 /** All partitions of a topic at once; kafkajs consumes one by default. */
 const partitionsAtOnce = 3;
 
-let consumed = 0;
-let start: { ms: number; processor: NodeJS.CpuUsage } | undefined;
-
-const log = (msg: string, fields: object = {}) =>
-  void process.stdout.write(`${JSON.stringify({ level: 'info', msg, ...fields })}\n`);
-
-function begin(): void {
-  if (start) return;
-  start = { ms: performance.now(), processor: process.cpuUsage() };
-  log('consuming');
-}
-
-function applied(some: number): void {
-  consumed += some;
-  if (consumed < records || !start || consumed - some >= records) return;
-  const { user, system } = process.cpuUsage(start.processor);
-  log('consumed', {
-    seconds: (performance.now() - start.ms) / 1_000,
-    processorSeconds: (user + system) / 1e6,
-  });
-}
+const log = (msg: string) => void process.stdout.write(`${JSON.stringify({ level: 'info', msg })}\n`);
 
 /** A document in the projector's form, without joins. */
 type PlainDocument = { _id: string; orgId: string; version: number; state: object };
@@ -55,7 +35,7 @@ type StructuredEvent = {
 const instants = ['createdAt', 'updatedAt', 'sentAt'];
 
 /** Reads a record without validation, with instants as dates and the projector's sort keys. */
-function documentOf(kind: Kind, value: Buffer): PlainDocument {
+function plainDocument(kind: Kind, value: Buffer): PlainDocument {
   const { orgid, entityversion, data } = JSON.parse(value.toString()) as StructuredEvent;
   const state: Record<string, unknown> = { ...data };
   for (const name of instants) if (typeof state[name] === 'string') state[name] = new Date(state[name]);
@@ -65,10 +45,10 @@ function documentOf(kind: Kind, value: Buffer): PlainDocument {
 
 const mongo = createMongo(MONGODB_URL, 'bench');
 const database = generationDatabase(mongo, DATABASE_NAME, 1);
-const collections = new Map<string, Collection<PlainDocument>>();
+const targets = new Map<string, { kind: Kind; collection: Collection<PlainDocument> }>();
 for (const kind of kinds) {
-  const collection: unknown = collectionOf(database, kind);
-  collections.set(topicOf(kind, TOPIC_PREFIX), collection as Collection<PlainDocument>);
+  const collection = collectionOf(database, kind) as unknown as Collection<PlainDocument>;
+  targets.set(topicOf(kind, TOPIC_PREFIX), { kind, collection });
 }
 
 process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
@@ -76,20 +56,24 @@ const kafka = new Kafka({ brokers: KAFKA_BROKERS.split(','), logLevel: logLevel.
 const consumer = kafka.consumer({ groupId: CONSUMER_GROUP, allowAutoTopicCreation: false });
 await mongo.connect();
 await consumer.connect();
-await consumer.subscribe({ topics: [...collections.keys()], fromBeginning: true });
+await consumer.subscribe({ topics: [...targets.keys()], fromBeginning: true });
+let consumed = 0;
+let [hasBegun, isOver] = [false, false];
 await consumer.run({
   partitionsConsumedConcurrently: partitionsAtOnce,
   eachBatch: async ({ batch: { topic, messages } }) => {
-    begin();
-    const kind = kindOfTopic(topic, TOPIC_PREFIX);
-    const collection = collections.get(topic);
-    if (!kind || !collection) throw new Error(`${topic} is no topic of a resource`);
+    if (!hasBegun) log('consuming');
+    hasBegun = true;
+    const target = targets.get(topic);
+    if (!target) throw new Error(`${topic} is no topic of a resource`);
     const operations = messages.flatMap(({ value }): AnyBulkWriteOperation<PlainDocument>[] => {
       if (!value) return [];
-      const replacement = documentOf(kind, value);
+      const replacement = plainDocument(target.kind, value);
       return [{ replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true } }];
     });
-    await collection.bulkWrite(operations, { ordered: false });
-    applied(messages.length);
+    await target.collection.bulkWrite(operations, { ordered: false });
+    consumed += messages.length;
+    if (consumed >= records && !isOver) log('consumed');
+    isOver = consumed >= records;
   },
 });

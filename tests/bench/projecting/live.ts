@@ -1,20 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Message } from 'kafkajs';
-import { kinds, type Kind } from '../../../shared/documents/document.ts';
-import { topicOf } from '../../../services/projector/events/topics.ts';
-import { peakMegabytes } from '../../support/memory.ts';
+import type { Db } from 'mongodb';
+import { kinds } from '../../../shared/documents/document.ts';
+import { collectionOf } from '../../../shared/store/connection.ts';
 import { logEnds } from '../../support/progress.ts';
-import { createRandom } from '../../support/random.ts';
 import type { Service } from '../../support/service.ts';
-import { processorSeconds } from '../processor-time.ts';
-import { recordOf, type Dataset } from '../dataset.ts';
 import { withScratch, type BenchEnvironment, type Scratch } from '../environment.ts';
-import { appliedTo, startProjectorProcess } from './projector.ts';
-import { partitionOf, partitionsPerTopic, type Published } from '../publish.ts';
-import { watchReadable, type Sample } from './readable.ts';
+import { percentile } from '../figures.ts';
+import { atRate } from '../load.ts';
+import { appliedTo, startProjector } from '../processes.ts';
+import { createTraffic, partitionsPerTopic, type Published, type Sample } from '../publish.ts';
+import type { Column } from '../report.ts';
+import { measure } from '../usage.ts';
 
 /** One run at one event rate, on a projector that follows live. */
-type LiveRun = {
+export type LiveRun = {
   eventsPerSecond: number;
   /** The measured number of events published in a second. */
   published: number;
@@ -49,99 +48,99 @@ export const runLive = (
   { rates, secondsPerRate, idleSeconds }: FollowOptions,
 ): Promise<FollowRun> =>
   withScratch(environment, async (scratch) => {
-    const projector = startProjectorProcess(environment, scratch.name, published.prefix);
-    const { pid } = projector;
+    const projector = startProjector(environment, scratch.name, published.prefix);
     try {
       await appliedTo(scratch.control, published.ends, projector);
-      const nextEvent = createTraffic(published.dataset);
-      const follow = { ...environment, scratch, projector, published, nextEvent, secondsPerRate };
-      const runs: FollowRun['rates'] = [];
-      for (const eventsPerSecond of rates) {
-        runs.push(await runRate(follow, eventsPerSecond));
-      }
+      const runRate = rateRunner(environment, published, scratch, projector);
+      const runs: LiveRun[] = [];
+      for (const eventsPerSecond of rates) runs.push(await runRate(eventsPerSecond, secondsPerRate));
       await sleep(cooldownMs);
-      const before = { ms: performance.now(), processor: processorSeconds(pid) };
-      await sleep(idleSeconds * 1_000);
-      const idleMs = performance.now() - before.ms;
+      const idle = await measure(projector, () => sleep(idleSeconds * 1_000));
       return {
         rates: runs,
-        idlePercent: ((processorSeconds(pid) - before.processor) / (idleMs / 1_000)) * 100,
+        idlePercent: (idle.processorSeconds / idle.seconds) * 100,
         partitions: kinds.length * partitionsPerTopic,
-        peakMegabytes: peakMegabytes(projector),
+        peakMegabytes: idle.peakMegabytes,
       };
     } finally {
       await projector.stop();
     }
   });
 
-export type LiveEvent = { kind: Kind; id: string; version: number; record: ReturnType<typeof recordOf> };
-
-/** Three of five events are new messages; the others update a ticket or a conversation. */
-export function createTraffic(dataset: Dataset): () => LiveEvent {
-  const random = createRandom(dataset.seed + 1);
-  const versions = new Map<string, number>();
-  let messages = dataset.counts.message;
-  return () => {
-    const kind = random.pick(['message', 'message', 'message', 'ticket', 'conversation'] as const);
-    const number = kind === 'message' ? messages++ : random.int(dataset.counts[kind]);
-    const version = kind === 'message' ? 1 : (versions.get(`${kind}/${number}`) ?? 1) + 1;
-    versions.set(`${kind}/${number}`, version);
-    const event = dataset.event(kind, number, version, new Date());
-    return { kind, id: event.id, version, record: recordOf(event) };
-  };
-}
-
-type Follow = BenchEnvironment & {
-  scratch: Scratch;
-  projector: Service;
-  published: Published;
-  nextEvent: () => LiveEvent;
-  secondsPerRate: number;
-};
-
-async function runRate(follow: Follow, eventsPerSecond: number): Promise<LiveRun> {
-  const { admin, scratch, projector, published, secondsPerRate } = follow;
-  const samples: Sample[] = [];
-  const watch = watchReadable(scratch.database);
-  const startMs = performance.now();
-  let events = 0;
-  while (events < eventsPerSecond * secondsPerRate) {
-    const due = Math.floor(((performance.now() - startMs) / 1_000) * eventsPerSecond) - events;
-    if (due > 0) {
+function rateRunner(
+  { admin, producer }: BenchEnvironment,
+  published: Published,
+  { control, database }: Scratch,
+  projector: Service,
+) {
+  const publishLive = createTraffic(producer, published);
+  return async (eventsPerSecond: number, seconds: number): Promise<LiveRun> => {
+    const watch = watchReadable(database);
+    const startMs = performance.now();
+    let events = 0;
+    const isOver = (done: number) => done >= eventsPerSecond * seconds;
+    await atRate(eventsPerSecond, tickMs, isOver, async (due) => {
       // One event of each request is sampled: enough for a p99, and few enough not to add load.
-      const sample = await publishLive(follow, due);
-      samples.push(sample);
-      watch.add(sample);
+      watch.add(await publishLive(due));
       events += due;
-    }
-    await sleep(tickMs);
-  }
-  const seconds = (performance.now() - startMs) / 1_000;
-  await appliedTo(scratch.control, await logEnds(admin, published.topics), projector);
-  const unseen = await watch.finish();
-  return {
-    eventsPerSecond,
-    published: events / seconds,
-    latenciesMs: samples.flatMap(({ latencyMs }) => latencyMs ?? []),
-    unseen,
+    });
+    const tookSeconds = (performance.now() - startMs) / 1_000;
+    await appliedTo(control, await logEnds(admin, published.topics), projector);
+    return { eventsPerSecond, published: events / tookSeconds, ...(await watch.finish()) };
   };
 }
 
-/** Publishes events in one request; returns one of them as a sample, with the time before the request. */
-export async function publishLive(
-  { producer, published, nextEvent }: Pick<Follow, 'producer' | 'published' | 'nextEvent'>,
-  count: number,
-): Promise<Sample> {
-  const events = Array.from({ length: count }, nextEvent);
-  const byTopic = new Map<string, Message[]>();
-  for (const { kind, record } of events) {
-    const topic = topicOf(kind, published.prefix);
-    const partition = partitionOf(record.key);
-    byTopic.set(topic, [...(byTopic.get(topic) ?? []), { ...record, partition }]);
-  }
-  const { kind, id, version } = events[Math.floor(count / 2)] ?? { kind: 'message', id: '', version: 1 };
-  const publishedMs = performance.now();
-  const topicMessages = [...byTopic].map(([topic, messages]) => ({ topic, messages }));
-  await producer.sendBatch({ topicMessages });
-  return { kind, id, version, publishedMs, latencyMs: null };
+/** The time between two queries. A latency is too long by this and the time of a query, at most. */
+const pollMs = 10;
+/** The maximum number of samples in one query, the oldest first. */
+const samplesMax = 200;
+
+/**
+ * Polls the store for samples, collection by collection, and measures when a reader first sees their version or a later
+ * one. It sends no query while no sample waits.
+ */
+export function watchReadable(database: Db) {
+  const waiting = new Set<Sample>();
+  const latenciesMs: number[] = [];
+  let isOver = false;
+  const query = async (max: number) => {
+    for (const [kind, samples] of Map.groupBy(waiting, (sample) => sample.kind)) {
+      const queried = samples.slice(0, max);
+      const found = await collectionOf(database, kind)
+        .find({ _id: { $in: queried.map(({ id }) => id) } }, { projection: { version: 1 } })
+        .toArray();
+      const seenMs = performance.now();
+      const versions = new Map(found.map(({ _id, version }) => [_id, version]));
+      for (const sample of queried) {
+        if ((versions.get(sample.id) ?? 0) < sample.version) continue;
+        waiting.delete(sample);
+        latenciesMs.push(seenMs - sample.publishedMs);
+      }
+    }
+  };
+  const watch = async () => {
+    for (; !isOver; await sleep(pollMs)) await query(samplesMax);
+  };
+  const watching = watch();
+  // `finish` throws the error of a failed query.
+  watching.catch(() => undefined);
+  return {
+    add: (sample: Sample): void => void waiting.add(sample),
+    /** Queries a last time; returns the latencies and the number of unreadable samples. Call it once every event is applied. */
+    finish: async () => {
+      isOver = true;
+      await watching;
+      await query(Infinity);
+      return { latenciesMs, unseen: waiting.size };
+    },
+  };
 }
+
+/** The figures of each rate, for a table. */
+export const liveColumns: Column<LiveRun>[] = [
+  { title: 'published/s', figure: ({ published }) => published },
+  { title: 'readable after, p50 ms', figure: ({ latenciesMs }) => percentile(latenciesMs, 0.5) },
+  { title: 'p99 ms', figure: ({ latenciesMs }) => percentile(latenciesMs, 0.99) },
+  { title: 'sampled', isTotal: true, figure: ({ latenciesMs }) => latenciesMs.length },
+  { title: 'unseen', isTotal: true, figure: ({ unseen }) => unseen },
+];

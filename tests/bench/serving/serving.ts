@@ -1,219 +1,245 @@
-import { rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startStack } from '../../../infra/dev-servers/stack.ts';
-import { temporaryFolder } from '../../../infra/dev-servers/temporary-folder.ts';
 import { writeCertificate } from '../../api/requests.ts';
-import type { TestStore } from '../../api/test-api.ts';
+import { tokens } from '../../api/test-api.ts';
 import { peakMegabytes } from '../../support/memory.ts';
-import type { ReportOptions } from '../report.ts';
-import { load, requestInTurn } from '../load.ts';
-import { describeMachine } from '../machine.ts';
-import { processorSeconds } from '../processor-time.ts';
-import { median, percentile } from '../statistics.ts';
-import { servingContenders, type Serving, type ServingContender, type ServingContext } from './contenders.ts';
-import type { ServingName } from './contender-names.ts';
-import { endpointsOf, longThreadId, seedStore, type Endpoint } from './dataset.ts';
-import { writeDocs } from './docs.ts';
-import type { Slice } from './result.ts';
-import { summarize, type MeasuredContender, type MeasuredPlace, type MeasuredThread } from './summary.ts';
-import { renderResult } from './table.ts';
+import { progress } from '../environment.ts';
+import { grouped, median, percentile, computeSpread } from '../figures.ts';
+import { load, requestInTurn, type Target } from '../load.ts';
+import { proxied, startApi, startServer } from '../processes.ts';
+import {
+  atLeast,
+  atMost,
+  relativeTo,
+  rotated,
+  runBenchmark,
+  renderTable,
+  type ReportOptions,
+} from '../report.ts';
+import { endpointPaths, longThread, seedStore } from './dataset.ts';
 
-type Size = {
-  /** Sizes of the list, in ascending order. The endpoints are measured with the first one. */
-  tickets: number[];
-  threads: number[];
-  /** Before the measurement each endpoint is under load for this long: a deployed server runs compiled code. */
-  compileMs: number;
-  warmMs: number;
-  sliceMs: number;
-  /** The number of requests for each place and each thread in a round. */
-  repeats: number;
+/** The contenders in the order of the tables: the baselines, then the API. */
+const titles = {
+  bare: '`node:http` + driver: no keys, checks or log',
+  fastify: 'Fastify 5 + driver: keys, checked queries, log',
+  api: 'this API, HTTP/1.1 behind a proxy',
+  'api-http2': 'this API, HTTP/2 over TLS',
+} as const;
+type ServingName = keyof typeof titles;
+export const servingNames = Object.keys(titles) as ServingName[];
+
+/** One contender at one endpoint in one round. */
+type Slice = {
+  contender: ServingName;
+  endpoint: string;
+  requestsPerSecond: number;
+  /** Processor time of the contender for each request. */
+  processorMs: number;
+  p50Ms: number;
+  p99Ms: number;
 };
 
-const fullSize: Size = {
+/** Everything that the rounds measured, in their order. */
+export type Serving = {
+  connections: number;
+  slices: Slice[];
+  /** The peak resident memory of one process, including the slice with many connections. */
+  peaks: { contender: ServingName; megabytes: number }[];
+  /** The median time of requests to the API, one after the other. */
+  alone: { request: string; ms: number }[];
+};
+
+const fullSize = {
+  /** The lists, of which the endpoints are measured with the first one. */
   tickets: [10_000, 100_000],
   threads: [100, 1_000, 10_000, 100_000],
-  ...{ compileMs: 3_000, warmMs: 700, sliceMs: 2_000, repeats: 20 },
+  /** Before the measurement each endpoint is under load for this long: a deployed server runs compiled code. */
+  compileMs: 3_000,
+  warmMs: 700,
+  sliceMs: 2_000,
+  /** The number of requests of a kind, one after the other, in a round. */
+  repeats: 10,
 };
+type Size = typeof fullSize;
 const quickSize: Size = {
-  tickets: [1_000],
-  threads: [100, 1_000],
-  ...{ compileMs: 200, warmMs: 100, sliceMs: 300, repeats: 3 },
+  ...{ tickets: [1_000], threads: [100, 1_000], compileMs: 200, warmMs: 100, sliceMs: 300, repeats: 3 },
 };
 /** The connections that one process must serve with little memory. */
 const manyConnections = 256;
-
-const report = (line: string) => void process.stderr.write(`${line}\n`);
-
-/** Measures, prints the table on stdout and progress on stderr, and writes the requested files. */
-type ServingOptions = ReportOptions & { only?: readonly ServingName[]; connections: number };
-
-export async function benchServing(options: ServingOptions): Promise<void> {
-  const startedAt = new Date().toISOString();
-  const { path: dataDir, release } = await temporaryFolder('support-read-models-bench-');
-  const size = {
-    ...(options.quick ? quickSize : fullSize),
-  };
-  const stack = await startStack({ report, dataDir });
-  const stores: TestStore[] = [];
-  try {
-    process.env.MONGODB_URL = stack.mongodbUrl;
-    const machine = await describeMachine(stack);
-    const certificate = await writeCertificate(dataDir);
-    for (const [index, tickets] of size.tickets.entries()) {
-      report(`storing ${tickets} tickets`);
-      stores.push(await seedStore({ tickets, threads: index === 0 ? size.threads : [] }));
-    }
-    const contexts = stores.map((store): ServingContext => ({
-      environment: { MONGODB_URL: stack.mongodbUrl, DATABASE_NAME: store.name },
-      certificate,
-    }));
-    const measured = await measure(contexts, size, options);
-    const result = summarize({ startedAt, ...options, quick: options.quick === true, machine, ...measured });
-    process.stdout.write(renderResult(result));
-    if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(result, null, 2)}\n`);
-    if (options.writeDocs) await writeDocs(result);
-  } finally {
-    for (const store of stores) await store.close();
-    await stack.stop();
-    await rm(dataDir, { recursive: true, force: true });
-    await release();
-  }
-}
-
-async function measure(contexts: ServingContext[], size: Size, options: ServingOptions) {
-  const [context] = contexts;
-  if (!context) throw new Error('there is nothing to serve');
-  const contenders = servingContenders
-    .filter(({ name }) => !options.only || options.only.includes(name))
-    .map(({ name, title }): MeasuredContender => ({ name, title, endpoints: new Map(), peaks: [] }));
-  const places: MeasuredPlace[] = [];
-  const threads: MeasuredThread[] = [];
-  for (let round = 0; round < options.rounds; round += 1) {
-    const first = round % contenders.length;
-    for (const contender of [...contenders.slice(first), ...contenders.slice(0, first)]) {
-      report(`round ${round + 1} of ${options.rounds}: ${contender.name}`);
-      await measureContender(context, contender, size, options);
-    }
-    report(`round ${round + 1} of ${options.rounds}: places in lists, and threads`);
-    for (const [index, tickets] of size.tickets.entries()) {
-      const sized = contexts[index];
-      if (sized) places.push(...(await measurePlaces(sized, tickets, size)));
-    }
-    threads.push(...(await measureThreads(context, size)));
-  }
-  return { contenders, places, threads };
-}
-
-const contenderOf = (name: string): ServingContender => {
-  const found = servingContenders.find((contender) => contender.name === name);
-  if (!found) throw new Error(`${name} is no contender`);
-  return found;
-};
-
-async function measureContender(
-  context: ServingContext,
-  { name, endpoints, peaks }: MeasuredContender,
-  { tickets, compileMs, warmMs, sliceMs }: Size,
-  { connections }: ServingOptions,
-): Promise<void> {
-  const all = endpointsOf(tickets[0] ?? 0);
-  await withServing(contenderOf(name), context, async (serving) => {
-    for (const { paths } of all)
-      await load({ ...serving.target, paths }, { warmMs: 0, ms: compileMs, connections }, () => 0);
-    for (const endpoint of all) {
-      const slice = await measureSlice(serving, endpoint, { warmMs, ms: sliceMs, connections });
-      endpoints.set(endpoint.name, [...(endpoints.get(endpoint.name) ?? []), slice]);
-    }
-    const paths = all[0]?.paths ?? [];
-    await load({ ...serving.target, paths }, { warmMs, ms: sliceMs, connections: manyConnections }, () => 0);
-    peaks.push(peakMegabytes(serving.server));
-  });
-}
-
-async function measureSlice(
-  { target, server }: Serving,
-  { paths }: Endpoint,
-  options: { warmMs: number; ms: number; connections: number },
-): Promise<Slice> {
-  const { requests, seconds, sampled, latenciesMs } = await load({ ...target, paths }, options, () =>
-    processorSeconds(server.pid),
-  );
-  return {
-    requestsPerSecond: requests / seconds,
-    processorMs: (sampled / requests) * 1_000,
-    p50Ms: percentile(latenciesMs, 0.5) ?? 0,
-    p99Ms: percentile(latenciesMs, 0.99) ?? 0,
-  };
-}
-
-/** A page of 20 tickets at the start, in the middle and at the end of the list, reached by its cursors. */
-async function measurePlaces(
-  context: ServingContext,
-  tickets: number,
-  { repeats }: Size,
-): Promise<MeasuredPlace[]> {
-  const path = '/v1/tickets?sort=createdAt&limit=';
-  return withServing(contenderOf('api'), context, async ({ target }) => {
-    const cursors = await pageCursors({ ...target, path: `${path}100` });
-    const cursorAt = (share: number) =>
-      cursors[Math.min(cursors.length - 1, Math.floor(cursors.length * share))];
-    const measured: MeasuredPlace[] = [];
-    for (const [place, share] of [
-      ['start', 0],
-      ['middle', 0.5],
-      ['end', 1],
-    ] as const) {
-      const from = share === 0 ? '' : `&startingAfter=${cursorAt(share)}`;
-      const paths = Array.from({ length: repeats + 5 }, () => `${path}20${from}`);
-      const durationsMs = (await requestInTurn({ ...target, paths })).slice(5);
-      measured.push({ tickets, place, p50Ms: median(durationsMs) });
-    }
-    return measured;
-  });
-}
-
-/** The cursors of all pages of a list. */
-async function pageCursors({ port, headers, path }: Serving['target'] & { path: string }): Promise<string[]> {
-  const cursors: string[] = [];
-  for (let cursor: string | null = ''; cursor !== null;) {
-    const after: string = cursor === '' ? '' : `&startingAfter=${cursor}`;
-    const response: Response = await fetch(`http://127.0.0.1:${port}${path}${after}`, { headers });
-    const { nextCursor } = (await response.json()) as { nextCursor: string | null };
-    cursor = nextCursor;
-    if (cursor !== null) cursors.push(cursor);
-  }
-  return cursors;
-}
-
-async function measureThreads(
-  context: ServingContext,
-  { threads, repeats }: Size,
-): Promise<MeasuredThread[]> {
-  return withServing(contenderOf('api'), context, async ({ target }) => {
-    const measured: MeasuredThread[] = [];
-    for (const messages of threads) {
-      const times = messages >= 10_000 ? 2 : repeats;
-      const paths = Array.from({ length: times }, () => `/v1/conversations/${longThreadId(messages)}`);
-      measured.push({ messages, ms: median(await requestInTurn({ ...target, paths })) });
-    }
-    return measured;
-  });
-}
-
 /** Pause between two processes, so that the store's remaining work for one does not slow the next. */
 const pauseMs = 300;
 
-async function withServing<T>(
-  contender: ServingContender,
-  context: ServingContext,
-  work: (serving: Serving) => Promise<T>,
-): Promise<T> {
-  const serving = await contender.start(context);
-  try {
-    return await work(serving);
-  } finally {
-    await serving.stop();
-    await sleep(pauseMs);
+type Server = { target: Omit<Target, 'paths'>; pid: number };
+
+type ServingOptions = ReportOptions & { only?: readonly ServingName[]; connections: number };
+
+/** Compares the API with other ways to answer the same requests. */
+export const benchServing = (options: ServingOptions): Promise<void> =>
+  runBenchmark('serving', 'docs/benchmarks-serving.md', options, async ({ mongodbUrl, dataDir }) => {
+    const { quick, rounds, connections, only = servingNames } = options;
+    const size = quick ? quickSize : fullSize;
+    process.env.MONGODB_URL = mongodbUrl;
+    const certificate = await writeCertificate(dataDir);
+    await using stores = new AsyncDisposableStack();
+    const seeded = new Map<number, string>();
+    for (const tickets of size.tickets) {
+      progress(`storing ${tickets} tickets`);
+      const { name, close } = await seedStore(tickets, seeded.size === 0 ? size.threads : []);
+      stores.defer(close);
+      seeded.set(tickets, name);
+    }
+    /** Passes `work` a contender in operation on the store with so many tickets. */
+    const serve = async (name: ServingName, tickets: number, work: (server: Server) => Promise<void>) => {
+      const http2 = name === 'api-http2';
+      const store = { MONGODB_URL: mongodbUrl, DATABASE_NAME: seeded.get(tickets) ?? '' };
+      const { server, port } = name.startsWith('api')
+        ? await startApi({ ...store, ...(http2 && certificate) })
+        : await startServer(`tests/bench/serving/servers/${name}.ts`, store);
+      try {
+        await work({ target: { port, http2, headers: proxied(tokens.a) }, pid: server.pid });
+      } finally {
+        await server.stop();
+        await sleep(pauseMs);
+      }
+    };
+    const measured: Serving = { connections, slices: [], peaks: [], alone: [] };
+    const [listed = 0] = size.tickets;
+    for (let round = 0; round < rounds; round += 1) {
+      for (const name of rotated(only, round)) {
+        progress(`round ${round + 1} of ${rounds}: ${name}`);
+        await serve(name, listed, (server) => measureContender(name, server, listed, size, measured));
+      }
+      progress(`round ${round + 1} of ${rounds}: places in lists, and threads`);
+      for (const tickets of size.tickets)
+        await serve('api', tickets, async ({ target }) => {
+          const paths = {
+            ...(await placePaths(target, tickets)),
+            ...(tickets === listed && threadPaths(size)),
+          };
+          for (const [request, path] of Object.entries(paths)) {
+            const repeated = { ...target, paths: Array<string>(size.repeats).fill(path) };
+            measured.alone.push({ request, ms: median(await requestInTurn(repeated)) });
+          }
+        });
+    }
+    return { measured, parts: renderParts(measured), goals: checkGoals(measured) };
+  });
+
+async function measureContender(
+  contender: ServingName,
+  { target, pid }: Server,
+  tickets: number,
+  { compileMs, warmMs, sliceMs: ms }: Size,
+  { connections, slices, peaks }: Serving,
+): Promise<void> {
+  const endpoints = Object.entries(endpointPaths(tickets));
+  for (const [, paths] of endpoints)
+    await load({ ...target, paths }, { pid }, { ms: compileMs, connections });
+  for (const [endpoint, paths] of endpoints) {
+    const options = { warmMs, ms, connections };
+    const { seconds, processorSeconds, latenciesMs } = await load({ ...target, paths }, { pid }, options);
+    slices.push({
+      ...{ contender, endpoint },
+      requestsPerSecond: latenciesMs.length / seconds,
+      processorMs: (processorSeconds / latenciesMs.length) * 1_000,
+      p50Ms: percentile(latenciesMs, 0.5) ?? 0,
+      p99Ms: percentile(latenciesMs, 0.99) ?? 0,
+    });
   }
+  const [, paths = []] = endpoints[0] ?? [];
+  await load({ ...target, paths }, { pid }, { warmMs, ms, connections: manyConnections });
+  peaks.push({ contender, megabytes: peakMegabytes({ pid }) });
+}
+
+const pageOf20 = 'a page of 20';
+
+/** A page of 20 tickets at the start, in the middle and at the end of the list, reached by its cursors. */
+async function placePaths({ port, headers }: Server['target'], tickets: number) {
+  const page = (limit: number, cursor: string | undefined) =>
+    `/v1/tickets?sort=createdAt&limit=${limit}${cursor === undefined ? '' : `&startingAfter=${cursor}`}`;
+  const cursors: string[] = [];
+  for (;;) {
+    const response = await fetch(`http://127.0.0.1:${port}${page(100, cursors.at(-1))}`, { headers });
+    const { nextCursor } = (await response.json()) as { nextCursor: string | null };
+    if (nextCursor === null) break;
+    cursors.push(nextCursor);
+  }
+  const list = `of ${grouped(tickets)} tickets`;
+  return {
+    [`${pageOf20} at the start ${list}`]: page(20, undefined),
+    [`${pageOf20} in the middle ${list}`]: page(20, cursors[Math.floor(cursors.length / 2)]),
+    [`${pageOf20} at the end ${list}`]: page(20, cursors.at(-1)),
+  };
+}
+
+const threadPaths = ({ threads }: Size) =>
+  Object.fromEntries(
+    threads.map((size) => [
+      `a conversation of ${grouped(size)} messages`,
+      `/v1/conversations/${longThread(size)}`,
+    ]),
+  );
+
+const contenderCell = ({ contender }: { contender: ServingName }) => `\`${contender}\``;
+const selectRuns = (slices: Slice[], name: ServingName) =>
+  slices.filter(({ contender }) => contender === name);
+const requestsPerSecond = (slice: Slice) => slice.requestsPerSecond;
+const p99Ms = (slice: Slice) => slice.p99Ms;
+
+function renderParts({ connections, slices, peaks, alone }: Serving): string[] {
+  const endpointTable = ([endpoint, some]: [string, Slice[]]) =>
+    renderTable([endpoint, 'description'], some, (slice) => [contenderCell(slice), titles[slice.contender]], [
+      { title: 'requests/s', figure: requestsPerSecond },
+      { title: '÷ bare', digits: 2, figure: relativeTo(selectRuns(some, 'bare'), requestsPerSecond) },
+      { title: '÷ fastify', digits: 2, figure: relativeTo(selectRuns(some, 'fastify'), requestsPerSecond) },
+      { title: 'processor ms', digits: 2, figure: ({ processorMs }) => processorMs },
+      { title: 'p99 ms', digits: 1, figure: p99Ms },
+    ]);
+  return [
+    `${connections} connections.`,
+    ...[...Map.groupBy(slices, ({ endpoint }) => endpoint)].map(endpointTable),
+    renderTable(['contender'], peaks, (peak) => [contenderCell(peak)], [
+      { title: 'peak MB', figure: ({ megabytes }) => megabytes },
+    ]),
+    renderTable(['one request after the other'], alone, ({ request }) => [request], [
+      { title: 'ms', digits: 2, figure: ({ ms }) => ms },
+    ]),
+  ];
+}
+
+function checkGoals({ slices, peaks, alone }: Serving) {
+  const over = (name: string, bound: number, endpoint: string, other: ServingName) => {
+    const some = slices.filter((slice) => slice.endpoint === endpoint);
+    return atLeast(
+      name,
+      bound,
+      '×',
+      selectRuns(some, 'api'),
+      relativeTo(selectRuns(some, other), requestsPerSecond),
+    );
+  };
+  const p99s = [...Map.groupBy(slices, ({ endpoint }) => endpoint).values()].flatMap(
+    (some) =>
+      computeSpread(selectRuns(some, 'api').map(relativeTo(selectRuns(some, 'bare'), p99Ms)))?.median ?? [],
+  );
+  const pages = alone.filter(({ request }) => request.startsWith(pageOf20));
+  const places = [...Map.groupBy(pages, ({ request }) => request).values()].map((some) =>
+    median(some.map(({ ms }) => ms)),
+  );
+  const apiPeaks = peaks.filter(({ contender }) => contender === 'api');
+  return [
+    over('a list ÷ bare', 0.8, 'a list of 20 tickets', 'bare'),
+    over('a ticket ÷ bare', 1.5, 'a ticket', 'bare'),
+    over('a ticket ÷ fastify', 1.5, 'a ticket', 'fastify'),
+    over('a conversation ÷ bare', 0.85, 'a conversation of 5 messages', 'bare'),
+    over('a page of messages ÷ bare', 0.85, 'a page of 20 messages', 'bare'),
+    atMost('the worst p99 ÷ bare', 1.5, '×', [p99s], (all) => (all.length > 0 ? Math.max(...all) : null)),
+    atMost('peak memory with 256 connections', 256, ' MB', apiPeaks, ({ megabytes }) => megabytes),
+    atMost(
+      'the slowest place of a list ÷ the fastest',
+      1.3,
+      '×',
+      [places],
+      (all) => Math.max(...all) / Math.min(...all),
+    ),
+  ];
 }

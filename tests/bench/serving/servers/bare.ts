@@ -1,15 +1,11 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { announce, openStore, readConversation, readMessages, readTicket, readTickets } from './read.ts';
+import { announce, readConversation, readMessages, readTicket, readTickets } from './read.ts';
 
 /** The minimal server: Node's HTTP server and the driver. It checks no keys or parameters, and writes no log. */
-const { client, database } = openStore();
-await client.connect();
-
 const answer = (path: string): Promise<unknown> => {
   const [, , list, id = '', messages] = path.split('/');
-  if (list === 'tickets') return id ? readTicket(database, id) : readTickets(database);
-  return messages ? readMessages(database, id) : readConversation(database, id);
+  if (list === 'tickets') return id ? readTicket(id) : readTickets();
+  return messages ? readMessages(id) : readConversation(id);
 };
 
 const server = createServer((request, response) => {
@@ -22,5 +18,4 @@ const server = createServer((request, response) => {
     response.end(text);
   });
 });
-server.listen(0, '127.0.0.1', () => announce((server.address() as AddressInfo).port));
-process.once('SIGTERM', () => process.exit(0));
+server.listen(0, '127.0.0.1', () => announce(server.address()));

@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto';
 import fastify, { type FastifyReply } from 'fastify';
-import type { AddressInfo } from 'node:net';
-import { resources } from '../../../../shared/documents/resources.ts';
-import { announce, openStore, readConversation, readMessages, readTicket, readTickets } from './read.ts';
+import { collectionOf } from '../../../../shared/store/connection.ts';
+import { announce, database, readConversation, readMessages, readTicket, readTickets } from './read.ts';
 
 /** The same endpoints in Fastify, with cached API keys, validated queries and a log. */
-const { client, database } = openStore();
-await client.connect();
 const app = fastify({ logger: { level: 'info' } });
 
 const keys = new Map<string, { orgId: string; untilMs: number }>();
@@ -17,7 +14,7 @@ app.addHook('onRequest', async (request, reply) => {
   const hash = createHash('sha256').update(token).digest('hex');
   const known = keys.get(hash);
   if (known && known.untilMs > Date.now()) return;
-  const key = await database.collection(resources.apiKey.collection).findOne({ 'state.tokenSha256': hash });
+  const key = await collectionOf(database, 'apiKey').findOne({ 'state.tokenSha256': hash });
   if (!key) return reply.code(401).send({ error: { code: 'invalid_api_key' } });
   keys.set(hash, { orgId: String(key.orgId), untilMs: Date.now() + keyLifetimeMs });
 });
@@ -36,18 +33,17 @@ const found = (reply: FastifyReply, body: unknown) =>
   body === null ? reply.code(404).send({ error: { code: 'not_found' } }) : body;
 type ById = { Params: { id: string } };
 
-app.get('/v1/tickets', { schema: { querystring: listQuery } }, () => readTickets(database));
+app.get('/v1/tickets', { schema: { querystring: listQuery } }, () => readTickets());
 app.get<ById>('/v1/tickets/:id', { schema: { params } }, async ({ params: { id } }, reply) =>
-  found(reply, await readTicket(database, id)),
+  found(reply, await readTicket(id)),
 );
 app.get<ById>('/v1/conversations/:id', { schema: { params } }, async ({ params: { id } }, reply) =>
-  found(reply, await readConversation(database, id)),
+  found(reply, await readConversation(id)),
 );
 app.get<ById>(
   '/v1/conversations/:id/messages',
   { schema: { params, querystring: listQuery } },
-  async ({ params: { id } }, reply) => found(reply, await readMessages(database, id)),
+  async ({ params: { id } }, reply) => found(reply, await readMessages(id)),
 );
 await app.listen({ port: 0, host: '127.0.0.1' });
-announce((app.server.address() as AddressInfo).port);
-process.once('SIGTERM', () => process.exit(0));
+announce(app.server.address());

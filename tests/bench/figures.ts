@@ -9,7 +9,7 @@ export function median(values: number[]): number {
 }
 
 /** The median, minimum and maximum; null if no run could measure the figure. */
-export function spreadOf(values: (number | null)[]): Spread | null {
+export function computeSpread(values: (number | null)[]): Spread | null {
   const known = values.filter((value) => value !== null);
   if (known.length === 0) return null;
   return { median: median(known), min: Math.min(...known), max: Math.max(...known) };
@@ -20,3 +20,14 @@ export function percentile(values: number[], share: number): number | null {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
 }
+
+/** The median of the values, followed by the minimum and the maximum if they differ. */
+export function formatted(values: (number | null)[], digits: number): string {
+  const spread = computeSpread(values);
+  if (!spread) return '–';
+  const [middle, min, max] = [spread.median, spread.min, spread.max].map((value) => grouped(value, digits));
+  return min === max ? `${middle}` : `${middle} (${min}–${max})`;
+}
+
+export const grouped = (value: number, digits = 0): string =>
+  value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
