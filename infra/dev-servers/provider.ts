@@ -43,5 +43,4 @@ export type NativeControl = {
   restart(which: NativeServer): Promise<void>;
   /** Sends SIGKILL, SIGSTOP, SIGCONT … to all its processes. After SIGKILL, resolves when they have ended. */
   kill(which: NativeServer, signal: NodeJS.Signals): Promise<void>;
-  pids(): Record<NativeServer, number[]>;
 };

@@ -52,10 +52,6 @@ async function startServers(options: StackOptions): Promise<Stack> {
     native: {
       restart: (which) => servers[which].restart(),
       kill: (which, signal) => servers[which].kill(signal),
-      pids: () => ({
-        kafka: kafka.processes().map(({ pid }) => pid),
-        store: store.processes().map(({ pid }) => pid),
-      }),
     },
   };
 }
