@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { availableParallelism, totalmem } from 'node:os';
 import { Kafka, logLevel, type Admin, type Producer } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
-import { kafkaVersion } from '../../infra/dev-servers/native/kafka-pom.ts';
+import { kafkaVersion } from '../../infra/dev-servers/native/kafka-settings.ts';
 import { startStack } from '../../infra/dev-servers/stack.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import { kinds } from '../../shared/documents/document.ts';

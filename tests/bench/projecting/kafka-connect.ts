@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheDir, installedOnce } from '../../../infra/dev-servers/native/cache.ts';
-import { kafkaVersion, mavenProject } from '../../../infra/dev-servers/native/kafka-pom.ts';
+import { kafkaVersion, mavenProject } from '../../../infra/dev-servers/native/kafka-settings.ts';
 import { javaVersion } from '../../../infra/dev-servers/native/prerequisites.ts';
 import { mustRun, run } from '../../../infra/dev-servers/native/run.ts';
 import { kinds } from '../../../shared/documents/document.ts';

@@ -36,7 +36,7 @@ type Build = {
   /** The size of documents and indexes of each generation; null if the store does not report it. */
   servedMegabytes: number | null;
   buildMegabytes: number | null;
-  /** The documents that `rebuild verify` compared, and its time. */
+  /** The documents that `rebuild compare` compared, and its time. */
   verified: number;
   verifySeconds: number;
 };
@@ -146,7 +146,7 @@ async function runRebuild(environment: BenchEnvironment, side: LiveSide, beforeM
   ];
   await cli('rebuild', 'await', '2', '--timeout', '120');
   const verifyingMs = performance.now();
-  const verified = Number((await cli('rebuild', 'verify', '2')).compared);
+  const verified = Number((await cli('rebuild', 'compare', '2')).compared);
   const verifySeconds = (performance.now() - verifyingMs) / 1_000;
   return { ...run, documents, build: { liveLag, servedMegabytes, buildMegabytes, verified, verifySeconds } };
 }
@@ -199,7 +199,7 @@ function renderParts(measured: Rebuild): string[] {
     renderTable(['contender', 'description'], measured, firstCells, columns),
     `Documents and indexes of the complete build: ${spread(({ buildMegabytes }) => buildMegabytes)} MB, beside ` +
       `${spread(({ servedMegabytes }) => servedMegabytes)} MB of the served generation. Records that the live side had still ` +
-      `to record as applied when the build was complete: ${spread(({ liveLag }) => liveLag)}. \`rebuild verify\` compared ` +
+      `to record as applied when the build was complete: ${spread(({ liveLag }) => liveLag)}. \`rebuild compare\` compared ` +
       `${spread(({ verified, verifySeconds }) => verified / verifySeconds)} documents a second, and found no difference.`,
   ];
 }
