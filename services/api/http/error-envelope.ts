@@ -5,20 +5,20 @@ import { errorCatalogue, type ErrorCode, type ErrorType } from './error-catalogu
 export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 
 const common = {
-  message: z.string().describe('The same for people; it may change between releases.'),
-  docUrl: z.url().describe('Page about the code.'),
+  message: z.string().describe('An explanation for people. It may change between releases.'),
+  docUrl: z.url().describe('The URL of the page about this code.'),
   requestId: z
     .string()
     .startsWith('req_')
-    .describe('Id of the request, as in the header `Request-Id`; tell it to support.'),
+    .describe('The id of the request, as in the header `Request-Id`. Quote it when you contact support.'),
 };
-const param = { param: z.string().describe('The offending query parameter.') };
+const param = { param: z.string().describe('The name of the invalid query parameter.') };
 
 /** The schema of one error. `invalid_query_parameter` always names a parameter; other codes never do. */
 const errorSchemaOf = (code: ErrorCode) => {
   const fields = {
-    type: z.literal<ErrorType>(errorCatalogue[code].type).describe('Category of the error.'),
-    code: z.literal(code).describe('What has gone wrong; branch on this.'),
+    type: z.literal<ErrorType>(errorCatalogue[code].type).describe('The category of the error.'),
+    code: z.literal(code).describe('The cause of the error. Branch on this field.'),
     ...common,
   };
   return z

@@ -16,7 +16,7 @@ export const idParameter = (prefix: string, example: string) =>
       .refine((id) => id.isWellFormed() && !id.includes('\0'))
       .meta({
         pattern: `^${prefix}[^\\u0000]+$`,
-        description: `The id; it starts with \`${prefix}\`.`,
+        description: `The id, which starts with \`${prefix}\`.`,
         examples: [example],
       }),
   });
@@ -24,7 +24,7 @@ export const idParameter = (prefix: string, example: string) =>
 /** `{id}` of a resource whose ids have no fixed form. Any text is valid; an unknown id is a 404. */
 export const anyIdParameter = (example: string) =>
   z.object({
-    id: z.string().meta({ description: 'The id, as the list of channels gives it.', examples: [example] }),
+    id: z.string().meta({ description: 'The id, as returned by the list of channels.', examples: [example] }),
   });
 
 export function readPath<P extends z.ZodObject>(schema: P, given: Record<string, string>): z.output<P> {

@@ -25,40 +25,44 @@ export const headers = {
     'req_01K3QZ8M4TFK2V6W8X0Y2Z4A6B',
   ),
   'Data-As-Of': text(
-    'Every change made up to this instant is in the response; later ones may be.',
+    'The response contains every change made up to this time. It may contain later changes, too.',
     { format: 'date-time', pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' },
     '2026-01-31T12:41:03.218Z',
   ),
   'Cache-Control': text(
-    'A response is for the owner of the key alone, and is to be revalidated before it is used again.',
+    'Only the client may cache the response, and must revalidate it before each use.',
     { const: commonHeaders['Cache-Control'] },
     commonHeaders['Cache-Control'],
   ),
-  'X-Content-Type-Options': text('The type stated is the type.', { const: 'nosniff' }, 'nosniff'),
-  'RateLimit-Limit': count('Requests that the key may make in one window.', 1, '100'),
-  'RateLimit-Remaining': count('Requests that are left to the key at the moment.', 0, '87'),
+  'X-Content-Type-Options': text('Forbids content-type sniffing.', { const: 'nosniff' }, 'nosniff'),
+  'RateLimit-Limit': count('The number of requests that the key may make in one window.', 1, '100'),
+  'RateLimit-Remaining': count('The number of requests that the key may still make now.', 0, '87'),
   'RateLimit-Reset': count(
-    'Seconds until the oldest request counted leaves the window, and one more is admitted.',
+    'Seconds until the oldest request leaves the window, so that the key may make one more.',
     0,
     '42',
   ),
-  'Retry-After': count('Seconds to wait before trying again.', 1, '7'),
+  'Retry-After': count('Seconds to wait before you try again.', 1, '7'),
   ETag: text(
-    'Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.',
+    'The version of the response. Send it as `If-None-Match` to receive 304 if nothing has changed. Very long responses are streamed and have no `ETag`.',
     { pattern: '^(W/)?"[^"]*"$' },
     'W/"5Qk2Yx0hT1mXbJcVd0nG3A"',
   ),
-  Vary: text('Request headers that the response depends on.', {}, 'Accept-Encoding'),
+  Vary: text('The request headers on which the response depends.', {}, 'Accept-Encoding'),
   'Strict-Transport-Security': {
     ...text(
-      'Only HTTPS is served. It is on every response that went over TLS.',
+      'Tells clients to use HTTPS only. Every response over TLS has this header.',
       { const: strictTransportSecurity },
       strictTransportSecurity,
     ),
     required: false,
   },
-  Allow: text('The methods that are served here.', { const: 'GET, HEAD, OPTIONS' }, 'GET, HEAD, OPTIONS'),
-  'WWW-Authenticate': text('How to authenticate.', { const: 'Bearer' }, 'Bearer'),
+  Allow: text(
+    'The methods that the endpoint supports.',
+    { const: 'GET, HEAD, OPTIONS' },
+    'GET, HEAD, OPTIONS',
+  ),
+  'WWW-Authenticate': text('The authentication scheme.', { const: 'Bearer' }, 'Bearer'),
 } satisfies Record<string, Header>;
 
 type HeaderName = keyof typeof headers;

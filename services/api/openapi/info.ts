@@ -1,3 +1,4 @@
+import { idLengthMax } from '../../../shared/documents/fields.ts';
 import type { DocsLocation } from '../http/error-envelope.ts';
 import { readTimeoutMs } from '../store/deadline.ts';
 
@@ -16,38 +17,39 @@ its knowledge base.
 
 ## Conventions
 
-- Only HTTPS is served; plain HTTP is answered with 403 \`https_required\` and never redirected.
-- Bodies are JSON in UTF-8. Names are in camelCase. No field is ever left out for being null, unless said so.
-- Times are ISO 8601 in UTC with a trailing \`Z\`: to the second, or to the millisecond in channels and Q&As.
-- Ids are opaque text of at most 256 characters; most have a prefix, such as \`ti_\`.
-- Every endpoint below \`/v1\` refuses query parameters that it does not have, and values that are out of bounds: 422
-  \`invalid_query_parameter\`, with the name in \`error.param\`. \`/health\` and \`/openapi.json\` ignore parameters.
-- \`HEAD\` is served wherever \`GET\` is, with the same headers and no body; \`OPTIONS\` answers 204 with \`Allow\`;
-  any other method is 405. Paths that are not in this document are 404 \`route_not_found\`.
-- Responses carry an \`ETag\`; sent back as \`If-None-Match\`, it saves the transfer of what has not changed.
+- Use HTTPS. Requests over plain HTTP return 403 \`https_required\`; they are never redirected.
+- Bodies are JSON in UTF-8. Field names are in camelCase. A field without a value is null; it is omitted only if its
+  description says so.
+- Times are ISO 8601 in UTC with a trailing \`Z\`: in milliseconds for channels and Q&As, in seconds everywhere else.
+- Ids are opaque strings of at most ${idLengthMax} characters. Most have a prefix, such as \`ti_\`.
+- Endpoints below \`/v1\` reject unknown query parameters and invalid values with 422 \`invalid_query_parameter\`;
+  \`error.param\` names the parameter. \`/health\` and \`/openapi.json\` ignore query parameters.
+- Every endpoint supports \`GET\`, \`HEAD\` (the same headers without the body) and \`OPTIONS\` (204 with \`Allow\`). Any
+  other method returns 405. A path that is not in this document returns 404 \`route_not_found\`.
+- Responses have an \`ETag\`. Send it back as \`If-None-Match\`, and an unchanged response is not transferred again.
 
 ## Authentication
 
-Send the key in the header \`Authorization: Bearer ${keyPrefix}_live_…\`, and nowhere else. Keys begin with
-\`${keyPrefix}_live_\` or \`${keyPrefix}_test_\`, belong to one organization and see its data alone. An archived
-key stops working at most 5 seconds after \`Data-As-Of\` has passed the moment of its archiving.
+Send the API key in the header \`Authorization: Bearer ${keyPrefix}_live_…\` and nowhere else. Keys begin with
+\`${keyPrefix}_live_\` or \`${keyPrefix}_test_\`, belong to one organization, and give access to its data only. An
+archived key stops working at most 5 seconds after \`Data-As-Of\` has passed the time at which it was archived.
 
 ## Pages
 
-Lists are walked by repeating the request with \`startingAfter\` set to the \`nextCursor\` of the page before, until
-\`hasMore\` is false. What does not change meanwhile is met exactly once. A cursor is good for the same list with the
-same sort and filters.
+To read a list, repeat the request with \`startingAfter\` set to the \`nextCursor\` of the previous page, until \`hasMore\`
+is false. An item that does not change meanwhile appears exactly once. A cursor is valid for one list with one sort and
+one set of filters.
 
 ## Freshness
 
-\`Data-As-Of\` says up to when a response is complete: every change made up to then is in it. The guide at
-\`/docs/guides/exports\` says how exports of changes alone miss nothing by it.
+A response contains every change that was made up to its \`Data-As-Of\`. The guide at \`/docs/guides/exports\` shows how to
+keep a complete copy of the data by fetching only changes.
 
 ## Errors
 
-The status is the source of truth. The body is always \`{"error": {…}}\`; branch on \`error.code\`. Every response
-carries a \`Request-Id\`, which is also \`error.requestId\`. 503 means that the data cannot be read at the moment, or not
-within ${readTimeoutMs / 1_000} s: try again after \`Retry-After\`.
+The HTTP status is the source of truth. The body of an error is always \`{"error": {…}}\`; branch on \`error.code\`. Every
+response has a \`Request-Id\`, which an error repeats as \`error.requestId\`. 503 means that the API cannot read the data at the
+moment, or could not within ${readTimeoutMs / 1_000} seconds: try again after the number of seconds in \`Retry-After\`.
 
 ## Rate limit
 
@@ -57,17 +59,17 @@ ${rateLimit(limit)}
 const rateLimit = ({ requests, windowSeconds }: SpecSettings['limit']): string =>
   requests === 0
     ? 'Requests are not limited.'
-    : `A key may make ${requests} requests in any ${windowSeconds} s; beyond that the answer is 429
-\`too_many_requests\`, and \`Retry-After\` says when to go on. The headers \`RateLimit-Limit\`, \`RateLimit-Remaining\` and
-\`RateLimit-Reset\` tell how matters stand. A 304 counts like any other response.`;
+    : `A key may make ${requests} requests in any ${windowSeconds} seconds. Further requests return 429
+\`too_many_requests\`, and \`Retry-After\` says how many seconds to wait. The headers \`RateLimit-Limit\`,
+\`RateLimit-Remaining\` and \`RateLimit-Reset\` show the current usage. A 304 counts like any other response.`;
 
 export const tags = [
   {
     name: 'Tickets',
-    description: 'The cases: each has one primary conversation and any number of side ones.',
+    description: 'Cases. Each has one primary conversation and any number of side conversations.',
   },
-  { name: 'Conversations', description: 'Threads of messages with one party.' },
-  { name: 'Channels', description: 'Chat widgets, email inboxes and forms, each with its live status.' },
-  { name: 'Knowledge', description: 'Questions and answers that AI agents use.' },
-  { name: 'Service', description: 'The service itself; no key is needed.' },
+  { name: 'Conversations', description: 'Threads of messages, each with one contact.' },
+  { name: 'Channels', description: 'Chat widgets, email inboxes and forms, with their current status.' },
+  { name: 'Knowledge', description: 'Questions and answers that AI agents use in their replies.' },
+  { name: 'Service', description: 'The service itself. These endpoints need no API key.' },
 ];

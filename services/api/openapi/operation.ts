@@ -30,14 +30,14 @@ export function operation(settings: OperationSettings, route: Route): Operation 
     ],
     responses: {
       200: {
-        description: 'What was asked for.',
+        description: 'The requested resource or page.',
         headers: headersOf(200),
         content: {
           'application/json': { schema: toJsonSchema(route.response).schema, example: route.example },
         },
       },
       304: {
-        description: 'Nothing has changed since the version that `If-None-Match` names. There is no body.',
+        description: 'The response has not changed since the version in `If-None-Match`. There is no body.',
         headers: headersOf(304),
       },
       ...errorResponses({ docs, headersOf }, route.errors),
@@ -68,7 +68,8 @@ export const ifNoneMatch: Parameter = {
   name: 'If-None-Match',
   in: 'header',
   required: false,
-  description: 'The `ETag` of the response that the client has; the answer is 304 if it is still the same.',
+  description:
+    'The `ETag` of an earlier response. If the response has not changed, the API returns 304 without a body.',
   schema: { type: 'string' },
   example: 'W/"5Qk2Yx0hT1mXbJcVd0nG3A"',
 };

@@ -12,24 +12,24 @@ export const specCacheControl = `public, max-age=${documentAgeMaxSeconds}`;
 
 const healthSchema = z
   .strictObject({ status: z.literal('ok').describe('Always `ok`.') })
-  .describe('A sign of life.');
+  .describe('The status of the service.');
 
 const part = (description: string) => z.looseObject({}).describe(description);
 const openApiSchema = z
   .strictObject({
-    openapi: z.string().describe('Version of OpenAPI.'),
-    info: part('What the API is.'),
-    servers: z.array(part('An address of the API.')).describe('Where the API is served.'),
-    tags: z.array(part('A heading.')).describe('Headings of the endpoints.'),
-    security: z.array(part('A way to authenticate.')).describe('How requests are authenticated.'),
+    openapi: z.string().describe('The version of OpenAPI.'),
+    info: part('Title, version and introduction.'),
+    servers: z.array(part('A base URL.')).describe('The base URLs of the API.'),
+    tags: z.array(part('A group.')).describe('The groups of endpoints.'),
+    security: z.array(part('An authentication scheme.')).describe('The authentication schemes.'),
     paths: part('The endpoints.'),
-    components: part('What the endpoints share.'),
+    components: part('Schemas, headers and responses that the endpoints share.'),
   })
   .describe('An OpenAPI 3.1 document.');
 
 const cacheControl = {
   ...headers['Cache-Control'],
-  description: 'The document is public, and may be kept for a while.',
+  description: `Any cache may store the document and reuse it for ${documentAgeMaxSeconds} seconds.`,
   schema: { type: 'string', const: specCacheControl },
   example: specCacheControl,
 } as const;
@@ -44,13 +44,14 @@ export function healthOperation(docs: DocsLocation): Operation {
   return {
     operationId: 'getHealth',
     tags: ['Service'],
-    summary: 'Tells that the service answers',
-    description: 'For probes: it needs no key, is served over plain HTTP too, and asks nothing of the store.',
+    summary: 'Reports that the service is up',
+    description:
+      'For health checks. It needs no API key, also works over plain HTTP, and does not read the database.',
     security: [],
     parameters: [],
     responses: {
       200: {
-        description: 'The service answers.',
+        description: 'The service is up.',
         headers: publicHeaders(200),
         content: {
           'application/json': { schema: toJsonSchema(healthSchema).schema, example: { status: 'ok' } },
@@ -65,7 +66,7 @@ export const specOperation = (docs: DocsLocation): Operation => ({
   operationId: 'getOpenApi',
   tags: ['Service'],
   summary: 'Retrieves this document',
-  description: 'The description of the API in OpenAPI 3.1. It needs no key.',
+  description: 'The OpenAPI 3.1 document of the API. It needs no API key.',
   security: [],
   parameters: [ifNoneMatchReference],
   responses: {
@@ -75,7 +76,7 @@ export const specOperation = (docs: DocsLocation): Operation => ({
       content: { 'application/json': { schema: toJsonSchema(openApiSchema).schema } },
     },
     304: {
-      description: 'The document has not changed since the version that `If-None-Match` names.',
+      description: 'The document has not changed since the version in `If-None-Match`. There is no body.',
       headers: documentHeaders(304),
     },
     ...errorResponses({ docs, headersOf: publicHeaders }, publicErrors),

@@ -24,7 +24,7 @@ export function createSpec(settings: SpecSettings, routes: Route[]): OpenApiDocu
       // As in package.json: no licence is granted.
       license: { name: 'UNLICENSED', identifier: 'LicenseRef-UNLICENSED' },
     },
-    servers: [{ url: docs.baseUrl ?? '/', description: 'The service that serves this document.' }],
+    servers: [{ url: docs.baseUrl ?? '/', description: 'The service that returned this document.' }],
     tags,
     security: [{ apiKey: [] }],
     paths: {

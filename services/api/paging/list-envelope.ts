@@ -12,16 +12,16 @@ export const listSchema = <T extends z.ZodType>(id: string, item: T) =>
         .array(item)
         .max(pageSizeMax)
         .describe(
-          'The items of the page, in the order of the list; fewer than `limit`, perhaps none, where they are ' +
-            'large or where few of those looked at match the filters.',
+          'The items of the page, in the order of the list. A page can have fewer items than `limit`, or none, ' +
+            'even if more pages follow.',
         ),
       hasMore: z
         .boolean()
-        .describe('Whether to go on: a page that holds few items, or none, may have others behind it.'),
+        .describe('Whether more pages follow. A short or empty page is not necessarily the last.'),
       nextCursor: z
         .string()
         .nullable()
-        .describe('Opaque cursor to pass as `startingAfter` for the next page; null on the last page.'),
+        .describe('The opaque cursor to send as `startingAfter` for the next page; null on the last page.'),
       url: z.string().describe('The path of the request.'),
     })
     .meta({ id, description: 'One page of a list.' });

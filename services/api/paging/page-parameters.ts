@@ -17,14 +17,14 @@ export const pageParameters = {
   limit: z
     .preprocess(toInteger, z.int(message).min(1, message).max(pageSizeMax, message))
     .default(pageSizeDefault)
-    .meta({ description: 'The most items that the page may hold.', examples: [50] }),
+    .meta({ description: 'The maximum number of items in the page.', examples: [50] }),
   startingAfter: z
     .string()
     .optional()
     .meta({
       description:
-        'Opaque cursor: `nextCursor` of the previous page. It is good for the same list with the same sort ' +
-        'and filters; `limit` may differ. Leave it out for the first page.',
+        'The opaque `nextCursor` of the previous page. It is valid for the same list with the same sort and ' +
+        'filters; `limit` may differ. Omit it for the first page.',
       examples: [exampleCursor],
     }),
 };

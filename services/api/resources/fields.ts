@@ -19,5 +19,8 @@ export const millisecondsSchema = z
 
 /** A tag or a topic with only its id and name. */
 export const labelSchema = z
-  .strictObject({ id: z.string().describe('Its id.'), name: z.string().describe('Its name.') })
+  .strictObject({
+    id: z.string().describe('Id of the tag or topic.'),
+    name: z.string().describe('Name of the tag or topic.'),
+  })
   .meta({ id: 'Label', description: 'A tag or a topic.' });

@@ -12,8 +12,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tells that the service answers
-         * @description For probes: it needs no key, is served over plain HTTP too, and asks nothing of the store.
+         * Reports that the service is up
+         * @description For health checks. It needs no API key, also works over plain HTTP, and does not read the database.
          */
         get: operations["getHealth"];
         put?: never;
@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * Retrieves this document
-         * @description The description of the API in OpenAPI 3.1. It needs no key.
+         * @description The OpenAPI 3.1 document of the API. It needs no API key.
          */
         get: operations["getOpenApi"];
         put?: never;
@@ -53,7 +53,7 @@ export interface paths {
         };
         /**
          * Lists channels
-         * @description The channels of the organization, oldest first, less the archived ones.
+         * @description Returns the channels of the organization except archived channels, oldest first.
          */
         get: operations["listChannels"];
         put?: never;
@@ -73,7 +73,7 @@ export interface paths {
         };
         /**
          * Retrieves a channel
-         * @description The channel with its settings and the configuration of its type; an archived one too.
+         * @description Returns the channel with its settings and the configuration for its type. Archived channels can be retrieved.
          */
         get: operations["retrieveChannel"];
         put?: never;
@@ -93,7 +93,7 @@ export interface paths {
         };
         /**
          * Retrieves a conversation
-         * @description The conversation with every message, oldest first, however long the thread is. An archived conversation is not found.
+         * @description Returns the conversation with all its messages, oldest first, however long the thread is. An archived conversation returns 404.
          */
         get: operations["retrieveConversation"];
         put?: never;
@@ -113,7 +113,7 @@ export interface paths {
         };
         /**
          * Lists the messages of a conversation
-         * @description Oldest first, with no cap on the length of the thread; of an archived conversation too.
+         * @description Returns the messages, oldest first. The length of a thread is not limited. Messages of archived conversations can be listed.
          */
         get: operations["listMessages"];
         put?: never;
@@ -133,7 +133,7 @@ export interface paths {
         };
         /**
          * Lists the Q&As of the knowledge base
-         * @description Oldest first, ties by id, so that walking through all pages is a consistent export of the knowledge base.
+         * @description Returns the Q&As by creation time and id, oldest first. Reading all pages gives a complete export.
          */
         get: operations["listQas"];
         put?: never;
@@ -153,7 +153,7 @@ export interface paths {
         };
         /**
          * Lists tickets
-         * @description The tickets of the organization in the order of `sort`, ties by id, their conversations as references. To export what has changed since a time, filter with `updatedAt[gte]` and then fetch the threads of each ticket.
+         * @description Returns the tickets of the organization in the order of `sort`, then by id. Each ticket contains references to its conversations. To export changes since a certain time, filter with `updatedAt[gte]`, then fetch the threads of each ticket.
          */
         get: operations["listTickets"];
         put?: never;
@@ -173,7 +173,7 @@ export interface paths {
         };
         /**
          * Retrieves a ticket
-         * @description The ticket with its conversations, oldest first. Messages are fetched per conversation.
+         * @description Returns the ticket with its conversations, oldest first, without their messages. Fetch the messages of each conversation separately.
          */
         get: operations["retrieveTicket"];
         put?: never;
@@ -190,11 +190,11 @@ export interface components {
     schemas: {
         /** @description An AI agent as the sender. */
         AgentAuthor: {
-            /** @description Always null: agents have no address. */
+            /** @description Always null: AI agents have no email address. */
             email: null;
-            /** @description Id of the agent. */
+            /** @description Id of the AI agent. */
             id: string;
-            /** @description Display name; null if none is known. */
+            /** @description The display name; null if it is unknown. */
             name: string | null;
             /**
              * @description An AI agent.
@@ -202,9 +202,9 @@ export interface components {
              */
             type: "ai_agent";
         };
-        /** @description A file that came with a message. */
+        /** @description A file attached to a message. */
         Attachment: {
-            /** @description The original name, as given by the sender. */
+            /** @description The original name of the file, as given by the sender. */
             filename: string;
             /** @description Id of the attachment. */
             id: string;
@@ -217,11 +217,11 @@ export interface components {
         ChannelItem: {
             /** @description The AI agent assigned to the channel; null if there is none. */
             agent: {
-                /** @description True when the agent is disabled. */
+                /** @description True if the AI agent is disabled. */
                 disabled: boolean;
-                /** @description Id of the agent. */
+                /** @description Id of the AI agent. */
                 id: string;
-                /** @description Its name. */
+                /** @description Name of the AI agent. */
                 name: string;
             } | null;
             /**
@@ -229,9 +229,9 @@ export interface components {
              * @description When the channel was created.
              */
             createdAt: string;
-            /** @description Id of the channel; opaque. */
+            /** @description Opaque id of the channel. */
             id: string;
-            /** @description The channel's name in the dashboard. */
+            /** @description The name of the channel in the dashboard. */
             name: string;
             /**
              * @description Always `channel`.
@@ -240,7 +240,7 @@ export interface components {
             object: "channel";
             status: components["schemas"]["ChannelStatus"];
             /**
-             * @description Chat widget, email inbox or form.
+             * @description `chatbot`: a chat widget. `email`: an email inbox. `form`: a form.
              * @enum {string}
              */
             type: "chatbot" | "email" | "form" | (string & {});
@@ -252,11 +252,11 @@ export interface components {
         };
         /** @description One page of a list. */
         ChannelList: {
-            /** @description The items of the page, in the order of the list; fewer than `limit`, perhaps none, where they are large or where few of those looked at match the filters. */
+            /** @description The items of the page, in the order of the list. A page can have fewer items than `limit`, or none, even if more pages follow. */
             data: components["schemas"]["ChannelItem"][];
-            /** @description Whether to go on: a page that holds few items, or none, may have others behind it. */
+            /** @description Whether more pages follow. A short or empty page is not necessarily the last. */
             hasMore: boolean;
-            /** @description Opaque cursor to pass as `startingAfter` for the next page; null on the last page. */
+            /** @description The opaque cursor to send as `startingAfter` for the next page; null on the last page. */
             nextCursor: string | null;
             /**
              * @description Always `list`.
@@ -269,64 +269,64 @@ export interface components {
         /** @description There is no such channel. */
         ChannelNotFoundError: {
             /**
-             * @description What has gone wrong; branch on this.
+             * @description The cause of the error. Branch on this field.
              * @constant
              */
             code: "channel_not_found";
             /**
              * Format: uri
-             * @description Page about the code.
+             * @description The URL of the page about this code.
              */
             docUrl: string;
-            /** @description The same for people; it may change between releases. */
+            /** @description An explanation for people. It may change between releases. */
             message: string;
-            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
             requestId: string;
             /**
-             * @description Category of the error.
+             * @description The category of the error.
              * @constant
              */
             type: "not_found";
         };
         /** @description Processing settings that all channel types share. */
         ChannelSettings: {
-            /** @description Telling people that an AI answers. */
+            /** @description Disclosure that an AI answers. */
             aiDisclosure: {
-                /** @description Whether it is on. */
+                /** @description Whether this feature is on. */
                 enabled: boolean;
             };
-            /** @description Summaries of conversations by AI. */
+            /** @description Summaries of conversations, written by the AI. */
             aiSummary: {
-                /** @description Whether it is on. */
+                /** @description Whether this feature is on. */
                 enabled: boolean;
             };
-            /** @description Resolving by itself; a member is left out when the channel type's default applies. */
+            /** @description Automatic resolution of conversations. A field is omitted if the default of the channel type applies. */
             autoResolve: {
-                /** @description Hours of silence after which it happens. */
+                /** @description The number of hours without a message after which a conversation is resolved. */
                 afterHours?: number;
-                /** @description Whether it is on. */
+                /** @description Whether this feature is on. */
                 enabled?: boolean;
             };
-            /** @description Insights. */
+            /** @description The insights feature. */
             insights: {
-                /** @description Whether it is on. */
+                /** @description Whether this feature is on. */
                 enabled: boolean;
             };
-            /** @description Detection of topics. */
+            /** @description Detection of the topics of conversations. */
             topics: {
-                /** @description Whether it is on. */
+                /** @description Whether this feature is on. */
                 enabled: boolean;
             };
-            /** @description Scoring of urgency. */
+            /** @description Scoring of the urgency of conversations. */
             urgency: {
-                /** @description Whether it is on. */
+                /** @description Whether this feature is on. */
                 enabled: boolean;
             };
-            /** @description Campaign parameters on links in replies. */
+            /** @description Campaign parameters in the links of replies. */
             utmTagging: {
                 /** @description Value of `utm_campaign`; null if none is set. */
                 campaign: string | null;
-                /** @description Whether it is on. */
+                /** @description Whether this feature is on. */
                 enabled: boolean;
                 /** @description Value of `utm_medium`; null if none is set. */
                 medium: string | null;
@@ -334,22 +334,22 @@ export interface components {
                 source: string | null;
             };
         };
-        /** @description How a channel stands at the moment. */
+        /** @description The current status of a channel. */
         ChannelStatus: {
-            /** @description Empty unless something is wrong; a paused channel can have issues too. */
+            /** @description The issues of the channel; empty if there are none. A paused channel can have issues, too. */
             issues: {
                 /**
-                 * @description What is wrong; branch on this.
+                 * @description The kind of issue. Branch on this field.
                  * @enum {string}
                  */
                 code: "mailbox_not_connected" | "reconnect_needed" | "mailbox_disconnected" | "sync_stalled" | "missing_domain" | "domain_not_verified" | (string & {});
-                /** @description The same for people; it may change between releases. */
+                /** @description An explanation for people. It may change between releases. */
                 message: string;
             }[];
-            /** @description When the channel entered the state; null when not recorded, and for `needs_attention`. */
+            /** @description When the channel entered this state; null if the time was not recorded. Always null for `needs_attention`. */
             since: string | null;
             /**
-             * @description `live`: running. `observing`: an email inbox not yet live; mail is mirrored into tickets, nothing is sent and the AI does not run. `paused`: paused in the dashboard. `needs_attention`: something blocks the channel, see `issues`. `archived`: met by retrieving a channel only.
+             * @description `live`: the channel is running. `observing`: an email inbox that is not live yet; mail is mirrored into tickets, nothing is sent, and the AI does not run. `paused`: paused in the dashboard. `needs_attention`: an issue blocks the channel; see `issues`. `archived`: the channel is archived; lists omit it.
              * @enum {string}
              */
             state: "live" | "observing" | "paused" | "needs_attention" | "archived" | (string & {});
@@ -358,11 +358,11 @@ export interface components {
         ChatbotChannel: {
             /** @description The AI agent assigned to the channel; null if there is none. */
             agent: {
-                /** @description True when the agent is disabled. */
+                /** @description True if the AI agent is disabled. */
                 disabled: boolean;
-                /** @description Id of the agent. */
+                /** @description Id of the AI agent. */
                 id: string;
-                /** @description Its name. */
+                /** @description Name of the AI agent. */
                 name: string;
             } | null;
             config: components["schemas"]["ChatbotConfig"];
@@ -371,11 +371,11 @@ export interface components {
              * @description When the channel was created.
              */
             createdAt: string;
-            /** @description Conversations on the channel are deleted after this many days; 0 and null keep them. */
+            /** @description The number of days after which conversations and messages of the channel are deleted; 0 or null keeps them indefinitely. */
             dataRetentionDays: number | null;
-            /** @description Id of the channel; opaque. */
+            /** @description Opaque id of the channel. */
             id: string;
-            /** @description The channel's name in the dashboard. */
+            /** @description The name of the channel in the dashboard. */
             name: string;
             /**
              * @description Always `channel`.
@@ -395,65 +395,65 @@ export interface components {
              */
             updatedAt: string;
         };
-        /** @description Configuration of a chat widget. */
+        /** @description The configuration of a chat widget. */
         ChatbotConfig: {
-            /** @description Sites that the widget may load on; empty means any site. */
+            /** @description The sites on which the widget may load; an empty list means any site. */
             allowedDomains: string[];
-            /** @description Who may be answered from which knowledge. */
+            /** @description The audience rules, which decide the knowledge that is available to a visitor. */
             audience: {
                 /**
-                 * @description For a visitor who matches no rule: `open` searches all knowledge, `strict` only what is not tied to an audience.
+                 * @description The knowledge for a visitor who matches no rule. `open`: all of it. `strict`: only knowledge that is not tied to an audience.
                  * @enum {string}
                  */
                 fallback: "open" | "strict" | (string & {});
-                /** @description Number of audience rules. */
+                /** @description The number of audience rules. */
                 ruleCount: number;
             };
-            /** @description True when the widget chats only with visitors identified through user identification. */
+            /** @description True if the widget chats only with visitors who have been identified through user identification. */
             identityRequired: boolean;
-            /** @description Languages of the widget. */
+            /** @description The languages of the widget. */
             languages: {
-                /** @description Language code. */
+                /** @description The code of the default language. */
                 default: string;
-                /** @description Language codes. */
+                /** @description The codes of all enabled languages. */
                 enabled: string[];
             };
             /**
-             * @description How the widget looks.
+             * @description The layout of the widget.
              * @enum {string}
              */
             layout: "floating" | "panel" | "page" | "search" | (string & {});
             /**
-             * @description How visitors consent.
+             * @description How visitors consent to data processing.
              * @enum {string}
              */
             privacyOptIn: "explicit" | "implicit" | "none" | (string & {});
-            /** @description How the widget leads conversations. */
+            /** @description Who answers conversations in the widget. */
             routing: {
-                /** @description What the widget asks visitors for. */
+                /** @description The contact details that the widget collects. */
                 contactCapture: {
-                    /** @description Whether the name is asked for. */
+                    /** @description Whether the widget asks for the name. */
                     name: boolean;
-                    /** @description Whether the phone number is asked for. */
+                    /** @description Whether the widget asks for the phone number. */
                     phone: boolean;
-                    /** @description Whether the address is verified. */
+                    /** @description Whether the widget verifies the email address. */
                     verifyEmail: boolean;
                 };
                 /**
-                 * @description How soon the AI escalates; present only when `entry` is `ai`.
+                 * @description How soon the AI hands a conversation over to a person. Present only if `entry` is `ai`.
                  * @enum {string}
                  */
                 eagerness?: "lazy" | "neutral" | "eager" | (string & {});
                 /**
-                 * @description Who answers first: the AI, a person, or nobody.
+                 * @description `ai`: the AI answers first. `live_chat_first`: a person answers first. `disabled`: neither does.
                  * @enum {string}
                  */
                 entry: "ai" | "live_chat_first" | "disabled" | (string & {});
-                /** @description How a conversation gets to a person. */
+                /** @description How a conversation is handed over to a person. */
                 escalation: {
-                    /** @description Second way to a person; null for none. */
+                    /** @description The second way to reach a person; null if there is none. */
                     fallback: ("live_chat" | "email" | (string & {})) | null;
-                    /** @description First way to a person; null for none. */
+                    /** @description The first way to reach a person; null if there is none. */
                     primary: ("live_chat" | "email" | (string & {})) | null;
                 };
             };
@@ -461,48 +461,48 @@ export interface components {
         /** @description Bound either `createdAt` or `updatedAt`, not both. */
         ConflictingDateRangeError: {
             /**
-             * @description What has gone wrong; branch on this.
+             * @description The cause of the error. Branch on this field.
              * @constant
              */
             code: "conflicting_date_range";
             /**
              * Format: uri
-             * @description Page about the code.
+             * @description The URL of the page about this code.
              */
             docUrl: string;
-            /** @description The same for people; it may change between releases. */
+            /** @description An explanation for people. It may change between releases. */
             message: string;
-            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
             requestId: string;
             /**
-             * @description Category of the error.
+             * @description The category of the error.
              * @constant
              */
             type: "validation_error";
         };
         /** @description A contact as the sender. */
         ContactAuthor: {
-            /** @description Address; null if none is known. */
+            /** @description The email address; null if it is unknown. */
             email: string | null;
             /** @description Id of the contact. */
             id: string;
-            /** @description Display name; null if none is known. */
+            /** @description The display name; null if it is unknown. */
             name: string | null;
             /**
-             * @description The contact.
+             * @description A contact.
              * @constant
              */
             type: "contact";
         };
-        /** @description A thread of messages with one party. */
+        /** @description A thread of messages with one contact. */
         Conversation: {
-            /** @description The teammate who is assigned; null when unassigned. */
+            /** @description The teammate assigned to the conversation; null if it is unassigned. */
             assignedToUser: {
-                /** @description Address of the teammate. */
+                /** @description Email address of the teammate. */
                 email: string;
                 /** @description Id of the teammate. */
                 id: string;
-                /** @description Display name; null if none is known. */
+                /** @description The display name; null if it is unknown. */
                 name: string | null;
             } | null;
             /** @description The channel through which the conversation came in. */
@@ -512,18 +512,18 @@ export interface components {
                 /** @description The channel's name in the dashboard. */
                 name: string;
                 /**
-                 * @description Email inbox, chat widget or form. The channel itself calls a chat widget `chatbot`.
+                 * @description `email`: an email inbox. `widget`: a chat widget, which the channel itself calls `chatbot`. `form`: a form.
                  * @enum {string}
                  */
                 type: "email" | "widget" | "form" | (string & {});
             };
-            /** @description The party that the conversation is with. */
+            /** @description The contact with whom the conversation takes place. */
             contact: {
-                /** @description Address; null if none is known. */
+                /** @description The email address; null if it is unknown. */
                 email: string | null;
-                /** @description Id of the party. */
+                /** @description Id of the contact. */
                 id: string;
-                /** @description Display name; null if none is known. */
+                /** @description The display name; null if it is unknown. */
                 name: string | null;
             };
             /**
@@ -531,52 +531,52 @@ export interface components {
              * @description When the conversation was created.
              */
             createdAt: string;
-            /** @description Null if no human has replied. */
+            /** @description When a teammate first replied; null if none has. */
             firstHumanReplyAt: string | null;
             /** @description Id of the conversation. */
             id: string;
-            /** @description The first 200 characters of the opening message, with an ellipsis when it is longer; null if there are no messages. */
+            /** @description The first 200 characters of the opening message, with an ellipsis if the message is longer; null if there are no messages. */
             lastMessagePreview: string | null;
-            /** @description Every message, oldest first. */
+            /** @description All messages of the conversation, oldest first. */
             messages: components["schemas"]["ConversationMessage"][];
             /**
              * @description Always `conversation`.
              * @constant
              */
             object: "conversation";
-            /** @description Null while open. */
+            /** @description When the conversation was resolved; null while it is open. */
             resolvedAt: string | null;
             /**
-             * @description Where the conversation stands.
+             * @description The status of the conversation.
              * @enum {string}
              */
             status: "waiting_for_user" | "needs_first_response" | "needs_follow_up" | "scheduled_ai_response" | "assumed_resolved" | "resolved" | "spam" | "paused" | "investigating" | (string & {});
             /**
-             * @description Who handles it now.
+             * @description Who handles the conversation now: `ai` (the AI) or `human` (a teammate).
              * @enum {string}
              */
             supportLevel: "ai" | "human" | (string & {});
-            /** @description Tags on the conversation. */
+            /** @description The tags of the conversation. */
             tags: components["schemas"]["Label"][];
-            /** @description Subject or summary. */
+            /** @description The subject or a summary. */
             title: string;
-            /** @description Topics on the conversation. */
+            /** @description The topics of the conversation. */
             topics: components["schemas"]["ConversationTopic"][];
             /**
              * Format: date-time
              * @description When the conversation was last updated.
              */
             updatedAt: string;
-            /** @description From 1 (not urgent) to 3 (critical); null when unscored. */
+            /** @description The urgency from 1 (not urgent) to 3 (critical); null if it has not been scored. */
             urgencyScore: number | null;
-            /** @description When the conversation began waiting for a response; null if it does not wait. */
+            /** @description When the conversation began to wait for a response; null if it is not waiting. */
             waitingSince: string | null;
         };
         /** @description A message inside a retrieved conversation. */
         ConversationMessage: {
-            /** @description Its files, but for those inside the text. */
+            /** @description The attached files, except files that are shown inside the text. */
             attachments: components["schemas"]["Attachment"][];
-            /** @description Plain text; null if there is none. */
+            /** @description The text of the message, without formatting; null if it has none. */
             content: string | null;
             /**
              * Format: date-time
@@ -591,63 +591,63 @@ export interface components {
              */
             object: "message";
             /**
-             * @description `user` is the contact, `assistant` the AI, `human` a teammate, `system` the service itself.
+             * @description Who wrote the message. `user`: the contact. `assistant`: the AI. `human`: a teammate. `system`: the service itself.
              * @enum {string}
              */
             role: "user" | "assistant" | "human" | "system" | (string & {});
-            /** @description When an outbound message was delivered; null for inbound messages and undelivered drafts. */
+            /** @description When an outbound message was delivered; null for inbound messages and for drafts that have not been delivered. */
             sentAt: string | null;
         };
         /** @description There is no such conversation. */
         ConversationNotFoundError: {
             /**
-             * @description What has gone wrong; branch on this.
+             * @description The cause of the error. Branch on this field.
              * @constant
              */
             code: "conversation_not_found";
             /**
              * Format: uri
-             * @description Page about the code.
+             * @description The URL of the page about this code.
              */
             docUrl: string;
-            /** @description The same for people; it may change between releases. */
+            /** @description An explanation for people. It may change between releases. */
             message: string;
-            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
             requestId: string;
             /**
-             * @description Category of the error.
+             * @description The category of the error.
              * @constant
              */
             type: "not_found";
         };
-        /** @description A conversation of a ticket in a list. */
+        /** @description A reference to a conversation of a ticket. */
         ConversationReference: {
             /** @description Id of the conversation. */
             id: string;
             /**
-             * @description `primary` is the thread with the requester, `side` an isolated one with another party.
+             * @description `primary`: the thread with the requester. `side`: an isolated thread with another party, such as a supplier.
              * @enum {string}
              */
             role: "primary" | "side" | (string & {});
         };
         /** @description A topic, with its color. */
         ConversationTopic: {
-            /** @description Hex color, such as `#ff8800`; null if it has none. */
+            /** @description Color of the topic in hexadecimal, such as `#ff8800`; null if it has none. */
             color: string | null;
             /** @description Id of the topic. */
             id: string;
-            /** @description Its name. */
+            /** @description Name of the topic. */
             name: string;
         };
         /** @description An email inbox. */
         EmailChannel: {
             /** @description The AI agent assigned to the channel; null if there is none. */
             agent: {
-                /** @description True when the agent is disabled. */
+                /** @description True if the AI agent is disabled. */
                 disabled: boolean;
-                /** @description Id of the agent. */
+                /** @description Id of the AI agent. */
                 id: string;
-                /** @description Its name. */
+                /** @description Name of the AI agent. */
                 name: string;
             } | null;
             config: components["schemas"]["EmailConfig"];
@@ -656,11 +656,11 @@ export interface components {
              * @description When the channel was created.
              */
             createdAt: string;
-            /** @description Conversations on the channel are deleted after this many days; 0 and null keep them. */
+            /** @description The number of days after which conversations and messages of the channel are deleted; 0 or null keeps them indefinitely. */
             dataRetentionDays: number | null;
-            /** @description Id of the channel; opaque. */
+            /** @description Opaque id of the channel. */
             id: string;
-            /** @description The channel's name in the dashboard. */
+            /** @description The name of the channel in the dashboard. */
             name: string;
             /**
              * @description Always `channel`.
@@ -680,9 +680,9 @@ export interface components {
              */
             updatedAt: string;
         };
-        /** @description Configuration of an email inbox. */
+        /** @description The configuration of an email inbox. */
         EmailConfig: {
-            /** @description What the AI does with incoming mail. */
+            /** @description The role of the AI for incoming mail. */
             aiMode: {
                 /**
                  * @description The AI does not take part.
@@ -691,67 +691,67 @@ export interface components {
                 mode: "off";
             } | {
                 /**
-                 * @description The AI drafts, a person sends.
+                 * @description The AI drafts replies, and a teammate sends them.
                  * @constant
                  */
                 mode: "approval";
             } | {
-                /** @description The name under which it replies. */
+                /** @description The name under which the AI replies. */
                 aiDisplayName: string;
                 /**
-                 * @description The AI replies by itself.
+                 * @description The AI replies on its own.
                  * @constant
                  */
                 mode: "autopilot";
-                /** @description Minutes that it waits before a reply. */
+                /** @description The number of minutes that the AI waits before it replies. */
                 replyDelayMinutes: number;
             };
-            /** @description Text of the automatic acknowledgement; null for none. */
+            /** @description The text of the automatic acknowledgement; null if there is none. */
             autoReply: string | null;
-            /** @description The mailbox connection; null for `forwarding`, or when nothing is connected. */
+            /** @description The connection to the mailbox; null for `forwarding`, or if no mailbox is connected. */
             connection: {
-                /** @description The last complete reading of the mailbox; Microsoft 365 only, else null. */
+                /** @description When the mailbox was last read completely. Always null for providers other than Microsoft 365. */
                 lastSyncedAt: string | null;
                 /**
-                 * @description How the connection stands.
+                 * @description The status of the connection.
                  * @enum {string}
                  */
                 status: "pending" | "connected" | "needs_reauth" | "disconnected" | (string & {});
             } | null;
-            /** @description Internal description; null for none. */
+            /** @description An internal description; null if there is none. */
             description: string | null;
-            /** @description Sender name on outgoing mail. */
+            /** @description The sender name of outgoing mail. */
             displayName: string;
-            /** @description The address that customers write to. */
+            /** @description The address to which customers write. */
             inbox: string;
-            /** @description When the inbox went live; null while `observing`. */
+            /** @description When the inbox went live; null while it is `observing`. */
             liveAt: string | null;
             /**
-             * @description How mail comes in: forwarded, Microsoft 365 or Google Workspace.
+             * @description `forwarding`: mail is forwarded to the service. `microsoft`: the mailbox is in Microsoft 365. `google`: the mailbox is in Google Workspace.
              * @enum {string}
              */
             provider: "forwarding" | "microsoft" | "google" | (string & {});
-            /** @description Override of Reply-To; null for none. */
+            /** @description The Reply-To address of outgoing mail; null if none is set. */
             replyTo: string | null;
-            /** @description Where mail leaves from; null when none is set, and for providers other than `forwarding`. */
+            /** @description The domain from which mail is sent; null if none is set. Always null for providers other than `forwarding`. */
             sendingDomain: (string | {
-                /** @description The domain. */
+                /** @description Name of the domain. */
                 domain: string;
                 /**
-                 * @description Whether its DNS setup has been verified.
+                 * @description The status of the verification of its DNS setup.
                  * @enum {string}
                  */
                 verificationStatus: "pending" | "verifying" | "verified" | "failed" | (string & {});
             }) | null;
-            /** @description Signatures of outgoing mail. */
+            /** @description The signatures of outgoing mail. */
             signatures: {
-                /** @description Signature of the AI; null if there is none. */
+                /** @description The signature of the AI; null if there is none. */
                 ai: string | null;
-                /** @description Signature of teammates; null if there is none. */
+                /** @description The signature of teammates; null if there is none. */
                 human: string | null;
-                /** @description Whether new messages carry them. */
+                /** @description Whether new messages have a signature. */
                 useForNewMessages: boolean;
-                /** @description Whether replies carry them. */
+                /** @description Whether replies have a signature. */
                 useForReplies: boolean;
             };
         };
@@ -759,11 +759,11 @@ export interface components {
         FormChannel: {
             /** @description The AI agent assigned to the channel; null if there is none. */
             agent: {
-                /** @description True when the agent is disabled. */
+                /** @description True if the AI agent is disabled. */
                 disabled: boolean;
-                /** @description Id of the agent. */
+                /** @description Id of the AI agent. */
                 id: string;
-                /** @description Its name. */
+                /** @description Name of the AI agent. */
                 name: string;
             } | null;
             config: components["schemas"]["FormConfig"];
@@ -772,11 +772,11 @@ export interface components {
              * @description When the channel was created.
              */
             createdAt: string;
-            /** @description Conversations on the channel are deleted after this many days; 0 and null keep them. */
+            /** @description The number of days after which conversations and messages of the channel are deleted; 0 or null keeps them indefinitely. */
             dataRetentionDays: number | null;
-            /** @description Id of the channel; opaque. */
+            /** @description Opaque id of the channel. */
             id: string;
-            /** @description The channel's name in the dashboard. */
+            /** @description The name of the channel in the dashboard. */
             name: string;
             /**
              * @description Always `channel`.
@@ -796,54 +796,54 @@ export interface components {
              */
             updatedAt: string;
         };
-        /** @description Configuration of a form. */
+        /** @description The configuration of a form. */
         FormConfig: {
-            /** @description Sites that the form may load on; empty means any site. */
+            /** @description The sites on which the form may load; an empty list means any site. */
             allowedDomains: string[];
-            /** @description Text under the heading; null for none. */
+            /** @description The text under the heading; null if there is none. */
             description: string | null;
-            /** @description The fields, in their order. */
+            /** @description The fields of the form, in order. */
             fields: {
-                /** @description Its label. */
+                /** @description The label of the field. */
                 label: string;
-                /** @description Whether it has to be filled in. */
+                /** @description Whether the visitor must fill in the field. */
                 required: boolean;
                 /**
-                 * @description Its kind of input.
+                 * @description The input type of the field.
                  * @enum {string}
                  */
                 type: "text" | "email" | "textarea" | "select" | "checkbox" | "phone" | "number" | (string & {});
             }[];
-            /** @description Where the visitor goes after submitting; null to stay. */
+            /** @description The URL to which the visitor goes after submitting; null if the visitor stays on the page. */
             redirectUrl: string | null;
-            /** @description The email inbox that receives submissions; null for none. */
+            /** @description The email inbox that receives submissions; null if there is none. */
             routesTo: {
                 /** @description Id of the inbox. */
                 id: string;
-                /** @description Its name. */
+                /** @description Name of the inbox. */
                 name: string;
             } | null;
-            /** @description Heading of the form. */
+            /** @description The heading of the form. */
             title: string;
         };
         /** @description The request headers are too large. */
         HeadersTooLargeError: {
             /**
-             * @description What has gone wrong; branch on this.
+             * @description The cause of the error. Branch on this field.
              * @constant
              */
             code: "headers_too_large";
             /**
              * Format: uri
-             * @description Page about the code.
+             * @description The URL of the page about this code.
              */
             docUrl: string;
-            /** @description The same for people; it may change between releases. */
+            /** @description An explanation for people. It may change between releases. */
             message: string;
-            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
             requestId: string;
             /**
-             * @description Category of the error.
+             * @description The category of the error.
              * @constant
              */
             type: "invalid_request_error";
@@ -851,21 +851,21 @@ export interface components {
         /** @description Plain HTTP is not served; repeat the request over HTTPS and replace a key that was sent in clear. */
         HttpsRequiredError: {
             /**
-             * @description What has gone wrong; branch on this.
+             * @description The cause of the error. Branch on this field.
              * @constant
              */
             code: "https_required";
             /**
              * Format: uri
-             * @description Page about the code.
+             * @description The URL of the page about this code.
              */
             docUrl: string;
-            /** @description The same for people; it may change between releases. */
+            /** @description An explanation for people. It may change between releases. */
             message: string;
-            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
             requestId: string;
             /**
-             * @description Category of the error.
+             * @description The category of the error.
              * @constant
              */
             type: "invalid_request_error";
@@ -873,21 +873,21 @@ export interface components {
         /** @description Something failed on our side; the request id helps us to find out what. */
         InternalError: {
             /**
-             * @description What has gone wrong; branch on this.
+             * @description The cause of the error. Branch on this field.
              * @constant
              */
             code: "internal_error";
             /**
              * Format: uri
-             * @description Page about the code.
+             * @description The URL of the page about this code.
              */
             docUrl: string;
-            /** @description The same for people; it may change between releases. */
+            /** @description An explanation for people. It may change between releases. */
             message: string;
-            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
             requestId: string;
             /**
-             * @description Category of the error.
+             * @description The category of the error.
              * @constant
              */
             type: "api_error";
@@ -895,21 +895,21 @@ export interface components {
         /** @description The API key is malformed, unknown or archived. */
         InvalidApiKeyError: {
             /**
-             * @description What has gone wrong; branch on this.
+             * @description The cause of the error. Branch on this field.
              * @constant
              */
             code: "invalid_api_key";
             /**
              * Format: uri
-             * @description Page about the code.
+             * @description The URL of the page about this code.
              */
             docUrl: string;
-            /** @description The same for people; it may change between releases. */
+            /** @description An explanation for people. It may change between releases. */
             message: string;
-            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
             requestId: string;
             /**
-             * @description Category of the error.
+             * @description The category of the error.
              * @constant
              */
             type: "authentication_error";
@@ -917,21 +917,21 @@ export interface components {
         /** @description `startingAfter` must be the `nextCursor` of a previous page of this list, with the same sort and filters. */
         InvalidCursorError: {
             /**
-             * @description What has gone wrong; branch on this.
+             * @description The cause of the error. Branch on this field.
              * @constant
              */
             code: "invalid_cursor";
             /**
              * Format: uri
-             * @description Page about the code.
+             * @description The URL of the page about this code.
              */
             docUrl: string;
-            /** @description The same for people; it may change between releases. */
+            /** @description An explanation for people. It may change between releases. */
             message: string;
-            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
             requestId: string;
             /**
-             * @description Category of the error.
+             * @description The category of the error.
              * @constant
              */
             type: "validation_error";
@@ -939,21 +939,21 @@ export interface components {
         /** @description The id in the path is not one of this resource. */
         InvalidPathParameterError: {
             /**
-             * @description What has gone wrong; branch on this.
+             * @description The cause of the error. Branch on this field.
              * @constant
              */
             code: "invalid_path_parameter";
             /**
              * Format: uri
-             * @description Page about the code.
+             * @description The URL of the page about this code.
              */
             docUrl: string;
-            /** @description The same for people; it may change between releases. */
+            /** @description An explanation for people. It may change between releases. */
             message: string;
-            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
             requestId: string;
             /**
-             * @description Category of the error.
+             * @description The category of the error.
              * @constant
              */
             type: "validation_error";
@@ -961,65 +961,65 @@ export interface components {
         /** @description A query parameter is not valid. */
         InvalidQueryParameterError: {
             /**
-             * @description What has gone wrong; branch on this.
+             * @description The cause of the error. Branch on this field.
              * @constant
              */
             code: "invalid_query_parameter";
             /**
              * Format: uri
-             * @description Page about the code.
+             * @description The URL of the page about this code.
              */
             docUrl: string;
-            /** @description The same for people; it may change between releases. */
+            /** @description An explanation for people. It may change between releases. */
             message: string;
-            /** @description The offending query parameter. */
+            /** @description The name of the invalid query parameter. */
             param: string;
-            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
             requestId: string;
             /**
-             * @description Category of the error.
+             * @description The category of the error.
              * @constant
              */
             type: "validation_error";
         };
         /** @description A tag or a topic. */
         Label: {
-            /** @description Its id. */
+            /** @description Id of the tag or topic. */
             id: string;
-            /** @description Its name. */
+            /** @description Name of the tag or topic. */
             name: string;
         };
         /** @description The request is not well-formed HTTP. */
         MalformedRequestError: {
             /**
-             * @description What has gone wrong; branch on this.
+             * @description The cause of the error. Branch on this field.
              * @constant
              */
             code: "malformed_request";
             /**
              * Format: uri
-             * @description Page about the code.
+             * @description The URL of the page about this code.
              */
             docUrl: string;
-            /** @description The same for people; it may change between releases. */
+            /** @description An explanation for people. It may change between releases. */
             message: string;
-            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
             requestId: string;
             /**
-             * @description Category of the error.
+             * @description The category of the error.
              * @constant
              */
             type: "invalid_request_error";
         };
         /** @description A message in a list. */
         Message: {
-            /** @description Its files, but for those inside the text. */
+            /** @description The attached files, except files that are shown inside the text. */
             attachments: components["schemas"]["Attachment"][];
             /** @description The sender; null for system messages. */
             author: components["schemas"]["Author"] | null;
-            /** @description Plain text; null if there is none. */
+            /** @description The text of the message, without formatting; null if it has none. */
             content: string | null;
-            /** @description Id of the conversation that it belongs to. */
+            /** @description Id of the conversation to which the message belongs. */
             conversationId: string;
             /**
              * Format: date-time
@@ -1034,23 +1034,23 @@ export interface components {
              */
             object: "message";
             /**
-             * @description `user` is the contact, `assistant` the AI, `human` a teammate, `system` the service itself.
+             * @description Who wrote the message. `user`: the contact. `assistant`: the AI. `human`: a teammate. `system`: the service itself.
              * @enum {string}
              */
             role: "user" | "assistant" | "human" | "system" | (string & {});
             /**
-             * @description The medium.
+             * @description The medium of the message.
              * @enum {string}
              */
             type: "chat" | "email" | (string & {});
         };
         /** @description One page of a list. */
         MessageList: {
-            /** @description The items of the page, in the order of the list; fewer than `limit`, perhaps none, where they are large or where few of those looked at match the filters. */
+            /** @description The items of the page, in the order of the list. A page can have fewer items than `limit`, or none, even if more pages follow. */
             data: components["schemas"]["Message"][];
-            /** @description Whether to go on: a page that holds few items, or none, may have others behind it. */
+            /** @description Whether more pages follow. A short or empty page is not necessarily the last. */
             hasMore: boolean;
-            /** @description Opaque cursor to pass as `startingAfter` for the next page; null on the last page. */
+            /** @description The opaque cursor to send as `startingAfter` for the next page; null on the last page. */
             nextCursor: string | null;
             /**
              * @description Always `list`.
@@ -1063,21 +1063,21 @@ export interface components {
         /** @description This API is read-only; the header Allow names the methods that are served here. */
         MethodNotAllowedError: {
             /**
-             * @description What has gone wrong; branch on this.
+             * @description The cause of the error. Branch on this field.
              * @constant
              */
             code: "method_not_allowed";
             /**
              * Format: uri
-             * @description Page about the code.
+             * @description The URL of the page about this code.
              */
             docUrl: string;
-            /** @description The same for people; it may change between releases. */
+            /** @description An explanation for people. It may change between releases. */
             message: string;
-            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
             requestId: string;
             /**
-             * @description Category of the error.
+             * @description The category of the error.
              * @constant
              */
             type: "invalid_request_error";
@@ -1085,28 +1085,28 @@ export interface components {
         /** @description Send your API key in the header `Authorization: Bearer <API_KEY>`. */
         MissingApiKeyError: {
             /**
-             * @description What has gone wrong; branch on this.
+             * @description The cause of the error. Branch on this field.
              * @constant
              */
             code: "missing_api_key";
             /**
              * Format: uri
-             * @description Page about the code.
+             * @description The URL of the page about this code.
              */
             docUrl: string;
-            /** @description The same for people; it may change between releases. */
+            /** @description An explanation for people. It may change between releases. */
             message: string;
-            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
             requestId: string;
             /**
-             * @description Category of the error.
+             * @description The category of the error.
              * @constant
              */
             type: "authentication_error";
         };
         /** @description A question and its answer in the knowledge base. */
         Qa: {
-            /** @description The AI agent that the Q&A is for; null when it is for every agent of the organization. */
+            /** @description Id of the AI agent that uses the Q&A; null if every agent of the organization uses it. */
             agentId: string | null;
             /** @description The answer. */
             answer: string;
@@ -1115,16 +1115,16 @@ export interface components {
              * @description When the Q&A was created.
              */
             createdAt: string;
-            /** @description Id of the Q&A; opaque. */
+            /** @description Opaque id of the Q&A. */
             id: string;
             /**
              * @description Always `qa`.
              * @constant
              */
             object: "qa";
-            /** @description The primary phrasing. */
+            /** @description The primary phrasing of the question. */
             question: string;
-            /** @description Alternative phrasings, sorted alphabetically; empty when only the primary one exists. */
+            /** @description Alternative phrasings in alphabetical order; empty if there is only the primary phrasing. */
             questionVariations: string[];
             /**
              * Format: date-time
@@ -1134,11 +1134,11 @@ export interface components {
         };
         /** @description One page of a list. */
         QaList: {
-            /** @description The items of the page, in the order of the list; fewer than `limit`, perhaps none, where they are large or where few of those looked at match the filters. */
+            /** @description The items of the page, in the order of the list. A page can have fewer items than `limit`, or none, even if more pages follow. */
             data: components["schemas"]["Qa"][];
-            /** @description Whether to go on: a page that holds few items, or none, may have others behind it. */
+            /** @description Whether more pages follow. A short or empty page is not necessarily the last. */
             hasMore: boolean;
-            /** @description Opaque cursor to pass as `startingAfter` for the next page; null on the last page. */
+            /** @description The opaque cursor to send as `startingAfter` for the next page; null on the last page. */
             nextCursor: string | null;
             /**
              * @description Always `list`.
@@ -1148,38 +1148,38 @@ export interface components {
             /** @description The path of the request. */
             url: string;
         };
-        /** @description The contact that a ticket is for. */
+        /** @description The contact who requested the ticket. */
         Requester: {
-            /** @description Null if no address is known. */
+            /** @description The email address; null if it is unknown. */
             email: {
-                /** @description The address. */
+                /** @description The address itself. */
                 email: string;
-                /** @description True when ownership is proven; false for an address that was merely typed in. */
+                /** @description True if ownership of the address is proven; false if the address was only typed in. */
                 verified: boolean;
             } | null;
             /** @description Id of the contact. */
             id: string;
-            /** @description Display name; null if none is known. */
+            /** @description The display name; null if it is unknown. */
             name: string | null;
         };
         /** @description The request did not arrive in time. */
         RequestTimeoutError: {
             /**
-             * @description What has gone wrong; branch on this.
+             * @description The cause of the error. Branch on this field.
              * @constant
              */
             code: "request_timeout";
             /**
              * Format: uri
-             * @description Page about the code.
+             * @description The URL of the page about this code.
              */
             docUrl: string;
-            /** @description The same for people; it may change between releases. */
+            /** @description An explanation for people. It may change between releases. */
             message: string;
-            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
             requestId: string;
             /**
-             * @description Category of the error.
+             * @description The category of the error.
              * @constant
              */
             type: "invalid_request_error";
@@ -1187,35 +1187,35 @@ export interface components {
         /** @description The data cannot be read at the moment; try again shortly. */
         ServiceUnavailableError: {
             /**
-             * @description What has gone wrong; branch on this.
+             * @description The cause of the error. Branch on this field.
              * @constant
              */
             code: "service_unavailable";
             /**
              * Format: uri
-             * @description Page about the code.
+             * @description The URL of the page about this code.
              */
             docUrl: string;
-            /** @description The same for people; it may change between releases. */
+            /** @description An explanation for people. It may change between releases. */
             message: string;
-            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
             requestId: string;
             /**
-             * @description Category of the error.
+             * @description The category of the error.
              * @constant
              */
             type: "api_error";
         };
-        /** @description A case: one primary conversation, and any number of side ones. */
+        /** @description A case with one primary conversation and any number of side conversations. */
         Ticket: {
-            /** @description Its conversations, without messages. By creation, oldest first. */
+            /** @description The conversations of the ticket, oldest first, without their messages. */
             conversations: components["schemas"]["TicketConversation"][];
             /**
              * Format: date-time
              * @description When the ticket was created.
              */
             createdAt: string;
-            /** @description Satisfaction from 1 (poor) to 5 (great), as estimated by AI; null until the ticket has been analyzed, which happens after it is resolved. */
+            /** @description The satisfaction that the AI estimates, from 1 (poor) to 5 (great). Null until the ticket has been analyzed, which happens after it is resolved. */
             estimatedScore: number | null;
             /** @description Id of the ticket. */
             id: string;
@@ -1226,15 +1226,15 @@ export interface components {
             object: "ticket";
             requester: components["schemas"]["Requester"];
             /**
-             * @description Where the case stands.
+             * @description The status of the ticket.
              * @enum {string}
              */
             status: "open" | "snoozed" | "resolved" | "assumed_resolved" | "closed" | (string & {});
-            /** @description Tags on the ticket. */
+            /** @description The tags of the ticket. */
             tags: components["schemas"]["Label"][];
-            /** @description Subject or summary. */
+            /** @description The subject or a summary. */
             title: string;
-            /** @description Topics on the ticket. */
+            /** @description The topics of the ticket. */
             topics: components["schemas"]["Label"][];
             /**
              * Format: date-time
@@ -1242,7 +1242,7 @@ export interface components {
              */
             updatedAt: string;
         };
-        /** @description A conversation of a retrieved ticket. */
+        /** @description A conversation inside a retrieved ticket. */
         TicketConversation: {
             /**
              * Format: date-time
@@ -1257,16 +1257,16 @@ export interface components {
              */
             object: "conversation";
             /**
-             * @description `primary` is the thread with the requester, `side` an isolated one with another party.
+             * @description `primary`: the thread with the requester. `side`: an isolated thread with another party, such as a supplier.
              * @enum {string}
              */
             role: "primary" | "side" | (string & {});
             /**
-             * @description Where the conversation stands; may be `archived` here.
+             * @description The status of the conversation. Unlike in a retrieved conversation, it can be `archived`.
              * @enum {string}
              */
             status: "waiting_for_user" | "needs_first_response" | "needs_follow_up" | "scheduled_ai_response" | "assumed_resolved" | "resolved" | "spam" | "paused" | "investigating" | "archived" | (string & {});
-            /** @description Id of the ticket that it belongs to. */
+            /** @description Id of the ticket to which the conversation belongs. */
             ticketId: string;
             /**
              * Format: date-time
@@ -1274,16 +1274,16 @@ export interface components {
              */
             updatedAt: string;
         };
-        /** @description A ticket in a list, its conversations as references. */
+        /** @description A ticket in a list, with references to its conversations. */
         TicketItem: {
-            /** @description References to its conversations. By creation, oldest first. */
+            /** @description References to the conversations of the ticket, oldest first. */
             conversations: components["schemas"]["ConversationReference"][];
             /**
              * Format: date-time
              * @description When the ticket was created.
              */
             createdAt: string;
-            /** @description Satisfaction from 1 (poor) to 5 (great), as estimated by AI; null until the ticket has been analyzed, which happens after it is resolved. */
+            /** @description The satisfaction that the AI estimates, from 1 (poor) to 5 (great). Null until the ticket has been analyzed, which happens after it is resolved. */
             estimatedScore: number | null;
             /** @description Id of the ticket. */
             id: string;
@@ -1294,15 +1294,15 @@ export interface components {
             object: "ticket";
             requester: components["schemas"]["Requester"];
             /**
-             * @description Where the case stands.
+             * @description The status of the ticket.
              * @enum {string}
              */
             status: "open" | "snoozed" | "resolved" | "assumed_resolved" | "closed" | (string & {});
-            /** @description Tags on the ticket. */
+            /** @description The tags of the ticket. */
             tags: components["schemas"]["Label"][];
-            /** @description Subject or summary. */
+            /** @description The subject or a summary. */
             title: string;
-            /** @description Topics on the ticket. */
+            /** @description The topics of the ticket. */
             topics: components["schemas"]["Label"][];
             /**
              * Format: date-time
@@ -1312,11 +1312,11 @@ export interface components {
         };
         /** @description One page of a list. */
         TicketList: {
-            /** @description The items of the page, in the order of the list; fewer than `limit`, perhaps none, where they are large or where few of those looked at match the filters. */
+            /** @description The items of the page, in the order of the list. A page can have fewer items than `limit`, or none, even if more pages follow. */
             data: components["schemas"]["TicketItem"][];
-            /** @description Whether to go on: a page that holds few items, or none, may have others behind it. */
+            /** @description Whether more pages follow. A short or empty page is not necessarily the last. */
             hasMore: boolean;
-            /** @description Opaque cursor to pass as `startingAfter` for the next page; null on the last page. */
+            /** @description The opaque cursor to send as `startingAfter` for the next page; null on the last page. */
             nextCursor: string | null;
             /**
              * @description Always `list`.
@@ -1329,21 +1329,21 @@ export interface components {
         /** @description There is no such ticket. */
         TicketNotFoundError: {
             /**
-             * @description What has gone wrong; branch on this.
+             * @description The cause of the error. Branch on this field.
              * @constant
              */
             code: "ticket_not_found";
             /**
              * Format: uri
-             * @description Page about the code.
+             * @description The URL of the page about this code.
              */
             docUrl: string;
-            /** @description The same for people; it may change between releases. */
+            /** @description An explanation for people. It may change between releases. */
             message: string;
-            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
             requestId: string;
             /**
-             * @description Category of the error.
+             * @description The category of the error.
              * @constant
              */
             type: "not_found";
@@ -1351,21 +1351,21 @@ export interface components {
         /** @description Too many requests with this API key; wait as long as the header Retry-After says. */
         TooManyRequestsError: {
             /**
-             * @description What has gone wrong; branch on this.
+             * @description The cause of the error. Branch on this field.
              * @constant
              */
             code: "too_many_requests";
             /**
              * Format: uri
-             * @description Page about the code.
+             * @description The URL of the page about this code.
              */
             docUrl: string;
-            /** @description The same for people; it may change between releases. */
+            /** @description An explanation for people. It may change between releases. */
             message: string;
-            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
             requestId: string;
             /**
-             * @description Category of the error.
+             * @description The category of the error.
              * @constant
              */
             type: "rate_limit_error";
@@ -1373,32 +1373,32 @@ export interface components {
         /** @description The request target is too long. */
         UriTooLongError: {
             /**
-             * @description What has gone wrong; branch on this.
+             * @description The cause of the error. Branch on this field.
              * @constant
              */
             code: "uri_too_long";
             /**
              * Format: uri
-             * @description Page about the code.
+             * @description The URL of the page about this code.
              */
             docUrl: string;
-            /** @description The same for people; it may change between releases. */
+            /** @description An explanation for people. It may change between releases. */
             message: string;
-            /** @description Id of the request, as in the header `Request-Id`; tell it to support. */
+            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
             requestId: string;
             /**
-             * @description Category of the error.
+             * @description The category of the error.
              * @constant
              */
             type: "invalid_request_error";
         };
         /** @description A teammate as the sender. */
         UserAuthor: {
-            /** @description Address; null if none is known. */
+            /** @description The email address; null if it is unknown. */
             email: string | null;
             /** @description Id of the teammate. */
             id: string;
-            /** @description Display name; null if none is known. */
+            /** @description The display name; null if it is unknown. */
             name: string | null;
             /**
              * @description A teammate.
@@ -1413,29 +1413,29 @@ export interface components {
             headers: {
                 "Cache-Control": components["headers"]["CacheControl"];
                 /**
-                 * @description Every change made up to this instant is in the response; later ones may be.
+                 * @description The response contains every change made up to this time. It may contain later changes, too.
                  * @example 2026-01-31T12:41:03.218Z
                  */
                 "Data-As-Of"?: string;
                 /**
-                 * @description Requests that the key may make in one window.
+                 * @description The number of requests that the key may make in one window.
                  * @example 100
                  */
                 "RateLimit-Limit"?: number;
                 /**
-                 * @description Requests that are left to the key at the moment.
+                 * @description The number of requests that the key may still make now.
                  * @example 87
                  */
                 "RateLimit-Remaining"?: number;
                 /**
-                 * @description Seconds until the oldest request counted leaves the window, and one more is admitted.
+                 * @description Seconds until the oldest request leaves the window, so that the key may make one more.
                  * @example 42
                  */
                 "RateLimit-Reset"?: number;
                 "Request-Id": components["headers"]["RequestId"];
                 "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                 /**
-                 * @description Request headers that the response depends on.
+                 * @description The request headers on which the response depends.
                  * @example Accept-Encoding
                  */
                 Vary?: string;
@@ -1471,17 +1471,17 @@ export interface components {
                 "Cache-Control": components["headers"]["CacheControl"];
                 "Data-As-Of": components["headers"]["DataAsOf"];
                 /**
-                 * @description Requests that the key may make in one window.
+                 * @description The number of requests that the key may make in one window.
                  * @example 100
                  */
                 "RateLimit-Limit"?: number;
                 /**
-                 * @description Requests that are left to the key at the moment.
+                 * @description The number of requests that the key may still make now.
                  * @example 87
                  */
                 "RateLimit-Remaining"?: number;
                 /**
-                 * @description Seconds until the oldest request counted leaves the window, and one more is admitted.
+                 * @description Seconds until the oldest request leaves the window, so that the key may make one more.
                  * @example 42
                  */
                 "RateLimit-Reset"?: number;
@@ -1523,14 +1523,14 @@ export interface components {
             headers: {
                 "Cache-Control": components["headers"]["CacheControl"];
                 /**
-                 * @description Every change made up to this instant is in the response; later ones may be.
+                 * @description The response contains every change made up to this time. It may contain later changes, too.
                  * @example 2026-01-31T12:41:03.218Z
                  */
                 "Data-As-Of"?: string;
                 "Request-Id": components["headers"]["RequestId"];
                 "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                 /**
-                 * @description Request headers that the response depends on.
+                 * @description The request headers on which the response depends.
                  * @example Accept-Encoding
                  */
                 Vary?: string;
@@ -1548,14 +1548,14 @@ export interface components {
             headers: {
                 "Cache-Control": components["headers"]["CacheControl"];
                 /**
-                 * @description Every change made up to this instant is in the response; later ones may be.
+                 * @description The response contains every change made up to this time. It may contain later changes, too.
                  * @example 2026-01-31T12:41:03.218Z
                  */
                 "Data-As-Of"?: string;
                 "Request-Id": components["headers"]["RequestId"];
                 "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                 /**
-                 * @description Request headers that the response depends on.
+                 * @description The request headers on which the response depends.
                  * @example Accept-Encoding
                  */
                 Vary?: string;
@@ -1574,17 +1574,17 @@ export interface components {
                 "Cache-Control": components["headers"]["CacheControl"];
                 "Data-As-Of": components["headers"]["DataAsOf"];
                 /**
-                 * @description Requests that the key may make in one window.
+                 * @description The number of requests that the key may make in one window.
                  * @example 100
                  */
                 "RateLimit-Limit"?: number;
                 /**
-                 * @description Requests that are left to the key at the moment.
+                 * @description The number of requests that the key may still make now.
                  * @example 87
                  */
                 "RateLimit-Remaining"?: number;
                 /**
-                 * @description Seconds until the oldest request counted leaves the window, and one more is admitted.
+                 * @description Seconds until the oldest request leaves the window, so that the key may make one more.
                  * @example 42
                  */
                 "RateLimit-Reset"?: number;
@@ -1607,17 +1607,17 @@ export interface components {
                 "Cache-Control": components["headers"]["CacheControl"];
                 "Data-As-Of": components["headers"]["DataAsOf"];
                 /**
-                 * @description Requests that the key may make in one window.
+                 * @description The number of requests that the key may make in one window.
                  * @example 100
                  */
                 "RateLimit-Limit"?: number;
                 /**
-                 * @description Requests that are left to the key at the moment.
+                 * @description The number of requests that the key may still make now.
                  * @example 87
                  */
                 "RateLimit-Remaining"?: number;
                 /**
-                 * @description Seconds until the oldest request counted leaves the window, and one more is admitted.
+                 * @description Seconds until the oldest request leaves the window, so that the key may make one more.
                  * @example 42
                  */
                 "RateLimit-Reset"?: number;
@@ -1673,7 +1673,7 @@ export interface components {
     };
     parameters: {
         /**
-         * @description The `ETag` of the response that the client has; the answer is 304 if it is still the same.
+         * @description The `ETag` of an earlier response. If the response has not changed, the API returns 304 without a body.
          * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
          */
         IfNoneMatch: string;
@@ -1681,37 +1681,37 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description The methods that are served here.
+         * @description The methods that the endpoint supports.
          * @example GET, HEAD, OPTIONS
          */
         Allow: "GET, HEAD, OPTIONS";
         /**
-         * @description A response is for the owner of the key alone, and is to be revalidated before it is used again.
+         * @description Only the client may cache the response, and must revalidate it before each use.
          * @example private, no-cache
          */
         CacheControl: "private, no-cache";
         /**
-         * @description Every change made up to this instant is in the response; later ones may be.
+         * @description The response contains every change made up to this time. It may contain later changes, too.
          * @example 2026-01-31T12:41:03.218Z
          */
         DataAsOf: string;
         /**
-         * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
+         * @description The version of the response. Send it as `If-None-Match` to receive 304 if nothing has changed. Very long responses are streamed and have no `ETag`.
          * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
          */
         ETag: string;
         /**
-         * @description Requests that the key may make in one window.
+         * @description The number of requests that the key may make in one window.
          * @example 100
          */
         RateLimitLimit: number;
         /**
-         * @description Requests that are left to the key at the moment.
+         * @description The number of requests that the key may still make now.
          * @example 87
          */
         RateLimitRemaining: number;
         /**
-         * @description Seconds until the oldest request counted leaves the window, and one more is admitted.
+         * @description Seconds until the oldest request leaves the window, so that the key may make one more.
          * @example 42
          */
         RateLimitReset: number;
@@ -1721,27 +1721,27 @@ export interface components {
          */
         RequestId: string;
         /**
-         * @description Seconds to wait before trying again.
+         * @description Seconds to wait before you try again.
          * @example 7
          */
         RetryAfter: number;
         /**
-         * @description Only HTTPS is served. It is on every response that went over TLS.
+         * @description Tells clients to use HTTPS only. Every response over TLS has this header.
          * @example max-age=31536000
          */
         StrictTransportSecurity: "max-age=31536000";
         /**
-         * @description Request headers that the response depends on.
+         * @description The request headers on which the response depends.
          * @example Accept-Encoding
          */
         Vary: string;
         /**
-         * @description How to authenticate.
+         * @description The authentication scheme.
          * @example Bearer
          */
         WWWAuthenticate: "Bearer";
         /**
-         * @description The type stated is the type.
+         * @description Forbids content-type sniffing.
          * @example nosniff
          */
         XContentTypeOptions: "nosniff";
@@ -1759,7 +1759,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The service answers. */
+            /** @description The service is up. */
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
@@ -1791,7 +1791,7 @@ export interface operations {
                     "Request-Id": components["headers"]["RequestId"];
                     "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     /**
-                     * @description Request headers that the response depends on.
+                     * @description The request headers on which the response depends.
                      * @example Accept-Encoding
                      */
                     Vary?: string;
@@ -1828,7 +1828,7 @@ export interface operations {
                     "Request-Id": components["headers"]["RequestId"];
                     "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     /**
-                     * @description Request headers that the response depends on.
+                     * @description The request headers on which the response depends.
                      * @example Accept-Encoding
                      */
                     Vary?: string;
@@ -1864,7 +1864,7 @@ export interface operations {
                     "Request-Id": components["headers"]["RequestId"];
                     "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     /**
-                     * @description Request headers that the response depends on.
+                     * @description The request headers on which the response depends.
                      * @example Accept-Encoding
                      */
                     Vary?: string;
@@ -1900,7 +1900,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of the response that the client has; the answer is 304 if it is still the same.
+                 * @description The `ETag` of an earlier response. If the response has not changed, the API returns 304 without a body.
                  * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -1914,12 +1914,12 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description The document is public, and may be kept for a while.
+                     * @description Any cache may store the document and reuse it for 300 seconds.
                      * @example public, max-age=300
                      */
                     "Cache-Control": "public, max-age=300";
                     /**
-                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
+                     * @description The version of the response. Send it as `If-None-Match` to receive 304 if nothing has changed. Very long responses are streamed and have no `ETag`.
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag: string;
@@ -1931,45 +1931,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description What the endpoints share. */
+                        /** @description Schemas, headers and responses that the endpoints share. */
                         components: {
                             [key: string]: unknown;
                         };
-                        /** @description What the API is. */
+                        /** @description Title, version and introduction. */
                         info: {
                             [key: string]: unknown;
                         };
-                        /** @description Version of OpenAPI. */
+                        /** @description The version of OpenAPI. */
                         openapi: string;
                         /** @description The endpoints. */
                         paths: {
                             [key: string]: unknown;
                         };
-                        /** @description How requests are authenticated. */
+                        /** @description The authentication schemes. */
                         security: {
                             [key: string]: unknown;
                         }[];
-                        /** @description Where the API is served. */
+                        /** @description The base URLs of the API. */
                         servers: {
                             [key: string]: unknown;
                         }[];
-                        /** @description Headings of the endpoints. */
+                        /** @description The groups of endpoints. */
                         tags: {
                             [key: string]: unknown;
                         }[];
                     };
                 };
             };
-            /** @description The document has not changed since the version that `If-None-Match` names. */
+            /** @description The document has not changed since the version in `If-None-Match`. There is no body. */
             304: {
                 headers: {
                     /**
-                     * @description The document is public, and may be kept for a while.
+                     * @description Any cache may store the document and reuse it for 300 seconds.
                      * @example public, max-age=300
                      */
                     "Cache-Control": "public, max-age=300";
                     /**
-                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
+                     * @description The version of the response. Send it as `If-None-Match` to receive 304 if nothing has changed. Very long responses are streamed and have no `ETag`.
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag: string;
@@ -1988,7 +1988,7 @@ export interface operations {
                     "Request-Id": components["headers"]["RequestId"];
                     "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     /**
-                     * @description Request headers that the response depends on.
+                     * @description The request headers on which the response depends.
                      * @example Accept-Encoding
                      */
                     Vary?: string;
@@ -2041,7 +2041,7 @@ export interface operations {
                     "Request-Id": components["headers"]["RequestId"];
                     "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     /**
-                     * @description Request headers that the response depends on.
+                     * @description The request headers on which the response depends.
                      * @example Accept-Encoding
                      */
                     Vary?: string;
@@ -2077,7 +2077,7 @@ export interface operations {
                     "Request-Id": components["headers"]["RequestId"];
                     "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
                     /**
-                     * @description Request headers that the response depends on.
+                     * @description The request headers on which the response depends.
                      * @example Accept-Encoding
                      */
                     Vary?: string;
@@ -2112,24 +2112,24 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The most items that the page may hold.
+                 * @description The maximum number of items in the page.
                  * @example 50
                  */
                 limit?: number;
                 /**
-                 * @description Opaque cursor: `nextCursor` of the previous page. It is good for the same list with the same sort and filters; `limit` may differ. Leave it out for the first page.
+                 * @description The opaque `nextCursor` of the previous page. It is valid for the same list with the same sort and filters; `limit` may differ. Omit it for the first page.
                  * @example WzEsIjIwMjYtMDEtMzFUMTI6NDA6NTcuMDAwWnRpXzAxSzNRWjhNNFQiLCJhYmNkZWZnaGlqa2xtbm9wIl0
                  */
                 startingAfter?: string;
                 /**
-                 * @description Channels of this type only.
+                 * @description Only channels of this type.
                  * @example email
                  */
                 type?: "chatbot" | "email" | "form";
             };
             header?: {
                 /**
-                 * @description The `ETag` of the response that the client has; the answer is 304 if it is still the same.
+                 * @description The `ETag` of an earlier response. If the response has not changed, the API returns 304 without a body.
                  * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -2139,13 +2139,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description The requested resource or page. */
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     /**
-                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
+                     * @description The version of the response. Send it as `If-None-Match` to receive 304 if nothing has changed. Very long responses are streamed and have no `ETag`.
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag?: string;
@@ -2195,7 +2195,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChannelList"];
                 };
             };
-            /** @description Nothing has changed since the version that `If-None-Match` names. There is no body. */
+            /** @description The response has not changed since the version in `If-None-Match`. There is no body. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
@@ -2250,14 +2250,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of the response that the client has; the answer is 304 if it is still the same.
+                 * @description The `ETag` of an earlier response. If the response has not changed, the API returns 304 without a body.
                  * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
                 /**
-                 * @description The id, as the list of channels gives it.
+                 * @description The id, as returned by the list of channels.
                  * @example chan_01K1EMAIL
                  */
                 id: string;
@@ -2266,13 +2266,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description The requested resource or page. */
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     /**
-                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
+                     * @description The version of the response. Send it as `If-None-Match` to receive 304 if nothing has changed. Very long responses are streamed and have no `ETag`.
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag?: string;
@@ -2367,7 +2367,7 @@ export interface operations {
                     "application/json": components["schemas"]["Channel"];
                 };
             };
-            /** @description Nothing has changed since the version that `If-None-Match` names. There is no body. */
+            /** @description The response has not changed since the version in `If-None-Match`. There is no body. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
@@ -2442,14 +2442,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of the response that the client has; the answer is 304 if it is still the same.
+                 * @description The `ETag` of an earlier response. If the response has not changed, the API returns 304 without a body.
                  * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
                 /**
-                 * @description The id; it starts with `conv_`.
+                 * @description The id, which starts with `conv_`.
                  * @example conv_01K3QZ8N6V
                  */
                 id: string;
@@ -2458,13 +2458,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description The requested resource or page. */
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     /**
-                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
+                     * @description The version of the response. Send it as `If-None-Match` to receive 304 if nothing has changed. Very long responses are streamed and have no `ETag`.
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag?: string;
@@ -2550,7 +2550,7 @@ export interface operations {
                     "application/json": components["schemas"]["Conversation"];
                 };
             };
-            /** @description Nothing has changed since the version that `If-None-Match` names. There is no body. */
+            /** @description The response has not changed since the version in `If-None-Match`. There is no body. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
@@ -2624,26 +2624,26 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The most items that the page may hold.
+                 * @description The maximum number of items in the page.
                  * @example 50
                  */
                 limit?: number;
                 /**
-                 * @description Opaque cursor: `nextCursor` of the previous page. It is good for the same list with the same sort and filters; `limit` may differ. Leave it out for the first page.
+                 * @description The opaque `nextCursor` of the previous page. It is valid for the same list with the same sort and filters; `limit` may differ. Omit it for the first page.
                  * @example WzEsIjIwMjYtMDEtMzFUMTI6NDA6NTcuMDAwWnRpXzAxSzNRWjhNNFQiLCJhYmNkZWZnaGlqa2xtbm9wIl0
                  */
                 startingAfter?: string;
             };
             header?: {
                 /**
-                 * @description The `ETag` of the response that the client has; the answer is 304 if it is still the same.
+                 * @description The `ETag` of an earlier response. If the response has not changed, the API returns 304 without a body.
                  * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
                 /**
-                 * @description The id; it starts with `conv_`.
+                 * @description The id, which starts with `conv_`.
                  * @example conv_01K3QZ8N6V
                  */
                 id: string;
@@ -2652,13 +2652,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description The requested resource or page. */
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     /**
-                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
+                     * @description The version of the response. Send it as `If-None-Match` to receive 304 if nothing has changed. Very long responses are streamed and have no `ETag`.
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag?: string;
@@ -2722,7 +2722,7 @@ export interface operations {
                     "application/json": components["schemas"]["MessageList"];
                 };
             };
-            /** @description Nothing has changed since the version that `If-None-Match` names. There is no body. */
+            /** @description The response has not changed since the version in `If-None-Match`. There is no body. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
@@ -2796,19 +2796,19 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The most items that the page may hold.
+                 * @description The maximum number of items in the page.
                  * @example 50
                  */
                 limit?: number;
                 /**
-                 * @description Opaque cursor: `nextCursor` of the previous page. It is good for the same list with the same sort and filters; `limit` may differ. Leave it out for the first page.
+                 * @description The opaque `nextCursor` of the previous page. It is valid for the same list with the same sort and filters; `limit` may differ. Omit it for the first page.
                  * @example WzEsIjIwMjYtMDEtMzFUMTI6NDA6NTcuMDAwWnRpXzAxSzNRWjhNNFQiLCJhYmNkZWZnaGlqa2xtbm9wIl0
                  */
                 startingAfter?: string;
             };
             header?: {
                 /**
-                 * @description The `ETag` of the response that the client has; the answer is 304 if it is still the same.
+                 * @description The `ETag` of an earlier response. If the response has not changed, the API returns 304 without a body.
                  * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -2818,13 +2818,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description The requested resource or page. */
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     /**
-                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
+                     * @description The version of the response. Send it as `If-None-Match` to receive 304 if nothing has changed. Very long responses are streamed and have no `ETag`.
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag?: string;
@@ -2864,7 +2864,7 @@ export interface operations {
                     "application/json": components["schemas"]["QaList"];
                 };
             };
-            /** @description Nothing has changed since the version that `If-None-Match` names. There is no body. */
+            /** @description The response has not changed since the version in `If-None-Match`. There is no body. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
@@ -2918,32 +2918,32 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Created at this time or later, inclusive. An ISO 8601 date (UTC) or a time with `Z` or an offset; what is given to the day, minute or second covers the whole of it. Not together with `updatedAt[…]`.
+                 * @description Tickets created at this time or later (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value to the day, minute or second includes the whole day, minute or second. Cannot be combined with `updatedAt[…]`.
                  * @example 2026-01-31T12:00:00Z
                  */
                 "createdAt[gte]"?: string;
                 /**
-                 * @description Created at this time or earlier, inclusive. An ISO 8601 date (UTC) or a time with `Z` or an offset; what is given to the day, minute or second covers the whole of it. Not together with `updatedAt[…]`.
+                 * @description Tickets created at this time or earlier (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value to the day, minute or second includes the whole day, minute or second. Cannot be combined with `updatedAt[…]`.
                  * @example 2026-02-28
                  */
                 "createdAt[lte]"?: string;
                 /**
-                 * @description The most items that the page may hold.
+                 * @description The maximum number of items in the page.
                  * @example 50
                  */
                 limit?: number;
                 /**
-                 * @description The order of the list; `-` means descending.
+                 * @description The sort field; `-` means descending.
                  * @example updatedAt
                  */
                 sort?: "createdAt" | "-createdAt" | "updatedAt" | "-updatedAt";
                 /**
-                 * @description Opaque cursor: `nextCursor` of the previous page. It is good for the same list with the same sort and filters; `limit` may differ. Leave it out for the first page.
+                 * @description The opaque `nextCursor` of the previous page. It is valid for the same list with the same sort and filters; `limit` may differ. Omit it for the first page.
                  * @example WzEsIjIwMjYtMDEtMzFUMTI6NDA6NTcuMDAwWnRpXzAxSzNRWjhNNFQiLCJhYmNkZWZnaGlqa2xtbm9wIl0
                  */
                 startingAfter?: string;
                 /**
-                 * @description Tickets in this status only; repeat the parameter to match several. The match is exact: `resolved` does not include `assumed_resolved`.
+                 * @description Only tickets with this status. Repeat the parameter to match several. The match is exact: `resolved` does not include `assumed_resolved`.
                  * @example [
                  *       "open",
                  *       "snoozed"
@@ -2951,19 +2951,19 @@ export interface operations {
                  */
                 status?: ("open" | "snoozed" | "resolved" | "assumed_resolved" | "closed")[];
                 /**
-                 * @description Updated at this time or later, inclusive. An ISO 8601 date (UTC) or a time with `Z` or an offset; what is given to the day, minute or second covers the whole of it. Not together with `createdAt[…]`.
+                 * @description Tickets last updated at this time or later (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value to the day, minute or second includes the whole day, minute or second. Cannot be combined with `createdAt[…]`.
                  * @example 2026-01-31T12:00:00Z
                  */
                 "updatedAt[gte]"?: string;
                 /**
-                 * @description Updated at this time or earlier, inclusive. An ISO 8601 date (UTC) or a time with `Z` or an offset; what is given to the day, minute or second covers the whole of it. Not together with `createdAt[…]`.
+                 * @description Tickets last updated at this time or earlier (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value to the day, minute or second includes the whole day, minute or second. Cannot be combined with `createdAt[…]`.
                  * @example 2026-02-28
                  */
                 "updatedAt[lte]"?: string;
             };
             header?: {
                 /**
-                 * @description The `ETag` of the response that the client has; the answer is 304 if it is still the same.
+                 * @description The `ETag` of an earlier response. If the response has not changed, the API returns 304 without a body.
                  * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -2973,13 +2973,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description The requested resource or page. */
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     /**
-                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
+                     * @description The version of the response. Send it as `If-None-Match` to receive 304 if nothing has changed. Very long responses are streamed and have no `ETag`.
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag?: string;
@@ -3045,7 +3045,7 @@ export interface operations {
                     "application/json": components["schemas"]["TicketList"];
                 };
             };
-            /** @description Nothing has changed since the version that `If-None-Match` names. There is no body. */
+            /** @description The response has not changed since the version in `If-None-Match`. There is no body. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
@@ -3100,14 +3100,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of the response that the client has; the answer is 304 if it is still the same.
+                 * @description The `ETag` of an earlier response. If the response has not changed, the API returns 304 without a body.
                  * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
                 /**
-                 * @description The id; it starts with `ti_`.
+                 * @description The id, which starts with `ti_`.
                  * @example ti_01K3QZ8M4T
                  */
                 id: string;
@@ -3116,13 +3116,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description The requested resource or page. */
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     /**
-                     * @description Version of what is represented. Send it as `If-None-Match` to be told whether it has changed. Very long responses are streamed, and carry none.
+                     * @description The version of the response. Send it as `If-None-Match` to receive 304 if nothing has changed. Very long responses are streamed and have no `ETag`.
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag?: string;
@@ -3190,7 +3190,7 @@ export interface operations {
                     "application/json": components["schemas"]["Ticket"];
                 };
             };
-            /** @description Nothing has changed since the version that `If-None-Match` names. There is no body. */
+            /** @description The response has not changed since the version in `If-None-Match`. There is no body. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];

@@ -1,5 +1,6 @@
 import { html, prose, table, type Html } from '../html.ts';
 import { codeBlock, type Page, type Site } from '../layout.ts';
+import { pageSizeDefault, pageSizeMax } from '../../paging/page-parameters.ts';
 
 /** How to read a list from its first page to its last. */
 export const pagingGuide = (site: Site): Page => ({
@@ -7,7 +8,8 @@ export const pagingGuide = (site: Site): Page => ({
   title: 'Paging',
   body: html`<h1>Paging</h1>
     <p class="lead">
-      A list is returned in pages of up to 100 items. Each page contains the cursor for the next one.
+      A list is returned in pages of up to ${pageSizeMax} items. Each page contains the cursor for the next
+      one.
     </p>
     ${[thePage, aWalk(site), withClient(site), whatHolds(site), orders(site), rateLimit(site)]}`,
 });
@@ -20,7 +22,7 @@ const thePage = html`<h2>The page</h2>
       row('object', 'Always `list`.'),
       row(
         'data',
-        'The items of the page, at most `limit` (default 20, maximum 100). Any page may contain fewer items, or none. ' +
+        `The items of the page, at most \`limit\` (default ${pageSizeDefault}, maximum ${pageSizeMax}). Any page may contain fewer items, or none. ` +
           'A page ends early if its items are large. It also ends early if you filter by one date and sort by the ' +
           'other, and many tickets had to be searched.',
       ),
@@ -136,6 +138,6 @@ function rateLimit({ href, settings }: Site): Html {
       how many seconds the oldest request stops counting, so that one more is allowed. Above the limit the
       response is 429
       <a href="${href('/docs/errors/too_many_requests')}"><code>too_many_requests</code></a> with
-      <code>Retry-After</code>. With <code>limit=100</code> you need the fewest requests.
+      <code>Retry-After</code>. With <code>limit=${pageSizeMax}</code> you need the fewest requests.
     </p>`;
 }

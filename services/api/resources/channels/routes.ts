@@ -20,7 +20,7 @@ const listChannels = ({ now }: ChannelDeps) =>
     operationId: 'listChannels',
     tag: 'Channels',
     summary: 'Lists channels',
-    description: 'The channels of the organization, oldest first, less the archived ones.',
+    description: 'Returns the channels of the organization except archived channels, oldest first.',
     params: noParams,
     query: channelListQuery,
     response: channelListSchema,
@@ -40,7 +40,8 @@ const retrieveChannel = ({ now, brand }: ChannelDeps) =>
     operationId: 'retrieveChannel',
     tag: 'Channels',
     summary: 'Retrieves a channel',
-    description: 'The channel with its settings and the configuration of its type; an archived one too.',
+    description:
+      'Returns the channel with its settings and the configuration for its type. Archived channels can be retrieved.',
     params: anyIdParameter(channelExample.id),
     query: noQuery,
     response: channelSchema,

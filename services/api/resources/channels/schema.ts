@@ -11,7 +11,7 @@ export const channelListQuery = z.object({
   ...pageParameters,
   type: oneOf(channelTypes)
     .optional()
-    .meta({ description: 'Channels of this type only.', examples: ['email'] }),
+    .meta({ description: 'Only channels of this type.', examples: ['email'] }),
 });
 
 const status = z
@@ -19,36 +19,39 @@ const status = z
     state: z
       .enum(channelStates)
       .describe(
-        '`live`: running. `observing`: an email inbox not yet live; mail is mirrored into tickets, nothing is ' +
-          'sent and the AI does not run. `paused`: paused in the dashboard. `needs_attention`: something ' +
-          'blocks the channel, see `issues`. `archived`: met by retrieving a channel only.',
+        '`live`: the channel is running. `observing`: an email inbox that is not live yet; mail is mirrored into ' +
+          'tickets, nothing is sent, and the AI does not run. `paused`: paused in the dashboard. ' +
+          '`needs_attention`: an issue blocks the channel; see `issues`. `archived`: the channel is archived; ' +
+          'lists omit it.',
       ),
     since: millisecondsSchema
       .nullable()
-      .describe('When the channel entered the state; null when not recorded, and for `needs_attention`.'),
+      .describe(
+        'When the channel entered this state; null if the time was not recorded. Always null for `needs_attention`.',
+      ),
     issues: z
       .array(
         z
           .strictObject({
-            code: z.enum(issueCodes).describe('What is wrong; branch on this.'),
-            message: z.string().describe('The same for people; it may change between releases.'),
+            code: z.enum(issueCodes).describe('The kind of issue. Branch on this field.'),
+            message: z.string().describe('An explanation for people. It may change between releases.'),
           })
-          .describe('Something that needs attention.'),
+          .describe('An issue that needs attention.'),
       )
-      .describe('Empty unless something is wrong; a paused channel can have issues too.'),
+      .describe('The issues of the channel; empty if there are none. A paused channel can have issues, too.'),
   })
-  .meta({ id: 'ChannelStatus', description: 'How a channel stands at the moment.' });
+  .meta({ id: 'ChannelStatus', description: 'The current status of a channel.' });
 
 const channelFields = {
-  id: z.string().describe('Id of the channel; opaque.'),
+  id: z.string().describe('Opaque id of the channel.'),
   object: z.literal('channel').describe('Always `channel`.'),
-  name: z.string().describe("The channel's name in the dashboard."),
+  name: z.string().describe('The name of the channel in the dashboard.'),
   status,
   agent: z
     .strictObject({
-      id: z.string().describe('Id of the agent.'),
-      name: z.string().describe('Its name.'),
-      disabled: z.boolean().describe('True when the agent is disabled.'),
+      id: z.string().describe('Id of the AI agent.'),
+      name: z.string().describe('Name of the AI agent.'),
+      disabled: z.boolean().describe('True if the AI agent is disabled.'),
     })
     .nullable()
     .describe('The AI agent assigned to the channel; null if there is none.'),
@@ -60,7 +63,7 @@ const channelFields = {
 const channelItemSchema = z
   .strictObject({
     ...channelFields,
-    type: z.enum(channelTypes).describe('Chat widget, email inbox or form.'),
+    type: z.enum(channelTypes).describe('`chatbot`: a chat widget. `email`: an email inbox. `form`: a form.'),
   })
   .meta({ id: 'ChannelItem', description: 'A channel in a list.' });
 export const channelListSchema = listSchema('ChannelList', channelItemSchema);
@@ -71,7 +74,9 @@ const detail = {
     .int()
     .min(0)
     .nullable()
-    .describe('Conversations on the channel are deleted after this many days; 0 and null keep them.'),
+    .describe(
+      'The number of days after which conversations and messages of the channel are deleted; 0 or null keeps them indefinitely.',
+    ),
   settings: settingsSchema,
 };
 

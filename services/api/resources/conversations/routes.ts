@@ -16,8 +16,8 @@ const retrieveConversation = ({ now }: Clock) =>
     tag: 'Conversations',
     summary: 'Retrieves a conversation',
     description:
-      'The conversation with every message, oldest first, however long the thread is. An archived conversation ' +
-      'is not found.',
+      'Returns the conversation with all its messages, oldest first, however long the thread is. An archived ' +
+      'conversation returns 404.',
     params: idParameter('conv_', conversationExample.id),
     query: noQuery,
     response: conversationSchema,

@@ -13,66 +13,73 @@ const channel = z
     name: z.string().describe("The channel's name in the dashboard."),
     type: z
       .enum(conversationChannelTypes)
-      .describe('Email inbox, chat widget or form. The channel itself calls a chat widget `chatbot`.'),
+      .describe(
+        '`email`: an email inbox. `widget`: a chat widget, which the channel itself calls `chatbot`. `form`: a form.',
+      ),
   })
   .describe('The channel through which the conversation came in.');
 
 const contact = z
   .strictObject({
-    id: z.string().startsWith('ct_').describe('Id of the party.'),
-    name: z.string().nullable().describe('Display name; null if none is known.'),
-    email: z.string().nullable().describe('Address; null if none is known.'),
+    id: z.string().startsWith('ct_').describe('Id of the contact.'),
+    name: z.string().nullable().describe('The display name; null if it is unknown.'),
+    email: z.string().nullable().describe('The email address; null if it is unknown.'),
   })
-  .describe('The party that the conversation is with.');
+  .describe('The contact with whom the conversation takes place.');
 
 const assignedToUser = z
   .strictObject({
     id: z.string().startsWith('user_').describe('Id of the teammate.'),
-    name: z.string().nullable().describe('Display name; null if none is known.'),
-    email: z.string().describe('Address of the teammate.'),
+    name: z.string().nullable().describe('The display name; null if it is unknown.'),
+    email: z.string().describe('Email address of the teammate.'),
   })
   .nullable()
-  .describe('The teammate who is assigned; null when unassigned.');
+  .describe('The teammate assigned to the conversation; null if it is unassigned.');
 
 const topic = z
   .strictObject({
     id: z.string().describe('Id of the topic.'),
-    name: z.string().describe('Its name.'),
-    color: z.string().nullable().describe('Hex color, such as `#ff8800`; null if it has none.'),
+    name: z.string().describe('Name of the topic.'),
+    color: z
+      .string()
+      .nullable()
+      .describe('Color of the topic in hexadecimal, such as `#ff8800`; null if it has none.'),
   })
   .meta({ id: 'ConversationTopic', description: 'A topic, with its color.' });
 
 const conversationFields = {
   id: z.string().startsWith('conv_').describe('Id of the conversation.'),
   object: z.literal('conversation').describe('Always `conversation`.'),
-  title: z.string().describe('Subject or summary.'),
-  status: z.enum(activeConversationStatuses).describe('Where the conversation stands.'),
-  supportLevel: z.enum(['ai', 'human']).describe('Who handles it now.'),
+  title: z.string().describe('The subject or a summary.'),
+  status: z.enum(activeConversationStatuses).describe('The status of the conversation.'),
+  supportLevel: z
+    .enum(['ai', 'human'])
+    .describe('Who handles the conversation now: `ai` (the AI) or `human` (a teammate).'),
   channel,
   contact,
   assignedToUser,
-  topics: z.array(topic).describe('Topics on the conversation.'),
-  tags: z.array(labelSchema).describe('Tags on the conversation.'),
+  topics: z.array(topic).describe('The topics of the conversation.'),
+  tags: z.array(labelSchema).describe('The tags of the conversation.'),
   urgencyScore: z
     .int()
     .min(1)
     .max(3)
     .nullable()
-    .describe('From 1 (not urgent) to 3 (critical); null when unscored.'),
+    .describe('The urgency from 1 (not urgent) to 3 (critical); null if it has not been scored.'),
   lastMessagePreview: z
     .string()
     .nullable()
     .describe(
-      'The first 200 characters of the opening message, with an ellipsis when it is longer; null if there ' +
-        'are no messages.',
+      'The first 200 characters of the opening message, with an ellipsis if the message is longer; null if ' +
+        'there are no messages.',
     ),
   createdAt: secondsSchema.describe('When the conversation was created.'),
   updatedAt: secondsSchema.describe('When the conversation was last updated.'),
   waitingSince: secondsSchema
     .nullable()
-    .describe('When the conversation began waiting for a response; null if it does not wait.'),
-  firstHumanReplyAt: secondsSchema.nullable().describe('Null if no human has replied.'),
-  resolvedAt: secondsSchema.nullable().describe('Null while open.'),
+    .describe('When the conversation began to wait for a response; null if it is not waiting.'),
+  firstHumanReplyAt: secondsSchema.nullable().describe('When a teammate first replied; null if none has.'),
+  resolvedAt: secondsSchema.nullable().describe('When the conversation was resolved; null while it is open.'),
 };
 
 /** A message inside a conversation; in a list it has another shape. */
@@ -85,7 +92,9 @@ const embeddedMessageSchema = z
     createdAt: secondsSchema.describe(messageTexts.createdAt),
     sentAt: secondsSchema
       .nullable()
-      .describe('When an outbound message was delivered; null for inbound messages and undelivered drafts.'),
+      .describe(
+        'When an outbound message was delivered; null for inbound messages and for drafts that have not been delivered.',
+      ),
     attachments: z.array(attachmentSchema).describe(messageTexts.attachments),
   })
   .meta({ id: 'ConversationMessage', description: 'A message inside a retrieved conversation.' });
@@ -93,9 +102,9 @@ const embeddedMessageSchema = z
 export const conversationSchema = z
   .strictObject({
     ...conversationFields,
-    messages: z.array(embeddedMessageSchema).describe('Every message, oldest first.'),
+    messages: z.array(embeddedMessageSchema).describe('All messages of the conversation, oldest first.'),
   })
-  .meta({ id: 'Conversation', description: 'A thread of messages with one party.' });
+  .meta({ id: 'Conversation', description: 'A thread of messages with one contact.' });
 
 /** A conversation without its messages, which are streamed after it. */
 export type ConversationHead = Omit<ConversationResponse, 'messages'>;

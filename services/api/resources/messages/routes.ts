@@ -19,7 +19,8 @@ const listMessages = ({ now }: Clock) =>
     operationId: 'listMessages',
     tag: 'Conversations',
     summary: 'Lists the messages of a conversation',
-    description: 'Oldest first, with no cap on the length of the thread; of an archived conversation too.',
+    description:
+      'Returns the messages, oldest first. The length of a thread is not limited. Messages of archived conversations can be listed.',
     params: idParameter('conv_', conversationExample.id),
     query: messageListQuery,
     response: messageListSchema,

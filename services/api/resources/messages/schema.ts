@@ -9,26 +9,26 @@ export const messageListQuery = z.object(pageParameters);
 /** Descriptions of the fields that a message has both in a list and inside a conversation. */
 export const messageTexts = {
   id: 'Id of the message.',
-  role: '`user` is the contact, `assistant` the AI, `human` a teammate, `system` the service itself.',
-  content: 'Plain text; null if there is none.',
+  role: 'Who wrote the message. `user`: the contact. `assistant`: the AI. `human`: a teammate. `system`: the service itself.',
+  content: 'The text of the message, without formatting; null if it has none.',
   createdAt: 'When the message was recorded.',
-  attachments: 'Its files, but for those inside the text.',
+  attachments: 'The attached files, except files that are shown inside the text.',
 };
 
 export const attachmentSchema = z
   .strictObject({
     id: z.string().describe('Id of the attachment.'),
-    filename: z.string().describe('The original name, as given by the sender.'),
+    filename: z.string().describe('The original name of the file, as given by the sender.'),
   })
-  .meta({ id: 'Attachment', description: 'A file that came with a message.' });
+  .meta({ id: 'Attachment', description: 'A file attached to a message.' });
 
-const name = z.string().nullable().describe('Display name; null if none is known.');
-const email = z.string().nullable().describe('Address; null if none is known.');
+const name = z.string().nullable().describe('The display name; null if it is unknown.');
+const email = z.string().nullable().describe('The email address; null if it is unknown.');
 const author = z
   .discriminatedUnion('type', [
     z
       .strictObject({
-        type: z.literal('contact').describe('The contact.'),
+        type: z.literal('contact').describe('A contact.'),
         id: z.string().startsWith('con_').describe('Id of the contact.'),
         name,
         email,
@@ -45,9 +45,9 @@ const author = z
     z
       .strictObject({
         type: z.literal('ai_agent').describe('An AI agent.'),
-        id: z.string().startsWith('agent_').describe('Id of the agent.'),
+        id: z.string().startsWith('agent_').describe('Id of the AI agent.'),
         name,
-        email: z.null().describe('Always null: agents have no address.'),
+        email: z.null().describe('Always null: AI agents have no email address.'),
       })
       .meta({ id: 'AgentAuthor', description: 'An AI agent as the sender.' }),
   ])
@@ -58,8 +58,11 @@ const messageItemSchema = z
   .strictObject({
     id: z.string().startsWith('msg_').describe(messageTexts.id),
     object: z.literal('message').describe('Always `message`.'),
-    conversationId: z.string().startsWith('conv_').describe('Id of the conversation that it belongs to.'),
-    type: z.enum(messageTypes).describe('The medium.'),
+    conversationId: z
+      .string()
+      .startsWith('conv_')
+      .describe('Id of the conversation to which the message belongs.'),
+    type: z.enum(messageTypes).describe('The medium of the message.'),
     role: z.enum(messageRoles).describe(messageTexts.role),
     author: author.nullable().describe('The sender; null for system messages.'),
     content: z.string().nullable().describe(messageTexts.content),

@@ -15,7 +15,7 @@ const listQas = defineRoute({
   tag: 'Knowledge',
   summary: 'Lists the Q&As of the knowledge base',
   description:
-    'Oldest first, ties by id, so that walking through all pages is a consistent export of the knowledge base.',
+    'Returns the Q&As by creation time and id, oldest first. Reading all pages gives a complete export.',
   params: noParams,
   query: qaListQuery,
   response: qaListSchema,

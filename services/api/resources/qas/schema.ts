@@ -7,18 +7,18 @@ export const qaListQuery = z.object(pageParameters);
 
 const qaSchema = z
   .strictObject({
-    id: z.string().describe('Id of the Q&A; opaque.'),
+    id: z.string().describe('Opaque id of the Q&A.'),
     object: z.literal('qa').describe('Always `qa`.'),
-    question: z.string().describe('The primary phrasing.'),
+    question: z.string().describe('The primary phrasing of the question.'),
     questionVariations: z
       .array(z.string())
-      .describe('Alternative phrasings, sorted alphabetically; empty when only the primary one exists.'),
+      .describe('Alternative phrasings in alphabetical order; empty if there is only the primary phrasing.'),
     answer: z.string().describe('The answer.'),
     agentId: z
       .string()
       .startsWith('agent_')
       .nullable()
-      .describe('The AI agent that the Q&A is for; null when it is for every agent of the organization.'),
+      .describe('Id of the AI agent that uses the Q&A; null if every agent of the organization uses it.'),
     createdAt: millisecondsSchema.describe('When the Q&A was created.'),
     updatedAt: millisecondsSchema.describe('When the Q&A was last updated.'),
   })

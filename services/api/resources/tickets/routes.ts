@@ -19,9 +19,9 @@ const listTickets = ({ now }: Clock) =>
     tag: 'Tickets',
     summary: 'Lists tickets',
     description:
-      'The tickets of the organization in the order of `sort`, ties by id, their conversations as references. ' +
-      'To export what has changed since a time, filter with `updatedAt[gte]` and then fetch the threads of ' +
-      'each ticket.',
+      'Returns the tickets of the organization in the order of `sort`, then by id. Each ticket contains references ' +
+      'to its conversations. To export changes since a certain time, filter with `updatedAt[gte]`, then fetch the ' +
+      'threads of each ticket.',
     params: noParams,
     query: ticketListQuery,
     response: ticketListSchema,
@@ -50,7 +50,8 @@ const retrieveTicket = ({ now }: Clock) =>
     operationId: 'retrieveTicket',
     tag: 'Tickets',
     summary: 'Retrieves a ticket',
-    description: 'The ticket with its conversations, oldest first. Messages are fetched per conversation.',
+    description:
+      'Returns the ticket with its conversations, oldest first, without their messages. Fetch the messages of each conversation separately.',
     params: idParameter('ti_', ticketExample.id),
     query: noQuery,
     response: ticketSchema,

@@ -10,11 +10,11 @@ import { labelSchema, secondsSchema } from '../fields.ts';
 export const ticketSorts = ['createdAt', '-createdAt', 'updatedAt', '-updatedAt'] as const;
 
 const precision =
-  'An ISO 8601 date (UTC) or a time with `Z` or an offset; what is given to the day, minute or second ' +
-  'covers the whole of it.';
+  'An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value to the day, minute or second includes the ' +
+  'whole day, minute or second.';
 const bound = (meaning: string, other: string, example: string) =>
   dateBound.optional().meta({
-    description: `${meaning}, inclusive. ${precision} Not together with \`${other}[…]\`.`,
+    description: `${meaning} (inclusive). ${precision} Cannot be combined with \`${other}[…]\`.`,
     examples: [example],
   });
 
@@ -22,58 +22,60 @@ export const ticketListQuery = z.object({
   ...pageParameters,
   sort: oneOf(ticketSorts)
     .default('-updatedAt')
-    .meta({ description: 'The order of the list; `-` means descending.', examples: ['updatedAt'] }),
+    .meta({ description: 'The sort field; `-` means descending.', examples: ['updatedAt'] }),
   status: severalOf(ticketStatuses)
     .optional()
     .meta({
       description:
-        'Tickets in this status only; repeat the parameter to match several. The match is exact: `resolved` ' +
+        'Only tickets with this status. Repeat the parameter to match several. The match is exact: `resolved` ' +
         'does not include `assumed_resolved`.',
       examples: [['open', 'snoozed']],
     }),
-  'createdAt[gte]': bound('Created at this time or later', 'updatedAt', '2026-01-31T12:00:00Z'),
-  'createdAt[lte]': bound('Created at this time or earlier', 'updatedAt', '2026-02-28'),
-  'updatedAt[gte]': bound('Updated at this time or later', 'createdAt', '2026-01-31T12:00:00Z'),
-  'updatedAt[lte]': bound('Updated at this time or earlier', 'createdAt', '2026-02-28'),
+  'createdAt[gte]': bound('Tickets created at this time or later', 'updatedAt', '2026-01-31T12:00:00Z'),
+  'createdAt[lte]': bound('Tickets created at this time or earlier', 'updatedAt', '2026-02-28'),
+  'updatedAt[gte]': bound('Tickets last updated at this time or later', 'createdAt', '2026-01-31T12:00:00Z'),
+  'updatedAt[lte]': bound('Tickets last updated at this time or earlier', 'createdAt', '2026-02-28'),
 });
 
 const conversationId = z.string().startsWith('conv_').describe('Id of the conversation.');
 const role = z
   .enum(conversationRoles)
-  .describe('`primary` is the thread with the requester, `side` an isolated one with another party.');
+  .describe(
+    '`primary`: the thread with the requester. `side`: an isolated thread with another party, such as a supplier.',
+  );
 
 const requester = z
   .strictObject({
     id: z.string().startsWith('con_').describe('Id of the contact.'),
-    name: z.string().nullable().describe('Display name; null if none is known.'),
+    name: z.string().nullable().describe('The display name; null if it is unknown.'),
     email: z
       .strictObject({
-        email: z.string().describe('The address.'),
+        email: z.string().describe('The address itself.'),
         verified: z
           .boolean()
-          .describe('True when ownership is proven; false for an address that was merely typed in.'),
+          .describe('True if ownership of the address is proven; false if the address was only typed in.'),
       })
       .nullable()
-      .describe('Null if no address is known.'),
+      .describe('The email address; null if it is unknown.'),
   })
-  .meta({ id: 'Requester', description: 'The contact that a ticket is for.' });
+  .meta({ id: 'Requester', description: 'The contact who requested the ticket.' });
 
 const ticketFields = {
   id: z.string().startsWith('ti_').describe('Id of the ticket.'),
   object: z.literal('ticket').describe('Always `ticket`.'),
-  title: z.string().describe('Subject or summary.'),
-  status: z.enum(ticketStatuses).describe('Where the case stands.'),
+  title: z.string().describe('The subject or a summary.'),
+  status: z.enum(ticketStatuses).describe('The status of the ticket.'),
   requester,
-  tags: z.array(labelSchema).describe('Tags on the ticket.'),
-  topics: z.array(labelSchema).describe('Topics on the ticket.'),
+  tags: z.array(labelSchema).describe('The tags of the ticket.'),
+  topics: z.array(labelSchema).describe('The topics of the ticket.'),
   estimatedScore: z
     .int()
     .min(1)
     .max(5)
     .nullable()
     .describe(
-      'Satisfaction from 1 (poor) to 5 (great), as estimated by AI; null until the ticket has been analyzed, ' +
-        'which happens after it is resolved.',
+      'The satisfaction that the AI estimates, from 1 (poor) to 5 (great). Null until the ticket has been ' +
+        'analyzed, which happens after it is resolved.',
     ),
 };
 const ticketTimes = {
@@ -83,38 +85,47 @@ const ticketTimes = {
 
 const conversationReference = z
   .strictObject({ id: conversationId, role })
-  .meta({ id: 'ConversationReference', description: 'A conversation of a ticket in a list.' });
+  .meta({ id: 'ConversationReference', description: 'A reference to a conversation of a ticket.' });
 
 const ticketConversation = z
   .strictObject({
     id: conversationId,
     object: z.literal('conversation').describe('Always `conversation`.'),
-    ticketId: z.string().startsWith('ti_').describe('Id of the ticket that it belongs to.'),
+    ticketId: z.string().startsWith('ti_').describe('Id of the ticket to which the conversation belongs.'),
     role,
-    status: z.enum(conversationStatuses).describe('Where the conversation stands; may be `archived` here.'),
+    status: z
+      .enum(conversationStatuses)
+      .describe('The status of the conversation. Unlike in a retrieved conversation, it can be `archived`.'),
     createdAt: secondsSchema.describe('When the conversation was created.'),
     updatedAt: secondsSchema.describe('When the conversation was last updated.'),
   })
-  .meta({ id: 'TicketConversation', description: 'A conversation of a retrieved ticket.' });
+  .meta({ id: 'TicketConversation', description: 'A conversation inside a retrieved ticket.' });
 
-const order = 'By creation, oldest first.';
+const order = 'oldest first';
 
 /** A ticket in a list, with references to its conversations. */
 const ticketItemSchema = z
   .strictObject({
     ...ticketFields,
-    conversations: z.array(conversationReference).describe(`References to its conversations. ${order}`),
+    conversations: z
+      .array(conversationReference)
+      .describe(`References to the conversations of the ticket, ${order}.`),
     ...ticketTimes,
   })
-  .meta({ id: 'TicketItem', description: 'A ticket in a list, its conversations as references.' });
+  .meta({ id: 'TicketItem', description: 'A ticket in a list, with references to its conversations.' });
 /** A retrieved ticket, with its conversations in full. */
 export const ticketSchema = z
   .strictObject({
     ...ticketFields,
-    conversations: z.array(ticketConversation).describe(`Its conversations, without messages. ${order}`),
+    conversations: z
+      .array(ticketConversation)
+      .describe(`The conversations of the ticket, ${order}, without their messages.`),
     ...ticketTimes,
   })
-  .meta({ id: 'Ticket', description: 'A case: one primary conversation, and any number of side ones.' });
+  .meta({
+    id: 'Ticket',
+    description: 'A case with one primary conversation and any number of side conversations.',
+  });
 export const ticketListSchema = listSchema('TicketList', ticketItemSchema);
 
 export type TicketListQuery = z.output<typeof ticketListQuery>;
