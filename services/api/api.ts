@@ -10,6 +10,7 @@ import { createApiKeyCache, findCallers } from './auth/api-key-cache.ts';
 import { createAuthFailureLimiter } from './auth/auth-failure-limiter.ts';
 import type { ApiConfig } from './config.ts';
 import { observeBudget, type Metrics } from './metrics.ts';
+import { specSettings } from './openapi/info.ts';
 import { createSpec } from './openapi/spec.ts';
 import { createRateLimiter } from './rate-limit/fallback-rate-limiter.ts';
 import { createRegistry } from './resources/registry.ts';
@@ -44,12 +45,12 @@ type ApiDeps = {
  */
 export async function startApi(deps: ApiDeps) {
   const { config, mongo, metrics, logger, now, nowMs } = deps;
-  const { DOCS_URL: docsUrl, API_BASE_URL: baseUrl, API_TRUSTED_PROXIES: trustedProxies } = config;
-  const docs = { docsUrl, baseUrl };
-  const control = controlDatabase(deps.authMongo, config.DATABASE_NAME);
-  const limit = { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS };
+  const settings = specSettings(config);
+  const { docs, keyPrefix, limit } = settings;
+  const { API_TRUSTED_PROXIES: trustedProxies } = config;
   const routes = createRegistry({ now, brand: config.BRAND });
-  const spec = createSpec({ docs, keyPrefix: config.KEY_PREFIX, limit }, routes);
+  const spec = createSpec(settings, routes);
+  const control = controlDatabase(deps.authMongo, config.DATABASE_NAME);
   const snapshots = createReadSnapshots(snapshotSources(deps, control));
   const generationsInUse = createGenerationsInUse();
   const rateLimiter = createRateLimiter(
@@ -68,8 +69,8 @@ export async function startApi(deps: ApiDeps) {
   observeBudget(metrics, budget.usage);
   const app = createApp({
     ...{ routes, spec, snapshots, limit, rateLimiter, docs, trustedProxies, metrics, trace, logger },
+    keyPrefix,
     generationsInUse,
-    keyPrefix: config.KEY_PREFIX,
     apiKeys: createApiKeyCache({
       nowMs,
       lookUp: (snapshot, hashes) => findCallers(control, snapshot, hashes),

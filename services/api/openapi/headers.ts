@@ -20,7 +20,7 @@ const count = (description: string, minimum: number, example: string): Header =>
 /** Every header that a response may have, except those of the transport. */
 export const headers = {
   'Request-Id': text(
-    'Id of the request. Requests can be traced by it for 90 days.',
+    'Id of the request. Quote it when you contact support.',
     { pattern: '^req_[0-9A-Z]{26}$' },
     'req_01K3QZ8M4TFK2V6W8X0Y2Z4A6B',
   ),
@@ -70,13 +70,20 @@ type HeaderName = keyof typeof headers;
 /** Component names of headers contain letters only. */
 const componentOf = (name: HeaderName) => name.replaceAll('-', '');
 
-/** Without a rate limit (`isLimited` is false) its headers are left out. */
-export const headerComponents = (isLimited: boolean): Record<string, Header> =>
-  Object.fromEntries(
+/**
+ * Without a rate limit (`isLimited` is false) its headers are left out. `traceDays` is how long a request can be traced;
+ * null if requests are not traced.
+ */
+export const headerComponents = (isLimited: boolean, traceDays: number | null): Record<string, Header> => {
+  const components = Object.fromEntries(
     (Object.keys(headers) as HeaderName[])
       .filter((name) => isLimited || !ofLimit.includes(name))
       .map((name) => [componentOf(name), headers[name]]),
   );
+  if (traceDays === null) return components;
+  const description = `Id of the request, by which support can trace it for ${traceDays} days.`;
+  return { ...components, RequestId: { ...headers['Request-Id'], description } };
+};
 
 const always = (names: HeaderName[]): Headers =>
   Object.fromEntries(

@@ -1,4 +1,5 @@
 import { idLengthMax } from '../../../shared/documents/fields.ts';
+import type { ApiConfig } from '../config.ts';
 import type { DocsLocation } from '../http/error-envelope.ts';
 import { readTimeoutMs } from '../store/deadline.ts';
 
@@ -9,6 +10,14 @@ export type SpecSettings = {
   /** Requests that a key may make in one window; 0 = no limit. */
   limit: { requests: number; windowSeconds: number };
 };
+
+export const specSettings = (config: ApiConfig) => ({
+  docs: { docsUrl: config.DOCS_URL, baseUrl: config.API_BASE_URL },
+  keyPrefix: config.KEY_PREFIX,
+  limit: { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS },
+  /** How long a request can be traced; null if requests are not traced. */
+  traceDays: config.REQUEST_TRACES ? config.REQUEST_TRACE_DAYS : null,
+});
 
 /** The introduction of the OpenAPI document, in Markdown. */
 export const description = ({ keyPrefix, limit }: SpecSettings): string => `\

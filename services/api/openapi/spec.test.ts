@@ -131,10 +131,12 @@ test('it contains the settings', () => {
     docs: { docsUrl: undefined, baseUrl: 'https://api.acme.test' },
     keyPrefix: 'acme',
     limit: { requests: 0, windowSeconds: 60 },
+    traceDays: 7,
   };
   const configured = createSpec(settings, registry);
   expect(configured.servers[0]?.url).toBe('https://api.acme.test');
   expect(configured.info.description).toContain('acme_live_');
+  expect(configured.components.headers['RequestId']?.description).toContain('7 days');
   expect(JSON.stringify(configured.paths)).not.toContain('RateLimit');
   expect(JSON.stringify(configured.paths)).toContain('https://api.acme.test/docs/errors/invalid_cursor');
 });

@@ -10,8 +10,11 @@ import { ifNoneMatch, operation, responseComponents } from './operation.ts';
 import { specOperation, healthOperation } from './public-operations.ts';
 
 /** Creates the OpenAPI 3.1 document from the schemas that parse requests and type responses. */
-export function createSpec(settings: SpecSettings, routes: Route[]): OpenApiDocument {
-  const { docs, keyPrefix, limit } = settings;
+export function createSpec(
+  settings: SpecSettings & { traceDays: number | null },
+  routes: Route[],
+): OpenApiDocument {
+  const { docs, keyPrefix, limit, traceDays } = settings;
   const operationSettings = { docs, isLimited: limit.requests > 0 };
   const codes = new Set([...commonErrors, ...routes.flatMap(({ errors }) => errors)]);
   return {
@@ -44,7 +47,7 @@ export function createSpec(settings: SpecSettings, routes: Route[]): OpenApiDocu
         },
       },
       parameters: { IfNoneMatch: ifNoneMatch },
-      headers: headerComponents(operationSettings.isLimited),
+      headers: headerComponents(operationSettings.isLimited, traceDays),
       responses: responseComponents(operationSettings),
       schemas: schemaComponents([
         ...routes.map(({ response }) => response),

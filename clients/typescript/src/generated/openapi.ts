@@ -1716,7 +1716,7 @@ export interface components {
          */
         RateLimitReset: number;
         /**
-         * @description Id of the request. Requests can be traced by it for 90 days.
+         * @description Id of the request, by which support can trace it for 90 days.
          * @example req_01K3QZ8M4TFK2V6W8X0Y2Z4A6B
          */
         RequestId: string;
