@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { glob, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pagesWithTables, settingVariables, withTables } from '../../infra/docs-tables/tables.ts';
 import { codesIn, proseOf, readPages, type Page } from './read-pages.ts';
@@ -50,7 +50,7 @@ const headingsOf = (page: Page) =>
       .replaceAll(' ', '-'),
   );
 
-/** What has a slash in backticks and is no path in this repository. */
+/** Texts in backticks that have a slash and are no paths in this repository. */
 const notPaths = [
   'application/cloudevents+json', // a media type
   'artifacts/docs', // written by a test run
@@ -65,10 +65,33 @@ it('files and folders in backticks exist, up to a placeholder such as <name>', (
   expect(pages.flatMap(paths).length).toBeGreaterThan(20);
 });
 
-it("folders of the README's tree exist", () => {
-  const tree = group(/^((?:[a-z-]+\/)+) +\S/gm, pages.find(({ path }) => path === 'README.md')?.text ?? '');
-  expect(tree.filter((path) => !existsSync(path))).toEqual([]);
-  expect(tree.length).toBeGreaterThan(20);
+describe('the tree of the README', () => {
+  const folders = new Set<string>();
+  let lines: string[] = [];
+  beforeAll(async () => {
+    for await (const path of glob('{clients,infra,services,shared,tests}/**/*.{ts,mjs,sh,css}'))
+      if (!/node_modules|\/generated\//.test(path)) folders.add(`${dirname(path)}/`);
+    const readme = pages.find(({ path }) => path === 'README.md')?.text ?? '';
+    lines = group(/^((?:[a-z-]+\/)+(?:\*\*)?) +\S/gm, readme);
+  });
+
+  it('has only folders that exist', () => {
+    expect(lines.filter((line) => !existsSync(line.replace('**', '')))).toEqual([]);
+    expect(lines.length).toBeGreaterThan(20);
+  });
+
+  it('has every folder with sources, or a parent of it that ends in `**`', () => {
+    const isListed = (folder: string) =>
+      lines.some((line) => (line.endsWith('**') ? folder.startsWith(line.slice(0, -2)) : folder === line));
+    expect([...folders].filter((folder) => !isListed(folder))).toEqual([]);
+    expect(folders.size).toBeGreaterThan(60);
+  });
+
+  it('leaves the folders of tests/ to contributing.md, which names each', () => {
+    const { text = '' } = pages.find(({ path }) => path === 'docs/contributing.md') ?? {};
+    const ofTests = [...folders].flatMap((folder) => folder.match(/^tests\/[a-z-]+/) ?? []);
+    expect(ofTests.filter((folder) => !text.includes(folder))).toEqual([]);
+  });
 });
 
 it('commands of npm exist', async () => {

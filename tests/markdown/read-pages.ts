@@ -14,6 +14,6 @@ const fence = /^ *```[^]*?^ *```$/gm;
 /** The text of a page without its blocks of code. */
 export const proseOf = ({ text }: Page): string => text.replace(fence, '');
 
-/** What stands in backticks in the prose of a page. */
+/** The texts in backticks in the prose of a page. */
 export const codesIn = (page: Page): string[] =>
   [...proseOf(page).matchAll(/`([^`\n]+)`/g)].map(([, code]) => String(code));
