@@ -48,7 +48,7 @@ export default tseslint.config(
     'A client knows the API by its document alone, and runs wherever there is fetch: no packages, no node:.',
   ),
   forbidden(['services/**', 'infra/**'], [noClients]),
-  boundary(['shared/**'], '/services/', 'shared/ is what both services need; it knows neither of them.'),
+  boundary(['shared/**'], '/services/', 'shared/ serves both services; it knows neither of them.'),
   boundary(
     ['services/api/**'],
     '(/projector/|/cli/|^kafkajs$)',
@@ -67,7 +67,7 @@ export default tseslint.config(
   boundary(
     ['services/projector/projections/**'],
     '(/api/|/cli/|^koa$|^@koa/|^mongodb$|^kafkajs$|^node:)',
-    'Projections are pure: no store, no bus, no runtime.',
+    'Projections are pure: no MongoDB, no Kafka, no runtime.',
   ),
   boundary(
     ['services/api/resources/**/presenter.ts'],

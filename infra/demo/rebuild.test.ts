@@ -28,7 +28,7 @@ test('the lines of a command are passed on, and its process can be stopped', asy
   await kept[0]?.stop();
 });
 
-test('a command that fails rejects with its line, its exit code and what it printed', async () => {
+test('a command that fails rejects with its line, its exit code and its output', async () => {
   const { lines, error } = await run(['rebuild', 'begin']);
   expect(String(error)).toContain('npx support-cli rebuild begin failed (exit code 2)');
   expect(String(error)).toContain(lines[0]);

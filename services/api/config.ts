@@ -72,12 +72,12 @@ export const apiSettings = {
   API_ANSWERS_MB_MAX: integer(64, 1_000_000)
     .default(128)
     .describe(
-      'Megabytes that responses in progress may hold in memory. A read counts as its expected size, estimated from what its organization read recently (at first 16 for a page and 4 for a document); then the response text counts until the client has taken it. One organization may have a quarter, and once half is in use a quarter of the rest. Further reads wait up to 10 s, then 503 `service_unavailable`',
+      'Megabytes that responses in progress may hold in memory. A read counts as its expected size, estimated from the recent reads of its organization (at first 16 for a page and 4 for a document); then the response text counts until the client has taken it. One organization may have a quarter, and once half is in use a quarter of the rest. Further reads wait up to 10 s, then 503 `service_unavailable`',
     ),
   API_SCAN_ENTRIES_MAX: integer(1_000, 10_000_000)
     .default(20_000)
     .describe(
-      'Index entries that the store examines for one page of tickets that are filtered by one date and sorted by the other; then the page ends, and its cursor continues from there',
+      'Index entries that MongoDB examines for one page of tickets that are filtered by one date and sorted by the other; then the page ends, and its cursor continues from there',
     ),
   API_BASE_URL: webAddress
     .optional()

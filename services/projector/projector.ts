@@ -42,7 +42,7 @@ export type ProjectorDeps = {
   now: () => Date;
   /** A monotonic clock, in milliseconds; `performance.now` by default. */
   nowMs?: () => number;
-  /** The clock that decides up to when the documents are complete; the store's own by default. */
+  /** The clock that decides the instant up to which the documents are complete; by default MongoDB's. */
   clock?: () => Promise<Date>;
   onFatal: (error: Error) => void;
   /** The interval of the commit loop, in milliseconds; a second by default. */
@@ -123,7 +123,7 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
   return { ...connected, onFatal };
 }
 
-/** What it takes to apply records: the store, its cache, and the dead letters. */
+/** The dependencies for applying records: the store, its cache, and the dead letters. */
 function createApplyDeps(connected: Connected): ApplyDeps {
   const { config, control, database, generation, logger, metrics, now, positions } = connected;
   return {

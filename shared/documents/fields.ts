@@ -28,7 +28,7 @@ const Field = z.core.$constructor<z.ZodType, { type: 'custom'; parse: Parse }>(
 
 /**
  * A field that is parsed in one step: zod's own checks and pipes create objects for each field of each record. Its
- * value becomes what `read` returns; null means that `read` has called `broken`.
+ * value is the result of `read`; null means that `read` has called `broken`.
  */
 export const fieldOf = <Output, Input>(read: (value: unknown, payload: Payload) => Output | null) => {
   const parse: Parse = (payload) => {

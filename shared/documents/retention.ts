@@ -4,7 +4,7 @@ const lastMs = 8_640_000_000_000_000;
 
 /**
  * The instant at which data expires: `from` plus the `dataRetentionDays` of its channel. `from` is a conversation's
- * `updatedAt` or a message's `createdAt`. Null if the data never expires, which is what 0 and null days mean.
+ * `updatedAt` or a message's `createdAt`. Null if the data never expires: with 0 or null days.
  */
 export function retainUntil(from: Date, dataRetentionDays: number | null): Date | null {
   const ms = from.getTime() + (dataRetentionDays ?? 0) * dayMs;

@@ -58,7 +58,7 @@ export function createMongo(
 /**
  * The two databases of a deployment: the control database outlives generations; each generation has its own. Both are
  * read from the primary, whatever `readPreference` the connection string names, unless `options` say otherwise: a
- * projector compares and sets what it has read, and a blocked key is blocked at once.
+ * projector compares and sets the values that it has read, and a blocked key is blocked at once.
  */
 export const controlDatabase = (client: MongoClient, name: string): Db => client.db(name, fromPrimary);
 export const generationDatabase = (

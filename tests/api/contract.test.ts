@@ -199,7 +199,7 @@ describe('outside the routes', () => {
   });
 });
 
-describe('states that decide what is visible', () => {
+describe('states that decide visibility', () => {
   const deleted = {
     _id: 'ti_gone',
     orgId: 'org_a',

@@ -6,9 +6,9 @@ export type Plan = {
   sorts: boolean;
   /** Whether a stage reads documents without an index. */
   readsAll: boolean;
-  /** Index entries read; null where the store does not count them. */
+  /** Index entries read; null if MongoDB does not count them. */
   keysExamined: number | null;
-  /** Documents fetched; null where the store does not count them. */
+  /** Documents fetched; null if MongoDB does not count them. */
   documentsExamined: number | null;
 };
 

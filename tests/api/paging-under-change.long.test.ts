@@ -11,8 +11,8 @@ const ranges = 8;
 const clients = 64;
 const perRange = size / ranges;
 /**
- * What the API may hold at most, whatever its clients do: 150 MB when idle; 430 MB were measured with 64 walks
- * for two minutes and 504 after all of these tests, most of it V8's room for what pages leave behind.
+ * The most memory that the API may hold, whatever its clients do: 150 MB when idle; 430 MB were measured with 64 walks
+ * for two minutes and 504 after all of these tests, most of it V8's room for garbage of earlier pages.
  */
 const residentMegabytesMax = 700;
 

@@ -28,7 +28,7 @@ const retrieve = async (id: string) => (await api.get(`/v1/conversations/${id}`)
 
 it.each([
   ['is null without messages', 'conv_none', null, 0],
-  ['is null where the opening message has no text, whatever follows it', 'conv_textless', null, 2],
+  ['is null if the opening message has no text, whatever follows it', 'conv_textless', null, 2],
   ['is the beginning of the opening message', 'conv_long', `${'a'.repeat(200)}…`, 3],
   ['is the text that the opening message has, even an empty one', 'conv_empty', '', 1],
 ])('the preview %s', async (_, id, preview, count) => {

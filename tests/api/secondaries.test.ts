@@ -51,7 +51,7 @@ const timeOf = ({ command }: Received) =>
   (command.readConcern as { afterClusterTime?: Timestamp } | undefined)?.afterClusterTime ?? null;
 
 it.each(['secondary', 'secondaryPreferred'])(
-  'with readPreference=%s data come from a secondary that has applied what the watermark covers',
+  'with readPreference=%s data come from a secondary that has applied every change up to the watermark',
   async (mode) => {
     const received = await readAll(`&readPreference=${mode}`);
     const reads = received.filter(isDataRead);

@@ -26,7 +26,7 @@ describe('slow clients', () => {
   };
   const silent = async (socket: Socket) => statusOf(await untilClosed(socket));
 
-  it('are disconnected, with 408 where that is possible, while others are served', async () => {
+  it('are disconnected, with 408 if that is possible, while others are served', async () => {
     const head = 'GET /v1/tickets HTTP/1.1\r\nHost: a\r\nX: ';
     const plain = await Promise.all(Array.from({ length: 50 }, () => open(child, false)));
     const cut = Promise.all([
@@ -88,7 +88,7 @@ describe('oversized requests', () => {
       `${requestText('/health', 'Transfer-Encoding: chunked\r\n')}1;${'x'.repeat(1_000_000)}`,
       lost('200'),
     ],
-  ])('%s gets its answer at most, and holds up nobody', async (_, bytes, statuses) => {
+  ])('%s gets its answer at most, and holds up no other client', async (_, bytes, statuses) => {
     const socket = await open(child, false);
     const answered = untilClosed(socket);
     socket.write(bytes);

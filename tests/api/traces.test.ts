@@ -54,7 +54,7 @@ describe('every request has a trace, found by its Request-Id', () => {
   });
 
   const caller = { keyId: 'key_a', orgId: 'org_a' };
-  const nobody = { keyId: null, orgId: null };
+  const anonymous = { keyId: null, orgId: null };
   it.each([
     ['/v1/tickets/ti_1', {}, { route: '/v1/tickets/:id', pathId: 'ti_1', status: 200, ...caller }],
     ['/v1/conversations/conv_1', {}, { route: '/v1/conversations/:id', pathId: 'conv_1', status: 200 }],
@@ -67,7 +67,7 @@ describe('every request has a trace, found by its Request-Id', () => {
     ['/v1/channels/chan_1', {}, { route: '/v1/channels/:id', pathId: 'chan_1', status: 200 }],
     ['/v1/knowledge/qa', { method: 'HEAD' }, { method: 'HEAD', route: '/v1/knowledge/qa', status: 200 }],
     ['/v1/tickets', { method: 'OPTIONS' }, { method: 'OPTIONS', status: 204, ...caller }],
-    ['/health', { token: null }, { route: '/health', status: 200, code: null, ...nobody }],
+    ['/health', { token: null }, { route: '/health', status: 200, code: null, ...anonymous }],
     ['/v1/tickets/ti_none', {}, { pathId: 'ti_none', status: 404, code: 'ticket_not_found', ...caller }],
     ['/v1/nothing/here', {}, { route: null, pathId: null, status: 404, code: 'route_not_found', ...caller }],
     [
@@ -75,8 +75,8 @@ describe('every request has a trace, found by its Request-Id', () => {
       { method: 'POST' },
       { method: 'POST', status: 405, code: 'method_not_allowed', ...caller },
     ],
-    ['/v1/tickets', { token: null }, { route: null, status: 401, code: 'missing_api_key', ...nobody }],
-    ['/v1/tickets', { token: tokens.archived }, { status: 401, code: 'invalid_api_key', ...nobody }],
+    ['/v1/tickets', { token: null }, { route: null, status: 401, code: 'missing_api_key', ...anonymous }],
+    ['/v1/tickets', { token: tokens.archived }, { status: 401, code: 'invalid_api_key', ...anonymous }],
     ['/v1/tickets?sort=title', {}, { status: 422, code: 'invalid_query_parameter', ...caller }],
     [
       '/v1/tickets?startingAfter=WzFd',
@@ -96,7 +96,7 @@ describe('every request has a trace, found by its Request-Id', () => {
       route: null,
       status: 431,
       code: 'headers_too_large',
-      ...nobody,
+      ...anonymous,
     });
   });
 

@@ -15,7 +15,7 @@ const lagMax = 8;
 
 /**
  * A source system that makes one change a step, and a projector for each store. Each projector applies changes late
- * and out of order, like partitions that lag unevenly. Only the watermark says what is complete.
+ * and out of order, like partitions that lag unevenly. Only the watermark shows how far the data is complete.
  */
 export function createSourceSystem(stores: TestStore[], random: Random) {
   const replicas = stores.map((store, index): Replica => ({

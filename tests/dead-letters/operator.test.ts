@@ -53,7 +53,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       total: 0,
       deadLetters: [],
     });
-    // and `show` prints only what identifies the record
+    // and `show` prints only the fields that identify the record
     const shown = await cli('show', `${topic('channel')}/0/0`);
     expect(shown.code).toBe(0);
     for (const kept of [

@@ -53,7 +53,7 @@ describe('from Kafka to the client, with the services as processes', () => {
     return { status, headers: response.headers, body: JSON.parse(text) as unknown };
   };
 
-  test('the API returns what was published, even if children arrive before their parents', async () => {
+  test('the API returns the published data, even if children arrive before their parents', async () => {
     await publish([
       apiKey,
       created('message', 'msg_1', { content: 'It does not start' }),

@@ -30,13 +30,13 @@ async function exportRound(client: Client, copy: Copy, since: string | undefined
 /** Set `SEED` to reproduce a failure. */
 const seed = Number(process.env.SEED ?? 1);
 const turns = 200;
-/** The product's clock keeps pace with the real one: an event that is late is late for readers too. */
+/** The source system's clock keeps pace with the real one: an event that is late is late for readers too. */
 const turnMs = 100;
 
 describe(`an export with the client, round after round (seed ${seed})`, () => {
   const scenario = useOpened(() => startScenario({ seed, stepMs: turnMs, delayMsMax: 6_000 }));
 
-  /** What an export must hold of a ticket: its own state, and its threads, but not the names of others. */
+  /** An export must hold this of a ticket: its state and its threads, but not the names of others. */
   const ownOf = ({ tickets, conversations }: Copy, ticketId: string) => {
     const ticket = tickets.get(ticketId);
     if (!ticket) return null;
@@ -54,7 +54,7 @@ describe(`an export with the client, round after round (seed ${seed})`, () => {
   const toTheSecond = (instant: string) => `${instant.slice(0, 19)}Z`;
 
   test('ends with the exact final state of every ticket and thread, however unevenly partitions lag', async () => {
-    // given a desk at work while partitions are published late and consumed later, and the key is known
+    // given live changes while partitions are published late and consumed later, and the key is known
     const { source, get, fatal } = scenario;
     const { client } = connect({ baseUrl: scenario.url });
     const traffic = createTraffic(source, createRandom(seed + 1));
@@ -80,7 +80,7 @@ describe(`an export with the client, round after round (seed ${seed})`, () => {
       expect(fatal()).toEqual([]);
     }
     await living;
-    // then it holds each ticket as it ended; what was deleted it keeps, as no list shows that
+    // then it holds each ticket as it ended; it keeps deleted tickets, as no list shows the deletion
     const expected = [...traffic.cases.values()].map((one) => [
       one.id,
       {
@@ -97,7 +97,7 @@ describe(`an export with the client, round after round (seed ${seed})`, () => {
       tickets: Object.fromEntries(expected) as unknown,
     });
 
-    // and a round without a bound brings the rest: the names of others, and what is gone
+    // and a round without a bound brings the rest: the names of others, and the deletions
     const whole = createCopy();
     await exportRound(client, whole, undefined);
     expect([...whole.tickets.keys()].toSorted()).toEqual([...traffic.cases.keys()].toSorted());

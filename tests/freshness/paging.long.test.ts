@@ -67,7 +67,7 @@ describe(`lists walked while partitions lag at random (seed ${seed})`, () => {
     for (const kind of kinds) for (let index = 0; index < count; index += 1) tell(kind, index, true);
     await source.finish();
     await applied(testEnvironment, fatal);
-    // when changes go on: tickets move, come and go, and what all of them show is renamed
+    // when changes go on: tickets move, come and go, and the entities that they show are renamed
     let next = count;
     const change = () => {
       for (let turn = 0; turn < 4; turn += 1) {
@@ -102,7 +102,7 @@ describe(`lists walked while partitions lag at random (seed ${seed})`, () => {
     return items;
   };
 
-  /** All instants are whole seconds, so that what is shown is the whole sort key. */
+  /** All instants are whole seconds, so that the sort key is shown in full. */
   const expectOrder = (items: Item[], field: 'createdAt' | 'updatedAt', direction: 1 | -1) => {
     const keys = items.map((item) => Buffer.from(`${new Date(item[field]).toISOString()}${item.id}`));
     const unordered = keys.filter(
@@ -162,7 +162,7 @@ describe(`lists walked while partitions lag at random (seed ${seed})`, () => {
     60_000,
   );
 
-  test('the changes were under way all along', async () => {
+  test('the changes were in progress all along', async () => {
     const before = (await walk('/v1/tickets?sort=-updatedAt&'))[0]?.updatedAt ?? '';
     while (((await walk('/v1/tickets?sort=-updatedAt&'))[0]?.updatedAt ?? '') <= before);
     expect(scenario.fatal()).toEqual([]);

@@ -1,79 +1,160 @@
 import { glob, readFile } from 'node:fs/promises';
 
-/** A word that has given way to the field's own, and where it is looked for: everywhere, or `within` a folder. */
-type Retired = { word: string; say: string; pattern: RegExp; within?: string };
+/** Words that have given way to others, in all files, or in those whose paths `within` matches. `planted` is a text that has them. */
+type Retired = { word: RegExp; say: string; planted: string; within?: RegExp };
 
 const retired: Retired[] = [
+  // English: subject, verb, object; the actor is named
   {
-    word: 'letter, without "dead"',
+    word: /\b(?:of|from|by|with|in|for|and|or|than|is|are|but|without|only|on|[a-z]+s|[a-z]+e) what\b(?! (?:to do|do|is wrong)\b)/gi,
+    say: 'a noun: "of the records", "names the cause"',
+    planted: 'It says what was expected.',
+  },
+  {
+    word: /\bwhat (?:it|they|an?|the|each|one|that|has|had|was|were|is(?! wrong)|are)\b/g,
+    say: 'a noun: "the fields of", "the changed documents"',
+    planted: '// applies what a worker\n  // has read',
+  },
+  { word: /(?<=\*|\/\/) What\b/g, say: 'a noun', planted: '/** What a page holds. */' },
+  {
+    word: /\b(?:null|absent|only|set|throws|false|reason|''|`RebuildRefused`) where\b|\bwhere (?:that|it|there|they|waiting) (?:is(?!\?)|are|was|were|do|does|has|have|cannot)\b/gi,
+    say: 'if',
+    planted: '/** The time; null where it is not known. */',
+  },
+  { word: /\balthough it\b/gi, say: 'even if, though', planted: 'Serve it although it lags.' },
+  {
+    word: /\b(?:is|are|was|were|be|far|further|longest|falls?) behind\b(?! a proxy)/gi,
+    say: 'lags, N seconds behind',
+    planted: 'a generation that is behind',
+  },
+  {
+    word: /\blook(?:s|ed|ing)? (?:at \w+ )?again\b|\blooked at\b/gi,
+    say: 'poll, recheck, read',
+    planted: 'looks at it again',
+  },
+  {
+    word: /\b(?:nobody|somebody|whoever)\b/gi,
+    say: 'the actor: no operator, another client',
+    planted: 'a stream that nobody reads',
+  },
+  { word: /\b(?:goes?|going|went) on (?:\w+ing|where)\b/gi, say: 'continues', planted: 'goes on committing' },
+  { word: /\bin vain\b|\bsees? to it\b/gi, say: 'without success, ensure', planted: 'waits in vain' },
+  { word: /\bup to when\b/gi, say: 'the instant up to which', planted: 'up to when it is complete' },
+  { word: /\bsighting\b/gi, say: 'observation', planted: 'one sighting is enough' },
+  { word: /\banew\b/gi, say: 'again', planted: 'stores it anew' },
+  {
+    word: /(?:\. |; |\/\*\* )one (?:that|which)\b/gi,
+    say: 'the noun',
+    planted: '// It waits. One that does not fit, waits longer.',
+  },
+  { word: /\bunder way\b/gi, say: 'in progress', planted: 'a write is under way' },
+  { word: /\bat the least\b/gi, say: 'at least', planted: 'one at the least' },
+  { word: /\bso (?:many|much)(?=[\s.,;:])/gi, say: 'the number', planted: 'so many of them' },
+  { word: /\bunless told\b/gi, say: 'by default', planted: 'unless told otherwise' },
+  // The words of the field
+  {
+    word: /(?<!dead[\s*/-]{1,12})\bletters?\b(?!,? (?:and )?digits)/gi,
     say: 'dead letter',
-    pattern: /(?<!dead[\s*/-]{1,12})\bletters?\b(?!,? (?:and )?digits)/gi,
-    within: 'services/projector/',
+    planted: 'the letters of a partition',
+    within: /^services\/projector\//,
   },
-  { word: 'set aside', say: 'dead-lettered, stored as a dead letter', pattern: /\bsets? aside\b/gi },
-  { word: 'the bus', say: 'the Kafka topics', pattern: /\b(?:the|a) bus\b|\bBusRecord\b/gi },
-  { word: 'the product', say: 'the source system', pattern: /\bthe product\b/gi },
-  { word: 'lapsed', say: 'expired', pattern: /\blaps(?:e|es|ed|ing)\b/gi },
-  { word: 'desk', say: 'sample data', pattern: /\bdesks?\b/gi },
-  { word: 'leavings', say: 'handles', pattern: /\bleavings\b/gi },
-  { word: 'last will', say: 'on the death of the parent', pattern: /\blast will\b|\blastWill\b/g },
-  { word: 'rig', say: 'test environment', pattern: /\brigs?\b/gi },
-  { word: 'bury', say: 'to make a tombstone of', pattern: /\bbur(?:y|ied|ies)\b/gi },
-  { word: 'untold', say: 'not propagated', pattern: /\buntold\b/gi },
-  { word: 'unless told', say: 'by default', pattern: /\bunless told\b/gi },
-  { word: 'own state', say: 'state', pattern: /\bown states?\b/gi },
-  { word: 'wrong words', say: 'usage error', pattern: /\bwrong words\b/gi },
+  { word: /\bsets? aside\b/gi, say: 'dead-lettered, stored as a dead letter', planted: 'is set aside' },
+  { word: /\b(?:the|a|no) bus\b|\bBusRecord\b/gi, say: 'the Kafka topics', planted: 'on the bus' },
+  { word: /\bthe product\b/gi, say: 'the source system', planted: 'the product sends' },
+  { word: /\blaps(?:e|es|ed|ing)\b/gi, say: 'expired', planted: 'lapsed conversations' },
+  { word: /\bdesks?\b/gi, say: 'sample data', planted: 'a desk of events' },
+  { word: /\bleavings\b/gi, say: 'handles', planted: 'the leavings' },
+  { word: /\blast will\b|\blastWill\b/g, say: 'on the death of the parent', planted: 'its last will' },
+  { word: /\brigs?\b/gi, say: 'test environment', planted: 'a test rig' },
+  { word: /\bbur(?:y|ied|ies)\b/gi, say: 'to make a tombstone of', planted: 'is buried' },
+  { word: /\buntold\b/gi, say: 'not propagated', planted: 'an untold state' },
+  { word: /\bown states?\b/gi, say: 'state', planted: 'its own state' },
+  { word: /\bwrong words\b/gi, say: 'usage error', planted: 'wrong words' },
   {
-    word: 'fault',
+    word: /(?<![/:]|planted )\bfaults?\b(?! (?:tests|injection))/gi,
     say: 'error, issue',
-    pattern: /(?<![/:]|planted )\bfaults?\b(?! (?:tests|injection))/gi,
-    within: 'services/',
+    planted: 'a fault of the code',
+    within: /^services\//,
   },
-  { word: 'under way', say: 'in progress', pattern: /\bunder way\b/gi },
-  { word: 'at the least', say: 'at least', pattern: /\bat the least\b/gi },
-  { word: 'so many, so much', say: 'the number', pattern: /\bso (?:many|much)(?=[\s.,;:])/gi },
-  { word: 'draft', say: 'pending write', pattern: /\bdrafts?\b/gi, within: 'services/projector/' },
-  { word: 'checkpoint', say: 'throwIfAborted', pattern: /\bcheckpoints?\b/gi, within: 'services/projector/' },
+  { word: /\bdrafts?\b/gi, say: 'pending write', planted: 'a draft', within: /^services\/projector\// },
   {
-    word: 'a retired name',
-    say: 'the name that it has now',
-    pattern:
-      /\b(?:keptUntil|giveBack|foresee|insured|letterOf|letterId|removeLetters|fanned|cutAt|Step|Views?|Printed|TicketOwn)\b/g,
+    word: /\bcheckpoints?\b/gi,
+    say: 'throwIfAborted',
+    planted: 'a checkpoint',
+    within: /^services\/projector\//,
   },
   {
-    word: 'a retired file name',
+    word: /\bthe store\b/gi,
+    say: 'MongoDB: the store is a port of the engine',
+    planted: 'reads the store',
+    within: /^docs\/(?!benchmarks|rebuilding|internals\/simulation)/,
+  },
+  // Names of this code
+  {
+    word: /\b(?:keptUntil|giveBack|foresee|insured|letterOf|letterId|removeLetters|fanned|cutAt|Step|Views?|Printed|TicketOwn)\b/g,
     say: 'the name that it has now',
-    pattern: /\b(?:whole-batches|one-at-a-time|tls-front|unparsed-request|well-formed\.ts|find-own)\b/g,
+    planted: 'letterOf(record)',
+    within: /^services\//,
+  },
+  {
+    word: /\b(?:settledTo|wasBehind|roomFor|lookAgain\w*)\b/g,
+    say: 'comparableUntil, recordMaxLag, buildLimits, pollMs',
+    planted: 'lookAgainMs: 500',
+  },
+  {
+    word: /\b(?:whole-batches|one-at-a-time|tls-front|unparsed-request|well-formed\.ts|find-own)\b/g,
+    say: 'the name that it has now',
+    planted: 'whole-batches.ts',
   },
 ];
 
-let sources: { path: string; text: string }[] = [];
+/** A space of a pattern also matches a line break inside a comment or between the parts of a text. */
+const acrossLines = ({ source, flags }: RegExp) =>
+  new RegExp(source.replaceAll(/(?<!\[) /g, String.raw`[\s*/+'"#]+`), flags);
+
+type Source = { path: string; text: string };
+
+const findRetired = ({ path, text }: Source): string[] =>
+  retired
+    .filter(({ within }) => within?.test(path) ?? true)
+    .flatMap(({ word, say }) =>
+      [...text.matchAll(acrossLines(word))].map(
+        ({ index, 0: found }) =>
+          `${path}:${text.slice(0, index).split('\n').length}: "${found.trim().replaceAll(/\s+/g, ' ')}": say ${say}`,
+      ),
+    );
+
+let sources: Source[] = [];
 beforeAll(async () => {
-  const paths: string[] = [];
-  for await (const path of glob(['README.md', '{services,shared,infra,docs}/**/*.{ts,mjs,md,css,sh,yaml}']))
-    paths.push(path);
+  const paths = [];
+  for await (const path of glob([
+    '*.{md,mjs,ts}',
+    'openapi.json',
+    '{clients,docs,infra,services,shared,tests}/**/*.{ts,mjs,md,css,sh,yaml}',
+  ]))
+    if (!/node_modules|\/generated\/|glossary\.test\.ts$/.test(path)) paths.push(path);
   sources = await Promise.all(
     paths.sort().map(async (path) => ({ path, text: await readFile(path, 'utf8') })),
   );
 });
 
-test.each(retired)('nothing says $word: say $say', ({ pattern, within = '' }) => {
-  const found = sources
-    .filter(({ path }) => path.startsWith(within))
-    .flatMap(({ path, text }) =>
-      [...text.matchAll(pattern)].map(({ index }) => `${path}:${text.slice(0, index).split('\n').length}`),
-    );
-  expect(found).toEqual([]);
+test('no file has a retired word', () => {
+  expect(sources.flatMap(findRetired)).toEqual([]);
+  expect(sources.length).toBeGreaterThan(600);
 });
 
-test('the sources are read', () => {
-  expect(sources.length).toBeGreaterThan(300);
+test.each(retired)('$word is found, and reported with its line and the better word', ({ planted, say }) => {
+  const reports = ['services/projector/planted.ts', 'docs/planted.md'].flatMap((path) =>
+    findRetired({ path, text: `\n${planted}` }),
+  );
+  expect(reports.join('\n')).toMatch(/planted\.\w+:[23]: "/);
+  expect(reports.join('\n')).toContain(`: say ${say}`);
 });
 
-test('the glossary has 40 terms at most', () => {
+test('the glossary has 50 terms at most', () => {
   const { text = '' } = sources.find(({ path }) => path === 'docs/glossary.md') ?? {};
   // Its head and rule are no terms.
   const rows = text.split('\n').filter((line) => line.startsWith('| ')).length - 2;
   expect(rows).toBeGreaterThan(20);
-  expect(rows).toBeLessThanOrEqual(40);
+  expect(rows).toBeLessThanOrEqual(50);
 });

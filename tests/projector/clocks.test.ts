@@ -31,7 +31,7 @@ describe('the watermark', () => {
       ['a day ahead', dayMs],
       ['an hour late', -dayMs / 24],
     ])(
-      'goes on rising by the clock of the store while the clock is %s, and after that',
+      'continues to rise by the clock of the store while the clock is %s, and after that',
       async (_, wrongMs) => {
         aheadMs = 0;
         await publish(created('tag', 'tag_1'));

@@ -26,7 +26,7 @@ describe('/livez, with a real Kafka and a real MongoDB', () => {
   const observed = async () => {
     const since = await now();
     await eventually(() => isRecordedAfter(since));
-    // What is recorded is observed a moment later, in the turn after at the latest.
+    // A recorded position is observed a moment later, in the turn after at the latest.
     const next = await now();
     await eventually(() => isRecordedAfter(next));
   };

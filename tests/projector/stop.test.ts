@@ -8,7 +8,7 @@ import { startConsuming } from '../support/start-consuming.ts';
 describe('a projector that is stopped', () => {
   const { environment, topic, publish, send, committed, start } = useProjector({ each: true, projectors: 0 });
 
-  test('saves and commits what it has applied since the last commit', async () => {
+  test('saves and commits the records applied since the last commit', async () => {
     // given a projector whose commit loop runs only at its start
     const projector = await start({ commitIntervalMs: 3_600_000 });
     await publish(created('tag', 'tag_1'), created('tag', 'tag_2'));

@@ -5,7 +5,7 @@ import { projectionVersion } from '../../shared/store/generations.ts';
 
 export type Release = { folder: string; projectionVersion: number; remove: () => Promise<void> };
 
-/** What the next release changes: a tag's name that a ticket embeds ends in an exclamation mark. */
+/** The changes of the next release: a tag's name that a ticket embeds ends in an exclamation mark. */
 const edits: { file: string; find: string; replace: string }[] = [
   {
     file: 'shared/store/generations.ts',

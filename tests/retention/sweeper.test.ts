@@ -41,7 +41,7 @@ describe('the sweeper of a projector', () => {
     // then it sweeps nothing
     await eventually(() => polls >= 5);
     expect(await living()).toBe(1);
-    // and once it is the owner, it sweeps, and what expires later too
+    // and once it is the owner, it sweeps, and later expired data too
     isOwner = true;
     await eventually(async () => (await expired()) === 1);
     expect(await living()).toBe(0);

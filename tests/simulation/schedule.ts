@@ -54,8 +54,8 @@ const disturbance = 0.03;
 
 /**
  * A seeded schedule. It picks one of the waiting steps, and picks the next when nothing else moves. Odd seeds pick
- * evenly. Even seeds pick by priorities that change now and then, which leaves a worker far behind, as a stopped process
- * would be.
+ * evenly. Even seeds pick by priorities that change now and then, which gives a worker a long lag, as a stopped process
+ * would have.
  */
 export function createSchedule(seed: number): Schedule {
   const random = createRandom(seed);

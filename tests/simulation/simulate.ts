@@ -35,7 +35,7 @@ const batchMax = 4;
  * Runs the engine over a history under one seeded schedule, with a worker for each partition. The schedule orders their
  * steps, lets some fail, crashes workers, and reassigns partitions while the old worker still works. A long history goes
  * on after its tombstone documents have expired; partitions are added, records are dead-lettered and re-driven, and
- * sweeps run beside the workers. Returns null where the documents equal the fold.
+ * sweeps run beside the workers. Returns null if the documents equal the fold.
  */
 export async function simulate(history: Event[], seed: number): Promise<Failure | null> {
   const schedule = createSchedule(seed);

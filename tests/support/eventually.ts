@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * Waits until the condition holds. Rejects with the first error that `fatal` returns; the test's own time limit ends
- * a wait in vain.
+ * a wait that never succeeds.
  */
 export async function eventually(
   condition: () => Promise<boolean> | boolean,

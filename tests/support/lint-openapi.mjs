@@ -2,7 +2,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { readFileSync } from 'node:fs';
 
 /**
- * Prints what the recommended rules of Redocly's linter have to say about the OpenAPI document at a path. A
+ * Prints the findings of the recommended rules of Redocly's linter on the OpenAPI document at a path. A
  * program of its own, as the linter is made of ES modules, which jest does not load.
  */
 const [path = ''] = process.argv.slice(2);

@@ -11,8 +11,8 @@ const unknownFields = ['$readPreference', '$clusterTime', 'readConcern'];
 
 /**
  * The store as a replica set of a primary and a secondary, and the commands that each received. Both forward every
- * command to the one store, and add a time to each reply, which rises from reply to reply. So it shows where clients
- * read and what they send, but its secondary never lags.
+ * command to the one store, and add a time to each reply, which rises from reply to reply. So it shows which member
+ * clients read and which commands they send, but its secondary never lags.
  */
 export async function startReplicaSet(mongodbUrl: string) {
   const store = new URL(mongodbUrl.replace('mongodb:', 'http:'));

@@ -42,7 +42,7 @@ export const stackTools = (stillToInstall: { kafka: boolean; store: boolean }): 
   ...(stillToInstall.store ? [mmdebstrap] : []),
 ];
 
-/** Installs missing tools from Debian's packages. Returns undefined, or a clause that names what is still missing. */
+/** Installs missing tools from Debian's packages. Returns undefined, or a clause that names the tools still missing. */
 export async function provideTools(
   report: (line: string) => void,
   needed: Tool[],

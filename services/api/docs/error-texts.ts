@@ -4,7 +4,7 @@ import type { ErrorCode } from '../http/error-catalogue.ts';
 type ErrorText = {
   meaning: string;
   causes: string[];
-  /** What the client should do. */
+  /** The next step for the client. */
   remedy: string;
 };
 
@@ -119,7 +119,7 @@ export const errorTexts: Record<ErrorCode, ErrorText> = {
   },
   invalid_query_parameter: {
     meaning:
-      'One parameter is not valid. `error.param` names it, and `error.message` says what it must be. The API never ignores a parameter.',
+      'One parameter is not valid. `error.param` names it, and `error.message` describes the valid values. The API never ignores a parameter.',
     causes: [
       'The value is out of range or not one of the allowed values, such as `limit=500`.',
       'The endpoint does not have this parameter.',

@@ -8,7 +8,7 @@ import type { ErrorCode } from './error-catalogue.ts';
 /** The API key that authenticated a request, and its organization. */
 export type Caller = { keyId: string; orgId: string };
 
-/** What the middleware learns about a request, in the order in which it learns it. */
+/** The facts that the middleware learns about a request, in that order. */
 export type RequestState = {
   requestId: string;
   caller: Caller | null;

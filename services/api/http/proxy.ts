@@ -41,7 +41,7 @@ function isTrusted(ranges: AddressRange[], address: string | undefined): boolean
 }
 
 /**
- * The client's address: the peer, or what trusted proxies report. Each proxy appends its own peer to `X-Forwarded-For`,
+ * The client's address: the peer, or the address that trusted proxies report. Each proxy appends its own peer to `X-Forwarded-For`,
  * so the client is the last address there that is not a trusted proxy. Earlier addresses could be forged, and are not
  * read.
  */

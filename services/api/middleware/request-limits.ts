@@ -6,7 +6,7 @@ import { targetLengthMax } from '../server/request-target.ts';
 const hostShape = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~%!$&'()*+,;=-]*)(:\d*)?$/;
 
 /**
- * Refuses what Node's parser accepts and this API does not: overlong targets, and a missing, repeated or malformed
+ * Refuses requests that Node's parser accepts and this API does not: overlong targets, and a missing, repeated or malformed
  * `Host`, which two servers in a chain could interpret differently.
  */
 export const requestLimits: Middleware = (context, next) => {

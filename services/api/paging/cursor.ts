@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { ApiError } from '../http/api-error.ts';
 
-/** What a cursor is bound to: the organization, the list, its order and its filters. */
+/** A cursor is valid only with these: the organization, the list, its order and its filters. */
 export type CursorScope = { orgId: string; list: string; sort: string; filters: unknown };
 
 const version = 1;

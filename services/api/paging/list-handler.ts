@@ -6,7 +6,7 @@ import type { Page } from './page-query.ts';
 
 /** One request for a list. */
 type List<T, Presented> = {
-  /** What the cursors of the list are bound to, besides the organization. */
+  /** The cursors of the list are valid only with this scope and the organization. */
   cursorScope: Omit<CursorScope, 'orgId'>;
   /** Reads the page after a sort key; the first page for null. */
   read: (after: string | null) => Promise<Page<T>>;

@@ -74,7 +74,7 @@ export function createHttp2(
       streams -= 1;
       counted.release();
     });
-    // Other frames keep the connection alive, so a stream that nobody reads needs its own timeout.
+    // Other frames keep the connection alive, so a stream that the client does not read needs its own timeout.
     stream.setTimeout(silenceTimeoutMs, () => stream.close(constants.NGHTTP2_CANCEL));
     const { session } = stream;
     if (session && (isDraining || sessions.get(session)?.())) session.close();
@@ -91,7 +91,7 @@ export function createHttp2(
   });
   return {
     accept: (socket) => {
-      // Sockets of an HTTP/1.1 server stay half open, so a session that nobody reads would outlive its client.
+      // Sockets of an HTTP/1.1 server stay half open, so a session that is not read would outlive its client.
       socket.allowHalfOpen = false;
       server.emit('connection', socket);
     },

@@ -28,7 +28,7 @@ type WebServer = {
   useCertificate: (pair: Credentials) => void;
 };
 
-/** Time limits of a client. When one passes, the connection is closed, with 408 where that is possible. */
+/** Time limits of a client. When one passes, the connection is closed, with 408 if that is possible. */
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
 /** Longer than the idle timeout of common load balancers (60 s), so that they close the connection first. */

@@ -126,7 +126,7 @@ describe('the read snapshot', () => {
     }
   });
 
-  it('switches to a generation that is behind only where the operator has accepted that', async () => {
+  it('switches to a generation that lags only if the operator has accepted that', async () => {
     const { state, look } = createSnapshots();
     state.watermarks = { 1: 10, 2: 8 };
     await look();
@@ -145,7 +145,7 @@ describe('the read snapshot', () => {
       (state: { missing: string[] }) => (state.missing = ['tickets.updated']),
       'tickets.updated',
     ],
-  ])('fails with the reason where there is %s', async (_, spoil, reason) => {
+  ])('fails with the reason if there is %s', async (_, spoil, reason) => {
     const { state, look } = createSnapshots();
     spoil(state);
     await expect(look()).rejects.toThrow(reason);

@@ -3,7 +3,7 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { withDeadline } from './deadline.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
-/** What one request reads: a generation's database, and the watermark that was read before any of its data. */
+/** The sources of one request: a generation's database, and the watermark that was read before any of its data. */
 export type ReadSnapshot = Databases & {
   generation: number;
   dataAsOf: Date;
@@ -38,7 +38,7 @@ type SnapshotSources = {
    * operation (`Topology is closed`) until `connect` is called again.
    */
   connect: () => Promise<unknown>;
-  /** `acceptOlder`: an operator accepted that it is behind the one that was served before. */
+  /** `acceptOlder`: an operator accepted that it lags the generation that was served before. */
   activeGeneration: () => Promise<{ generation: number; acceptOlder: boolean } | null>;
   watermark: (generation: number) => Promise<{ completeTo: Date | null; readAfter: StoreTime | null }>;
   missingIndexes: (database: Db) => Promise<string[]>;
@@ -53,7 +53,7 @@ const lifetimeMs = 1_000;
 type Cache = {
   latest: { snapshot: ReadSnapshot; readMs: number } | null;
   failure: { error: unknown; readMs: number } | null;
-  /** The active generation that is not served yet, as it is behind the one that is. */
+  /** The active generation, if this replica does not serve it yet because it lags. */
   awaited: number | null;
 };
 
@@ -116,7 +116,7 @@ async function readSnapshot(sources: SnapshotSources, cache: Cache): Promise<Rea
     if (cache.awaited !== generation)
       sources.logger.info(
         { generation, dataAsOf, served: previous.dataAsOf, missing },
-        'the active generation is behind what was served, or lacks indexes; it is served once it has caught up',
+        'the active generation lags the served one, or lacks indexes; it is served once it has caught up',
       );
     cache.awaited = generation;
     return previous;

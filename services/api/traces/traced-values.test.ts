@@ -73,7 +73,7 @@ describe('the id of a trace', () => {
     'ti_ ',
     'Ada',
     '4917012345',
-  ])('is not kept where it is %p', (id) => {
+  ])('is not kept if it is %p', (id) => {
     expect(tracedId(id)).toBeNull();
   });
 });

@@ -11,7 +11,7 @@ import { startTraceQueue } from './trace-queue.ts';
 import { createTraceWriter } from './trace-store.ts';
 import { tracedId, tracedParameters } from './traced-values.ts';
 
-/** A request that has ended, unfiltered. The tracer removes what a trace must not contain. */
+/** A request that has ended, unfiltered. The tracer removes the data that a trace must not contain. */
 export type EndedRequest = Pick<
   RequestTrace,
   'at' | 'method' | 'route' | 'status' | 'code' | 'durationMs' | 'aborted'

@@ -21,7 +21,7 @@ export type CommitLoopDeps = {
   liveness: Liveness;
   positions: Positions;
   logger: Logger;
-  /** The store's clock. No other clock decides up to when the documents are complete. */
+  /** MongoDB's clock. No other clock decides the instant up to which the documents are complete. */
   clock: () => Promise<Date>;
   /** A monotonic clock, in milliseconds. */
   nowMs: () => number;

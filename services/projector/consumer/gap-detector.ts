@@ -12,7 +12,7 @@ export class LogGap extends Error {
 
 /**
  * How often in a row, a second apart, a gap must be found before it counts. A broker that has just become the leader
- * of a partition may briefly report an end offset below what was already read.
+ * of a partition may briefly report an end offset below the records already read.
  */
 export const gapSightings = 5;
 
@@ -59,7 +59,7 @@ export function createGapDetector() {
     for (const worker of workers) {
       const { nextFetchOffset, topic, topicId } = worker;
       const key = partitionKey(worker);
-      // Kafka never assigns the id of a deleted topic again, so one sighting is enough.
+      // Kafka never assigns the id of a deleted topic again, so one observation is enough.
       if (topicId !== null && (topicIds.get(topic) ?? topicId) !== topicId)
         return otherTopic(key, worker.position ?? 0, topic);
       const log = ends.get(key);

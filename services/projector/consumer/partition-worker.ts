@@ -142,7 +142,7 @@ async function applyWithRetries(
 ): Promise<Applied> {
   if (records.length === 0) return nothing;
   const { topic, partition, logger, retryDelayMs } = deps;
-  // An attempt makes progress only where it gets further than every attempt before it.
+  // An attempt makes progress only if it gets further than every attempt before it.
   let furthest = 0;
   for (let attempt = 1; ; attempt += 1) {
     let done = 0;
@@ -168,11 +168,11 @@ async function applyWithRetries(
   }
 }
 
-/** What the function that applies records is given beside them. */
+/** The context of one call of `apply`. */
 export type ApplyContext = {
   /** Aborted when the worker loses its partition, or the process stops. */
   signal: AbortSignal;
-  /** Aborted earlier, when no further batch is wanted: what has not begun must not be waited for. */
+  /** Aborted earlier, when no further batch is wanted: do not wait for work that has not begun. */
   stopping?: AbortSignal;
   /** To be called after each part of the work that is durable: the worker counts as stuck without progress. */
   onProgress: () => void;

@@ -42,8 +42,8 @@ export function createPositions(nowMs: () => number): Positions {
   return {
     report: (key, { position = 0, end = 0 }) => {
       const known = partitions.get(key) ?? { position: 0, end: 0, movedAtMs: nowMs() };
-      const wasBehind = known.position < known.end;
-      if (position > known.position || (!wasBehind && end > known.end)) known.movedAtMs = nowMs();
+      const wasLagging = known.position < known.end;
+      if (position > known.position || (!wasLagging && end > known.end)) known.movedAtMs = nowMs();
       known.position = Math.max(known.position, position);
       known.end = Math.max(known.end, end);
       partitions.set(key, known);

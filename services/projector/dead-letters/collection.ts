@@ -18,15 +18,15 @@ export type DeadLetter = {
   value: Binary | null;
   /** In the order of the record, with its repeated names. */
   headers: DeadLetterHeader[];
-  /** Set where only the head is stored, because the record is too large for a document; else null. */
+  /** Set if only the head is stored, because the record is too large for a document; else null. */
   truncated: Truncated | null;
   /** Size of the record's key, headers and value together. */
   bytes: number;
   /** The record's own timestamp, in milliseconds. */
   timestampMs: number;
-  /** The organization that the record names; null where it cannot be read. */
+  /** The organization that the record names; null if it cannot be read. */
   orgId: string | null;
-  /** The entity and the version that the record names; null where they cannot be read. */
+  /** The entity and the version that the record names; null if they cannot be read. */
   versioned: { id: string; version: number } | null;
   /** Ids of the entities that the record is about. Their deletion erases the dead letter. */
   subjects: string[];

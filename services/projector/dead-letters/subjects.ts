@@ -32,7 +32,7 @@ const allTexts = ({ headers, value }: KafkaRecord): string[] => [
   value?.toString('latin1') ?? '',
 ];
 
-/** The fields of a record that name its subjects; null where one of them is no text. */
+/** The fields of a record that name its subjects; null if one of them is no text. */
 function fieldTexts(kind: Kind | null, record: KafkaRecord): string[] | null {
   const content = readContent(record);
   if (content === 'tombstone' || 'rejected' in content) return null;

@@ -54,7 +54,7 @@ function event(kind: Kind, key: string, record: KafkaRecord, raw: RawEvent, know
 
 type Data = ReturnType<RawEvent['data']>;
 
-/** The data in the form of the newest schema version. An upcast meets data that nobody has validated, so it may throw. */
+/** The data in the form of the newest schema version. An upcast meets data that has not been validated, so it may throw. */
 function newestData(kind: Kind, schemaVersion: number, raw: RawEvent, known: Upcasts): Data {
   const data = raw.data();
   if ('rejected' in data) return data;

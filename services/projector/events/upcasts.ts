@@ -15,7 +15,7 @@ export const upcasts: Upcasts = {};
 /** The newest schema version of a kind's events. */
 export const newestVersion = (of: Upcasts, kind: Kind): number => (of[kind]?.length ?? 0) + 1;
 
-/** Data of a schema version in the form of the newest. What is not an object is left to the schema, which rejects it. */
+/** Data of a schema version in the form of the newest. The schema rejects data that is not an object. */
 export function upcast(of: Upcasts, kind: Kind, schemaVersion: number, data: unknown): unknown {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return data;
   const later = (of[kind] ?? []).slice(schemaVersion - 1);

@@ -99,7 +99,7 @@ describe('aborted transactions', () => {
     });
   });
 
-  test('do not hide what their producer wrote outside a transaction', async () => {
+  test('do not hide records that their producer wrote outside a transaction', async () => {
     const outside = { ...data(6, 1), isTransactional: false };
     const bytes = batchBytes(data(5, 1), outside, marker(7, 1, 'abort'));
     const found = await delivered(5, { bytes, aborted: [{ producerId: 1, firstOffset: 5 }] });

@@ -105,7 +105,7 @@ const shapeError = (difference: string) =>
 /**
  * kafkajs skips a batch that is left with control records only, with aborted records only, or empty after compaction,
  * whatever offset it was fetched from. The patch delivers such a batch to `eachBatch` without messages, so that
- * `handleBatch` alone decides what was read.
+ * `handleBatch` alone decides which offsets were read.
  */
 function deliverEveryBatch({ batch: { prototype } }: KafkajsParts): void {
   prototype.isEmptyDueToFiltering = () => false;

@@ -143,7 +143,7 @@ function skipTags(decoder: Decoder): void {
   }
 }
 
-/** The union of what brokers know of the topics. */
+/** The union of the brokers' knowledge of the topics. */
 export type MergedTopics = {
   /** The node id of each partition's latest leader, -1 for none, by `<topic>/<partition>`. */
   leaders: Map<string, number>;
@@ -154,7 +154,7 @@ export type MergedTopics = {
 const noId = '0'.repeat(32);
 
 /**
- * Merges what several brokers know. The leader of the latest epoch counts. A topic on whose id the brokers disagree was
+ * Merges the knowledge of several brokers. The leader of the latest epoch counts. A topic on whose id the brokers disagree was
  * just created again: it has neither id nor leaders, since its name does not say yet which topic is meant.
  */
 export function mergeTopics(found: TopicMetadata[]): MergedTopics {

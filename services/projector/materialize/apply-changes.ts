@@ -29,6 +29,6 @@ export async function applyChanges<K extends Kind>(
   return refused;
 }
 
-/** The states of an entity that has several changes. Invariant 6 in docs/internals/consistency.md says what for. */
+/** The states of an entity that has several changes. Invariant 6 in docs/internals/consistency.md needs them. */
 const supersededStates = <K extends Kind>(changes: Change<K>[]): StoredState[] =>
   changes.length < 2 ? [] : changes.flatMap((change) => (change.op === 'upsert' ? [change.state] : []));

@@ -22,7 +22,7 @@ export const dependentKinds = (kind: Kind): Kind[] => [
   ...new Set(incomingEdges(kind).map(({ from }) => from)),
 ];
 
-/** The fields of a referenced state that decide what an edge resolves to. */
+/** The fields of a referenced state to which an edge resolves. */
 const fieldsOf = (edge: Edge): readonly string[] =>
   edge.type === 'children' ? [edge.parent, ...edge.fields] : edge.fields;
 

@@ -33,9 +33,9 @@ export type Reconciled = {
   id: string;
   orgId: string | null;
   version: number;
-  /** Absent where the entity is deleted. */
+  /** Absent if the entity is deleted. */
   state?: StoredState;
-  /** The state that has reached every dependent; null where that is not known. */
+  /** The state that has reached every dependent; null if that is not known. */
   before: { state?: StoredState } | null;
   resumeAt?: Current['fanOutCursor'];
 };
@@ -73,7 +73,7 @@ export async function reconcile<K extends Kind>(
   changes: Map<string, Change<K>[]> | null,
 ): Promise<Outcome<K>> {
   const entities = new Map<string, Reconciled>();
-  // Each round judges the changes of its documents anew.
+  // Each round judges the changes of its documents again.
   const rejected = new Map<string, Rejected<K>[]>();
   const refused = new Map<Change<K>, Rejected<K>>();
   const outdated = new Set<string>();

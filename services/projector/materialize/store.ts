@@ -74,7 +74,7 @@ export type Store = {
   ) => Promise<{ children: Map<string, Child[]>; remaining: string[] }>;
   /** Applies the writes in any order. */
   write: (kind: Kind, writes: Write[]) => Promise<Written>;
-  /** Ids of the documents that refer to one of `refs`, in no order; null where there are more than one page. */
+  /** Ids of the documents that refer to one of `refs`, in no order; null if there are more than one page. */
   findDependents: (kind: Kind, orgIds: string[], refs: string[]) => Promise<string[] | null>;
   /** A page of the ids after `after` of documents that refer to `ref`, in order; `next` is null at the end. */
   pageOfDependents: (

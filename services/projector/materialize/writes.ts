@@ -18,7 +18,7 @@ export type PendingWrite<K extends Kind> = {
   id: string;
   current: Current | undefined;
   entity: Entity;
-  /** The change that gave the entity a new state; absent where the stored state stays. */
+  /** The change that gave the entity a new state; absent if the stored state stays. */
   upsert: Upsert<K> | undefined;
   /** How to join a living document; null for a deleted one. */
   target: Target | null;

@@ -25,7 +25,7 @@ test('a projection lists its edges in order, each with its name and its fields',
   expect(edges[3]).toMatchObject({ type: 'through', via: edges[2], field: 'channelId' });
 });
 
-test('a projection joins what its edges resolved to', () => {
+test('a projection joins the values to which its edges resolved', () => {
   const { join, deletionIsFinal } = defineProjection(
     'ticket',
     ({ childrenOf }) => ({ threads: childrenOf('conversation', 'ticketId', 3, 'id', 'channelId') }),

@@ -20,7 +20,7 @@ const permanentErrorsMax = 3;
 const pauseMs = 2_000;
 
 /**
- * Retries `attempt` until it succeeds, and logs at each failure what it is waiting for. Rejects with `StartRefused`
+ * Retries `attempt` until it succeeds, and logs the missing condition at each failure. Rejects with `StartRefused`
  * if the error is permanent, such as wrong credentials or an index conflict.
  */
 export async function waitUntil<T>(

@@ -24,7 +24,7 @@ export const exportsGuide = (site: Site): Page => ({
   title: 'Complete incremental exports',
   body: html`<h1>Complete incremental exports</h1>
     <p class="lead">
-      Keep a complete copy of all tickets by fetching only what has changed. The header
+      Keep a complete copy of all tickets by fetching only the changes. The header
       <code>Data-As-Of</code> makes this possible.
     </p>
     <h2>The recipe</h2>
@@ -95,7 +95,7 @@ const whyComplete = html`<h2>Why it is complete</h2>
     The data behind the API arrives in several streams, and one stream may be ahead of another.
     <code>Data-As-Of</code> is the time up to which <em>all</em> streams have arrived. Every change up to that
     time is in the response; some later changes may be in it, too. Different replicas may answer your
-    requests, and one replica may be behind another.
+    requests, and one replica may lag another.
   </p>
   <ul>
     <li>
@@ -110,8 +110,8 @@ const whyComplete = html`<h2>Why it is complete</h2>
     </li>
     <li>
       <strong>Why the earliest value, not the first.</strong> A later page, or a thread, may come from a
-      replica that is behind the replica of the first page. It may lack changes that were made before the
-      first page's <code>Data-As-Of</code>.
+      replica that lags the replica of the first page. It may lack changes that were made before the first
+      page's <code>Data-As-Of</code>.
     </li>
     <li>
       <strong>Why the threads of unchanged tickets, too.</strong> A message may arrive after its ticket. The

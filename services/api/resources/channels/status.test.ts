@@ -21,7 +21,7 @@ describe('the state of a channel', () => {
     ['paused when resumed at the same instant', form({ pausedAt: late, resumedAt: late }), 'paused', late],
     ['paused before its issues', email({ sendingDomain: null }, { pausedAt: late }), 'paused', late],
     ['live since it was resumed', form({ pausedAt: early, resumedAt: late }), 'live', late],
-    ['live since nobody knows when', form({}), 'live', null],
+    ['live since an unknown time', form({}), 'live', null],
     [
       'live since the inbox went live',
       email({ liveAt: late }, { pausedAt: null, resumedAt: early }),
