@@ -128,9 +128,9 @@ export const apiSettings = {
 export type ApiConfig = z.output<z.ZodObject<typeof apiSettings>>;
 
 export const readApiConfig = (environment: Environment): ConfigResult<ApiConfig> =>
-  readConfig(apiSettings, environment, tlsFaults);
+  readConfig(apiSettings, environment, tlsErrors);
 
-function tlsFaults(given: Environment): string[] {
+function tlsErrors(given: Environment): string[] {
   const names = ['API_TLS_CERT', 'API_TLS_KEY'];
   const set = names.filter((name) => given[name]);
   if (set.length === 1) {

@@ -32,7 +32,7 @@ export const cliSettings = {
     .min(0)
     .default(3)
     .describe(
-      'Maximum days for a rebuild of the read model; `cli status` warns about topics that drop tombstones (`delete.retention.ms`) sooner',
+      'Maximum days for a rebuild of the read model; `rebuild start` refuses topics that drop tombstones (`delete.retention.ms`) sooner, and `cli status` warns of them',
     ),
 };
 

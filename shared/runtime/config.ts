@@ -16,7 +16,7 @@ export function readConfig<S extends z.ZodRawShape>(
   environment: Environment,
   check: (given: Environment) => string[] = () => [],
 ): ConfigResult<z.output<z.ZodObject<S>>> {
-  const { given, faults } = givenValues(settings, environment);
+  const { given, fileErrors } = givenValues(settings, environment);
   const parsed = z.object(settings).safeParse(given, { error: messageOf });
   const found = parsed.success
     ? []
@@ -26,8 +26,8 @@ export function readConfig<S extends z.ZodRawShape>(
       });
   found.push(...check(given));
   const errors = [
-    ...faults.values(),
-    ...found.filter((error) => !faults.has(error.split(/[: ]/, 1)[0] ?? '')),
+    ...fileErrors.values(),
+    ...found.filter((error) => !fileErrors.has(error.split(/[: ]/, 1)[0] ?? '')),
   ];
   const warnings = misspeltIn(environment, variableNames(settings));
   return parsed.success && errors.length === 0
@@ -45,21 +45,21 @@ export const variablesOf = (name: string, setting: z.core.$ZodType): string[] =>
 export const variableNames = (settings: z.ZodRawShape): string[] =>
   Object.entries(settings).flatMap(([name, setting]) => variablesOf(name, setting));
 
-/** The values that are set, also by files, and by name the faults of files. An empty variable counts as absent. */
+/** The values that are set, also by files, and by name the errors of files. An empty variable counts as absent. */
 function givenValues(settings: z.ZodRawShape, environment: Environment) {
   const given: Environment = {};
-  const faults = new Map<string, string>();
+  const fileErrors = new Map<string, string>();
   for (const [name, setting] of Object.entries(settings)) {
     const [value, file] = variablesOf(name, setting).map((variable) => environment[variable]);
     if (value) given[name] = value;
     if (!file) continue;
-    if (value) faults.set(name, `${name} and ${name}_FILE are both set`);
+    if (value) fileErrors.set(name, `${name} and ${name}_FILE are both set`);
     else {
       given[name] = readSecret(file);
-      if (!given[name]) faults.set(name, `${name}_FILE: the file cannot be read, or is empty`);
+      if (!given[name]) fileErrors.set(name, `${name}_FILE: the file cannot be read, or is empty`);
     }
   }
-  return { given, faults };
+  return { given, fileErrors };
 }
 
 /** The text of a file without its last line break, which most editors add. */

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
-import { connectionStringFault } from '../store/connection-string.ts';
+import { connectionStringError } from '../store/connection-string.ts';
 import { orFile, type Environment } from './config.ts';
 import { errorMessage } from './error-message.ts';
 
@@ -36,7 +36,7 @@ export const storeSettings = {
     .string()
     .regex(/^mongodb(\+srv)?:\/\/./, { error: 'must start with mongodb:// or mongodb+srv://', abort: true })
     .superRefine((url, context) => {
-      const message = connectionStringFault(url);
+      const message = connectionStringError(url);
       if (message !== null) context.addIssue({ code: 'custom', message });
     })
     .describe(
@@ -102,9 +102,9 @@ export const kafkaSettings = {
 
 /** The errors of Kafka settings that need each other. Every service that connects to Kafka checks this. */
 export const kafkaRule = (given: Environment): string[] => [
-  ...saslFaults(given),
+  ...saslErrors(given),
   ...(['true', '1'].includes(given.KAFKA_SSL ?? '')
-    ? certificateFaults(given)
+    ? certificateErrors(given)
     : orphans(given, tlsNames, 'KAFKA_SSL is not true')),
 ];
 
@@ -117,7 +117,7 @@ const orphans = (given: Environment, names: string[], because: string): string[]
 const absentees = (given: Environment, names: string[], because: string): string[] =>
   names.filter((name) => !given[name]).map((name) => `${name} is not set, but ${because} is`);
 
-function saslFaults(given: Environment): string[] {
+function saslErrors(given: Environment): string[] {
   const { KAFKA_SASL_MECHANISM: mechanism } = given;
   const credentials = ['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD'];
   return [
@@ -130,24 +130,24 @@ function saslFaults(given: Environment): string[] {
   ];
 }
 
-function certificateFaults({
+function certificateErrors({
   KAFKA_TLS_CA: ca,
   KAFKA_TLS_CERT: cert,
   KAFKA_TLS_KEY: key,
 }: Environment): string[] {
-  const faults: string[] = [];
+  const errors: string[] = [];
   const check = (names: string, read: () => unknown) => {
     try {
       read();
     } catch (error) {
-      faults.push(`${names}: ${errorMessage(error)}`);
+      errors.push(`${names}: ${errorMessage(error)}`);
     }
   };
   if (ca) check('KAFKA_TLS_CA', () => new X509Certificate(ca));
   if (cert && key) check('KAFKA_TLS_CERT, KAFKA_TLS_KEY', () => createSecureContext({ cert, key }));
-  else if (cert) faults.push('KAFKA_TLS_KEY is not set, but KAFKA_TLS_CERT is');
-  else if (key) faults.push('KAFKA_TLS_CERT is not set, but KAFKA_TLS_KEY is');
-  return faults;
+  else if (cert) errors.push('KAFKA_TLS_KEY is not set, but KAFKA_TLS_CERT is');
+  else if (key) errors.push('KAFKA_TLS_CERT is not set, but KAFKA_TLS_KEY is');
+  return errors;
 }
 
 export { port };

@@ -1,6 +1,6 @@
-import { connectionStringFault } from './connection-string.ts';
+import { connectionStringError } from './connection-string.ts';
 
-const fault = (options: string) => connectionStringFault(`mongodb://user:secret@host/?${options}`);
+const errorOf = (options: string) => connectionStringError(`mongodb://user:secret@host/?${options}`);
 
 it.each([
   ['w=1', 'option w must be majority'],
@@ -20,8 +20,8 @@ it.each([
   ['maxPoolsize=5&colour=red', 'option colour is not supported'],
   ['appName=a&appName=b', 'appName'],
 ])('an option that cannot hold is named, without the password: %s', (options, expected) => {
-  expect(fault(options)).toContain(expected);
-  expect(fault(options)).not.toContain('secret');
+  expect(errorOf(options)).toContain(expected);
+  expect(errorOf(options)).not.toContain('secret');
 });
 
 it.each([
@@ -31,8 +31,8 @@ it.each([
   ['a stray %', 'mongodb://user:se%zzcret@host/'],
   ['no @ after it', 'mongodb://user:secret'],
 ])('a password with %s is not repeated', (_, url) => {
-  expect(connectionStringFault(url)).toMatch(/./);
-  expect(connectionStringFault(url)).not.toMatch(/secret|cret|zz/);
+  expect(connectionStringError(url)).toMatch(/./);
+  expect(connectionStringError(url)).not.toMatch(/secret|cret|zz/);
 });
 
 it.each([
@@ -46,5 +46,5 @@ it.each([
   ]),
   ['readPreference=nearest&readPreferenceTags=dc:a&readPreferenceTags=&maxStalenessSeconds=90'],
 ])('options that hold are accepted: %s', (options) => {
-  expect(fault(options)).toBeNull();
+  expect(errorOf(options)).toBeNull();
 });

@@ -31,10 +31,10 @@ export function givenOptions(url: string): Map<string, string> {
  * Returns the reason why the driver cannot use a connection string as it is written, or null. The reason names the
  * option, and never contains the password.
  */
-export function connectionStringFault(url: string): string | null {
+export function connectionStringError(url: string): string | null {
   const given = givenOptions(url);
   try {
-    return valueFault(given) ?? combinationFault(given, new MongoClient(url).options);
+    return valueError(given) ?? combinationError(given, new MongoClient(url).options);
   } catch (error) {
     // These messages repeat the hosts or the user. Without an @ the driver takes the password for a port.
     const message = errorMessage(error);
@@ -42,7 +42,7 @@ export function connectionStringFault(url: string): string | null {
   }
 }
 
-function valueFault(given: Map<string, string>): string | null {
+function valueError(given: Map<string, string>): string | null {
   for (const [name, { pattern, allowed }] of Object.entries(allowedValues)) {
     const value = given.get(name);
     if (value !== undefined && !pattern.test(value)) return `its option ${name} must be ${allowed}`;
@@ -55,7 +55,7 @@ function valueFault(given: Map<string, string>): string | null {
 }
 
 /** Faults that the driver finds only when it connects, or never. */
-function combinationFault(
+function combinationError(
   given: Map<string, string>,
   { minPoolSize, maxPoolSize, readPreference }: MongoClient['options'],
 ): string | null {

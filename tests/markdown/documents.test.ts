@@ -65,6 +65,18 @@ it('files and folders in backticks exist, up to a placeholder such as <name>', (
   expect(pages.flatMap(paths).length).toBeGreaterThan(20);
 });
 
+it('names in backticks exist in the file that follows them, as in `name` in `path`', async () => {
+  const texts = new Map<string, string>();
+  const missing: string[] = [];
+  for (const page of pages)
+    for (const [, name = '', path = ''] of proseOf(page).matchAll(/`'?(\w+)'?`\s+in\s+`([\w./-]+\.ts)`/g)) {
+      texts.set(path, texts.get(path) ?? (await readFile(path, 'utf8')));
+      if (!texts.get(path)?.match(`\\b${name}\\b`)) missing.push(`${page.path}: ${name} in ${path}`);
+    }
+  expect(missing).toEqual([]);
+  expect(texts.size).toBeGreaterThan(3);
+});
+
 describe('the tree of the README', () => {
   const folders = new Set<string>();
   let lines: string[] = [];

@@ -71,10 +71,10 @@ const retired: Retired[] = [
   { word: /\bown states?\b/gi, say: 'state', planted: 'its own state' },
   { word: /\bwrong words\b/gi, say: 'usage error', planted: 'wrong words' },
   {
-    word: /(?<![/:]|planted )\bfaults?\b(?! (?:tests|injection))/gi,
+    word: /(?<![/:]|planted )(?:\bf|(?<=[a-z])F)aults?\b(?! (?:tests|injection))/g,
     say: 'error, issue',
-    planted: 'a fault of the code',
-    within: /^services\//,
+    planted: 'const tlsFaults = [];',
+    within: /^(?:services|shared)\//,
   },
   { word: /\bdrafts?\b/gi, say: 'pending write', planted: 'a draft', within: /^services\/projector\// },
   {
