@@ -26,7 +26,7 @@ export function createMetrics() {
     }),
     storeErrors: new Counter({
       name: 'api_store_errors_total',
-      help: 'Requests refused because the store could not be read',
+      help: 'Requests refused because MongoDB could not be read',
       registers,
     }),
     requestsRefused: new Counter({
@@ -59,7 +59,7 @@ export function createMetrics() {
     }),
     tracesLost: new Counter({
       name: 'api_request_traces_lost_total',
-      help: 'Request traces that were not stored, by reason: keyless_budget, queue_full, refused (by the store), shutdown',
+      help: 'Request traces that were not stored, by reason: keyless_budget, queue_full, refused (by MongoDB), shutdown',
       labelNames: ['reason'] as const,
       registers,
     }),
@@ -76,6 +76,6 @@ export function observeBudget({ registry }: Metrics, usage: ReadBudget['usage'])
       },
     });
   gauge('api_answers_bytes', 'Memory that responses in progress hold, in bytes', () => usage().bytes);
-  gauge('api_reads_in_progress', 'Reads of the store in progress', () => usage().reads);
+  gauge('api_reads_in_progress', 'Reads of MongoDB in progress', () => usage().reads);
   gauge('api_reads_waiting', 'Reads that wait for memory or a connection', () => usage().waiting);
 }

@@ -89,6 +89,12 @@ const retired: Retired[] = [
     planted: 'reads the store',
     within: /^docs\/(?!benchmarks|rebuilding|internals\/simulation)/,
   },
+  {
+    word: /(?<=^\s*[^\s/*][^\n]*['"`][^'"`\n]*)\bthe store\b/gm,
+    say: 'MongoDB, in messages to operators',
+    planted: "logger.warn('waiting for the store');",
+    within: /^services\/.*(?<!\.test)\.ts$/,
+  },
   // Names of this code
   {
     word: /\b(?:keptUntil|giveBack|foresee|insured|letterOf|letterId|removeLetters|fanned|cutAt|Step|Views?|Printed|TicketOwn)\b/g,

@@ -25,9 +25,9 @@ type Deps = {
   nowMs: () => number;
 };
 
-/** Polls the store until it is stopped, and logs when requests can be served and when they no longer can. */
+/** Polls MongoDB until it is stopped, and logs when requests can be served and when they no longer can. */
 export function watchReadiness({ snapshots, logger, nowMs }: Deps): Readiness {
-  let reason: string | null = 'the store has not been reached yet';
+  let reason: string | null = 'MongoDB has not been reached yet';
   let reachedMs = -Infinity;
   let isStopping = false;
   const poll = async () => {

@@ -80,7 +80,7 @@ export function addDeadLetters(program: Command, accept: Accept): void {
       accept(connected(verbs.redrive), { selection: selectionOf(verb, ids, options), dryRun, json }),
     );
   selecting(group, 'purge')
-    .description('delete dead letters; asks for confirmation on a terminal')
+    .description('delete dead letters from MongoDB; asks for confirmation on a terminal')
     .option('--yes', 'do not ask for confirmation')
     .addHelpText('after', example('dead-letters purge --until 2026-10-01T00:00:00Z --yes'))
     .action((ids, { yes, json, ...options }, verb) =>
