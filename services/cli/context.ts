@@ -33,8 +33,8 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** An operator learns after this time which brokers do not answer, in milliseconds. */
-const patienceMs = 2_000;
+/** After this time an operator learns which brokers do not answer, in milliseconds. A busy machine connects within it. */
+const patienceMs = 5_000;
 
 /** Connects to Kafka, and disconnects after `use`. */
 export async function withKafka<T>(
