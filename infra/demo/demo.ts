@@ -18,7 +18,7 @@ export type Demo = {
   folder: RunFolder;
   /** Aborted when the user stops the demo, or the demo has failed. */
   stopping: AbortSignal;
-  /** Registers what the end of the demo has to close, in reverse order. */
+  /** The end of the demo calls `close`, in reverse order of the registrations. */
   onEnd: (name: string, close: () => Promise<unknown>) => void;
   /** Registers a process that a second Ctrl-C has to kill. */
   onKill: (kill: () => void) => void;

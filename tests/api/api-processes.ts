@@ -24,7 +24,8 @@ async function startApiProcess(settings: Settings): Promise<ApiProcess> {
   const stop: Service['stop'] = async (signal) => {
     const ended = await service.stop(signal);
     const written = service.stdout().split('\n');
-    if (written.length !== service.log.length) throw new Error('the API wrote to stdout what is no log line');
+    if (written.length !== service.log.length)
+      throw new Error('the API wrote a line to stdout that is no log line');
     return ended;
   };
   const admin = async (path: string) => {
@@ -35,7 +36,7 @@ async function startApiProcess(settings: Settings): Promise<ApiProcess> {
   return { ...service, stop, port: Number(port), isTls: 'API_TLS_CERT' in settings, holdToDocument, admin };
 }
 
-/** Runs the API until it exits by itself; returns its exit code and what it wrote to stderr. */
+/** Runs the API until it exits by itself; returns its exit code and its standard error. */
 export async function runToExit(settings: Settings) {
   const { exited, stderr } = startService('api', settings);
   return { code: await exited, errors: stderr() };

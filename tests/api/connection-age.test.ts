@@ -10,7 +10,7 @@ let elapsedMs = 0;
 const api = useApi({}, { hasTls: true, nowMs: () => performance.now() + elapsedMs });
 beforeEach(() => (elapsedMs = 0));
 
-describe('a balancer spreads clients anew, because a connection that has become old', () => {
+describe('a connection that is older than 15 minutes, so that a balancer spreads its client again,', () => {
   it('ends with its next HTTP/1.1 response', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });
     const connection = async () => {

@@ -3,7 +3,7 @@ import { createTopics } from '../../services/operations/topics/create-topics.ts'
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 
-/** What kafkajs throws while a broker does not know a new topic, or does not know that it leads a partition. */
+/** The error of kafkajs while a broker does not know a new topic, or does not know that it leads a partition. */
 const unknownTopic = () =>
   Object.assign(new Error('This server does not host this topic-partition'), {
     ...{ name: 'KafkaJSProtocolError', type: 'UNKNOWN_TOPIC_OR_PARTITION', retriable: true },
@@ -42,7 +42,7 @@ describe('topics create', () => {
     expect(await admin.fetchTopicOffsets(topicOf('ticket', prefix))).toHaveLength(2);
   }, 60_000);
 
-  test('fails at once where waiting does not help', async () => {
+  test('fails at once if waiting does not help', async () => {
     const refused = Object.assign(new Error('not authorized'), { retriable: false });
     const unauthorized: Admin = { ...admin, fetchTopicOffsets: () => Promise.reject(refused) };
     await expect(createTopics(unauthorized, `${testEnvironment.name}-refused.`, 1)).rejects.toBe(refused);

@@ -55,7 +55,7 @@ describe('the dead letters about a deleted entity', () => {
       const envelopes = { readEnvelopes: async () => [stored] };
       // when the batch ends
       const erasures = await erasuresAmong(envelopes, 'contact', { changes: [deletion], rejected: [] });
-      // then what was before the deletion is erased, and what came after it is kept
+      // then the letter before the deletion is erased, and the later one is kept
       expect(await eraseDeadLetters({ control: opened.control, prefix: 'support.' }, erasures)).toBe(1);
       const left = await deadLettersOf(opened.control).find({ subjects: 'con_9' }).toArray();
       expect(left.map(({ offset }) => offset)).toEqual([5]);

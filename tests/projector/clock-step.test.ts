@@ -19,7 +19,7 @@ const preload = `
 
 const { environment, publish, applied, committed, startProcess } = useProjector({ projectors: 0 });
 
-test('a projector whose clock is set back by an hour stays in its group and goes on committing', async () => {
+test('a projector whose clock is set back by an hour stays in its group and continues to commit', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'support-read-models-clock-'));
   await writeFile(join(folder, 'clock.mjs'), preload);
   const projector = startProcess({

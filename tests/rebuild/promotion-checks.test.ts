@@ -107,7 +107,7 @@ const refusals: Refusal[] = [
     { allowRejects: true },
   ],
   [
-    'such a dead letter that an operator has just re-driven in vain',
+    'such a dead letter that an operator has just re-driven without success',
     ({ deadLetter }) => deadLetter({ lastAt: secondsBefore(1), count: 2 }),
     'rejects',
     saysOfReject,

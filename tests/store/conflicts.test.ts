@@ -39,7 +39,7 @@ describe('concurrent writers of the same documents', () => {
         expect(winners.length).toBeLessThanOrEqual(1);
         if (winners.length === 1) expect([revision, state]).toMatchObject([round + 1, { name: winners[0] }]);
       }
-      // and the next writer can write the documents that nobody has written
+      // and the next writer can write the documents that no writer has written
       await store.write(
         'tag',
         found

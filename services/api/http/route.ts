@@ -3,10 +3,10 @@ import type { ErrorCode } from './error-catalogue.ts';
 import { readPath, readQuery } from './parameters.ts';
 import type { StoreReader } from '../store/reader.ts';
 
-/** Decides what has expired. A request reads the clock once, so that one response reflects one instant. */
+/** Decides whether data has expired. A request reads the clock once, so that one response reflects one instant. */
 export type Clock = { now: () => Date };
 
-/** What a handler may read: the caller's organization, in the generation of this request. */
+/** A handler reads the caller's organization alone, in the generation of this request. */
 export type Scope = { orgId: string; store: StoreReader; path: string };
 
 /** A response body. `chunks` are the JSON text of a body that is too large to hold in memory. */

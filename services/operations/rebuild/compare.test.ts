@@ -43,8 +43,8 @@ describe('a comparison', () => {
   });
 
   it('remembers no documents that readers cannot get, however many there are', async () => {
-    const nobody = async () => [];
-    const comparison = { ...comparisonOf([]), asPresented: nobody };
+    const none = async () => [];
+    const comparison = { ...comparisonOf([]), asPresented: none };
     const options = { expectations: [], now: async () => now, report: () => undefined, recheckMax: 2 };
     expect(await compareDocuments(comparison, options)).toMatchObject({ differences: 0, isCutShort: false });
   });

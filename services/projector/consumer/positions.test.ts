@@ -181,7 +181,7 @@ it('a partition without a backlog never waits', async () => {
 });
 
 describe('while a build loads, a partition', () => {
-  it('waits, once that is loaded, for what has come to its prerequisite topics since', async () => {
+  it('waits, once it is loaded, for the records that its prerequisite topics have received since', async () => {
     const { positions, wait } = given({ 'contacts/0': { end: 1_000 } });
     positions.load(new Map(Object.entries({ 'tickets/0': 40, 'contacts/0': 1_000 })));
     await wait(500, () => positions.report('contacts/0', { position: 1_000, end: 1_500 }));

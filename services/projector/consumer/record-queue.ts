@@ -179,9 +179,9 @@ export type Budget = <T extends { bytes: number }>(
 ) => Promise<{ value: T; release: Release }>;
 
 /**
- * A budget of bytes, in which values of unknown size are loaded one after another, in the order of the calls. One that
- * does not fit waits until enough others are released; one that is larger than the budget waits until it is alone. So the
- * memory is bounded by the budget and one value more.
+ * A budget of bytes, in which values of unknown size are loaded one after another, in the order of the calls. A value
+ * that does not fit waits until enough others are released; a value larger than the budget waits until it is alone. So
+ * the budget and one value more bound the memory.
  */
 export function createBudget(bytesMax: number): Budget {
   let usedBytes = 0;

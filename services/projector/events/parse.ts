@@ -91,7 +91,7 @@ const issuesMax = 5;
 
 /**
  * Describes issues as paths and rules, such as `data.status: Invalid option: …`. It never quotes the value: paths
- * consist of declared field names and array indexes, and rules say what was expected.
+ * consist of declared field names and array indexes, and rules name the expected form.
  */
 export function describeIssues(error: z.ZodError, root?: string): string {
   const named = error.issues

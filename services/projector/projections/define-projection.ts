@@ -3,7 +3,7 @@ import type { EntityState } from '../../../shared/documents/resources.ts';
 
 /**
  * A reference of a document to other entities. `fields` are the fields of the referenced state that the document
- * embeds; a change of others refreshes no dependent. A document never sees what an entity joined itself, so one fan-out
+ * embeds; a change of others refreshes no dependent. A document never embeds the joined part of another, so one fan-out
  * step reaches every dependent.
  */
 export type Edge<K extends Kind = never> = { name: string } & Declared<K>;
@@ -31,7 +31,7 @@ type Fields = { to: Kind; fields: readonly string[] };
 /** The children of a document. `moreAfter` is null, or the sort key of the last of `max` children. */
 export type Children<T> = { items: T[]; moreAfter: string | null };
 
-/** `E` with the type in which `document` receives what the edge resolves to. */
+/** `E` with the type of the value that the edge resolves to, which `document` receives. */
 type Resolving<T, E> = E & { readonly resolved?: T };
 
 type Field<K extends Kind> = keyof EntityState[K] & string;
@@ -77,7 +77,7 @@ export type EdgeBuilders<K extends Kind> = {
 export type Projection<K extends Kind> = {
   /** In the order in which a document lists its references. */
   edges: Edge<K>[];
-  /** The joined part of the document, from what its edges resolved to, by name. Pure. */
+  /** The joined part of the document, from the values of its edges by name. Pure. */
   join: (resolved: Record<string, unknown>) => { joined: object; isPending: boolean };
   /** Whether a deleted entity never comes back. */
   deletionIsFinal: boolean;

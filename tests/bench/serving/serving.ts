@@ -87,7 +87,7 @@ export const benchServing = (options: ServingOptions): Promise<void> =>
       stores.defer(close);
       seeded.set(tickets, name);
     }
-    /** Passes `work` a contender in operation on the store with so many tickets. */
+    /** Passes `work` a contender in operation on the store with this number of tickets. */
     const serve = async (name: ServingName, tickets: number, work: (server: Server) => Promise<void>) => {
       const http2 = name === 'api-http2';
       const store = { MONGODB_URL: mongodbUrl, DATABASE_NAME: seeded.get(tickets) ?? '' };
