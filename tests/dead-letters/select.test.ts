@@ -18,8 +18,7 @@ describe('the dead letters between two instants', () => {
     ['since and until', { since: at('10:00:00.000'), until: at('11:00:00.000') }, instants.slice(1, 3)],
   ])('are those last stored %s', async (_, filter, expected) => {
     const found: string[] = [];
-    for await (const ids of selected(opened.control, { filter, limit: 100 }))
-      found.push(...ids);
+    for await (const ids of selected(opened.control, { filter, limit: 100 })) found.push(...ids);
     expect(found).toEqual(expected);
   });
 });
