@@ -69,7 +69,8 @@ type Side = { generation: Generation; database: Db };
 
 /**
  * Explains the documents with an id: the records that each part comes from, the references that are missing, and how the
- * document differs from a fresh join. Reads by id alone, so the cost does not depend on the size of the data.
+ * document differs from a fresh join. It reads by id, and all conversations of a ticket: the cost does not depend on the
+ * size of the data otherwise.
  */
 export async function explain(deps: Deps, id: string): Promise<Explanation> {
   const { mongo, config } = deps;
@@ -109,17 +110,16 @@ async function explainDocument(
   kind: Kind,
   document: StoredDocument,
 ): Promise<ExplainedDocument> {
-  const recordOf = (of: Kind, position: Position | null | undefined): SourceRecord | null =>
-    position
-      ? {
-          ...{
-            topic: topicOf(of, config.TOPIC_PREFIX),
-            partition: position.partition,
-            offset: position.offset,
-          },
-          time: new Date(position.timestampMs).toISOString(),
-        }
-      : null;
+  const recordOf = (of: Kind, position: Position | null | undefined): SourceRecord | null => {
+    if (!position) return null;
+    const { partition, offset, timestampMs } = position;
+    return {
+      topic: topicOf(of, config.TOPIC_PREFIX),
+      partition,
+      offset,
+      time: new Date(timestampMs).toISOString(),
+    };
+  };
   const { _id: id, orgId, version, position, tombstonePosition, deletedAt, pending } = document;
   const record = recordOf(kind, position);
   const progress =
@@ -132,14 +132,12 @@ async function explainDocument(
     return pairs.flatMap(({ expected, actual }) => fields(differencesOf(kind, expected, actual, now)));
   };
   return {
-    ...{
-      generation: generation.number,
-      generationState: generation.state,
-      kind,
-      id,
-      orgId,
-      version,
-    },
+    generation: generation.number,
+    generationState: generation.state,
+    kind,
+    id,
+    orgId,
+    version,
     status: deletedAt || document.state === undefined ? 'deleted' : pending ? 'pending' : 'living',
     record,
     tombstone: recordOf(kind, tombstonePosition),
