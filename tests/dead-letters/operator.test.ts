@@ -67,7 +67,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       expect(shown.text).toContain(kept);
     }
     const asJson = JSON.stringify(await json('show', `${topic('channel')}/0/0`));
-    for (const secret of ['SECRET', 'example.com', 'Support']) {
+    for (const secret of ['SECRET', 'help@example.com', 'Support']) {
       for (const text of [list.text, shown.text, asJson]) expect(text).not.toContain(secret);
     }
     // and with --raw it prints the bytes, and a warning apart from them
