@@ -51,14 +51,18 @@ const stopRequested = new Promise<void>((resolve) => {
 });
 
 /** A closer that fails is reported, and the others run. */
-const onEnd = (name: string, close: () => Promise<unknown>) =>
-  closers.defer(async () => {
+const onEnd = (name: string, close: () => Promise<unknown>) => {
+  const closeAndReport = async () => {
     try {
       await close();
     } catch (error) {
       printError(`${name} could not be stopped: ${errorMessage(error)}`);
     }
-  });
+  };
+  // A process may still start while the others stop.
+  if (closers.disposed) void closeAndReport();
+  else closers.defer(closeAndReport);
+};
 const onKill = (kill: () => void) => void kills.push(kill);
 const running = runDemo({ options, output, folder, stopping: controller.signal, onEnd, onKill });
 let failed = false;

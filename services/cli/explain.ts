@@ -17,9 +17,9 @@ export function addExplain(program: Command, accept: Accept): void {
   program
     .command('explain')
     .description(
-      'print the Kafka records that a document was made of, its missing references, and how it differs from a fresh join',
+      'print the Kafka records that a document was made from, its references, and how it differs from a fresh join',
     )
-    .argument('<id>', 'of any kind of document, or the Request-Id of a request that named one')
+    .argument('<id>', 'the id of a document of any kind, or the Request-Id of a request that named one')
     .addOption(jsonOption())
     .addHelpText('after', example('explain ti_01K3QZ8M4T', 'explain req_01HNZX8JGFACFA36RBXDHEQN6E'))
     .action((id, options) => accept(printExplanation, { id, ...options }));
@@ -70,15 +70,17 @@ function renderDocument(document: ExplainedDocument, now: string): string {
       'fan-out',
       document.fanOut && `in progress: ${document.fanOut.from} after ${document.fanOut.after || 'the start'}`,
     ],
-    [
-      'fresh join',
-      document.outdated.length === 0 ? 'no difference' : `differs in ${document.outdated.join(', ')}`,
-    ],
-    ['active one', document.differsFromActive && (document.differsFromActive.join(', ') || 'no difference')],
+    ['fresh join', freshJoinText(document.outdated)],
+    ['vs active', document.differsFromActive && (document.differsFromActive.join(', ') || 'no difference')],
   ];
   const lines = rows.flatMap(([name, value]) => (value === null ? [] : [`  ${name.padEnd(13)}${value}\n`]));
   return `${kind} ${id}\n${lines.join('')}${document.references.map(referenceLine).join('')}`;
 }
+
+const freshJoinText = (outdated: ExplainedDocument['outdated']): string => {
+  if (!outdated) return 'not checked: another release joins the documents of this generation';
+  return outdated.length === 0 ? 'no difference' : `differs in ${outdated.join(', ')}`;
+};
 
 const recordText = ({ topic, partition, offset, time }: SourceRecord): string =>
   `${topic}/${partition} offset ${offset}, ${time}`;

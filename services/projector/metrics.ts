@@ -47,7 +47,7 @@ export function createMetrics() {
     }),
     longestLag: new Gauge({
       name: 'projector_longest_lag_seconds',
-      help: 'Longest lag of the generation behind the log, if that was an hour or more',
+      help: 'Longest lag of the generation behind the log, if that was a minute or more',
       registers,
     }),
     staleness: new Gauge({

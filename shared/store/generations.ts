@@ -92,7 +92,7 @@ export type GenerationRegistry = {
 type StoredRegistry = Pick<GenerationRegistry, '_id' | 'generation' | 'since'> & Partial<GenerationRegistry>;
 
 /**
- * Version of the stored documents: it rises whenever stored fields change their names, types or meaning, or a
+ * Version of the stored documents: it rises whenever a stored field is added, removed or renamed, or changes its type or meaning, or a
  * projection its result. 1 named the state `own` and positions `at` and `cut`. `golden.test.ts` beside the projections
  * fails if documents change without it.
  */

@@ -77,14 +77,20 @@ describe('support-cli explain', () => {
     await tickets.updateOne({ _id: 'ti_1' }, { $set: { 'joined.requester.name': 'Eve' } });
     const times = { since: new Date(), registeredAt: new Date() };
     const second = { number: 2, projectionVersion, state: 'ready' as const, ...times };
-    await generationsOf(control).updateOne({ _id: 'active' }, { $push: { generations: second } });
-    const build = mongo.db(`${name}_g2`);
-    if (ticket) await collectionOf(build, 'ticket').insertOne(ticket);
+    // Another release joins the documents of generation 3.
+    const third = { ...second, number: 3, projectionVersion: projectionVersion + 1 };
+    await generationsOf(control).updateOne(
+      { _id: 'active' },
+      { $push: { generations: { $each: [second, third] } } },
+    );
+    const builds = [2, 3].map((number) => mongo.db(`${name}_g${number}`));
+    for (const build of builds) if (ticket) await collectionOf(build, 'ticket').insertOne(ticket);
     const { documents } = await explained('ti_1');
-    await build.dropDatabase();
+    for (const build of builds) await build.dropDatabase();
     expect(documents).toMatchObject([
       { generation: 1, outdated: ['joined.requester'], differsFromActive: null },
-      { generation: 2, generationState: 'ready', differsFromActive: ['joined.requester'] },
+      { generation: 2, generationState: 'ready', outdated: [], differsFromActive: ['joined.requester'] },
+      { generation: 3, outdated: null },
     ]);
   });
 });

@@ -115,6 +115,7 @@ it('commands of npm exist', async () => {
 
 /** Names in the form of a setting that are none. */
 const notSettings = [
+  'NODE_OPTIONS',
   'API_KEY', // a placeholder in the text of an API error
   'RELEASE', // an argument of the image's build
   'UPDATE_GOLDEN', // read by services/projector/projections/golden.test.ts

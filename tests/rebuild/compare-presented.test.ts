@@ -19,7 +19,7 @@ describe('two generations of one log, compared as the API presents them,', () =>
     await collection('message').deleteMany({ _id: { $in: orphans.map(({ _id }) => _id) } });
   }, 60_000);
 
-  test('do not differ by a missing tombstone document, but by one that rejects later events', async () => {
+  test('are equal despite a missing tombstone document, but not despite one that rejects later events', async () => {
     const tombstone = { _id: 'tag_gone', orgId: 'org_1', version: 3, revision: 1, position: null };
     await collection('tag', 1).insertOne(tombstone);
     expect(await builds.compare()).toMatchObject({ differences: 0, compared: history.length });

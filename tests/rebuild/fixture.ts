@@ -181,7 +181,7 @@ export async function openRebuild() {
       collectionOf(databaseOf(number), 'tag').insertOne({ _id: id } as never),
     setWatermark: (number: number, completeTo: Date) =>
       watermarksOf(control).updateOne({ _id: number }, { $set: { completeTo } }),
-    /** Lets a generation have applied records of a topic that was created again since. */
+    /** Stores that a generation has applied records of a topic, which was then deleted and created again. */
     recreateTopic: async (number: number, topic: string) => {
       const identity = { generation: number, topic, topicId: '1'.repeat(32) };
       await topicIdsOf(control).insertOne({ _id: `${number}/${topic}`, ...identity });

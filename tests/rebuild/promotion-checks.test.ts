@@ -34,9 +34,9 @@ const invalidReport = (title: string, changes: Parameters<typeof report>[0], say
 ];
 
 const saysOfReject = [
-  '1 records are dead letters here only',
+  '1 records are dead letters of this generation only',
   '/0/5 (not_json: no JSON)',
-  'fix the cause and re-drive them, purge the ones that you had purged before the build',
+  'fix the cause and re-drive them, purge again the ones that you had purged before the build',
   '--allow-rejects',
 ];
 
@@ -160,7 +160,7 @@ const rollback = { needsReport: false, allowRejects: true };
 describe('a promotion is refused, and changes nothing, for', () => {
   beforeEach(() => rebuild.given(activeAndReady()), 60_000);
 
-  test('nothing if every condition holds', async () => {
+  test('no reason if every condition holds', async () => {
     expect(failed(await rebuild.switchOnce(2))).toEqual([]);
     expect(await rebuild.states()).toEqual({ 1: 'standby', 2: 'active' });
   }, 60_000);
@@ -216,8 +216,9 @@ describe('a promotion is refused, and changes nothing, for', () => {
 
   test('nothing in a dry run, which makes the same checks and changes nothing', async () => {
     const before = await rebuild.everything();
-    const dryRun = () => rebuild.switchOnce(2, { dryRun: true });
+    const dryRun = (number = 2) => rebuild.switchOnce(number, { dryRun: true });
     expect(await dryRun()).toMatchObject({ outcome: 'dry-run' });
+    expect(await dryRun(1)).toMatchObject({ outcome: 'was-active' });
     await rebuild.set(2, { report: report({ differences: 1 }) });
     expect(failed(await dryRun()).map(({ name }) => name)).toEqual(['compared']);
     await rebuild.set(2, { report: report() });

@@ -146,7 +146,7 @@ describe('a drop is refused, and removes nothing,', () => {
   test('while a replica serves it', async () => {
     await rebuild.announceReplica({ generation: 2 });
     await expect(drop(2, true)()).rejects.toThrow(
-      'generation 2 is still read by the next requests of process 41 on api-1',
+      'generation 2 is still read by process 41 on api-1, which serves it',
     );
     expect(await rebuild.states()).toMatchObject({ 1: 'active', 2: 'standby' });
     expect(await documents(2)).toBe(1);

@@ -1,3 +1,4 @@
+import { projectionVersion } from '../../shared/store/generations.ts';
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import { failuresOf } from '../../services/projector/generations/last-failure.ts';
 import type { Measured } from '../../services/operations/rebuild/measure.ts';
@@ -22,7 +23,7 @@ describe('an operator is told', () => {
       ...{ topic, position: 0, end: 0, lag: 0, lagSeconds: 1, recordsPerSecond: 0, secondsLeft: 0 },
     }));
     const same = {
-      ...{ projectionVersion: 2, watermark: secondsBefore(6).toISOString(), lagSeconds: 1, lag: 0 },
+      ...{ projectionVersion, watermark: secondsBefore(6).toISOString(), lagSeconds: 1, lag: 0 },
       ...{ savedAt: present.toISOString(), rejects: [], rejectCount: 0, stopped: null, afterLoad: 0 },
       topics,
     };

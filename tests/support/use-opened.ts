@@ -1,6 +1,6 @@
 /**
- * Opens a thing before the tests of a `describe`, and closes it after them; with `each`, before and after each test. Its
- * fields exist once a test runs, so take them inside the tests.
+ * Opens a resource before the tests of a `describe`, and closes it after them; with `each`, before and after each test.
+ * Its fields do not exist before a test runs, so read them inside the tests.
  */
 export function useOpened<T extends { close: () => Promise<unknown> }>(
   open: () => Promise<T>,

@@ -107,7 +107,7 @@ export function useProjector({
       const offsets = (found?.partitions ?? []).map(({ offset }) => Math.max(0, Number(offset)));
       return offsets.reduce((sum, offset) => sum + offset, 0);
     },
-    /** Starts a projector in this process, with other settings than the environment's if given. */
+    /** Starts a projector in this process. `settings` override the settings of the environment. */
     start,
     /** Stops the projectors of this process. */
     stop,

@@ -11,7 +11,10 @@ export async function debianRoot(dir: string, packages: string[]): Promise<void>
   const mirror = debianMirror(await mustRun('apt-get', ['indextargets', '--format', targetFormat]), codename);
   if (mirror === undefined) throw new Error(`apt has no source of Debian ${codename}: see /etc/apt`);
   const source = existsSync(mirror.source) ? readFileSync(mirror.source, 'utf8') : '';
-  const keyring = /^[^#]*signed-by[:=]\s*(\/[^\s\]]+)/im.exec(source)?.[1] ?? debianKeyring;
+  // Another entry of the file may be another vendor's: a line of a list, a stanza of `*.sources`.
+  const entries = source.split(mirror.source.endsWith('.sources') ? /\n\s*\n/ : '\n');
+  const entry = entries.find((text) => !text.startsWith('#') && text.includes(mirror.uri.replace(/\/$/, '')));
+  const keyring = /signed-by[:=]\s*(\/[^\s\]]+)/i.exec(entry ?? '')?.[1] ?? debianKeyring;
   await mustRun('mmdebstrap', [
     '--variant=apt',
     `--include=${packages.join(',')}`,

@@ -17,7 +17,7 @@ export const errorCatalogue = {
     status: 403,
     type: 'invalid_request_error',
     message:
-      'Plain HTTP is not served; repeat the request over HTTPS and replace a key that was sent in clear.',
+      'Plain HTTP is not served; repeat the request over HTTPS, and replace any API key that was sent unencrypted.',
   },
   route_not_found: { status: 404, type: 'not_found', message: 'There is nothing at this path.' },
   ticket_not_found: { status: 404, type: 'not_found', message: 'There is no such ticket.' },
@@ -52,7 +52,7 @@ export const errorCatalogue = {
   invalid_path_parameter: {
     status: 422,
     type: 'validation_error',
-    message: 'The id in the path is not one of this resource.',
+    message: 'The id in the path is not a valid id of this resource.',
   },
   invalid_cursor: {
     status: 422,
@@ -63,7 +63,7 @@ export const errorCatalogue = {
   conflicting_date_range: {
     status: 422,
     type: 'validation_error',
-    message: 'Bound either `createdAt` or `updatedAt`, not both.',
+    message: 'Filter by either `createdAt` or `updatedAt`, not by both.',
   },
   too_many_requests: {
     status: 429,
@@ -73,7 +73,7 @@ export const errorCatalogue = {
   internal_error: {
     status: 500,
     type: 'api_error',
-    message: 'Something failed on our side; the request id helps us to find out what.',
+    message: 'Something failed on our side; quote the request id when you contact support.',
   },
   service_unavailable: {
     status: 503,

@@ -4,7 +4,8 @@ import { ApiError } from './api-error.ts';
 
 /**
  * `{id}` of a resource whose ids have a prefix: at most 256 characters including the prefix, as JSON Schema counts them.
- * The store counts UTF-16 units, so an id with many characters of two units can be too long for it; that is a 404.
+ * Stored ids have at most as many UTF-16 units, so a valid id with many characters of two units can be longer than any
+ * of them; that is a 404.
  */
 export const idParameter = (prefix: string, example: string) =>
   z.object({
@@ -63,7 +64,7 @@ export function readQuery<Q extends z.ZodObject>(schema: Q, search: string): z.o
   const isRepeated = given.getAll(name).length > 1 && issue?.path.length === 1;
   throw invalid(
     name,
-    `\`${name}\` ${isRepeated ? 'is not valid, or may be given once only' : (issue?.message ?? '')}.`,
+    `\`${name}\` ${isRepeated ? 'is not valid, or may be given only once' : (issue?.message ?? '')}.`,
   );
 }
 

@@ -35,8 +35,8 @@ export function chooseEncoding({ req }: Pick<Context, 'req'>): Encoding {
 }
 
 /**
- * Encodes a content on first request and caches each encoding. Anyone may request it, and compression would be most of
- * the cost of each request, in time and memory.
+ * Encodes content on the first request, and caches each encoding. Any client may request it without a key, and without
+ * the cache compression would be most of the cost of each request, in time and memory.
  */
 export function cacheEncoded(read: () => Promise<Buffer>): (encoding: Encoding) => Promise<Buffer> {
   const cache = new Map<Encoding, Promise<Buffer>>();
@@ -107,7 +107,7 @@ const bufferedLengthMax = 262_144;
 
 /**
  * Sends a reply. A chunked reply longer than the limit is streamed without an ETag. Streaming starts only after that
- * much has been read, so an unavailable store is usually still a 503. A later failure closes the connection, because the
+ * much has been read, so the client usually still gets a 503 if MongoDB is unavailable. A later failure closes the connection, because the
  * status has been sent; when the client leaves, the generator ends.
  */
 export async function sendReply(context: Context, store: StoreReader, reply: Reply<unknown>): Promise<void> {

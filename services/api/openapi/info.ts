@@ -58,7 +58,8 @@ keep a complete copy of the data by fetching only changes.
 
 The HTTP status is the source of truth. The body of an error is always \`{"error": {…}}\`; branch on \`error.code\`. Every
 response has a \`Request-Id\`, which an error repeats as \`error.requestId\`. 503 means that the API cannot read the data at the
-moment, or could not within ${readTimeoutMs / 1_000} seconds: try again after the number of seconds in \`Retry-After\`.
+moment, or that a read took longer than ${readTimeoutMs / 1_000} seconds: try again after the number of seconds in
+\`Retry-After\`.
 
 ## Rate limit
 

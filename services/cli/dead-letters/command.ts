@@ -65,7 +65,7 @@ export function addDeadLetters(program: Command, accept: Accept): void {
     .action((id, options) => accept(connected(verbs.show), { id, ...options }));
   selecting(group, 'redrive')
     .description(
-      'apply dead letters again, beside the projectors; removes the applied ones, and keeps the refused ones',
+      'apply dead letters again while projectors run; remove the applied ones, and keep the refused ones',
     )
     .option('--dry-run', 'print the outcome of each, but change nothing')
     .addHelpText('after', '\nExit code 1 if any is refused or not found.')

@@ -18,7 +18,7 @@ export function addRebuild(program: Command, accept: Accept): void {
   const group = program
     .command('rebuild')
     .helpCommand(false)
-    .description('rebuild the read model next to the active one, then switch to it')
+    .description('build a new generation of the read model next to the active one, then switch to it')
     .addHelpText(
       'after',
       '\nThe steps in their order: start, await, compare, promote, drop. See docs/rebuilding.md.\n',
@@ -47,7 +47,7 @@ function addBuilding(group: Command, accept: Accept): void {
     )
     .option(
       '--pace <n>',
-      'the maximum number of records a second of each projector; 0 pauses the build',
+      'the maximum number of records that each projector applies in a second; 0 pauses the build',
       wholeNumber(paceMax, 0),
     )
     .addOption(why('a rebuild'))
@@ -116,7 +116,10 @@ function addSwitching(group: Command, accept: Accept): void {
     group
       .command(name)
       .argument('<generation>', 'its number', number)
-      .option('--accept-older', 'accept data older than the active one has; keys archived since work again')
+      .option(
+        '--accept-older',
+        'accept older data than the active generation has; keys archived since then work again',
+      )
       .option('--dry-run', 'print the checks, but change nothing')
       .addOption(timeout('wait this long for the API replicas', 60))
       .addOption(why(reason))
@@ -138,7 +141,7 @@ function addSwitching(group: Command, accept: Accept): void {
     .command('drop')
     .description('remove a build or a standby: its group, progress and documents')
     .argument('<generation>', 'its number', number)
-    .option('--force', 'drop a standby even if it is younger than 72 hours')
+    .option('--force', 'drop a standby even if the API served it in the last 72 hours')
     .option('--dry-run', 'print the replicas that read it, but change nothing')
     .addOption(timeout('wait this long for its readers and projectors', 60))
     .addOption(why('a drop'))

@@ -2,16 +2,21 @@ import type { Db, MongoClient } from 'mongodb';
 import { kinds, type Kind, type Position } from '../../../shared/documents/document.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
 import { collectionOf, controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
-import { readRegistry, type Generation, type GenerationState } from '../../../shared/store/generations.ts';
+import {
+  projectionVersion,
+  readRegistry,
+  type Generation,
+  type GenerationState,
+} from '../../../shared/store/generations.ts';
 import { progressOf, watermark } from '../../../shared/store/progress.ts';
 import { topicOf } from '../../projector/events/topics.ts';
 import { RebuildRefused } from '../../projector/generations/registry.ts';
 import { edgesOf, idsByEdge } from '../../projector/materialize/edges.ts';
 import type { FanOutCursor, StoredDocument } from '../../projector/materialize/store.ts';
-import type { PairSource } from '../rebuild/compare.ts';
+import type { Pair, PairSource } from '../rebuild/compare.ts';
 import { readTrace } from '../traces/read-trace.ts';
 import { betweenGenerations, withFreshJoins } from '../rebuild/pair-sources.ts';
-import { differencesOf, type Difference } from '../rebuild/differences.ts';
+import { differencesOf } from '../rebuild/differences.ts';
 
 /** The Kafka record that a stored entity comes from. */
 export type SourceRecord = { topic: string; partition: number; offset: number; time: string };
@@ -49,8 +54,8 @@ export type ExplainedDocument = {
   references: ExplainedReference[];
   /** Set while documents that embed this one are still being refreshed. */
   fanOut: FanOutCursor | null;
-  /** Fields that differ from a fresh join of the stored entities. */
-  outdated: string[];
+  /** Fields that differ from a fresh join of the stored entities; null if another release joins this generation. */
+  outdated: string[] | null;
   /** Fields that differ from the document of the active generation; null for the active generation itself. */
   differsFromActive: string[] | null;
 };
@@ -69,8 +74,7 @@ type Side = { generation: Generation; database: Db };
 
 /**
  * Explains the documents with an id: the records that each part comes from, the references that are missing, and how the
- * document differs from a fresh join. It reads by id, and all conversations of a ticket: the cost does not depend on the
- * size of the data otherwise.
+ * document differs from a fresh join. It reads by id, so the cost does not depend on the size of the data.
  */
 export async function explain(deps: Deps, id: string): Promise<Explanation> {
   const { mongo, config } = deps;
@@ -126,10 +130,13 @@ async function explainDocument(
     record &&
     (await progressOf(control).findOne({ _id: `${generation.number}/${record.topic}/${record.partition}` }));
   const side = { database, number: generation.number };
-  const fields = (differences: Difference[]) => differences.map(({ field }) => field);
   const compare = async (source: PairSource) => {
-    const pairs = await source.asPresented(kind, await source.reread(kind, [id]), now);
-    return pairs.flatMap(({ expected, actual }) => fields(differencesOf(kind, expected, actual, now)));
+    const differences = (pairs: Pair[]) =>
+      pairs.flatMap(({ expected, actual }) => differencesOf(kind, expected, actual, now));
+    const stored = await source.reread(kind, [id]);
+    // To present a ticket, all its conversations are read.
+    const isSame = differences(stored).length === 0;
+    return isSame ? [] : differences(await source.asPresented(kind, stored, now)).map(({ field }) => field);
   };
   return {
     generation: generation.number,
@@ -146,7 +153,10 @@ async function explainDocument(
     },
     references: await explainReferences(database, kind, document, recordOf),
     fanOut: document.fanOutCursor ?? null,
-    outdated: await compare(withFreshJoins({ control }, side)),
+    outdated:
+      generation.projectionVersion === projectionVersion
+        ? await compare(withFreshJoins({ control }, side))
+        : null,
     differsFromActive:
       active && active.generation !== generation
         ? await compare(

@@ -35,7 +35,7 @@ export function check(
 }
 
 export type SwitchOptions = {
-  /** Promote even if it lags behind the active generation. */
+  /** Promote even if the active generation has newer data. */
   acceptOlder: boolean;
   /** Promote even if it rejects records that the active generation has applied. */
   allowRejects: boolean;
@@ -45,7 +45,7 @@ export type SwitchOptions = {
 
 /** Both generations save their positions once a second, so the build gets this long to reach the active one. */
 const catchUpMs = 10_000;
-/** Both generations change, and so does the operators' release. */
+/** A comparison expires after this time, because both generations change, and the release of the CLI may change too. */
 const reportValidMs = dayMs;
 
 /** Everything that must hold before a generation is served. */
@@ -74,7 +74,7 @@ export async function checkSwitch(
 }
 
 function checkState({ number, state }: Generation): Check {
-  const isPromotable = state === 'ready' || state === 'standby' || state === 'active';
+  const isPromotable = state === 'ready' || state === 'standby';
   const problem = `generation ${number} is ${state}: wait with: rebuild await ${number}`;
   return check('state', state, isPromotable ? null : problem);
 }
@@ -99,7 +99,7 @@ function checkProgress(
   const older = {
     isGiven: acceptOlder,
     advice: stopped
-      ? 'see the check projectors'
+      ? 'see the check named projectors'
       : `wait with: rebuild await ${number}, or accept it with --accept-older (keys archived since then work again)`,
   };
   return [
@@ -117,12 +117,12 @@ function checkProgress(
       'rejects',
       'no dead letter that the active generation does not have',
       rejectCount > 0
-        ? `${rejectCount} records are dead letters here only, the first is ${reject?.id} (${reject?.reason}: ${reject?.detail})`
+        ? `${rejectCount} records are dead letters of this generation only; the first is ${reject?.id} (${reject?.reason}: ${reject?.detail})`
         : null,
       {
         isGiven: allowRejects,
         advice:
-          'fix the cause and re-drive them, purge the ones that you had purged before the build, or accept them with --allow-rejects',
+          'fix the cause and re-drive them, purge again the ones that you had purged before the build, or accept them with --allow-rejects',
       },
     ),
   ];
@@ -135,7 +135,7 @@ function checkFreshness(
 ): Check {
   const staleMs = (active?.getTime() ?? 0) - (own?.getTime() ?? 0);
   const stale = `its watermark ${own?.toISOString()} is ${Math.round(staleMs / 1_000)} s older than that of the active generation`;
-  const none = 'it has no watermark yet: some of its partitions have applied nothing';
+  const none = 'it has no watermark yet: its projectors have applied nothing of some partitions';
   const problem = own && own.getTime() > 0 ? stale : none;
   const isFresh = staleMs <= readyWithinSeconds * 1_000;
   return check('freshness', `watermark ${own?.toISOString() ?? 'none'}`, isFresh ? null : problem, waiver);

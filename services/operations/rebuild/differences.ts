@@ -18,7 +18,7 @@ export const comparedFields = Object.fromEntries(
   ]),
 );
 
-/** The classes of differences. `missing` and `extra` mean that the compared generation lacks the document, or has it alone. */
+/** The classes of differences. `missing`: the compared generation lacks the document. `extra`: only it has the document. */
 export const differenceClasses = [
   'missing',
   'extra',

@@ -66,8 +66,8 @@ export const readersText = (readers: Replica[], number: number): string =>
   readers
     .map((replica) => {
       const requests = requestsOf(replica, number);
-      const reads = requests > 0 ? `${requests} requests in` : 'the next requests of';
-      return `${reads} process ${replica.pid} on ${replica.host}`;
+      const name = `process ${replica.pid} on ${replica.host}`;
+      return requests > 0 ? `${requests} requests in ${name}` : `${name}, which serves it`;
     })
     .join(', ');
 

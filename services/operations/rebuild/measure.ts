@@ -192,7 +192,7 @@ function reasonsToWait({ number, state, pace }: Generation, facts: Facts): strin
   const hasNoProjector = !facts.savedAt && !facts.stopped && !isDropping;
   return [
     ...(isDropping ? [`it is being dropped; if the drop was interrupted: rebuild drop ${number}`] : []),
-    ...(hasNoProjector ? [`no projector is running on it: GENERATION=${number} npm run projector`] : []),
+    ...(hasNoProjector ? [`no projector has run on it yet: GENERATION=${number} npm run projector`] : []),
     ...(pace === 0 ? [`its pace is 0: rebuild pace ${number} none`] : []),
     ...(facts.rejectCount > 0
       ? [`${facts.rejectCount} records are dead letters here that the active generation does not have`]

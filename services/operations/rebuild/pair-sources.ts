@@ -102,6 +102,12 @@ function orderOf(expected: ComparedDocument | null, actual: ComparedDocument | n
   return Buffer.compare(Buffer.from(expected._id), Buffer.from(actual._id));
 }
 
+/** The fields of a conversation that a ticket presents. A ticket may have 100,000 conversations. */
+const presentedOfConversations = {
+  ...{ 'state.id': 1, 'state.role': 1, 'state.status': 1, 'state.createdAt': 1, 'state.updatedAt': 1 },
+  'joined.channel.dataRetentionDays': 1,
+};
+
 /**
  * A ticket with all its conversations. The API reads the ones that are not embedded from the collection of conversations.
  * Two generations embed different ones if one of them has purged some.
@@ -111,7 +117,7 @@ async function withAllConversations(database: Db, ticket: ComparedDocument): Pro
   if (typeof moreAfter !== 'string') return { ...ticket, joined };
   const range = { 'state.ticketId': ticket._id, orgId: ticket.orgId, byCreated: { $gt: moreAfter } };
   const further = await collectionOf<ConversationDocument>(database, 'conversation')
-    .find(range as object, { projection: { state: 1, joined: 1 }, batchSize, hint: 'ticket' })
+    .find(range as object, { projection: presentedOfConversations, batchSize, hint: 'ticket' })
     .sort({ byCreated: 1 })
     .toArray();
   const conversations = further.flatMap(({ state, joined: { channel } }) => {

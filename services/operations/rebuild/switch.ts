@@ -30,7 +30,9 @@ export async function switchTo(
 ): Promise<Switched> {
   for (;;) {
     const registry = await requireRegistry(deps.control);
-    if (registry.generation === number && !options.dryRun) {
+    if (registry.generation === number && options.dryRun)
+      return { number, outcome: 'was-active', checks: [], waiting: [] };
+    if (registry.generation === number) {
       if (options.acceptOlder) await acceptOlder(deps);
       await onStep('wait for replicas');
       const waiting = await replicasElsewhere(deps, number, options.timeoutSeconds);

@@ -29,7 +29,7 @@ export type Assignment = {
 
 export type AssignmentDeps = {
   /**
-   * The fetched bytes that all partitions together may hold, compressed, and as many decompressed. Each partition has an
+   * The fetched bytes that all partitions together may hold, compressed, and half as many decompressed. Each partition has an
    * equal share, so that no partition waits for another. One batch may exceed it, and one decompressed batch.
    */
   queuedBytesMax: number;

@@ -14,8 +14,8 @@ import { BSON } from 'mongodb';
 export type Parsed = { change: Change } | { rejected: Rejection };
 
 /**
- * Parses a record of the topic of `kind`. It never throws, whatever the bytes, since an error in the consumer's handler
- * would stop the consumer. Fields and headers outside the event contract are dropped, secrets included.
+ * Parses a record of the topic of `kind`. It never throws, whatever the bytes: the worker would retry the batch
+ * forever. Fields and headers outside the event contract are dropped, secrets included.
  */
 export function parse(kind: Kind, record: KafkaRecord, known: Upcasts = upcasts): Parsed {
   const tooLarge = describeLargeHeaders(record.headers);

@@ -110,8 +110,8 @@ async function recordLag(deps: LagDeps, own: Generation): Promise<number> {
 }
 
 /**
- * Records at the start of a projector the lag that grew while none was running. Logs an error if Kafka has deleted
- * tombstones meanwhile; the Kafka user may lack the right to read the settings that tell.
+ * Records, at the start of a projector, the lag that grew while none was running. Logs an error if Kafka may have deleted
+ * tombstones meanwhile, unless the Kafka user has no right to read how long it keeps them.
  */
 export async function recordAbsence(
   deps: LagDeps & Pick<FollowDeps, 'logger'> & { admin: Admin; topics: string[] },

@@ -38,7 +38,7 @@ export type Cause = { by: string; at: Date; why: string };
 /** Returns the registry after a transition, or throws `RebuildRefused`. Pure. */
 export type RegistryUpdate = (registry: GenerationRegistry) => GenerationRegistry;
 
-/** A build that has not been promoted. */
+/** A build is a generation that has not been promoted. */
 const buildStates: readonly GenerationState[] = ['building', 'catching-up', 'ready'];
 
 export const isBuild = ({ state }: Pick<Generation, 'state'>) => buildStates.includes(state);

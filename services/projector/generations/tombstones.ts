@@ -30,7 +30,7 @@ export function tombstoneWarning(
   bound: TombstoneBound | null,
   now: Date,
 ): string | null {
-  // A build loads records that are older than itself, and misses no tombstone by that.
+  // A build loads records that are older than itself. Their age is no lag, and it misses no tombstone because of it.
   const presentMs = now.getTime() - Math.max(registeredAt.getTime(), watermark?.getTime() ?? 0);
   const longestMs = longestBehindSeconds * 1_000;
   if (!bound || Math.max(presentMs, longestMs * recordedStep) < bound.keptMs) return null;

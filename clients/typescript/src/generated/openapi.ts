@@ -458,7 +458,7 @@ export interface components {
                 };
             };
         };
-        /** @description Bound either `createdAt` or `updatedAt`, not both. */
+        /** @description Filter by either `createdAt` or `updatedAt`, not by both. */
         ConflictingDateRangeError: {
             /**
              * @description The cause of the error. Branch on this field.
@@ -848,7 +848,7 @@ export interface components {
              */
             type: "invalid_request_error";
         };
-        /** @description Plain HTTP is not served; repeat the request over HTTPS and replace a key that was sent in clear. */
+        /** @description Plain HTTP is not served; repeat the request over HTTPS, and replace any API key that was sent unencrypted. */
         HttpsRequiredError: {
             /**
              * @description The cause of the error. Branch on this field.
@@ -870,7 +870,7 @@ export interface components {
              */
             type: "invalid_request_error";
         };
-        /** @description Something failed on our side; the request id helps us to find out what. */
+        /** @description Something failed on our side; quote the request id when you contact support. */
         InternalError: {
             /**
              * @description The cause of the error. Branch on this field.
@@ -936,7 +936,7 @@ export interface components {
              */
             type: "validation_error";
         };
-        /** @description The id in the path is not one of this resource. */
+        /** @description The id in the path is not a valid id of this resource. */
         InvalidPathParameterError: {
             /**
              * @description The cause of the error. Branch on this field.
@@ -2918,12 +2918,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Tickets created at this time or later (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value to the day, minute or second includes the whole day, minute or second. Cannot be combined with `updatedAt[…]`.
+                 * @description Tickets created at this time or later (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or fractions of one, stands for that whole day, minute or second. Cannot be combined with `updatedAt[…]`.
                  * @example 2026-01-31T12:00:00Z
                  */
                 "createdAt[gte]"?: string;
                 /**
-                 * @description Tickets created at this time or earlier (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value to the day, minute or second includes the whole day, minute or second. Cannot be combined with `updatedAt[…]`.
+                 * @description Tickets created at this time or earlier (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or fractions of one, stands for that whole day, minute or second. Cannot be combined with `updatedAt[…]`.
                  * @example 2026-02-28
                  */
                 "createdAt[lte]"?: string;
@@ -2951,12 +2951,12 @@ export interface operations {
                  */
                 status?: ("open" | "snoozed" | "resolved" | "assumed_resolved" | "closed")[];
                 /**
-                 * @description Tickets last updated at this time or later (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value to the day, minute or second includes the whole day, minute or second. Cannot be combined with `createdAt[…]`.
+                 * @description Tickets last updated at this time or later (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or fractions of one, stands for that whole day, minute or second. Cannot be combined with `createdAt[…]`.
                  * @example 2026-01-31T12:00:00Z
                  */
                 "updatedAt[gte]"?: string;
                 /**
-                 * @description Tickets last updated at this time or earlier (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value to the day, minute or second includes the whole day, minute or second. Cannot be combined with `createdAt[…]`.
+                 * @description Tickets last updated at this time or earlier (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or fractions of one, stands for that whole day, minute or second. Cannot be combined with `createdAt[…]`.
                  * @example 2026-02-28
                  */
                 "updatedAt[lte]"?: string;

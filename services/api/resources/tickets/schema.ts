@@ -10,8 +10,8 @@ import { labelSchema, secondsSchema } from '../fields.ts';
 export const ticketSorts = ['createdAt', '-createdAt', 'updatedAt', '-updatedAt'] as const;
 
 const precision =
-  'An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value to the day, minute or second includes the ' +
-  'whole day, minute or second.';
+  'An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or ' +
+  'fractions of one, stands for that whole day, minute or second.';
 const bound = (meaning: string, other: string, example: string) =>
   dateBound.optional().meta({
     description: `${meaning} (inclusive). ${precision} Cannot be combined with \`${other}[…]\`.`,
