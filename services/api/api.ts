@@ -13,7 +13,7 @@ import { observeBudget, type Metrics } from './metrics.ts';
 import { specSettings } from './openapi/info.ts';
 import { createSpec } from './openapi/spec.ts';
 import { createRateLimiter } from './rate-limit/fallback-rate-limiter.ts';
-import { createRegistry } from './resources/registry.ts';
+import { createRoutes } from './resources/routes.ts';
 import { startServer } from './server/server.ts';
 import type { Credentials } from './server/tls.ts';
 import { announceReplica } from './store/announce-replica.ts';
@@ -48,7 +48,7 @@ export async function startApi(deps: ApiDeps) {
   const settings = specSettings(config);
   const { docs, keyPrefix, limit } = settings;
   const { API_TRUSTED_PROXIES: trustedProxies } = config;
-  const routes = createRegistry({ now, brand: config.BRAND });
+  const routes = createRoutes({ now, brand: config.BRAND });
   const spec = createSpec(settings, routes);
   const control = controlDatabase(deps.authMongo, config.DATABASE_NAME);
   const snapshots = createReadSnapshots(snapshotSources(deps, control));

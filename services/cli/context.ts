@@ -25,7 +25,7 @@ export type Terminal = {
 /** The environment of one run of a verb. */
 export type Context = { verb: string; environment: Environment; terminal: Terminal };
 
-/** The action of each verb passes its runner and its options. */
+/** Receives the verb that the arguments select. main.ts calls `run` later, with a context and these options. */
 export type Accept = <O>(run: (context: Context, options: O) => Output | Promise<Output>, options: O) => void;
 
 /** An error in the arguments that only the settings or the environment reveal. Exit code 2. */

@@ -21,7 +21,7 @@ const terminal: Terminal = {
   confirm: process.stdin.isTTY ? confirm : null,
 };
 
-async function run({ verb, run }: ParsedCommand): Promise<void> {
+async function runVerb({ verb, run }: ParsedCommand): Promise<void> {
   try {
     const output = await run({ verb, environment: process.env, terminal });
     const { text, exitCode } = typeof output === 'string' ? { text: output, exitCode: 0 } : output;
@@ -35,7 +35,7 @@ async function run({ verb, run }: ParsedCommand): Promise<void> {
 
 const parsed = parseArguments(process.argv.slice(2));
 if ('help' in parsed) process.stdout.write(parsed.help);
-else if ('command' in parsed) await run(parsed.command);
+else if ('command' in parsed) await runVerb(parsed.command);
 else {
   process.stderr.write(parsed.usageError);
   process.exitCode = 2;

@@ -1,5 +1,5 @@
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
-import { createRegistry } from '../../services/api/resources/registry.ts';
+import { createRoutes } from '../../services/api/resources/routes.ts';
 import * as build from './builders.ts';
 import { errorOf, tokens, useApi, type Answer } from './test-api.ts';
 
@@ -28,7 +28,7 @@ const others: Record<string, string> = { tickets: 'ti_b', conversations: 'conv_b
 const fill = (path: string, ids: Record<string, string>) =>
   path.replace(':id', ids[path.split('/')[2] ?? ''] ?? '');
 
-const routes = createRegistry({ now: () => new Date(), brand: 'svc' }).map((route) => ({
+const routes = createRoutes({ now: () => new Date(), brand: 'svc' }).map((route) => ({
   path: route.path,
   route,
   url: fill(route.path, known),
@@ -51,7 +51,7 @@ const expectHeaders = ({ headers }: Answer) => {
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
 };
 
-test('the registry contains the seven endpoints below /v1', () => {
+test('the API has the seven endpoints below /v1', () => {
   expect(routes.map(({ path }) => path).sort()).toEqual([
     '/v1/channels',
     '/v1/channels/:id',

@@ -11,7 +11,7 @@ import { day, eventsOf, useReadModel } from './read-model.ts';
 
 const { channel, conversation, message } = eventsOf('a');
 const contact = (name: string, version: number) => created('contact', 'con_1', { name }, version);
-const freed = (messages: number) => ({ conversations: 0, messages });
+const purged = (messages: number) => ({ conversations: 0, messages });
 
 /** A compacted log may contain messages long after the last record of their conversation was removed. */
 describe('a message whose conversation is missing', () => {
@@ -41,9 +41,9 @@ describe('a message whose conversation is missing', () => {
 
   test('is deleted after 30 days, and not before', async () => {
     await model.apply([message(0)], day(100));
-    expect(await model.sweepAsOf(day(130, -1))).toEqual(freed(0));
+    expect(await model.sweepAsOf(day(130, -1))).toEqual(purged(0));
     expect(await stored()).toMatchObject({ state: { id: 'msg_a_000' }, orphanedAt: day(100) });
-    expect(await model.sweepAsOf(day(130))).toEqual(freed(1));
+    expect(await model.sweepAsOf(day(130))).toEqual(purged(1));
     expect(await stored()).toEqual({
       ...{ _id: 'msg_a_000', orgId: 'org_1', version: 1, expiresAt: day(160) },
       revision: expect.any(Number) as number,
@@ -54,7 +54,7 @@ describe('a message whose conversation is missing', () => {
   test('is kept if its conversation arrives, and is deleted together with it', async () => {
     await model.apply([message(0)], day(100));
     await model.apply([channel(0), conversation(0)], day(110));
-    expect(await model.sweepAsOf(day(130))).toEqual(freed(0));
+    expect(await model.sweepAsOf(day(130))).toEqual(purged(0));
     const { messages } = await model.answersAt('a', day(130));
     expect(messages).toMatchObject([{ id: 'msg_a_000' }]);
     expect(await stored()).not.toHaveProperty('orphanedAt');
@@ -64,8 +64,8 @@ describe('a message whose conversation is missing', () => {
 
   test('is deleted if the conversation belongs to another organization', async () => {
     await model.apply([channel(0), { ...conversation(0), orgId: 'org_2' }, message(0)], day(100));
-    expect(await model.sweepAsOf(day(130))).toEqual(freed(1));
-    expect(await model.sweepAsOf(day(131))).toEqual(freed(0));
+    expect(await model.sweepAsOf(day(130))).toEqual(purged(1));
+    expect(await model.sweepAsOf(day(131))).toEqual(purged(0));
   }, 60_000);
 
   test('is deleted 30 days after it arrived, if its conversation was swept before', async () => {
@@ -73,8 +73,8 @@ describe('a message whose conversation is missing', () => {
     await model.apply([channel(), conversation(0)], day(10));
     expect(await model.sweepAsOf(day(40))).toEqual({ conversations: 1, messages: 0 });
     await model.apply([message(0)], day(50));
-    expect(await model.sweepAsOf(day(80, -1))).toEqual(freed(0));
-    expect(await model.sweepAsOf(day(80))).toEqual(freed(1));
+    expect(await model.sweepAsOf(day(80, -1))).toEqual(purged(0));
+    expect(await model.sweepAsOf(day(80))).toEqual(purged(1));
   }, 60_000);
 
   test('is deleted 30 days after it arrived, however often it is refreshed or replayed meanwhile', async () => {
@@ -85,8 +85,8 @@ describe('a message whose conversation is missing', () => {
     expect(await stored()).toMatchObject({
       ...{ version: 2, joined: { author: { name: 'Countess' } }, orphanedAt: day(100) },
     });
-    expect(await model.sweepAsOf(day(130, -1))).toEqual(freed(0));
-    expect(await model.sweepAsOf(day(130))).toEqual(freed(1));
+    expect(await model.sweepAsOf(day(130, -1))).toEqual(purged(0));
+    expect(await model.sweepAsOf(day(130))).toEqual(purged(1));
   }, 60_000);
 
   test('is still marked as an orphan when a refresh that read its conversation before the sweep is late', async () => {
@@ -108,14 +108,14 @@ describe('a message whose conversation is missing', () => {
       }),
     );
     expect(swept).toEqual({ conversations: 1, messages: 0 });
-    // and the worker writes after the conversation was freed
+    // and the worker writes after the conversation was purged
     resume();
     await refreshed;
     // then the message is an orphan since the sweep, and is deleted 30 days later
     expect(await stored()).toMatchObject({
       ...{ joined: { author: { name: 'Countess' } }, orphanedAt: day(30) },
     });
-    expect(await model.sweepAsOf(day(60))).toEqual(freed(1));
+    expect(await model.sweepAsOf(day(60))).toEqual(purged(1));
   }, 60_000);
 
   test('is served like its conversation, if both arrive while the sweep is about to purge the conversation', async () => {
@@ -130,7 +130,7 @@ describe('a message whose conversation is missing', () => {
     // then it is kept, and its message is served until it expires
     expect(swept).toEqual({ conversations: 0, messages: 0 });
     for (const onDay of [121, 179]) {
-      expect(await model.sweepAsOf(day(onDay))).toEqual(freed(0));
+      expect(await model.sweepAsOf(day(onDay))).toEqual(purged(0));
       expect((await model.answersAt('a', day(onDay))).messages).toMatchObject([{ id: message(90).id }]);
     }
     expect(await model.sweepAsOf(day(180))).toEqual({ conversations: 1, messages: 1 });
@@ -141,7 +141,7 @@ describe('a message whose conversation is missing', () => {
     await model.apply([channel(0), conversation(0), message(0)]);
     const marked = { $set: { orphanedAt: day(0) }, $inc: { revision: 1 } };
     await collectionOf<StoredDocument>(model.database, 'message').updateOne({}, marked);
-    expect(await model.sweepAsOf(day(100))).toEqual(freed(0));
+    expect(await model.sweepAsOf(day(100))).toEqual(purged(0));
     expect(await stored()).toMatchObject({ state: { id: 'msg_a_000' } });
     expect(await stored()).not.toHaveProperty('orphanedAt');
   }, 60_000);
@@ -160,7 +160,7 @@ describe('a message whose conversation is missing', () => {
       return { ...(await model.store.write(kind, others)), refused };
     };
     // then the sweep ends, purges nothing, and comes to the message again after 30 days
-    expect(await sweep({ ...deps, store: { ...model.store, write } })).toEqual(freed(0));
+    expect(await sweep({ ...deps, store: { ...model.store, write } })).toEqual(purged(0));
     expect(await stored()).toMatchObject({ state: { id: 'msg_a_000' }, orphanedAt: day(130) });
   }, 60_000);
 
@@ -169,11 +169,11 @@ describe('a message whose conversation is missing', () => {
     await model.apply([message(0)], day(100));
     await storeDeadLetter(model, conversation(0), { now: day(100) });
     // then it stays, and is served once the conversation is re-driven
-    expect(await model.sweepAsOf(day(130))).toEqual(freed(0));
+    expect(await model.sweepAsOf(day(130))).toEqual(purged(0));
     expect(await stored()).toMatchObject({ orphanedAt: day(130) });
     await model.apply([channel(0), conversation(0)], day(140));
     await deadLettersOf(model.control).deleteMany({});
-    expect(await model.sweepAsOf(day(170))).toEqual(freed(0));
+    expect(await model.sweepAsOf(day(170))).toEqual(purged(0));
     expect((await model.answersAt('a', day(170))).messages).toMatchObject([{ id: 'msg_a_000' }]);
   }, 60_000);
 
@@ -184,8 +184,8 @@ describe('a message whose conversation is missing', () => {
     // when the conversation expires with the message of its organization
     expect(await model.sweepAsOf(day(31))).toEqual({ conversations: 1, messages: 1 });
     // then the other message stays until it has waited 30 days
-    expect(await model.sweepAsOf(day(40, -1))).toEqual(freed(0));
-    expect(await model.sweepAsOf(day(40))).toEqual(freed(1));
+    expect(await model.sweepAsOf(day(40, -1))).toEqual(purged(0));
+    expect(await model.sweepAsOf(day(40))).toEqual(purged(1));
   }, 60_000);
 
   test('is deleted whatever the number of such messages, while messages with a conversation are kept', async () => {
@@ -196,9 +196,9 @@ describe('a message whose conversation is missing', () => {
     });
     await model.applyAtOnce(many, day(100));
     await model.apply([channel(0), conversation(0)], day(100));
-    expect(await model.sweepAsOf(day(130))).toEqual(freed(733));
+    expect(await model.sweepAsOf(day(130))).toEqual(purged(733));
     const living = { state: { $exists: true } };
     expect(await collectionOf(model.database, 'message').countDocuments(living)).toBe(367);
-    expect(await model.sweepAsOf(day(130))).toEqual(freed(0));
+    expect(await model.sweepAsOf(day(130))).toEqual(purged(0));
   }, 60_000);
 });

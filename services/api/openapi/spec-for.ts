@@ -1,6 +1,6 @@
 import { readApiConfig } from '../config.ts';
 import type { Environment } from '../../../shared/runtime/config.ts';
-import { createRegistry } from '../resources/registry.ts';
+import { createRoutes } from '../resources/routes.ts';
 import { createSpec } from './spec.ts';
 import { specSettings } from './info.ts';
 import type { OpenApiDocument } from './types.ts';
@@ -10,6 +10,6 @@ export function specFor(environment: Environment = { MONGODB_URL: 'mongodb://loc
   const result = readApiConfig(environment);
   if ('errors' in result) throw new Error(result.errors.join('\n'));
   const { config } = result;
-  const routes = createRegistry({ now: () => new Date(), brand: config.BRAND });
+  const routes = createRoutes({ now: () => new Date(), brand: config.BRAND });
   return createSpec(specSettings(config), routes);
 }

@@ -5,7 +5,7 @@ import { mustRun, run } from '../../../infra/dev-servers/native/run.ts';
 import { documentSchemas } from '../../../tests/support/document-schemas.ts';
 import { errorCodes } from '../http/error-envelope.ts';
 import { errorCatalogue } from '../http/error-catalogue.ts';
-import { createRegistry } from '../resources/registry.ts';
+import { createRoutes } from '../resources/routes.ts';
 import { specFor } from './spec-for.ts';
 import { createSpec } from './spec.ts';
 import type { MediaType, Response } from './types.ts';
@@ -126,7 +126,7 @@ test('every code of the catalogue is an example of a response with its status, e
 });
 
 test('it contains the settings', () => {
-  const registry = createRegistry({ now: () => new Date(), brand: 'acme' });
+  const registry = createRoutes({ now: () => new Date(), brand: 'acme' });
   const settings = {
     docs: { docsUrl: undefined, baseUrl: 'https://api.acme.test' },
     keyPrefix: 'acme',

@@ -23,7 +23,7 @@ function createSnapshots() {
     readAfter: null as StoreTime | null,
     reads: 0,
   };
-  const logged: { generation?: number; served?: Date }[] = [];
+  const logged: { awaited?: number }[] = [];
   const snapshots = createReadSnapshots({
     connect: async () => {
       state.reads += 1;
@@ -49,7 +49,7 @@ function createSnapshots() {
     return [generation, dataAsOf.getTime() / 1_000];
   };
   /** The generations that were not served yet when that was logged. */
-  const waits = () => logged.filter(({ served }) => served).map(({ generation }) => generation);
+  const waits = () => logged.flatMap(({ awaited }) => awaited ?? []);
   return { state, snapshots, look, waits };
 }
 

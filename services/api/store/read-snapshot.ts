@@ -115,7 +115,13 @@ async function readSnapshot(sources: SnapshotSources, cache: Cache): Promise<Rea
   if (previous && (isBehind || missing.length > 0)) {
     if (cache.awaited !== generation)
       sources.logger.info(
-        { generation, dataAsOf, served: previous.dataAsOf, missing },
+        {
+          awaited: generation,
+          dataAsOf,
+          served: previous.generation,
+          servedDataAsOf: previous.dataAsOf,
+          missing,
+        },
         'the active generation lags the served one, or lacks indexes; it is served once it has caught up',
       );
     cache.awaited = generation;

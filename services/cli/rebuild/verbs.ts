@@ -128,12 +128,12 @@ async function replaceFile(path: string, text: string): Promise<void> {
 type Switch = Numbered & { acceptOlder?: Flag; dryRun?: Flag; timeout: number; why: string };
 
 export const promote: Verb<Switch & { allowRejects?: Flag }> = (deps, options) =>
-  serve(deps, options, { needsReport: true, allowRejects: options.allowRejects ?? false });
+  switchGeneration(deps, options, { needsReport: true, allowRejects: options.allowRejects ?? false });
 
 export const rollback: Verb<Switch> = (deps, options) =>
-  serve(deps, options, { needsReport: false, allowRejects: true });
+  switchGeneration(deps, options, { needsReport: false, allowRejects: true });
 
-async function serve(
+async function switchGeneration(
   deps: OperatorDeps,
   options: Switch,
   rules: Pick<SwitchOptions, 'needsReport' | 'allowRejects'>,

@@ -27,9 +27,11 @@ export function handleBatch(
       { topic: batch.topic, partition: batch.partition, fetchedOffset, expected: nextFetchOffset },
       'batch starts at an unexpected offset; fetching again',
     );
+    // Forgotten, so that the next commit is sent even if the position has not moved.
     assignment.committedOffsets.delete(key);
     return seek(consumer, worker, nextFetchOffset);
   }
+  // The patch of kafkajs delivers each record batch as one message, not yet decoded.
   const fetched = batch.messages.map((message) => (message as unknown as BatchMessage).batch);
   // A build fetches the records after its load once the load is over.
   const loadEnd = assignment.positions.loadEnd(key);

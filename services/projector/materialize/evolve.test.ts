@@ -150,8 +150,8 @@ describe('evolve', () => {
     },
   );
 
-  describe('an entity whose state was freed by retention', () => {
-    const freed: Entity = {
+  describe('an entity whose state was purged by retention', () => {
+    const purged: Entity = {
       ...{ orgId: 'org_1', version: 3, position: at(3), expiresAt: new Date('2026-02-01T00:00:00Z') },
     };
     const final = { ...rules, deletionIsFinal: true };
@@ -162,25 +162,25 @@ describe('evolve', () => {
       ['a later version', upsert(4, at(9)), { version: 4, position: at(9) }],
     ])('%s restores it, and it no longer expires', (_, change, expected) => {
       for (const given of [rules, final]) {
-        const { entity, changed } = evolve(freed, change, given);
+        const { entity, changed } = evolve(purged, change, given);
         expect(changed).toBe(true);
         expect(entity).toEqual({ orgId: 'org_1', ...expected, state: change.state });
       }
     });
 
     test('an older version does not restore it, and a later deletion deletes it', () => {
-      expect(evolve(freed, upsert(2, at(2)), final)).toEqual({ entity: freed, changed: false });
-      expect(evolve(freed, deletion(4, at(9)), final).entity).toEqual({
+      expect(evolve(purged, upsert(2, at(2)), final)).toEqual({ entity: purged, changed: false });
+      expect(evolve(purged, deletion(4, at(9)), final).entity).toEqual({
         ...{ orgId: 'org_1', version: 4, position: at(9), deletedAt: now },
       });
     });
 
     test('a tombstone after its record deletes it, a tombstone before it does not', () => {
-      expect(evolve(freed, tombstone(at(9)), rules).entity).toMatchObject({
+      expect(evolve(purged, tombstone(at(9)), rules).entity).toMatchObject({
         tombstonePosition: at(9),
         deletedAt: now,
       });
-      expect(evolve(freed, tombstone(at(2)), rules).entity).toEqual({ ...freed, tombstonePosition: at(2) });
+      expect(evolve(purged, tombstone(at(2)), rules).entity).toEqual({ ...purged, tombstonePosition: at(2) });
     });
   });
 

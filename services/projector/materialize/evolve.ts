@@ -87,7 +87,7 @@ function evolveStale(current: Entity, change: Change, rules: EvolveRules): Evolv
 
 /**
  * A duplicate matters in two cases. An earlier record of the version may be before a tombstone. And a state that the
- * retention sweep has freed comes back, to be served or freed again under the current retention.
+ * retention sweep has purged comes back, to be served or purged again under the current retention.
  */
 function evolveDuplicate(current: Entity, change: Exclude<Change, Tombstone>, rules: EvolveRules): Evolved {
   const { position } = change;

@@ -61,7 +61,7 @@ function joinedFields<K extends Kind>(
   };
 }
 
-/** The document of a deleted entity, or of one whose state was freed. It has no state. */
+/** The document of a deleted entity, or of one whose state was purged. It has no state. */
 function tombstoneOf<K extends Kind>(
   deps: WriteDeps,
   kind: K,
@@ -69,7 +69,7 @@ function tombstoneOf<K extends Kind>(
   revision: number,
 ): StoredDocument {
   const rules = { deletionIsFinal: false, now: deps.now(), tombstoneDays: deps.tombstoneDays };
-  // An entity whose owner is deleted still has a state, and is deleted here. A freed entity has none, and stays freed.
+  // An entity whose owner is deleted still has a state, and is deleted here. A purged entity has none, and stays purged.
   const { orgId, version, position, tombstonePosition, deletedAt, expiresAt } =
     entity.state === undefined ? entity : toTombstone(entity, rules);
   return {

@@ -6,7 +6,7 @@ import { qaRoutes } from './qas/routes.ts';
 import { ticketRoutes } from './tickets/routes.ts';
 
 /** Every endpoint below `/v1`, for the router, the OpenAPI document and the contract tests. */
-export const createRegistry = (deps: ChannelDeps): Route[] => [
+export const createRoutes = (deps: ChannelDeps): Route[] => [
   ...ticketRoutes(deps),
   ...conversationRoutes(deps),
   ...messageRoutes(deps),
