@@ -63,7 +63,7 @@ async function statusLine(
       () => null,
     ),
   ]);
-  const behind = asOf ? ` (${((Date.now() - Date.parse(asOf)) / 1_000).toFixed(1)} s behind)` : '';
+  const behind = asOf ? ` (${((Date.now() - Date.parse(asOf)) / 1_000).toFixed(1)} s old)` : '';
   return [
     new Date().toISOString().slice(11, 19),
     `${Math.round(eventsPerSecond)} events/s`,
