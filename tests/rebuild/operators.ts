@@ -44,7 +44,7 @@ export function operatorsOf(rebuild: Rebuild) {
   async function given(generations: Generation[]): Promise<void> {
     await rebuild.given(generations);
     for (const number of [1, 2]) {
-      // Not dropped: for a moment, FerretDB may count the documents of the collection that was dropped.
+      // Not dropped: a run on FerretDB once counted no document after a drop and an insert. The cause is not known.
       await rebuild.databaseOf(number).collection('tags').deleteMany({});
       await rebuild.document(number);
       await rebuild.deadLetter({ _id: `of ${number}`, firstAt: later, lastAt: later, generations: [number] });
