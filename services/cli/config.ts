@@ -14,10 +14,11 @@ const operatorSetting = {
     ),
 };
 
+const topicSettings = { ...mongoSettings, TOPIC_PREFIX: kafkaSettings.TOPIC_PREFIX };
+
 /** Re-driving applies records by the projector's rules, so it shares its settings. */
 const deadLetterSettings = {
-  ...mongoSettings,
-  TOPIC_PREFIX: kafkaSettings.TOPIC_PREFIX,
+  ...topicSettings,
   TOMBSTONE_DAYS: projectorSettings.TOMBSTONE_DAYS,
 };
 
@@ -47,7 +48,6 @@ export const configs = {
   keys: (environment: Environment) =>
     configOrExit(readConfig({ ...mongoSettings, ...operatorSetting }, environment)),
   /** MongoDB, and the names of the topics. */
-  topicsInMongo: (environment: Environment) =>
-    configOrExit(readConfig({ ...mongoSettings, TOPIC_PREFIX: kafkaSettings.TOPIC_PREFIX }, environment)),
+  topicsInMongo: (environment: Environment) => configOrExit(readConfig(topicSettings, environment)),
   deadLetters: (environment: Environment) => configOrExit(readConfig(deadLetterSettings, environment)),
 };

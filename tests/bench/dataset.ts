@@ -63,7 +63,7 @@ export function createDataset(records: number): Dataset {
   return { counts, record };
 }
 
-/** Ids of successive entities are far apart, as those of most source systems. */
+/** Ids of successive entities are far apart, as in most source systems. */
 const entityId = (kind: Kind, number: number): string =>
   idPrefixes[kind] + createHash('sha256').update(`${kind}/${number}`).digest('hex').slice(0, 20);
 

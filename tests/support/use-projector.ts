@@ -89,7 +89,7 @@ export function useProjector({
     environment,
     topic,
     send,
-    /** Publishes events in structured mode, those of one kind in order. */
+    /** Publishes events in structured mode, and events of one kind in order. */
     publish: async (...events: Event[]) => {
       for (const [kind, some] of Map.groupBy(events, (event) => event.kind))
         await send(kind, ...some.map((event) => encode(event, 'structured')));

@@ -26,8 +26,7 @@ export function createAgeLimit(nowMs: () => number): () => boolean {
 
 /** Tracks the connections of a server and the HTTP/1.1 responses in progress on them, so that it stops in order. */
 export function trackConnections(server: Server, logger: Logger, nowMs: () => number) {
-  const connections = new Map<string, Socket>();
-  const isOld = new Map<string, () => boolean>();
+  const connections = new Map<string, { socket: Socket; isOld: () => boolean }>();
   /** The last response that began on a connection; null for a connection of an HTTP/2 session. */
   const inUse = new Map<string, ServerResponse | null>();
   const inProgress = new Set<ServerResponse>();
@@ -35,11 +34,9 @@ export function trackConnections(server: Server, logger: Logger, nowMs: () => nu
   let isStopping = false;
   server.on('connection', (socket: Socket) => {
     const key = keyOf(socket);
-    connections.set(key, socket);
-    isOld.set(key, createAgeLimit(nowMs));
+    connections.set(key, { socket, isOld: createAgeLimit(nowMs) });
     socket.once('close', () => {
       connections.delete(key);
-      isOld.delete(key);
       inUse.delete(key);
     });
   });
@@ -52,7 +49,7 @@ export function trackConnections(server: Server, logger: Logger, nowMs: () => nu
       const key = keyOf(socket);
       inUse.set(key, response);
       inProgress.add(response);
-      if (isDraining || isOld.get(key)?.()) response.shouldKeepAlive = false;
+      if (isDraining || connections.get(key)?.isOld()) response.shouldKeepAlive = false;
       response.once('close', () => {
         inProgress.delete(response);
         // A request that waited for this response has begun already.
@@ -73,10 +70,10 @@ export function trackConnections(server: Server, logger: Logger, nowMs: () => nu
       const closed = once(server, 'close');
       // The HTTP server's own method also cuts off responses that wait in memory for a slow client.
       TcpServer.prototype.close.call(server);
-      for (const [key, socket] of connections) if (!inUse.has(key)) socket.destroy();
+      for (const [key, { socket }] of connections) if (!inUse.has(key)) socket.destroy();
       const timer = setTimeout(() => {
         logger.warn({ connections: connections.size }, 'closed connections with unread responses');
-        for (const socket of connections.values()) socket.destroy();
+        for (const { socket } of connections.values()) socket.destroy();
       }, stopTimeoutMs);
       await closed;
       clearTimeout(timer);

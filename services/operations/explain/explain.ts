@@ -4,19 +4,17 @@ import { storeTime } from '../../../shared/store/clock.ts';
 import { collectionOf, controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
 import {
   projectionVersion,
-  readRegistry,
   type Generation,
   type GenerationState,
 } from '../../../shared/store/generations.ts';
 import { progressOf, watermark } from '../../../shared/store/progress.ts';
 import { topicOf } from '../../projector/events/topics.ts';
-import { RebuildRefused } from '../../projector/generations/registry.ts';
+import { requireRegistry } from '../../projector/generations/registry.ts';
 import { edgesOf, idsByEdge } from '../../projector/materialize/edges.ts';
 import type { FanOutCursor, StoredDocument } from '../../projector/materialize/store.ts';
-import type { Pair, PairSource } from '../rebuild/compare.ts';
+import { differingPairs, type PairSource } from '../rebuild/compare.ts';
 import { readTrace } from '../traces/read-trace.ts';
 import { betweenGenerations, withFreshJoins } from '../rebuild/pair-sources.ts';
-import { differencesOf } from '../rebuild/differences.ts';
 
 /** The Kafka record that a stored entity comes from. */
 export type SourceRecord = { topic: string; partition: number; offset: number; time: string };
@@ -70,7 +68,7 @@ export type Explanation = {
 };
 
 type Deps = { mongo: MongoClient; config: { DATABASE_NAME: string; TOPIC_PREFIX: string } };
-type Side = { generation: Generation; database: Db };
+type Side = { generation: Generation; number: number; database: Db };
 
 /**
  * Explains the documents with an id: the records that each part comes from, the references that are missing, and how the
@@ -79,18 +77,18 @@ type Side = { generation: Generation; database: Db };
 export async function explain(deps: Deps, id: string): Promise<Explanation> {
   const { mongo, config } = deps;
   const control = controlDatabase(mongo, config.DATABASE_NAME);
-  const registry = await readRegistry(control);
-  if (!registry) throw new RebuildRefused('there is no read model yet: check DATABASE_NAME');
+  const registry = await requireRegistry(control);
   const now = await storeTime(control);
   const sides = registry.generations
     .filter(({ state }) => state !== 'dropped' && state !== 'dropping')
     .map((generation) => ({
       generation,
+      number: generation.number,
       database: generationDatabase(mongo, config.DATABASE_NAME, generation.number),
     }))
     .toSorted((a, b) => Number(b.generation.state === 'active') - Number(a.generation.state === 'active'));
   const [active] = sides;
-  const completeTo = active ? await watermark(control, active.generation.number) : null;
+  const completeTo = active ? await watermark(control, active.number) : null;
   const documents: ExplainedDocument[] = [];
   for (const side of sides)
     for (const kind of kinds) {
@@ -110,10 +108,11 @@ export async function idInTrace(control: Db, requestId: string): Promise<string>
 
 async function explainDocument(
   { config, control, now, active }: Deps & { control: Db; now: Date; active: Side | undefined },
-  { generation, database }: Side,
+  side: Side,
   kind: Kind,
   document: StoredDocument,
 ): Promise<ExplainedDocument> {
+  const { generation, number, database } = side;
   const recordOf = (of: Kind, position: Position | null | undefined): SourceRecord | null => {
     if (!position) return null;
     const { partition, offset, timestampMs } = position;
@@ -127,19 +126,13 @@ async function explainDocument(
   const { _id: id, orgId, version, position, tombstonePosition, deletedAt, pending } = document;
   const record = recordOf(kind, position);
   const progress =
-    record &&
-    (await progressOf(control).findOne({ _id: `${generation.number}/${record.topic}/${record.partition}` }));
-  const side = { database, number: generation.number };
+    record && (await progressOf(control).findOne({ _id: `${number}/${record.topic}/${record.partition}` }));
   const compare = async (source: PairSource) => {
-    const differences = (pairs: Pair[]) =>
-      pairs.flatMap(({ expected, actual }) => differencesOf(kind, expected, actual, now));
-    const stored = await source.reread(kind, [id]);
-    // To present a ticket, all its conversations are read.
-    const isSame = differences(stored).length === 0;
-    return isSame ? [] : differences(await source.asPresented(kind, stored, now)).map(({ field }) => field);
+    const differing = await differingPairs(source, kind, await source.reread(kind, [id]), now);
+    return differing.flatMap(({ found }) => found.map(({ field }) => field));
   };
   return {
-    generation: generation.number,
+    generation: number,
     generationState: generation.state,
     kind,
     id,
@@ -158,15 +151,7 @@ async function explainDocument(
         ? await compare(withFreshJoins({ control }, side))
         : null,
     differsFromActive:
-      active && active.generation !== generation
-        ? await compare(
-            betweenGenerations(
-              { control },
-              { database: active.database, number: active.generation.number },
-              side,
-            ),
-          )
-        : null,
+      active && active !== side ? await compare(betweenGenerations({ control }, active, side)) : null,
   };
 }
 

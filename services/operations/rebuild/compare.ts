@@ -132,7 +132,7 @@ async function recheckAll(
 }
 
 /** The pairs that differ as presented. Only pairs that differ as stored cost further reads. */
-async function differingPairs(
+export async function differingPairs(
   source: PairSource,
   kind: Kind,
   pairs: Pair[],

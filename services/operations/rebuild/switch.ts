@@ -30,13 +30,12 @@ export async function switchTo(
 ): Promise<Switched> {
   for (;;) {
     const registry = await requireRegistry(deps.control);
-    if (registry.generation === number && options.dryRun)
-      return { number, outcome: 'was-active', checks: [], waiting: [] };
     if (registry.generation === number) {
+      const wasActive = { number, outcome: 'was-active' as const, checks: [] };
+      if (options.dryRun) return { ...wasActive, waiting: [] };
       if (options.acceptOlder) await acceptOlder(deps);
       await onStep('wait for replicas');
-      const waiting = await replicasElsewhere(deps, number, options.timeoutSeconds);
-      return { number, outcome: 'was-active', checks: [], waiting };
+      return { ...wasActive, waiting: await replicasElsewhere(deps, number, options.timeoutSeconds) };
     }
     const checks = await checkSwitch(deps, registry, number, options);
     if (options.dryRun) return { number, outcome: 'dry-run', checks, waiting: [] };

@@ -75,7 +75,7 @@ export async function erasuresAmong(
 }
 
 /**
- * Rechecks the dead letters stored since an instant, page by page, and erases those of deleted entities. A worker
+ * Rechecks the dead letters stored since an instant, page by page, and erases each one of a deleted entity. A worker
  * that lost its partition may have stored one and crashed before it looked.
  */
 export async function eraseSince(
