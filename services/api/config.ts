@@ -2,7 +2,13 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { orFile, readConfig, type ConfigResult, type Environment } from '../../shared/runtime/config.ts';
 import { isReadable } from '../../shared/runtime/is-readable.ts';
-import { commonSettings, flag, port, storeSettings } from '../../shared/runtime/settings.ts';
+import {
+  commonSettings,
+  flag,
+  port,
+  storeSettings,
+  telemetrySettings,
+} from '../../shared/runtime/settings.ts';
 import type { AddressRange } from './http/proxy.ts';
 
 const webAddress = z
@@ -123,6 +129,7 @@ export const apiSettings = {
       'Time from SIGTERM, when `/readyz` turns to 503, until the API accepts no more connections, so that load balancers can take it out of service',
     ),
   ...commonSettings,
+  ...telemetrySettings,
 };
 
 export type ApiConfig = z.output<z.ZodObject<typeof apiSettings>>;

@@ -4,6 +4,7 @@ import { configOrExit } from '../../shared/runtime/config.ts';
 import { boundHeapGrowth, boundYoungGeneration } from '../../shared/runtime/heap.ts';
 import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
+import { startTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { projectorConfig } from './config.ts';
 import { topicOf } from './events/topics.ts';
@@ -15,6 +16,7 @@ boundHeapGrowth();
 boundYoungGeneration();
 const config = configOrExit(projectorConfig(process.env));
 const logger = createLogger('projector', config.LOG_LEVEL);
+const telemetry = await startTelemetry('support-projector', config, logger);
 const metrics = createMetrics();
 const kafka = createKafka(config, logger);
 const mongo = createMongo(config.MONGODB_URL, 'projector', { poolSize: 40 });
@@ -50,6 +52,7 @@ try {
   closers.push(
     { name: 'projector', close: projector.stop, deadlineMs: 25_000 },
     { name: 'store', close: () => mongo.close(), deadlineMs: 5_000 },
+    ...telemetry,
   );
   logger.info('projecting');
 } catch (error) {

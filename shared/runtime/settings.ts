@@ -31,6 +31,16 @@ export const commonSettings = {
     .describe('Address that `ADMIN_PORT` listens on; unset = all, because probes may come from another host'),
 };
 
+/** The switch of OpenTelemetry. Its SDK reads the other standard variables. */
+export const telemetrySettings = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
+    .optional()
+    .describe(
+      'OpenTelemetry collector that receives [spans](operating.md#spans), usually at port 4318; unset = none are made',
+    ),
+};
+
 export const storeSettings = {
   MONGODB_URL: z
     .string()

@@ -1,4 +1,5 @@
 import { MongoClient, type Collection, type Db, type DbOptions } from 'mongodb';
+import { isTelemetryOn, observeCommands } from '../runtime/telemetry.ts';
 import type { Document, Envelope, Kind } from '../documents/document.ts';
 import { resources } from '../documents/resources.ts';
 import { givenOptions, poolSizeDefault } from './connection-string.ts';
@@ -41,18 +42,21 @@ export function createMongo(
   };
   // An option in code overrides the connection string.
   const absent = Object.entries(defaults).filter(([name]) => !given.has(name.toLowerCase()));
-  return new MongoClient(url, {
+  const client = new MongoClient(url, {
     ...Object.fromEntries(absent),
     ...(poolSizeMax === undefined
       ? {}
       : { maxPoolSize: Math.min(size || poolSizeMax, poolSizeMax), minPoolSize: 0 }),
     ignoreUndefined: true,
+    monitorCommands: isTelemetryOn(),
     writeConcern: {
       w: 'majority',
       journal: true,
       wtimeoutMS: Number(given.get('wtimeoutms') ?? majorityTimeoutMs),
     },
   });
+  if (isTelemetryOn()) observeCommands(client);
+  return client;
 }
 
 /**

@@ -116,6 +116,12 @@ it('commands of npm exist', async () => {
 /** Names in the form of a setting that are none. */
 const notSettings = [
   'NODE_OPTIONS',
+  'OTEL_SERVICE_NAME', // this and the following are read by OpenTelemetry's SDK
+  'OTEL_RESOURCE_ATTRIBUTES',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_EXPORTER_OTLP_PROTOCOL',
+  'OTEL_TRACES_SAMPLER',
+  'OTEL_TRACES_SAMPLER_ARG',
   'API_KEY', // a placeholder in the text of an API error
   'RELEASE', // an argument of the image's build
   'UPDATE_GOLDEN', // read by services/projector/projections/golden.test.ts

@@ -1,4 +1,5 @@
 import type { Gauge, Histogram } from 'prom-client';
+import { spanIds } from '../../../shared/runtime/telemetry.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { methodLabel } from '../http/methods.ts';
 import type { Middleware } from '../http/context.ts';
@@ -17,6 +18,8 @@ export const accessLog =
   ({ logger, durations, inFlight }: Deps): Middleware =>
   (context, next) => {
     const startedMs = performance.now();
+    // The listener below runs outside of the request's span.
+    const ids = spanIds();
     inFlight.inc();
     context.res.once('close', () => {
       inFlight.dec();
@@ -35,6 +38,7 @@ export const accessLog =
         orgId: caller?.orgId,
         ...(context.res.writableFinished ? {} : { aborted: true }),
         ...(failure ? { error: failure } : {}),
+        ...ids,
       };
       if (status >= 500) logger.error(line, 'request');
       else logger.info(line, 'request');
