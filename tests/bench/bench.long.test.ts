@@ -60,6 +60,13 @@ test('npm run bench -- rebuild --quick builds documents that equal those that ar
   expect(rebuild?.duringMs?.length).toBeGreaterThan(0);
 }, 300_000);
 
+test('npm run bench -- sizes --quick measures the documents of every kind', async () => {
+  const { measured } = await run<{ documents: number; bytes: number[] }[]>(['sizes'], 0);
+  expect(measured).toHaveLength(11);
+  for (const { documents, bytes } of measured)
+    expect([documents > 0, bytes.length, Math.min(...bytes) > 100]).toEqual([true, documents, true]);
+}, 300_000);
+
 test('npm run bench -- serving --quick measures every contender at every endpoint, places and threads', async () => {
   const { measured, table } = await run<Serving>(['serving'], 8);
   const contenders = ['bare', 'fastify', 'api', 'api-http2'];

@@ -3,6 +3,7 @@ import { wholeNumber } from '../../services/cli/options.ts';
 import { benchMemory } from './memory.ts';
 import { benchProjecting, contenderNames } from './projecting/projecting.ts';
 import { benchRebuild } from './rebuild/rebuild.ts';
+import { benchSizes } from './sizes.ts';
 import { benchServing, servingNames } from './serving/serving.ts';
 
 /** `npm run bench`: fails if something cannot be measured, never because of a time. */
@@ -44,6 +45,10 @@ program
   .option('--records <number>', 'records of the backlog', wholeNumber(10_000_000, 1_000), 1_000_000)
   .option('--delay <milliseconds>', 'the store answers late by this', wholeNumber(60_000), 1_500)
   .action(benchMemory);
+
+measured('sizes', 'measures how large the documents are')
+  .addOption(writeDocs('docs/capacity.md'))
+  .action((options) => benchSizes(counted(options)));
 
 measured('serving', 'compares the API with other ways to answer the same requests')
   .addOption(only(servingNames))

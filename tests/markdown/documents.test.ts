@@ -113,6 +113,17 @@ it('commands of npm exist', async () => {
   expect(pages.flatMap(commands).length).toBeGreaterThan(10);
 });
 
+it('the changelog begins with the release, which the typed client and the OpenAPI document share', async () => {
+  const json = async (path: string) =>
+    JSON.parse(await readFile(path, 'utf8')) as Manifest & { info: Manifest };
+  const [newest] = group(/^## (.+)$/gm, await readFile('CHANGELOG.md', 'utf8'));
+  const { version } = await json('package.json');
+  expect(newest).toBe(version);
+  expect((await json('clients/typescript/package.json')).version).toBe(version);
+  expect((await json('openapi.json')).info.version).toBe(version);
+});
+type Manifest = { version: string };
+
 /** Names in the form of a setting that are none. */
 const notSettings = [
   'NODE_OPTIONS',
@@ -123,7 +134,6 @@ const notSettings = [
   'OTEL_TRACES_SAMPLER',
   'OTEL_TRACES_SAMPLER_ARG',
   'API_KEY', // a placeholder in the text of an API error
-  'RELEASE', // an argument of the image's build
   'UPDATE_GOLDEN', // read by services/projector/projections/golden.test.ts
   'FAN_OUT', // read by tests/faults/backpressure.test.ts
 ];

@@ -2,9 +2,9 @@ import { glob, readFile } from 'node:fs/promises';
 
 export type Page = { path: string; text: string };
 
-/** README.md and every page of docs/, in the order of their paths. */
+/** README.md, CHANGELOG.md and every page of docs/, in the order of their paths. */
 export async function readPages(): Promise<Page[]> {
-  const paths = ['README.md'];
+  const paths = ['README.md', 'CHANGELOG.md'];
   for await (const path of glob('docs/**/*.md')) paths.push(path);
   return Promise.all(paths.sort().map(async (path) => ({ path, text: await readFile(path, 'utf8') })));
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { release } from '../../../shared/runtime/release.ts';
 import { errorSchemas } from '../http/error-envelope.ts';
 import type { Route } from '../http/route.ts';
 import { commonErrors } from './errors.ts';
@@ -21,7 +22,7 @@ export function createSpec(
     openapi: '3.1.1',
     info: {
       title: 'Support Data API',
-      version: '1.0.0',
+      version: release,
       summary: 'Read-only access to tickets, conversations, messages, channels and Q&As.',
       description: description(settings),
       // As in package.json: no licence is granted.
