@@ -19,6 +19,7 @@ export const startProjector = (
     CONSUMER_GROUP: name,
     GENERATION: String(generation),
     LOG_LEVEL: 'warn',
+    ...(process.env.OTEL_ON ? { OTEL_EXPORTER_OTLP_ENDPOINT: process.env.OTEL_ON } : {}),
   });
 
 /** Resolves when the group has assigned its partitions: the process has started, and consumption begins. */
