@@ -1,6 +1,7 @@
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
-import { changeRegistry, configure } from '../../services/projector/generations/registry.ts';
 import type { OnStep } from '../../services/operations/rebuild/switch.ts';
+import { configure } from '../../services/operations/rebuild/transitions.ts';
+import { changeRegistry } from '../../services/projector/generations/registry.ts';
 import { activeGeneration, type Generation } from '../../shared/store/generations.ts';
 import { progressOf, watermarksOf } from '../../shared/store/progress.ts';
 import { generation, present, secondsBefore, type Rebuild } from './fixture.ts';

@@ -1,5 +1,6 @@
-import { beginDrop, changeRegistry } from '../../services/projector/generations/registry.ts';
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
+import { beginDrop } from '../../services/operations/rebuild/transitions.ts';
+import { changeRegistry } from '../../services/projector/generations/registry.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { generationsOf } from '../../shared/store/generations.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';

@@ -3,7 +3,7 @@ import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { projectionVersion } from '../../../shared/store/generations.ts';
 import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
-import { isLiving, requireRegistry } from '../../projector/generations/registry.ts';
+import { requireRegistry } from '../../projector/generations/registry.ts';
 import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import { redrive, type Redriven, type RedriveDeps } from './redrive.ts';
 import { countSelected, selected, type Selection } from './select.ts';
@@ -61,7 +61,8 @@ export async function redriveSelected(
 async function redriveTargets({ mongo, control, config, now }: RedriveSelectedDeps): Promise<RedriveDeps[]> {
   const { generations } = await requireRegistry(control);
   return generations
-    .filter((one) => isLiving(one) && one.projectionVersion === projectionVersion)
+    .filter(({ state }) => state !== 'dropping' && state !== 'dropped')
+    .filter((one) => one.projectionVersion === projectionVersion)
     .map(({ number: generation }) => ({
       control,
       generation,

@@ -1,15 +1,11 @@
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { generationOf, requireVersion } from '../../../shared/store/generations.ts';
-import {
-  RebuildRefused,
-  changeRegistry,
-  configure,
-  requireRegistry,
-} from '../../projector/generations/registry.ts';
+import { RebuildRefused, changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
 import { compareDocuments, resultText, type ComparisonResult } from './compare.ts';
 import { logOffsets, type OperatorDeps } from './deps.ts';
 import { expectationText, type Expectation } from './differences.ts';
 import { betweenGenerations, withFreshJoins, type Side } from './pair-sources.ts';
+import { configure } from './transitions.ts';
 
 const toSide = ({ mongo, config }: OperatorDeps, number: number): Side => ({
   number,

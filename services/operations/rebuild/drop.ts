@@ -10,17 +10,11 @@ import { progressOf, topicIdsOf, watermarksOf } from '../../../shared/store/prog
 import { liveReplicas, type Replica } from '../../../shared/store/replicas.ts';
 import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
 import { failuresOf } from '../../projector/generations/last-failure.ts';
-import {
-  RebuildRefused,
-  beginDrop,
-  changeRegistry,
-  endDrop,
-  isBuild,
-  requireRegistry,
-} from '../../projector/generations/registry.ts';
+import { RebuildRefused, changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import type { OperatorDeps } from './deps.ts';
 import type { OnStep } from './switch.ts';
+import { beginDrop, endDrop, isBuild } from './transitions.ts';
 
 /** How long a standby is kept for a rollback, in hours. `--force` drops it earlier. */
 const standbyHours = 72;

@@ -4,11 +4,12 @@ import { progressOf, watermark, type Progress } from '../../../shared/store/prog
 import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
 import { isFollowed, lagSeconds } from '../../projector/generations/freshness.ts';
 import { failuresOf } from '../../projector/generations/last-failure.ts';
-import { loadEnds, isBuild } from '../../projector/generations/registry.ts';
+import { loadEnds } from '../../projector/generations/registry.ts';
 import { tombstoneWarning } from '../../projector/generations/tombstones.ts';
 import { parsePartitionKey, partitionKey } from '../../projector/kafka/topic-partition.ts';
 import { readLog, type LogOffsets, type MeasuredLog, type OperatorDeps } from './deps.ts';
 import { recreatedTopics, replaceAdvice, whyStopped, type Stopped } from './stopped.ts';
+import { isBuild } from './transitions.ts';
 
 /** Sums over the partitions of a topic. */
 export type TopicProgress = {

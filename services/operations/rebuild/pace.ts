@@ -1,5 +1,6 @@
-import { changeRegistry, configure } from '../../projector/generations/registry.ts';
+import { changeRegistry } from '../../projector/generations/registry.ts';
 import type { OperatorDeps } from './deps.ts';
+import { configure } from './transitions.ts';
 
 /** Sets the maximum number of records a second of each projector; undefined removes the limit. */
 export async function setPace(deps: OperatorDeps, generation: number, pace: number | undefined) {

@@ -1,16 +1,12 @@
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import type { GenerationRegistry } from '../../../shared/store/generations.ts';
-import {
-  RebuildRefused,
-  changeRegistry,
-  requireRegistry,
-  register,
-} from '../../projector/generations/registry.ts';
+import { RebuildRefused, changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
 import { parsePartitionKey } from '../../projector/kafka/topic-partition.ts';
 import { readTopicSettings, topicWarnings } from '../../projector/kafka/topic-settings.ts';
 import { check, type Check } from './checks.ts';
 import { logOffsets, type LogOffsets, type OperatorDeps } from './deps.ts';
+import { register } from './transitions.ts';
 
 export type StartOptions = {
   /** Build even if the first records of a log are gone, or a topic is not compacted. */

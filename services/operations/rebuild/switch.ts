@@ -1,11 +1,12 @@
 import type { GenerationRegistry } from '../../../shared/store/generations.ts';
 import { liveReplicas, type Replica } from '../../../shared/store/replicas.ts';
 import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
-import { changeRegistry, requireRegistry, activate } from '../../projector/generations/registry.ts';
+import { changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
 import { parsePartitionKey } from '../../projector/kafka/topic-partition.ts';
 import { pollUntil } from '../poll-until.ts';
 import { checkSwitch, type Check, type SwitchOptions } from './checks.ts';
 import { logOffsets, type OperatorDeps } from './deps.ts';
+import { activate } from './transitions.ts';
 
 export type Switched = {
   number: number;

@@ -1,5 +1,6 @@
 import { projectionVersion, type GenerationRegistry } from '../../../shared/store/generations.ts';
-import { activate, advance, beginDrop, configure, endDrop, register } from './registry.ts';
+import { advance } from '../../projector/generations/registry.ts';
+import { activate, beginDrop, configure, endDrop, register } from './transitions.ts';
 
 const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour));
 const cause = (hour: number) => ({ by: 'ann@host', at: at(hour), why: 'test' });

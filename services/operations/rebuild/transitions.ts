@@ -1,0 +1,103 @@
+import {
+  generationOf,
+  projectionVersion,
+  type Generation,
+  type GenerationState,
+} from '../../../shared/store/generations.ts';
+import {
+  RebuildRefused,
+  withGeneration,
+  withState,
+  withTransition,
+  type Cause,
+  type RegistryUpdate,
+} from '../../projector/generations/registry.ts';
+
+/** A build is a generation that has not been promoted. */
+const buildStates: readonly GenerationState[] = ['building', 'catching-up', 'ready'];
+
+export const isBuild = ({ state }: Pick<Generation, 'state'>) => buildStates.includes(state);
+
+/** Registers a new build. Its number is the next that was never used. */
+export const register =
+  (
+    { by, at, why }: Cause,
+    options: Pick<Generation, 'loadTo' | 'acceptTruncated' | 'pace'>,
+  ): RegistryUpdate =>
+  (registry) => {
+    const open = registry.generations.find(isBuild);
+    if (open)
+      throw new RebuildRefused(
+        `generation ${open.number} is being built already: continue it, or drop it with: rebuild drop ${open.number}`,
+      );
+    const number = registry.lastNumber + 1;
+    const built: Generation = {
+      ...{ number, projectionVersion, state: 'building', since: at, registeredAt: at },
+      ...options,
+    };
+    return withTransition(
+      { ...registry, lastNumber: number, generations: [...registry.generations, built] },
+      { generation: number, from: null, to: 'building', at, by, why },
+    );
+  };
+
+/** Makes a build or a standby active, and the active generation a standby. */
+export const activate =
+  (number: number, cause: Cause, { acceptOlder }: { acceptOlder: boolean }): RegistryUpdate =>
+  (registry) => {
+    const target = generationOf(registry, number);
+    if (target.state === 'active') return registry;
+    if (target.state !== 'ready' && target.state !== 'standby')
+      throw new RebuildRefused(
+        `generation ${number} is ${target.state}, not ready: wait with: rebuild await ${number}`,
+      );
+    const before = generationOf(registry, registry.generation);
+    // The active generation has no pace, unless the operator sets one.
+    const { pace: _pace, ...unlimited } = target;
+    const stepped = withState(withState(registry, before, 'standby', cause), unlimited, 'active', cause);
+    return { ...stepped, generation: number, since: cause.at, acceptOlder };
+  };
+
+/** Begins to drop a generation. Its projectors end, and none starts on it any more: Invariant 16. */
+export const beginDrop =
+  (number: number, cause: Cause): RegistryUpdate =>
+  (registry) => {
+    const target = registry.generations.find((one) => one.number === number);
+    if (target?.state === 'dropping' || target?.state === 'dropped') return registry;
+    const living = generationOf(registry, number);
+    if (living.state === 'active')
+      throw new RebuildRefused(
+        `generation ${number} is active: promote another one, or roll back, before you drop it`,
+      );
+    return withState(registry, living, 'dropping', cause);
+  };
+
+/** Records that everything of a generation is removed. */
+export const endDrop =
+  (number: number, cause: Cause): RegistryUpdate =>
+  (registry) => {
+    const target = registry.generations.find((one) => one.number === number);
+    if (target?.state !== 'dropping') return registry;
+    // The registry keeps dropped generations for good, and every projector reads it once a second.
+    const { loadTo: _loadTo, report: _report, ...short } = target;
+    return withState(registry, short, 'dropped', cause);
+  };
+
+/** Sets, or with `undefined` removes, settings of a generation that do not change its state. */
+export const configure =
+  (
+    number: number,
+    settings: { [Name in 'pace' | 'report']?: Generation[Name] | undefined },
+    cause: Cause,
+  ): RegistryUpdate =>
+  (registry) => {
+    const current = generationOf(registry, number);
+    const next = Object.fromEntries(
+      Object.entries({ ...current, ...settings }).filter(([, value]) => value !== undefined),
+    ) as Generation;
+    const { state } = current;
+    return withTransition(withGeneration(registry, next), {
+      ...{ generation: number, from: state, to: state },
+      ...cause,
+    });
+  };
