@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { dieWithParent } from '../../infra/dev-servers/die-with-parent.ts';
+import { dieWithParent } from './dev-servers/die-with-parent.ts';
 
 export type LogLine = Record<string, unknown> & { msg?: string };
 
@@ -22,47 +22,68 @@ export type Service = {
   stop: (signal?: NodeJS.Signals) => Promise<number | string>;
 };
 
+type Environment = Record<string, string | undefined>;
+
+type Options = {
+  /** Receives each line of stdout and stderr. */
+  onLine?: (line: string) => void;
+  /** The last lines of stdout and of the log that are kept; all of them by default. */
+  linesMax?: number;
+  /** Runs the process in its own process group: a Ctrl-C reaches only the process that started it. */
+  ownGroup?: boolean;
+};
+
 export const startService = (
   name: 'api' | 'projector' | 'cli',
-  environment: Record<string, string | undefined>,
+  environment: Environment,
   args: string[] = [],
-): Service => startScript(join('services', name, 'main.ts'), environment, args);
+  options: Options = {},
+): Service => startScript(join('services', name, 'main.ts'), environment, args, options);
 
 /** Runs a script of the project, named by its path from the root. */
 export const startScript = (
   script: string,
-  environment: Record<string, string | undefined>,
+  environment: Environment,
   args: string[] = [],
+  options: Options = {},
 ): Service =>
   startCommand(
+    // kafkajs sets negative timeouts, which Node would warn of.
     [process.execPath, '--disable-warning=TimeoutNegativeWarning', script, ...args],
     environment,
     script,
+    options,
   );
 
 /** Runs a command; `name` stands for it in errors. */
 export function startCommand(
   command: string[],
-  environment: Record<string, string | undefined>,
+  environment: Environment,
   name: string,
+  { onLine, linesMax = Infinity, ownGroup = false }: Options = {},
 ): Service {
   const [file = '', ...args] = [...dieWithParent(), ...command];
   const child = spawn(file, args, {
     env: { PATH: process.env.PATH, LOG_LEVEL: 'info', SHUTDOWN_DELAY_SECONDS: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: ownGroup,
   });
   const log: LogLine[] = [];
   const output: string[] = [];
   const waiting: { message: string; resolve: (line: LogLine) => void }[] = [];
   const lines = createInterface({ input: child.stdout }).on('line', (text) => {
-    output.push(text);
-    if (!text.startsWith('{"level"')) return;
+    onLine?.(text);
+    if (output.push(text) > linesMax) output.shift();
+    // The last line of a process that is killed may be incomplete.
+    if (!text.startsWith('{"level"') || !text.endsWith('}')) return;
     const line = JSON.parse(text) as LogLine;
-    log.push(line);
+    if (log.push(line) > linesMax) log.shift();
     for (const { message, resolve } of waiting) if (line.msg === message) resolve(line);
   });
   let errors = '';
   child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+  if (onLine) createInterface({ input: child.stderr }).on('line', onLine);
+  child.once('error', (error) => (errors += error.message));
   const exited = new Promise<number | string>((resolve) => {
     child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown'));
   });

@@ -1,5 +1,7 @@
+import { appendFileSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startStack } from '../dev-servers/stack.ts';
+import { startService, type Service } from '../service.ts';
 import { connectDemo, type DemoConnections } from './connections.ts';
 import { createCertificates, type Certificates } from './certificates.ts';
 import { generateSampleData, type SampleData, type Size } from '../sample-data/sample-data.ts';
@@ -9,8 +11,7 @@ import { produceLiveTraffic } from './live-traffic.ts';
 import type { Output } from './output.ts';
 import { ask, showTour, type Access } from './requests.ts';
 import type { RunFolder } from './run-folder.ts';
-import { showRebuild } from './rebuild.ts';
-import { logged, startService, tailOf, type Script, type Service } from './service.ts';
+import { exitText, showRebuild } from './rebuild.ts';
 
 export type Demo = {
   options: { size: Size; seed: number; rebuild: boolean };
@@ -24,9 +25,12 @@ export type Demo = {
   onKill: (kill: () => void) => void;
 };
 
-const projectorScript = 'services/projector/main.ts';
 /** The maximum time until the API serves the documents, in milliseconds. */
 const readyWithinMs = 30_000;
+/** The time that a service has to stop before it is killed, in milliseconds. */
+const stopGraceMs = 15_000;
+/** The lines of a service's log that the demo keeps. The file has all. */
+const linesMax = 1_000;
 /** The maximum time that a stop waits for servers that are still starting, in milliseconds. */
 const startGraceMs = 5_000;
 
@@ -42,23 +46,23 @@ export async function runDemo(demo: Demo): Promise<void> {
   const { environment } = connections;
   const ended = Promise.withResolvers<never>();
   const mayEnd = new Set<Service>();
-  const start = (...service: [name: string, script: string, environment: Record<string, string>]) => {
-    const started = startDemoService(demo, ...service);
-    failWhenEnded(demo, started, mayEnd).catch(ended.reject);
+  const start = (service: 'api' | 'projector', settings: Record<string, string>, name: string = service) => {
+    const started = startDemoService(demo, name, service, { ...environment, ...settings });
+    failWhenEnded(demo, name, started, mayEnd).catch(ended.reject);
     return started;
   };
-  const projector = start('projector', projectorScript, environment);
-  const api = start('api', 'services/api/main.ts', { ...environment, ...apiSettings(certificates) });
+  const projector = start('projector', {});
+  const api = start('api', apiSettings(certificates));
   const rebuild = (access: Access) =>
     showRebuild({
       output,
       environment,
       access,
       api,
-      keep: (started) => keep(demo, 'the command', started),
+      keep: (command) => keep(demo, 'the command', command),
       onDrop: () => void mayEnd.add(projector),
       startProjector: (generation) =>
-        start(`projector-${generation}`, projectorScript, { ...environment, GENERATION: `${generation}` }),
+        start('projector', { GENERATION: `${generation}` }, `projector-${generation}`),
       oldProjector: projector,
     });
   const present = async () => {
@@ -94,40 +98,44 @@ async function startServers({ output, folder, onEnd, onKill }: Demo): Promise<De
 function startDemoService(
   demo: Demo,
   name: string,
-  script: string,
+  service: 'api' | 'projector',
   environment: Record<string, string>,
 ): Service {
   const logFile = demo.folder.log(name);
-  const started = startService(name, script, { environment, logFile });
+  const onLine = (line: string) => appendFileSync(logFile, `${line}\n`);
+  const started = startService(service, environment, [], { onLine, linesMax, ownGroup: true });
   keep(demo, name, started);
   demo.output.say(`Started ${name}, log: ${logFile}`);
   return started;
 }
 
 /** Stops the process with the demo. */
-function keep({ onEnd, onKill }: Demo, name: string, { stop, kill }: Script): void {
-  onEnd(name, stop);
-  onKill(kill);
+function keep({ onEnd, onKill }: Demo, name: string, { stop }: Service): void {
+  onEnd(name, async () => {
+    const late = delay(stopGraceMs, 'late', { ref: false });
+    if ((await Promise.race([stop(), late])) === 'late') await stop('SIGKILL');
+  });
+  onKill(() => void stop('SIGKILL'));
 }
 
 const apiSettings = ({ certificate, key }: Certificates) => ({
   API_HOST: '127.0.0.1',
   API_PORT: '0',
-  SHUTDOWN_DELAY_SECONDS: '0',
   API_TLS_CERT: certificate,
   API_TLS_KEY: key,
 });
 
 /** Rejects if the service exits before the demo stops, and may not end yet. Never resolves otherwise. */
 async function failWhenEnded(
-  { stopping }: Demo,
+  { stopping, folder }: Demo,
+  name: string,
   service: Service,
   mayEnd: ReadonlySet<Service>,
 ): Promise<never> {
-  const { name, logFile, ended } = service;
-  const how = await ended;
+  const how = exitText(await service.exited);
   if (stopping.aborted || mayEnd.has(service)) return new Promise(() => undefined);
-  throw new Error(`The ${name} has exited (${how}). Its log ends with:\n${tailOf(logFile, 15).join('\n')}`);
+  const tail = readFileSync(folder.log(name), 'utf8').trimEnd().split('\n').slice(-15).join('\n');
+  throw new Error(`The ${name} has exited (${how}). Its log ends with:\n${tail}`);
 }
 
 async function publishAndWait(
@@ -151,7 +159,7 @@ async function untilServed(
   api: Service,
   { authority }: Certificates,
 ): Promise<Access> {
-  const { port } = await logged(api, 'listening');
+  const { port } = await api.logged('listening');
   const access = {
     baseUrl: `https://localhost:${Number(port)}`,
     authority,

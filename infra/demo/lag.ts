@@ -1,27 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { kinds } from '../../shared/documents/document.ts';
-import { collectionOf, controlDatabase, generationDatabase } from '../../shared/store/connection.ts';
+import { estimateDocuments, readPartitions } from '../../services/operations/status/status.ts';
+import { controlDatabase, generationDatabase } from '../../shared/store/connection.ts';
 import { activeGeneration } from '../../shared/store/generations.ts';
-import { endOffsets, recordedPositions } from '../../services/projector/consumer/progress.ts';
 import type { DemoConnections } from './connections.ts';
 
 /** The records in Kafka, and the number of them that the active generation has not applied yet. */
-export type Lag = { records: number; behind: number };
+export type Lag = { records: number; lag: number };
 
-/** Compares the end offsets of all partitions with the recorded positions of the active generation. */
 export async function readLag(connections: DemoConnections): Promise<Lag> {
   const { admin, mongo, databaseName, topics } = connections;
-  const ends = await endOffsets(admin, topics);
-  const positions = await recordedPositions(
-    controlDatabase(mongo, databaseName),
-    await servedGeneration(connections),
-  );
-  let [records, behind] = [0, 0];
-  for (const [key, { end }] of ends) {
-    records += end;
-    behind += Math.max(0, end - (positions.get(key) ?? 0));
-  }
-  return { records, behind };
+  const control = controlDatabase(mongo, databaseName);
+  const partitions = await readPartitions(admin, control, topics, await servedGeneration(connections));
+  return { records: sum(partitions.map(({ end }) => end)), lag: sum(partitions.map(({ lag }) => lag)) };
 }
 
 /** Resolves when the projector has applied all records. Reports its progress, 0 to 1. */
@@ -30,9 +20,9 @@ export async function untilCaughtUp(
   report: (done: number) => void,
 ): Promise<void> {
   for (;;) {
-    const { records, behind } = await readLag(connections);
-    report(records === 0 ? 1 : 1 - behind / records);
-    if (behind === 0) return;
+    const { records, lag } = await readLag(connections);
+    report(records === 0 ? 1 : 1 - lag / records);
+    if (lag === 0) return;
     await delay(250);
   }
 }
@@ -41,10 +31,7 @@ export async function untilCaughtUp(
 export async function countDocuments(connections: DemoConnections): Promise<number> {
   const { mongo, databaseName } = connections;
   const database = generationDatabase(mongo, databaseName, await servedGeneration(connections));
-  const counts = await Promise.all(
-    kinds.map((kind) => collectionOf(database, kind).estimatedDocumentCount()),
-  );
-  return counts.reduce((sum, count) => sum + count, 0);
+  return sum(Object.values(await estimateDocuments(database)));
 }
 
 /** The active generation: the first one before the projector has started. */
@@ -52,3 +39,5 @@ async function servedGeneration({ mongo, databaseName }: DemoConnections): Promi
   const active = await activeGeneration(controlDatabase(mongo, databaseName));
   return active?.generation ?? 1;
 }
+
+const sum = (numbers: number[]): number => numbers.reduce((total, number) => total + number, 0);

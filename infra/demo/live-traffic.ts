@@ -55,7 +55,7 @@ async function statusLine(
   access: Access,
   eventsPerSecond: number,
 ): Promise<string> {
-  const [lag, documents, asOf] = await Promise.all([
+  const [{ lag }, documents, asOf] = await Promise.all([
     readLag(connections),
     countDocuments(connections),
     ask(access, '/v1/channels?limit=1').then(
@@ -63,12 +63,12 @@ async function statusLine(
       () => null,
     ),
   ]);
-  const behind = asOf ? ` (${((Date.now() - Date.parse(asOf)) / 1_000).toFixed(1)} s old)` : '';
+  const age = asOf ? ` (${((Date.now() - Date.parse(asOf)) / 1_000).toFixed(1)} s old)` : '';
   return [
     new Date().toISOString().slice(11, 19),
     `${Math.round(eventsPerSecond)} events/s`,
-    `lag ${lag.behind}`,
+    `lag ${lag}`,
     `${documents.toLocaleString('en')} documents`,
-    `Data-As-Of ${asOf ?? 'unknown'}${behind}`,
+    `Data-As-Of ${asOf ?? 'unknown'}${age}`,
   ].join('  ');
 }

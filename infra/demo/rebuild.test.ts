@@ -1,12 +1,12 @@
 import { commandLine, runCommand } from './rebuild.ts';
-import type { Script } from './service.ts';
+import type { Service } from '../service.ts';
 
 const environment = { PATH: process.env.PATH ?? '' };
 
 async function run(words: string[]) {
   const lines: string[] = [];
-  const kept: Script[] = [];
-  const keep = (started: Script) => void kept.push(started);
+  const kept: Service[] = [];
+  const keep = (started: Service) => void kept.push(started);
   const error = await runCommand(words, { environment, keep, onLine: (line) => lines.push(line) }).then(
     () => null,
     (reason: unknown) => reason,

@@ -1,7 +1,6 @@
-import { createInterface } from 'node:readline';
+import { startService, type Service } from '../service.ts';
 import type { Output } from './output.ts';
 import { shellLine, showRequest, type Access } from './requests.ts';
-import { lastLogged, logged, startScript, type Script, type Service } from './service.ts';
 
 export type RebuildDemo = {
   output: Output;
@@ -13,7 +12,7 @@ export type RebuildDemo = {
   oldProjector: Service;
   startProjector: (generation: number) => Service;
   /** Receives each command that runs, to stop it with the demo. */
-  keep: (started: Script) => void;
+  keep: (command: Service) => void;
   /** Called before generation 1 is dropped: its projector ends then. */
   onDrop: () => void;
 };
@@ -37,7 +36,7 @@ export async function showRebuild(demo: RebuildDemo): Promise<void> {
       title: 'Run a projector on it, beside the projector of the generation that is served',
       run: async () => {
         output.always(`GENERATION=${next} npm run projector`);
-        await logged(startProjector(next), 'projecting');
+        await startProjector(next).logged('projecting');
       },
     },
     {
@@ -84,25 +83,23 @@ export async function runCommand(
     onLine,
   }: Pick<RebuildDemo, 'environment' | 'keep'> & { onLine: (line: string) => void },
 ): Promise<void> {
-  const script = ['services/cli/main.ts', ...words];
-  const { child, started } = startScript(script, environment, ['ignore', 'pipe', 'pipe']);
+  // Without LOG_LEVEL it logs errors only.
+  const settings = { ...environment, LOG_LEVEL: undefined };
+  const started = startService('cli', settings, words, { onLine, ownGroup: true });
   keep(started);
-  const printed: string[] = [];
-  for (const input of [child.stdout, child.stderr]) {
-    if (!input) continue;
-    createInterface({ input }).on('line', (line) => {
-      printed.push(line);
-      onLine(line);
-    });
-  }
-  const how = await started.ended;
-  if (how !== 'exit code 0')
-    throw new Error(`${commandLine(words)} failed (${how}). It printed:\n${printed.join('\n')}`);
+  const code = await started.exited;
+  const printed = `${started.stdout()}\n${started.stderr()}`.trim();
+  if (code !== 0)
+    throw new Error(`${commandLine(words)} failed (${exitText(code)}). It printed:\n${printed}`);
 }
+
+/** `exit code 1` or `SIGKILL`, for example. */
+export const exitText = (exit: number | string): string =>
+  typeof exit === 'number' ? `exit code ${exit}` : exit;
 
 async function read({ output, access, api }: RebuildDemo): Promise<void> {
   await showRequest(access, '/v1/tickets?limit=1', output, 12);
-  const generation = lastLogged(api, 'serving generation')?.generation;
+  const generation = api.log.findLast(({ msg }) => msg === 'serving generation')?.generation;
   output.say(`The API has logged: serving generation ${String(generation)}`);
   if (generation !== next) throw new Error(`The API serves generation ${String(generation)}, not ${next}`);
 }
@@ -110,5 +107,7 @@ async function read({ output, access, api }: RebuildDemo): Promise<void> {
 async function drop(demo: RebuildDemo): Promise<void> {
   demo.onDrop();
   await command(demo, ['rebuild', 'drop', '1', '--force']);
-  demo.output.say(`The projector of generation 1 has ended by itself: ${await demo.oldProjector.ended}`);
+  demo.output.say(
+    `The projector of generation 1 has ended by itself: ${exitText(await demo.oldProjector.exited)}`,
+  );
 }

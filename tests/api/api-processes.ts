@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { specFor } from '../../services/api/openapi/spec-for.ts';
 import { documented } from '../support/documented.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startService, type Service } from '../../infra/service.ts';
 import type { Documents } from './builders.ts';
 import { ask, writeCertificate, type Target } from './requests.ts';
 import { mongoUrl, startStore, type TestStore } from './test-api.ts';

@@ -1,5 +1,5 @@
 import { requestTracesOf, type RequestTrace } from '../../shared/store/request-traces.ts';
-import { startService } from '../support/service.ts';
+import { startService } from '../../infra/service.ts';
 import * as build from './builders.ts';
 import { listOf, mongoUrl, startApi, tokens, useApi, type Answer } from './test-api.ts';
 

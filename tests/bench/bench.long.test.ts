@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startScript } from '../support/service.ts';
+import { startScript } from '../../infra/service.ts';
 import type { Projecting } from './projecting/projecting.ts';
 import type { Rebuild } from './rebuild/rebuild.ts';
 import type { Report } from './report.ts';

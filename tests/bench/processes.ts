@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
 import { eventually } from '../support/eventually.ts';
 import { reached, type Offsets } from '../support/progress.ts';
-import { startScript, startService, type Service } from '../support/service.ts';
+import { startScript, startService, type Service } from '../../infra/service.ts';
 import type { BenchEnvironment } from './environment.ts';
 
 /** Starts a projector whose databases and group have this name. */

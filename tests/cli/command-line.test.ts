@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { parseArguments } from '../../services/cli/command.ts';
 import { ensureRegistry } from '../../shared/store/generations.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService } from '../support/service.ts';
+import { startService } from '../../infra/service.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 
 let testEnvironment: TestEnvironment;

@@ -3,7 +3,7 @@ import { watermarksOf } from '../../shared/store/progress.ts';
 import { apiKey, store } from '../api/builders.ts';
 import { mongoUrl, startApi, startStore, tokens, type TestApi, type TestStore } from '../api/test-api.ts';
 import { generation, longAgo, openRebuild } from '../rebuild/fixture.ts';
-import { startService } from '../support/service.ts';
+import { startService } from '../../infra/service.ts';
 
 /** Runs a verb of the CLI on these databases. */
 async function run(environment: Record<string, string | undefined>, ...args: string[]) {

@@ -9,7 +9,7 @@ import { topicOf } from '../../services/projector/events/topics.ts';
 import { readStatus, type Status } from '../../services/operations/status/status.ts';
 import { readTopicSettings } from '../../services/projector/kafka/topic-settings.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
-import { startService } from '../support/service.ts';
+import { startService } from '../../infra/service.ts';
 
 describe('the topics that the CLI creates and checks', () => {
   let testEnvironment: TestEnvironment;

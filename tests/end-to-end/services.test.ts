@@ -9,7 +9,7 @@ import { kinds } from '../../shared/documents/document.ts';
 import { documented } from '../support/documented.ts';
 import { channelsWithSecrets, created } from '../support/entities.ts';
 import { encode, type Event } from '../support/events.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startService, type Service } from '../../infra/service.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { eventually } from '../support/eventually.ts';
 

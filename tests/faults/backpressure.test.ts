@@ -2,7 +2,7 @@ import { collectionOf } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
 import { type Event } from '../support/events.ts';
 import { peakMegabytes } from '../support/memory.ts';
-import type { Service } from '../support/service.ts';
+import type { Service } from '../../infra/service.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';

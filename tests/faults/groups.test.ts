@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { randomHistory } from '../convergence/history.ts';
 import type { Event } from '../support/events.ts';
 import { createRandom } from '../support/random.ts';
-import type { Service } from '../support/service.ts';
+import type { Service } from '../../infra/service.ts';
 import { eventually } from '../support/eventually.ts';
 import { seed, useFaultServers } from './use-fault-servers.ts';
 

@@ -7,7 +7,7 @@ import { generate } from 'selfsigned';
 import { installKafka, kafkaPart } from '../../infra/dev-servers/native/kafka.ts';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
-import { startService } from '../support/service.ts';
+import { startService } from '../../infra/service.ts';
 
 /** A broker whose second listener takes TLS with client certificates and OAUTHBEARER alone. */
 let broker: Server;

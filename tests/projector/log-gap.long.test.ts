@@ -2,7 +2,7 @@ import { topicIdsOf } from '../../shared/store/progress.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
-import type { Service } from '../support/service.ts';
+import type { Service } from '../../infra/service.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 describe('records that are deleted from the log before they were applied', () => {

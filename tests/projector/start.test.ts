@@ -1,6 +1,6 @@
 import { resources } from '../../shared/documents/resources.ts';
 import { generationsOf } from '../../shared/store/generations.ts';
-import { type Service } from '../support/service.ts';
+import { type Service } from '../../infra/service.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 /** Nothing listens on it. */

@@ -4,7 +4,7 @@ import { fold } from '../convergence/fold.ts';
 import { readDocuments } from '../convergence/read-documents.ts';
 import { created } from '../support/entities.ts';
 import { logEnds, reached } from '../support/progress.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startService, type Service } from '../../infra/service.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { publish, startLiveTraffic, type LiveTraffic } from './live-traffic.ts';
 import { startReader, type Reader } from './reader.ts';

@@ -4,7 +4,7 @@ import { projectionVersion } from '../../shared/store/generations.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
-import { startScript, type Service } from '../support/service.ts';
+import { startScript, type Service } from '../../infra/service.ts';
 import { applied, createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { publish } from './live-traffic.ts';
 import { nextRelease, type Release } from './next-release.ts';

@@ -2,7 +2,7 @@ import { readRegistry } from '../../shared/store/generations.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService } from '../support/service.ts';
+import { startService } from '../../infra/service.ts';
 import {
   applied,
   createTestEnvironment,

@@ -1,6 +1,6 @@
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { logEnds } from '../support/progress.ts';
-import { startScript } from '../support/service.ts';
+import { startScript } from '../../infra/service.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 
 describe('npm run sample-data', () => {

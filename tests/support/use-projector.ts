@@ -9,7 +9,7 @@ import { collectionOf } from '../../shared/store/connection.ts';
 import { encode, type Event, type Produced } from './events.ts';
 import { eventually } from './eventually.ts';
 import { logEnds } from './progress.ts';
-import { startService, type Service } from './service.ts';
+import { startService, type Service } from '../../infra/service.ts';
 import {
   applied,
   createTestEnvironment,

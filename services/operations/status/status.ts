@@ -105,7 +105,8 @@ async function readWarnings(
   }
 }
 
-async function readPartitions(admin: Admin, control: Db, topics: string[], generation: number) {
+/** The position, log end and lag of each partition, in the order of topics and partitions. */
+export async function readPartitions(admin: Admin, control: Db, topics: string[], generation: number) {
   const ends = await endOffsets(admin, topics);
   const positions = await recordedPositions(control, generation);
   return [...ends]
@@ -117,7 +118,8 @@ async function readPartitions(admin: Admin, control: Db, topics: string[], gener
     .sort((a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition);
 }
 
-async function estimateDocuments(database: Db): Promise<Record<string, number>> {
+/** Estimates by collection, tombstones included. */
+export async function estimateDocuments(database: Db): Promise<Record<string, number>> {
   const estimate = async (kind: Kind): Promise<[string, number]> => [
     resources[kind].collection,
     await collectionOf(database, kind).estimatedDocumentCount(),

@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import { resources } from '../../../shared/documents/resources.ts';
-import { startScript } from '../../support/service.ts';
+import { startScript } from '../../../infra/service.ts';
 import { countAllDocuments, withScratch, type BenchEnvironment } from '../environment.ts';
 import { appliedTo, hasPartitions, startProjector } from '../processes.ts';
 import type { Published } from '../publish.ts';

@@ -5,7 +5,7 @@ import { freePorts } from '../../../infra/dev-servers/native/ports.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { ensureIndexes } from '../../../shared/store/indexes.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startCommand, type Service } from '../../support/service.ts';
+import { startCommand, type Service } from '../../../infra/service.ts';
 import { countAllDocuments, withScratch, type BenchEnvironment } from '../environment.ts';
 import { exitErrors } from '../processes.ts';
 import { partitionsPerTopic, type Published } from '../publish.ts';

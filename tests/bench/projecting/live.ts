@@ -3,7 +3,7 @@ import type { Db } from 'mongodb';
 import { kinds } from '../../../shared/documents/document.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { logEnds } from '../../support/progress.ts';
-import type { Service } from '../../support/service.ts';
+import type { Service } from '../../../infra/service.ts';
 import { withScratch, type BenchEnvironment, type Scratch } from '../environment.ts';
 import { percentile } from '../figures.ts';
 import { atRate } from '../load.ts';

@@ -1,5 +1,5 @@
 import { generationDatabase } from '../../../shared/store/connection.ts';
-import { startService, type Service } from '../../support/service.ts';
+import { startService, type Service } from '../../../infra/service.ts';
 import { apiKeyToken } from '../dataset.ts';
 import { withScratch, type BenchEnvironment, type Scratch } from '../environment.ts';
 import { atRate, type Target } from '../load.ts';
