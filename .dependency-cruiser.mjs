@@ -53,8 +53,8 @@ export default {
     upward(
       'events-are-parsed-alone',
       '^services/projector/events/',
-      '^services/projector/(?!events/)',
-      'events/ turns bytes into a change or a rejection, and nothing else.',
+      '^services/projector/(?!events/|kafka/record-format\\.ts)',
+      'events/ turns a record into a change or a rejection, and nothing else.',
     ),
     upward(
       'projections-are-declared-alone',

@@ -14,6 +14,13 @@ export const output = (
   exitCode: CommandOutput['exitCode'] = 0,
 ): CommandOutput => ({ text: json ? asJson(value) : text, exitCode });
 
+/** A name or '' with its value; null leaves the row out. */
+export type Row = [name: string, value: string | null];
+
+/** One line for each known value, aligned, after `indent`. */
+export const rows = (all: Row[], indent = ''): string =>
+  all.flatMap(([name, value]) => (value === null ? [] : [`${indent}${name.padEnd(12)} ${value}\n`])).join('');
+
 /** Pads columns to their widest cell. The first column is text, the others are numbers. */
 export function table(head: string[], rows: string[][]): string {
   const widths = head.map((title, column) =>

@@ -1,5 +1,5 @@
 import kafkajs from 'kafkajs';
-import { varint } from '../../services/projector/events/record-format.ts';
+import { varint } from '../../services/projector/kafka/record-format.ts';
 import { batchBytesMax, codecs } from '../../services/projector/kafka/codecs.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import { redrive } from '../../services/operations/dead-letters/redrive.ts';

@@ -96,7 +96,7 @@ export async function openRebuild() {
       deps(changes),
       number,
       {
-        ...{ acceptOlder: false, allowRejects: false, needsReport: true },
+        ...{ acceptOlder: false, allowRejects: false, needsComparison: true },
         ...{ why: 'test', dryRun: false, timeoutSeconds: 0, ...options },
       },
       onStep,

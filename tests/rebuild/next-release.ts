@@ -14,8 +14,8 @@ const edits: { file: string; find: string; replace: string }[] = [
   },
   {
     file: 'shared/store/generations.ts',
-    find: 'export const servedVersions: readonly number[] = [projectionVersion];',
-    replace: `export const servedVersions: readonly number[] = [projectionVersion, ${projectionVersion}];`,
+    find: 'export const servedVersions: readonly number[] = [projectionVersion',
+    replace: `export const servedVersions: readonly number[] = [projectionVersion, ${projectionVersion}`,
   },
   {
     file: 'services/projector/projections/ticket.ts',

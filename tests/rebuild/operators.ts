@@ -23,10 +23,14 @@ export async function stepsOf(verb: (onStep: OnStep) => Promise<unknown>): Promi
 export function operatorsOf(rebuild: Rebuild) {
   const depsAt = (now: Date, by: string) => rebuild.deps({ now: async () => now, by });
   const switching =
-    (number: number, needsReport: boolean) =>
+    (number: number, needsComparison: boolean) =>
     (onStep?: OnStep, now = present, by = 'ann@host') =>
       rebuild
-        .switchOnce(number, { allowRejects: !needsReport, needsReport }, { onStep, now: async () => now, by })
+        .switchOnce(
+          number,
+          { allowRejects: !needsComparison, needsComparison },
+          { onStep, now: async () => now, by },
+        )
         .then(({ outcome }) => outcome as string);
   const promote = switching(2, true);
   const rollBack = switching(1, false);

@@ -155,7 +155,7 @@ const refusals: Refusal[] = [
 const rebuild = useRebuild();
 const failed = ({ checks }: Switched) => checks.filter(({ isMet }) => !isMet);
 /** `rebuild rollback` needs no comparison, and accepts dead letters. */
-const rollback = { needsReport: false, allowRejects: true };
+const rollback = { needsComparison: false, allowRejects: true };
 
 describe('a promotion is refused, and changes nothing, for', () => {
   beforeEach(() => rebuild.given(activeAndReady()), 60_000);

@@ -74,7 +74,7 @@ export function memoryStore(
       const found = await readEach(kind, ids.slice(0, readAtOnce), (document) => currentOf(kind, document));
       return { documents: found, remaining: ids.slice(readAtOnce) };
     },
-    readReferenced: (kind, ids) =>
+    readEntities: (kind, ids) =>
       readEach(kind, ids, (document) => referencedOf(document, referencedFields(kind))),
     readRevisions: async (kind, ids) => {
       const found = await readEach(kind, ids, ({ _id, revision }) => [_id, revision] as const);
@@ -86,13 +86,13 @@ export function memoryStore(
           const wanted = (filter as Record<string, { $in: string[] } | string>)[field] ?? '';
           return typeof wanted === 'string' ? [wanted] : wanted.$in;
         };
-        const [ids, orgIds] = [among(`state.${by.parent}`), among('orgId')];
+        const [ids, orgIds] = [among(`state.${by.parentField}`), among('orgId')];
         const keyOf = (document: StoredDocument) =>
           document.byCreated !== undefined &&
           orgIds.includes(document.orgId ?? '') &&
-          ids.includes(idIn(document.state, by.parent))
+          ids.includes(idIn(document.state, by.parentField))
             ? order
-              ? `${idIn(document.state, by.parent)} ${document.orgId} ${document.byCreated}`
+              ? `${idIn(document.state, by.parentField)} ${document.orgId} ${document.byCreated}`
               : writeNumberOf(document)
             : null;
         const found = await scan(kind, keyOf, limit, `children of ${ids.join()}`);

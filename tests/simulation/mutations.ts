@@ -28,12 +28,12 @@ export const mutations: Mutation[] = [
     edits: [
       [
         'const { conflicted, refused } = await store.write(kind, writes);',
-        `const early = await recheck(deps, kind, targets, references);
+        `const early = await recheck(deps, kind, joinings, references);
   const { conflicted, refused } = await store.write(kind, writes);`,
       ],
       [
         'round.outdated = await recheck(deps, kind, toRecheck, references);',
-        'round.outdated = isCached ? early : [];',
+        'round.outdated = mayReadCache ? early : [];',
       ],
     ],
   },
@@ -41,15 +41,15 @@ export const mutations: Mutation[] = [
     name: 'documents joined from cached entities are not rechecked',
     schedules: 8_000,
     file: reconcile,
-    edits: [['(isCached || !isSame(', '(!isSame(']],
+    edits: [['(mayReadCache || !isSame(', '(!isSame(']],
   },
   {
     name: 'a refresh reads the cache',
     file: reconcile,
     edits: [
       [
-        'const readReferenced = isCached ?',
-        'const readReferenced = isCached || pendingWrites.every(({ upsert }) => !upsert) ?',
+        'const readEntities = mayReadCache ?',
+        'const readEntities = mayReadCache || pendingWrites.every(({ upsert }) => !upsert) ?',
       ],
     ],
   },
@@ -59,7 +59,7 @@ export const mutations: Mutation[] = [
     edits: [
       [
         'const revision = (current?.revision ?? deps.now().getTime()) + 1;',
-        'const revision = (current?.revision ?? deps.now().getTime()) + (current && !upsert && target ? 0 : 1);',
+        'const revision = (current?.revision ?? deps.now().getTime()) + (current && !upsert && joining ? 0 : 1);',
       ],
     ],
   },

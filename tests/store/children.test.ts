@@ -28,7 +28,7 @@ describe.each(bothStores)('the first children, from $name', ({ isReal, open }) =
     for (let pending = new Map(parents.map((id) => [id, orgIds[id] ?? 'org_1'])); pending.size > 0;) {
       const { children, remaining } = await opened.store.readFirstChildren(
         'conversation',
-        { parent: 'ticketId', max },
+        { parentField: 'ticketId', max },
         pending,
       );
       for (const [id, family] of children)
@@ -48,7 +48,7 @@ describe.each(bothStores)('the first children, from $name', ({ isReal, open }) =
 
   it('have the fields that a ticket embeds, and their sort key', async () => {
     await given([conversation('b1', 'ti_b', 5)]);
-    const by = { parent: 'ticketId', max: 3 };
+    const by = { parentField: 'ticketId', max: 3 };
     const { children, remaining } = await opened.store.readFirstChildren(
       'conversation',
       by,

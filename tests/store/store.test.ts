@@ -48,7 +48,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     });
 
     it('return referenced entities with organization, deletion and the fields for those that name them', async () => {
-      const found = await opened.store.readReferenced('conversation', ['a2', 'a1', 'a1', 'a0']);
+      const found = await opened.store.readEntities('conversation', ['a2', 'a1', 'a1', 'a0']);
       expect(found.toSorted((a, b) => (a._id < b._id ? -1 : 1))).toEqual([
         { _id: 'a1', orgId: 'org_1', revision: 1, state: { id: 'a1' } },
         { _id: 'a2', orgId: 'org_1', revision: 1, deletedAt: new Date(0) },

@@ -37,7 +37,7 @@ export const given = (...entities: Given[]) => ({
       references.byKind.set(edge.to, new Map(ofKind.map((entity) => [entity._id, entity])));
       if (edge.type !== 'children') continue;
       const children = ofKind
-        .filter((child) => idIn(child.state, edge.parent) === state.id)
+        .filter((child) => idIn(child.state, edge.parentField) === state.id)
         .sort((a, b) => ((a.byCreated ?? '') < (b.byCreated ?? '') ? -1 : 1));
       references.byParent.set(edge, new Map([[state.id, children.slice(0, edge.max)]]));
     }

@@ -11,7 +11,7 @@ import type { Accept } from '../context.ts';
 import { example, jsonOption, orgIdOf, wholeNumber } from '../options.ts';
 import * as verbs from './verbs.ts';
 
-const { connected } = verbs;
+const { withServers } = verbs;
 
 const reasons = Object.keys(rejectionReasons) as Rejection['reason'][];
 const listLimit = { default: 50, max: 1_000 };
@@ -53,7 +53,7 @@ export function addDeadLetters(program: Command, accept: Accept): void {
     .description('list dead letters, the latest first, with counts by topic and reason')
     .option('--limit <n>', 'at most this many', wholeNumber(listLimit.max), listLimit.default)
     .addHelpText('after', example('dead-letters list --reason bad_data --since 2026-11-21T00:00:00Z'))
-    .action(({ limit, json, ...filter }) => accept(connected(verbs.list), { filter, limit, json }));
+    .action(({ limit, json, ...filter }) => accept(withServers(verbs.list), { filter, limit, json }));
   group
     .command('show')
     .description('print one dead letter, with secrets and personal data redacted')
@@ -62,7 +62,7 @@ export function addDeadLetters(program: Command, accept: Accept): void {
     .addOption(jsonOption())
     .addHelpText('after', '\nOf a record above 8 MB, only the head is stored.')
     .addHelpText('after', example('dead-letters show support.contacts/0/17'))
-    .action((id, options) => accept(connected(verbs.show), { id, ...options }));
+    .action((id, options) => accept(withServers(verbs.show), { id, ...options }));
   selecting(group, 'redrive')
     .description(
       'apply dead letters again while projectors run; remove the applied ones, and keep the refused ones',
@@ -77,14 +77,14 @@ export function addDeadLetters(program: Command, accept: Accept): void {
       ),
     )
     .action((ids, { dryRun, json, ...options }, verb) =>
-      accept(connected(verbs.redrive), { selection: selectionOf(verb, ids, options), dryRun, json }),
+      accept(withServers(verbs.redrive), { selection: selectionOf(verb, ids, options), dryRun, json }),
     );
   selecting(group, 'purge')
     .description('delete dead letters from MongoDB; asks for confirmation on a terminal')
     .option('--yes', 'do not ask for confirmation')
     .addHelpText('after', example('dead-letters purge --until 2026-10-01T00:00:00Z --yes'))
     .action((ids, { yes, json, ...options }, verb) =>
-      accept(connected(verbs.purge), { selection: selectionOf(verb, ids, options), yes, json }),
+      accept(withServers(verbs.purge), { selection: selectionOf(verb, ids, options), yes, json }),
     );
 }
 

@@ -23,12 +23,12 @@ import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { topicOf } from '../../projector/events/topics.ts';
 import { configs } from '../config.ts';
 import { UsageError, withMongo, type CommandOutput, type Context, type Terminal } from '../context.ts';
-import { asJson, output, type Json } from '../output.ts';
+import { asJson, output, rows, type Json, type Row } from '../output.ts';
 
 type Verb<O> = (deps: RedriveSelectedDeps, options: O, terminal: Terminal) => Promise<CommandOutput>;
 
 /** Connects a verb to MongoDB. */
-export const connected =
+export const withServers =
   <O>(run: Verb<O>) =>
   ({ environment, terminal }: Context, options: O): Promise<CommandOutput> => {
     const config = configs.deadLetters(environment);
@@ -85,7 +85,7 @@ export const show: Verb<Json & { id: string; raw?: true | undefined }> = async (
 type Details = DeadLetterDetails & { headers: { name: string; value: string }[]; value: string };
 
 function renderDetails(details: Details): string {
-  const rows: [string, string][] = [
+  const fields = rows([
     ['record', details.id],
     ['key', details.key],
     ['org', details.orgId ?? 'unknown'],
@@ -96,13 +96,12 @@ function renderDetails(details: Details): string {
     ['detail', details.detail],
     ['stored', `${details.count}×, first ${details.firstAt}, last ${details.lastAt}`],
     ['generations', details.generations.join(', ')],
-    ...details.headers.map(({ name, value }): [string, string] => ['header', `${name}: ${value}`]),
-  ];
-  const lines = rows.map(([name, value]) => `${name.padEnd(12)}${value}`);
-  return [...lines, '', details.value, ''].join('\n');
+    ...details.headers.map(({ name, value }): Row => ['header', `${name}: ${value}`]),
+  ]);
+  return `${fields}\n${details.value}\n`;
 }
 
-const truncatedRows = ({ truncated }: Details): [string, string][] =>
+const truncatedRows = ({ truncated }: Details): Row[] =>
   truncated
     ? [
         ['truncated', 'only the head of the record is kept, so it cannot be re-driven'],

@@ -5,7 +5,7 @@ import type { Accept } from '../context.ts';
 import { example, jsonOption, wholeNumber } from '../options.ts';
 import * as verbs from './verbs.ts';
 
-const { connected } = verbs;
+const { withServers } = verbs;
 const number = wholeNumber(1_000_000);
 const seconds = wholeNumber(1_000_000);
 const paceMax = 10_000_000;
@@ -34,7 +34,7 @@ export function addRebuild(program: Command, accept: Accept): void {
     .addOption(jsonOption())
     .addHelpText('after', '\nExit code 1 if documents differ.')
     .addHelpText('after', example('verify', 'verify --metrics /var/lib/node_exporter/support.prom'))
-    .action((generation, options) => accept(connected(verbs.verify), { generation, ...options }));
+    .action((generation, options) => accept(withServers(verbs.verify), { generation, ...options }));
 }
 
 function addBuilding(group: Command, accept: Accept): void {
@@ -56,14 +56,14 @@ function addBuilding(group: Command, accept: Accept): void {
       'after',
       example('rebuild start', 'rebuild start --pace 2000 --why "tickets show their severity"'),
     )
-    .action((options) => accept(connected(verbs.start), options));
+    .action((options) => accept(withServers(verbs.start), options));
   group
     .command('status')
     .description('print the state, progress and rate of each generation, and why it waits')
     .option('--watch', 'print again every two seconds, until Ctrl-C')
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild status', 'rebuild status --watch'))
-    .action((options) => accept(connected(verbs.status), options));
+    .action((options) => accept(withServers(verbs.status), options));
   group
     .command('pace')
     .description('limit the records a second that each projector of a generation applies')
@@ -72,14 +72,14 @@ function addBuilding(group: Command, accept: Accept): void {
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild pace 2 500', 'rebuild pace 2 none'))
     .action((generation, pace, options) =>
-      accept(connected(verbs.pace), { generation, pace: pace === 'none' ? undefined : pace, ...options }),
+      accept(withServers(verbs.pace), { generation, pace: pace === 'none' ? undefined : pace, ...options }),
     );
   group
     .command('history')
     .description('print every change of a generation: who, when, from which state to which, and why')
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild history'))
-    .action((options) => accept(connected(verbs.history), options));
+    .action((options) => accept(withServers(verbs.history), options));
 }
 
 function addComparing(group: Command, accept: Accept): void {
@@ -95,7 +95,7 @@ function addComparing(group: Command, accept: Accept): void {
       '\nExit code 0 when it is ready, 1 when the time is up, 3 when waiting cannot help.',
     )
     .addHelpText('after', example('rebuild await 2 --timeout 7200'))
-    .action((generation, options) => accept(connected(verbs.awaitVerb), { generation, ...options }));
+    .action((generation, options) => accept(withServers(verbs.awaitVerb), { generation, ...options }));
   group
     .command('compare')
     .description('compare every document of a generation with that of the active one, as the API presents it')
@@ -108,7 +108,7 @@ function addComparing(group: Command, accept: Accept): void {
         'pending, refs, version.\nThe kind may be *. The result is stored, and a promotion needs it. Exit code 1 if documents differ.',
     )
     .addHelpText('after', example('rebuild compare 2', 'rebuild compare 2 --expect ticket:joined.tags'))
-    .action((generation, options) => accept(connected(verbs.compare), { generation, ...options }));
+    .action((generation, options) => accept(withServers(verbs.compare), { generation, ...options }));
 }
 
 function addSwitching(group: Command, accept: Accept): void {
@@ -132,11 +132,11 @@ function addSwitching(group: Command, accept: Accept): void {
     .description('serve a generation that is ready and compared; the active one becomes the standby')
     .option('--allow-rejects', 'accept dead letters that the active generation does not have')
     .addHelpText('after', example('rebuild promote 2 --dry-run', 'rebuild promote 2'))
-    .action((generation, options) => accept(connected(verbs.promote), { generation, ...options }));
+    .action((generation, options) => accept(withServers(verbs.promote), { generation, ...options }));
   switching('rollback', 'a rollback')
     .description('serve the standby again')
     .addHelpText('after', example('rebuild rollback 1 --why "tickets lack their tags"'))
-    .action((generation, options) => accept(connected(verbs.rollback), { generation, ...options }));
+    .action((generation, options) => accept(withServers(verbs.rollback), { generation, ...options }));
   group
     .command('drop')
     .description('remove a build or a standby: its group, progress and documents')
@@ -147,7 +147,7 @@ function addSwitching(group: Command, accept: Accept): void {
     .addOption(why('a drop'))
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild drop 1'))
-    .action((generation, options) => accept(connected(verbs.drop), { generation, ...options }));
+    .action((generation, options) => accept(withServers(verbs.drop), { generation, ...options }));
 }
 
 function paceOf(text: string): number | 'none' {

@@ -33,7 +33,7 @@ type Numbered = Json & { generation: number };
 type Verb<O> = (deps: OperatorDeps, options: O, terminal: Terminal) => Promise<CommandOutput>;
 
 /** Connects a verb to Kafka and MongoDB. A refusal is one message, and exit code 1. */
-export const connected =
+export const withServers =
   <O extends Json>(run: Verb<O>) =>
   (context: Context, options: O): Promise<CommandOutput> => {
     const config = configs.everything(context.environment);
@@ -128,15 +128,15 @@ async function replaceFile(path: string, text: string): Promise<void> {
 type Switch = Numbered & { acceptOlder?: Flag; dryRun?: Flag; timeout: number; why: string };
 
 export const promote: Verb<Switch & { allowRejects?: Flag }> = (deps, options) =>
-  switchGeneration(deps, options, { needsReport: true, allowRejects: options.allowRejects ?? false });
+  switchGeneration(deps, options, { needsComparison: true, allowRejects: options.allowRejects ?? false });
 
 export const rollback: Verb<Switch> = (deps, options) =>
-  switchGeneration(deps, options, { needsReport: false, allowRejects: true });
+  switchGeneration(deps, options, { needsComparison: false, allowRejects: true });
 
 async function switchGeneration(
   deps: OperatorDeps,
   options: Switch,
-  rules: Pick<SwitchOptions, 'needsReport' | 'allowRejects'>,
+  rules: Pick<SwitchOptions, 'needsComparison' | 'allowRejects'>,
 ): Promise<CommandOutput> {
   const { acceptOlder = false, dryRun = false, timeout: timeoutSeconds, why } = options;
   const { number: generation, ...switched } = await switchTo(deps, options.generation, {

@@ -2,7 +2,7 @@ import type { Kind } from '../../../shared/documents/document.ts';
 import { decodeText } from '../../projector/events/bytes.ts';
 import { redactText } from './redact.ts';
 import { displayOf } from './field-display.ts';
-import { idOf } from '../../projector/events/topics.ts';
+import { idSchema } from '../../projector/events/topics.ts';
 
 type RedactedHeader = { name: string; value: string };
 
@@ -12,7 +12,7 @@ const sizeOf = (bytes: Uint8Array) => `<${bytes.length} bytes>`;
 export function redactKey(kind: Kind | null, key: Buffer | null): string {
   if (key === null) return 'null';
   const text = decodeText(key);
-  const isId = text !== null && kind !== null && idOf(kind).safeParse(text).success;
+  const isId = text !== null && kind !== null && idSchema(kind).safeParse(text).success;
   return isId && redactText(text, 'id') === text ? text : sizeOf(key);
 }
 

@@ -40,7 +40,7 @@ export type SwitchOptions = {
   /** Promote even if it rejects records that the active generation has applied. */
   allowRejects: boolean;
   /** Whether a comparison is required. A rollback in an emergency cannot wait for one. */
-  needsReport: boolean;
+  needsComparison: boolean;
 };
 
 /** Both generations save their positions once a second, so the build gets this long to reach the active one. */
@@ -69,7 +69,7 @@ export async function checkSwitch(
     ...checkProgress(measured, { lagging, activeTo }, options),
     checkTombstones(target, measured, log, now),
     await checkReplicas(deps, target, now),
-    ...(options.needsReport ? [checkReport(now, registry, target, log.ends)] : []),
+    ...(options.needsComparison ? [checkReport(now, registry, target, log.ends)] : []),
   ];
 }
 

@@ -164,14 +164,14 @@ export function withFreshJoins({ control }: { control: Db }, { database, number 
   const fresh = async <K extends Kind>(kind: K, stored: ComparedDocument[]): Promise<Pair[]> => {
     const pairs: Pair[] = [];
     for (let batch = stored; batch.length > 0;) {
-      const targets = batch.map(({ _id: id, orgId, state }) => ({
+      const joinings = batch.map(({ _id: id, orgId, state }) => ({
         ...{ id, orgId: orgId ?? '', ids: idsInState(kind, state as EntityState[K]) },
       }));
-      const { references, remaining } = await readReferences(store, kind, targets, store.readReferenced);
+      const { references, remaining } = await readReferences(store, kind, joinings, store.readEntities);
       for (const [index, actual] of batch.entries()) {
-        const target = targets[index];
-        if (!target || remaining.has(actual._id)) continue;
-        const { joined, refs, isPending, ownerDeleted } = join(kind, target, references);
+        const joining = joinings[index];
+        if (!joining || remaining.has(actual._id)) continue;
+        const { joined, refs, isPending, ownerDeleted } = join(kind, joining, references);
         const { _id, orgId, version, state } = actual;
         const expected = {
           ...{ _id, orgId, version, joined, refs, ...resources[kind].sortKeys(state as EntityState[K]) },

@@ -1,6 +1,6 @@
 import type { Consumer } from 'kafkajs';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { KafkaRecord } from '../events/change.ts';
+import type { KafkaRecord } from '../kafka/record-format.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
 import {
   createPartitionWorker,
@@ -9,7 +9,8 @@ import {
   type PartitionWorker,
 } from './partition-worker.ts';
 import { createBudget, createRecordQueue } from './record-queue.ts';
-import { createWaitForTurn, type Positions } from './positions.ts';
+import type { Positions } from './positions.ts';
+import { createWaitForTurn } from './wait-for-turn.ts';
 
 /** The largest share of the memory that one partition may take, however few partitions are assigned. */
 const partitionShareMax = 1 / 8;
@@ -74,7 +75,7 @@ export function createAssignment(
         return deps.apply(topic, records, work);
       },
       onApplied: (worker, applied) => {
-        positions.report(partitionKey(worker), { position: worker.position ?? 0 });
+        positions.observe(partitionKey(worker), { position: worker.position ?? 0 });
         deps.onApplied(worker, applied);
         updateFetching(worker);
       },

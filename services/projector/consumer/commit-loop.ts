@@ -139,11 +139,11 @@ async function reportPositions(
   { partitions, ends }: LogState,
   snapshot: Snapshot[],
 ): Promise<void> {
-  for (const [key, { end }] of ends) positions.report(key, { end });
+  for (const [key, { end }] of ends) positions.observe(key, { end });
   // Other projectors apply the remaining partitions.
   if (partitions.length > snapshot.length)
     for (const [key, position] of await recordedPositions(control, generation))
-      positions.report(key, { position });
+      positions.observe(key, { position });
 }
 
 function measureLag({ lag }: Metrics, { ends }: LogState, snapshot: Snapshot[]): void {

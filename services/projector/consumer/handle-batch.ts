@@ -39,7 +39,7 @@ export function handleBatch(
   const nextOffset = later ? Math.max(nextFetchOffset, later.baseOffset) : Number(batch.lastOffset()) + 1;
   worker.nextFetchOffset = nextOffset;
   worker.end = Math.max(worker.end, Number(batch.highWatermark));
-  assignment.positions.report(key, { end: worker.end });
+  assignment.positions.observe(key, { end: worker.end });
   payload.resolveOffset(String(nextOffset - 1));
   worker.push(later ? fetched.slice(0, fetched.indexOf(later)) : fetched, nextOffset);
   assignment.updateFetching(worker);

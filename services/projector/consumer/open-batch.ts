@@ -1,5 +1,10 @@
-import { endOfRecord, readRecord, type BatchContext, type Cursor } from '../events/record-format.ts';
-import type { KafkaRecord } from '../events/change.ts';
+import {
+  endOfRecord,
+  readRecord,
+  type BatchContext,
+  type Cursor,
+  type KafkaRecord,
+} from '../kafka/record-format.ts';
 import { noHeaders } from '../events/headers.ts';
 import { batchHeader, decodeOldMessages, decompress, isOldFormat } from '../kafka/record-batch.ts';
 

@@ -1,8 +1,8 @@
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { KafkaRecord } from '../events/change.ts';
+import type { KafkaRecord } from '../kafka/record-format.ts';
 import { isTransient } from '../kafka/transient-errors.ts';
 import type { RecordQueue } from './record-queue.ts';
-import type { WaitForTurn } from './positions.ts';
+import type { WaitForTurn } from './wait-for-turn.ts';
 
 /** Thrown when work is aborted because the partition is no longer assigned to this process. */
 export class Revoked extends Error {

@@ -1,5 +1,5 @@
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
-import type { KafkaRecord } from '../events/change.ts';
+import type { KafkaRecord } from '../kafka/record-format.ts';
 import { noHeaders } from '../events/headers.ts';
 import { batchHeader, batchHeaderBytes, isCompressed, type RawBatch } from '../kafka/record-batch.ts';
 import { openBatch, type OpenBatch, type Place } from './open-batch.ts';

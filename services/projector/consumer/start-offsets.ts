@@ -117,7 +117,7 @@ function startAt(consumer: Consumer, assignment: Assignment, startOffsets: Start
     assignment.committedOffsets.set(key, committed);
     worker.end = end;
     worker.topicId = topicId;
-    assignment.positions.report(key, { position: offset, end });
+    assignment.positions.observe(key, { position: offset, end });
     worker.start(offset);
     assignment.updateFetching(worker);
   }

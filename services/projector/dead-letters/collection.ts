@@ -1,5 +1,6 @@
 import type { Binary, Collection, Db } from 'mongodb';
-import type { KafkaRecord, Rejection } from '../events/change.ts';
+import type { Rejection } from '../events/change.ts';
+import type { KafkaRecord } from '../kafka/record-format.ts';
 
 /**
  * A record that could not be applied, stored for an operator. Key, headers and value are as Kafka delivered them, or

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { BSON, Binary } from 'mongodb';
 import { anyId, prefixedId } from '../../../shared/documents/fields.ts';
-import type { KafkaRecord } from '../events/change.ts';
+import type { KafkaRecord } from '../kafka/record-format.ts';
 import { readContent } from '../events/content-mode.ts';
 import { entityVersion } from '../events/envelope.ts';
 import { encodeHeaders, decodeHeaders, measureHeaders } from '../events/headers.ts';

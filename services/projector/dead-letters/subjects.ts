@@ -1,7 +1,7 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { decodeText } from '../events/bytes.ts';
-import type { KafkaRecord } from '../events/change.ts';
+import type { KafkaRecord } from '../kafka/record-format.ts';
 import { readContent } from '../events/content-mode.ts';
 import { topics } from '../events/topics.ts';
 

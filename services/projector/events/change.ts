@@ -1,17 +1,6 @@
 import type { Kind, Position } from '../../../shared/documents/document.ts';
 import type { EntityState } from '../../../shared/documents/resources.ts';
 
-/** A Kafka record, decompressed. */
-export type KafkaRecord = {
-  key: Buffer | null;
-  value: Buffer | null;
-  /** In Kafka's format: the number of headers, then each name and value. headers.ts reads and writes it. */
-  headers: Buffer;
-  position: Position;
-  /** Set if this stands for the records of a batch that cannot be decoded, whose bytes are the value: the error. */
-  undecodable?: string;
-};
-
 /** An event with the full state of an entity at a version. */
 export type Upsert<K extends Kind = Kind> = {
   op: 'upsert';

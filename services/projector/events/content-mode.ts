@@ -1,5 +1,6 @@
 import { decodeBase64, decodeJson } from './bytes.ts';
-import type { KafkaRecord, Rejection } from './change.ts';
+import type { Rejection } from './change.ts';
+import type { KafkaRecord } from '../kafka/record-format.ts';
 import { mediaType, readHeaders, type Headers } from './headers.ts';
 
 const rejected = (reason: Rejection['reason'], detail: string) => ({ rejected: { reason, detail } });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { broken, fieldOf, instant, optional, prefixedId } from '../../../shared/documents/fields.ts';
-import { idOf } from './topics.ts';
+import { idSchema } from './topics.ts';
 
 /** The effect of an event on its entity. */
 export type Verb = 'created' | 'updated' | 'deleted';
@@ -33,7 +33,7 @@ const attributesOf = (kind: Kind) =>
     specversion: z.literal('1.0'),
     id: z.string().min(1),
     source: uriReference,
-    subject: idOf(kind),
+    subject: idSchema(kind),
     time: optional(instant),
     orgid: prefixedId('org_'),
     entityversion: entityVersion,

@@ -1,6 +1,5 @@
 import { decodeText } from './bytes.ts';
-import type { KafkaRecord } from './change.ts';
-import { readBytes, readVarint, skipBytes, varint } from './record-format.ts';
+import { readBytes, readVarint, skipBytes, varint, type KafkaRecord } from '../kafka/record-format.ts';
 
 /** The headers by name. A value is null if it is not UTF-8, or if the header occurs with different values. */
 export type Headers = Map<string, string | null>;

@@ -1,4 +1,4 @@
-import type { KafkaRecord } from './change.ts';
+import type { KafkaRecord } from '../kafka/record-format.ts';
 import {
   attributes,
   binary,

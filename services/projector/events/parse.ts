@@ -1,11 +1,12 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import { states } from '../../../shared/documents/resources.ts';
 import { decodeText } from './bytes.ts';
-import type { KafkaRecord, Change, Rejection } from './change.ts';
+import type { Change, Rejection } from './change.ts';
+import type { KafkaRecord } from '../kafka/record-format.ts';
 import { readContent, type RawEvent } from './content-mode.ts';
 import { attributes, typeOf, type Attributes, type Verb } from './envelope.ts';
 import { describeLargeHeaders } from './headers.ts';
-import { idOf } from './topics.ts';
+import { idSchema } from './topics.ts';
 import { newestVersion, upcast, upcasts, type Upcasts } from './upcasts.ts';
 import type { z } from 'zod';
 import { BSON } from 'mongodb';
@@ -30,7 +31,7 @@ export function parse(kind: Kind, record: KafkaRecord, known: Upcasts = upcasts)
 const rejected = (reason: Rejection['reason'], detail: string) => ({ rejected: { reason, detail } });
 
 function tombstone(kind: Kind, key: string, { position }: KafkaRecord): Parsed {
-  const id = idOf(kind).safeParse(key);
+  const id = idSchema(kind).safeParse(key);
   if (!id.success) return rejected('key_mismatch', describeIssues(id.error, 'key'));
   const time = new Date(position.timestampMs);
   return { change: { op: 'tombstone', id: id.data, time, position } };

@@ -1,5 +1,5 @@
 import { kinds } from '../../../shared/documents/document.ts';
-import { idOf, kindOfTopic, topicOf } from './topics.ts';
+import { idSchema, kindOfTopic, topicOf } from './topics.ts';
 
 test.each(kinds)('kindOfTopic inverts topicOf for %s, with any prefix', (kind) => {
   expect(kindOfTopic(topicOf(kind, 'support.'), 'support.')).toBe(kind);
@@ -35,6 +35,6 @@ test.each([
   ['ticket', 'conv_1', false],
   ['tag', 'anything', true],
   ['tag', '', false],
-] as const)('idOf(%s) accepts "%s": %s', (kind, id, valid) => {
-  expect(idOf(kind).safeParse(id).success).toBe(valid);
+] as const)('idSchema(%s) accepts "%s": %s', (kind, id, valid) => {
+  expect(idSchema(kind).safeParse(id).success).toBe(valid);
 });

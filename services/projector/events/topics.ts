@@ -27,7 +27,7 @@ export const kindOfTopic = (topic: string, prefix: string): Kind | null =>
   kinds.find((kind) => topicOf(kind, prefix) === topic) ?? null;
 
 /** The zod schema of the ids of a kind. */
-export const idOf = (kind: Kind) => {
+export const idSchema = (kind: Kind) => {
   const { idPrefix } = topics[kind];
   return idPrefix ? prefixedId(idPrefix) : anyId;
 };

@@ -1,6 +1,6 @@
 import { createThrottle } from './throttle.ts';
 import type { Applied } from '../consumer/partition-worker.ts';
-import type { KafkaRecord } from '../events/change.ts';
+import type { KafkaRecord } from '../kafka/record-format.ts';
 
 const nothing: Applied = { events: 0, rejected: 0, times: [] };
 const records = Array.from({ length: 10 }, () => ({}) as KafkaRecord);

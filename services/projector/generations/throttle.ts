@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Applied, ApplyContext } from '../consumer/partition-worker.ts';
-import type { KafkaRecord } from '../events/change.ts';
+import type { KafkaRecord } from '../kafka/record-format.ts';
 
 export type ThrottleSettings = {
   /** The maximum number of records a second. 0 pauses; unlimited if absent. */

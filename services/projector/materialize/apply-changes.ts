@@ -23,12 +23,12 @@ export async function applyChanges<K extends Kind>(
     const { entities, rejections } = await reconcile(deps, kind, chunk, byId);
     refused.push(...rejections);
     deps.onProgress();
-    const superseded = [...entities.keys()].flatMap((id) => supersededStates(byId.get(id) ?? []));
+    const superseded = [...entities.keys()].flatMap((id) => statesInBatch(byId.get(id) ?? []));
     await updateDependents(deps, kind, [...entities.values()], superseded);
   }
   return refused;
 }
 
 /** The states of an entity that has several changes. Invariant 6 in docs/internals/consistency.md needs them. */
-const supersededStates = <K extends Kind>(changes: Change<K>[]): StoredState[] =>
+const statesInBatch = <K extends Kind>(changes: Change<K>[]): StoredState[] =>
   changes.length < 2 ? [] : changes.flatMap((change) => (change.op === 'upsert' ? [change.state] : []));

@@ -24,14 +24,14 @@ export const dependentKinds = (kind: Kind): Kind[] => [
 
 /** The fields of a referenced state to which an edge resolves. */
 const fieldsOf = (edge: Edge): readonly string[] =>
-  edge.type === 'children' ? [edge.parent, ...edge.fields] : edge.fields;
+  edge.type === 'children' ? [edge.parentField, ...edge.fields] : edge.fields;
 
-const fieldsOver = (edges: Incoming[]) => [
+const fieldNames = (edges: Incoming[]) => [
   ...new Set(['id', ...edges.flatMap(({ edge }) => fieldsOf(edge))]),
 ];
-const embedded = new Map(kinds.map((kind) => [kind, fieldsOver(incomingEdges(kind))]));
+const embedded = new Map(kinds.map((kind) => [kind, fieldNames(incomingEdges(kind))]));
 const referenced = new Map(
-  kinds.map((kind) => [kind, fieldsOver(incomingEdges(kind).filter(({ edge }) => edge.type !== 'children'))]),
+  kinds.map((kind) => [kind, fieldNames(incomingEdges(kind).filter(({ edge }) => edge.type !== 'children'))]),
 );
 
 /** The fields of an entity's state that dependents embed, and `id`, which tells that there is a state at all. */

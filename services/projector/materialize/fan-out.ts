@@ -45,7 +45,7 @@ export async function updateDependents(
 /** The parents of one kind that states name. */
 const parentsIn = (kind: Kind, from: Kind, states: StoredState[]): string[] => {
   const fields = incomingEdges(kind).flatMap((incoming) =>
-    incoming.from === from && incoming.edge.type === 'children' ? [incoming.edge.parent] : [],
+    incoming.from === from && incoming.edge.type === 'children' ? [incoming.edge.parentField] : [],
   );
   return [...new Set(states.flatMap((state) => fields.map((field) => idIn(state, field))))];
 };
@@ -94,11 +94,11 @@ async function refreshPages(
     await refreshAll(deps, from, others);
     after = page.next;
     if (after === null) return;
-    await saveProgress(deps, kind, entity, incoming, after);
+    await saveCursor(deps, kind, entity, incoming, after);
   }
 }
 
-async function saveProgress(
+async function saveCursor(
   { store }: UpdateDeps,
   kind: Kind,
   entity: Reconciled,

@@ -6,7 +6,7 @@ import { edgesOf, idIn, idsByEdge, refOf } from './edges.ts';
 import type { Child, ReferencedEntity, Store, StoredState } from './store.ts';
 
 /** A living document to be joined, with the ids that its state names, by the name of the edge. */
-export type Target = { id: string; orgId: string; ids: Map<string, string[]> };
+export type Joining = { id: string; orgId: string; ids: Map<string, string[]> };
 
 /** The joins of a document. `refs` names every referenced entity, also missing ones. */
 export type Joined = {
@@ -24,68 +24,68 @@ export type References = {
 };
 
 /** The entities that some documents refer to, with the ids that were read for them. */
-export type TargetReferences = References & { ids: Map<Kind, Set<string>>; targetCount: number };
+export type BatchReferences = References & { ids: Map<Kind, Set<string>>; joiningCount: number };
 
 /** Reads referenced entities from the store, or from the cache. */
-export type ReadReferenced = (kind: Kind, ids: string[]) => Promise<ReferencedEntity[]>;
+export type ReadEntities = (kind: Kind, ids: string[]) => Promise<ReferencedEntity[]>;
 
 /** The ids that a complete state names over the edges of its kind. */
-export function idsInState<K extends Kind>(kind: K, state: EntityState[K]): Target['ids'] {
-  const ids: Target['ids'] = new Map();
+export function idsInState<K extends Kind>(kind: K, state: EntityState[K]): Joining['ids'] {
+  const ids: Joining['ids'] = new Map();
   for (const edge of edgesOf(kind)) {
     if (edge.type === 'reference') ids.set(edge.name, edge.ids(state));
-    if (edge.type === 'owner') ids.set(edge.name, [idIn(state, edge.parent)]);
+    if (edge.type === 'owner') ids.set(edge.name, [idIn(state, edge.parentField)]);
   }
   return ids;
 }
 
 /** The same ids, from the references of a stored document. */
-export const idsInRefs = (refs: string[] = []): Target['ids'] => idsByEdge(refs);
+export const idsInRefs = (refs: string[] = []): Joining['ids'] => idsByEdge(refs);
 
 /**
  * Reads the entities that documents of one kind refer to: first children by their parents' ids, then all kinds at
- * once. `remaining` are the targets whose children did not fit into one read.
+ * once. `remaining` are the documents whose children did not fit into one read.
  */
 export async function readReferences(
   store: Store,
   kind: Kind,
-  targets: Target[],
-  readReferenced: ReadReferenced,
-): Promise<{ references: TargetReferences; remaining: Set<string> }> {
+  joinings: Joining[],
+  readEntities: ReadEntities,
+): Promise<{ references: BatchReferences; remaining: Set<string> }> {
   const byParent: References['byParent'] = new Map();
   const byKind: References['byKind'] = new Map();
   const remaining = new Set<string>();
   for (const edge of edgesOf(kind)) {
     if (edge.type !== 'children') continue;
-    const read = await readChildren(store, edge, targets);
+    const read = await readChildren(store, edge, joinings);
     byParent.set(edge, read.children);
     for (const id of read.remaining) remaining.add(id);
   }
-  const ready = targets.filter(({ id }) => !remaining.has(id));
+  const ready = joinings.filter(({ id }) => !remaining.has(id));
   const ids = idsToRead(kind, ready, { byKind, byParent });
   await Promise.all(
     [...ids].map(async ([to, idsOfKind]) => {
-      const found = await readReferenced(to, [...idsOfKind]);
+      const found = await readEntities(to, [...idsOfKind]);
       byKind.set(to, new Map(found.map((entity) => [entity._id, entity])));
     }),
   );
-  return { references: { byKind, byParent, ids, targetCount: ready.length }, remaining };
+  return { references: { byKind, byParent, ids, joiningCount: ready.length }, remaining };
 }
 
-const readChildren = (store: Store, edge: ChildrenEdge, targets: Target[]) =>
-  store.readFirstChildren(edge.to, edge, new Map(targets.map(({ id, orgId }) => [id, orgId])));
+const readChildren = (store: Store, edge: ChildrenEdge, joinings: Joining[]) =>
+  store.readFirstChildren(edge.to, edge, new Map(joinings.map(({ id, orgId }) => [id, orgId])));
 
-const childrenOf = ({ byParent }: References, edge: ChildrenEdge, { id }: Target): Child[] =>
+const childrenOf = ({ byParent }: References, edge: ChildrenEdge, { id }: Joining): Child[] =>
   byParent.get(edge)?.get(id) ?? [];
 
 /** The ids that have to be read to resolve an edge. Children themselves have been read already. */
-function idsOver(edge: Edge, target: Target, references: References): string[] {
+function idsOver(edge: Edge, joining: Joining, references: References): string[] {
   switch (edge.type) {
     case 'reference':
     case 'owner':
-      return target.ids.get(edge.name) ?? [];
+      return joining.ids.get(edge.name) ?? [];
     case 'through': {
-      const children = childrenOf(references, edge.via, target);
+      const children = childrenOf(references, edge.via, joining);
       return [...new Set(children.map(({ state }) => idIn(state, edge.field)))];
     }
     case 'children':
@@ -93,36 +93,36 @@ function idsOver(edge: Edge, target: Target, references: References): string[] {
   }
 }
 
-/** All ids that have to be read to join the targets, by kind. */
-function idsToRead(kind: Kind, targets: Target[], references: References): Map<Kind, Set<string>> {
+/** All ids that have to be read to join some documents, by kind. */
+function idsToRead(kind: Kind, joinings: Joining[], references: References): Map<Kind, Set<string>> {
   const wanted = new Map<Kind, Set<string>>();
-  for (const target of targets)
+  for (const joining of joinings)
     for (const edge of edgesOf(kind)) {
       const ids = wanted.get(edge.to) ?? new Set();
-      for (const id of idsOver(edge, target, references)) ids.add(id);
+      for (const id of idsOver(edge, joining, references)) ids.add(id);
       if (ids.size > 0) wanted.set(edge.to, ids);
     }
   return wanted;
 }
 
 /** An entity is read once for all edges that lead to it; each edge embeds its own fields alone. */
-const fieldsOver = ({ fields }: Edge, state: StoredState = {}): StoredState => {
+const pickFields = ({ fields }: Edge, state: StoredState = {}): StoredState => {
   const embedded: Record<string, unknown> = {};
   for (const name of fields) embedded[name] = state[name];
   return embedded;
 };
 
 /** Joins one document. An entity that is deleted or of another organization counts as missing. */
-export function join(kind: Kind, target: Target, references: References): Joined {
+export function join(kind: Kind, joining: Joining, references: References): Joined {
   const resolved: Record<string, unknown> = {};
   const result = { refs: [] as string[], ownerDeleted: false, ownerMissing: false };
   for (const edge of edgesOf(kind)) {
     const entities = references.byKind.get(edge.to);
     const found: ReferencedEntity[] = [];
-    for (const id of idsOver(edge, target, references)) {
+    for (const id of idsOver(edge, joining, references)) {
       result.refs.push(refOf(edge.name, id));
       const entity = entities?.get(id);
-      if (entity?.orgId === target.orgId) found.push(entity);
+      if (entity?.orgId === joining.orgId) found.push(entity);
     }
     if (edge.type === 'owner') {
       result.ownerDeleted ||= found.some(({ deletedAt }) => deletedAt !== undefined);
@@ -130,13 +130,13 @@ export function join(kind: Kind, target: Target, references: References): Joined
       continue;
     }
     if (edge.type === 'children') {
-      const children = childrenOf(references, edge, target);
+      const children = childrenOf(references, edge, joining);
       for (const { _id } of children) result.refs.push(refOf(edge.name, _id));
       const moreAfter = children.length < edge.max ? null : (children.at(-1)?.byCreated ?? null);
-      resolved[edge.name] = { items: children.map(({ state }) => fieldsOver(edge, state)), moreAfter };
+      resolved[edge.name] = { items: children.map(({ state }) => pickFields(edge, state)), moreAfter };
       continue;
     }
-    const embedded = found.flatMap(({ state }) => (state ? [fieldsOver(edge, state)] : []));
+    const embedded = found.flatMap(({ state }) => (state ? [pickFields(edge, state)] : []));
     resolved[edge.name] = edge.type === 'reference' && edge.single ? (embedded[0] ?? null) : embedded;
   }
   return { ...result, ...projections[kind].join(resolved) };
@@ -149,17 +149,17 @@ export function join(kind: Kind, target: Target, references: References): Joined
 export async function recheckReferences(
   store: Store,
   kind: Kind,
-  targets: Target[],
-  references: TargetReferences,
+  joinings: Joining[],
+  references: BatchReferences,
 ): Promise<{ outdated: string[]; changed: [Kind, string][] }> {
   const edges = edgesOf(kind);
-  const isAll = targets.length === references.targetCount;
-  const wanted = isAll ? references.ids : idsToRead(kind, targets, references);
+  const isAll = joinings.length === references.joiningCount;
+  const wanted = isAll ? references.ids : idsToRead(kind, joinings, references);
   const [revisions, children] = await Promise.all([
     Promise.all([...wanted].map(async ([to, ids]) => [to, await store.readRevisions(to, [...ids])] as const)),
     Promise.all(
       edges.map(async (edge) =>
-        edge.type === 'children' ? [[edge, await readChildren(store, edge, targets)] as const] : [],
+        edge.type === 'children' ? [[edge, await readChildren(store, edge, joinings)] as const] : [],
       ),
     ),
   ]);
@@ -173,13 +173,15 @@ export async function recheckReferences(
       }
   const families = children.flat();
   if (changed.length === 0 && families.length === 0) return { outdated: [], changed };
-  const outdated = targets.filter(
-    (target) =>
-      edges.some((edge) => idsOver(edge, target, references).some((id) => isChanged.get(edge.to)?.has(id))) ||
+  const outdated = joinings.filter(
+    (joining) =>
+      edges.some((edge) =>
+        idsOver(edge, joining, references).some((id) => isChanged.get(edge.to)?.has(id)),
+      ) ||
       families.some(
         ([edge, { children: now, remaining }]) =>
-          remaining.includes(target.id) ||
-          revisionsOf(now.get(target.id)) !== revisionsOf(childrenOf(references, edge, target)),
+          remaining.includes(joining.id) ||
+          revisionsOf(now.get(joining.id)) !== revisionsOf(childrenOf(references, edge, joining)),
       ),
   );
   return { outdated: outdated.map(({ id }) => id), changed };

@@ -20,16 +20,16 @@ export type ReadChildren = (
  */
 export async function readFirstChildren(
   read: ReadChildren,
-  { parent, max }: Parameters<Store['readFirstChildren']>[1],
+  { parentField, max }: Parameters<Store['readFirstChildren']>[1],
   parents: Parameters<Store['readFirstChildren']>[2],
 ): ReturnType<Store['readFirstChildren']> {
-  const field = `state.${parent}`;
+  const field = `state.${parentField}`;
   const inOrder = { [field]: 1, orgId: 1, byCreated: 1 } as const;
   const families = new Map<string, Map<string, Child>>();
   const pending = [...parents.keys()].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   let heldCount = 0;
   const add = (child: Child) => {
-    const id = idIn(child.state, parent);
+    const id = idIn(child.state, parentField);
     const family = families.get(id) ?? new Map<string, Child>();
     families.set(id, family);
     if (child.orgId !== parents.get(id) || (family.size >= max && !family.has(child._id))) return;
@@ -52,7 +52,7 @@ export async function readFirstChildren(
       continue;
     }
     // The read ended within this family.
-    const lastId = idIn(last.state, parent);
+    const lastId = idIn(last.state, parentField);
     if ((families.get(lastId)?.size ?? 0) < max) {
       const filter = { [field]: lastId, orgId: parents.get(lastId), byCreated: { $gte: '' } };
       for (const child of await read(filter, inOrder, max)) add(child);

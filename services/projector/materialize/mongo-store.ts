@@ -42,7 +42,7 @@ export function mongoStore(database: Db): Store {
       const found = new Set(documents.map(({ _id }) => _id));
       return { documents, remaining: ids.filter((id) => !found.has(id)) };
     },
-    readReferenced: async (kind, ids) =>
+    readEntities: async (kind, ids) =>
       byIds(collection(kind), ids).project<ReferencedEntity>(referenced(kind)).toArray(),
     readRevisions: async (kind, ids) => {
       // One document of at most 8 MB. The driver takes twice as long for a document each.
@@ -53,7 +53,7 @@ export function mongoStore(database: Db): Store {
       return new Map(found?.revisions);
     },
     readFirstChildren: (kind, by, parents) =>
-      readFirstChildren(childrenOf(collection(kind), kind, by.parent), by, parents),
+      readFirstChildren(childrenOf(collection(kind), kind, by.parentField), by, parents),
     write: (kind, writes) => writeGuarded(collection(kind), writes),
     findDependents: async (kind, orgIds, refs) => {
       const found = await collection(kind)
@@ -93,11 +93,11 @@ const byIds = (collection: Collection<StoredDocument>, ids: string[]) =>
 
 /** Reads the children for `readFirstChildren`. */
 const childrenOf =
-  (collection: Collection<StoredDocument>, kind: Kind, parent: string): ReadChildren =>
+  (collection: Collection<StoredDocument>, kind: Kind, parentField: string): ReadChildren =>
   (filter, order, limit) =>
     collection
       .find(filter as Filter<StoredDocument>, {
-        hint: indexOn(kind, `state.${parent}`),
+        hint: indexOn(kind, `state.${parentField}`),
         ...(order && { sort: order }),
         ...{ limit, batchSize: limit + 1 },
       })

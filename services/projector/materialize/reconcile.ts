@@ -9,8 +9,8 @@ import {
   idsInState,
   readReferences,
   recheckReferences,
-  type TargetReferences,
-  type Target,
+  type BatchReferences,
+  type Joining,
 } from './join.ts';
 import type { ReferenceCache } from './reference-cache.ts';
 import type { Current, Store, StoredState, Write } from './store.ts';
@@ -149,9 +149,9 @@ function pendingWrite<K extends Kind>(
   );
   const { orgId, state, deletedAt } = entity;
   if (state === undefined || orgId === null || deletedAt)
-    return { id, current, entity, upsert, target: null };
+    return { id, current, entity, upsert, joining: null };
   const ids = upsert ? idsInState(kind, upsert.state) : idsInRefs(current?.refs);
-  return { id, current, entity, upsert, target: { id, orgId, ids } };
+  return { id, current, entity, upsert, joining: { id, orgId, ids } };
 }
 
 /** Whether a stored state has reached every dependent: Invariant 7. */
@@ -165,24 +165,24 @@ const isPropagated = (
   (tombstonePosition === undefined || isApplied(kind, tombstonePosition));
 
 /** How many references a document is joined with, and one for itself. */
-const referencesOf = ({ target }: { target: Target | null }): number =>
-  target ? [...target.ids.values()].reduce((sum, ids) => sum + ids.length, 1) : 1;
+const referencesOf = ({ joining }: { joining: Joining | null }): number =>
+  joining ? [...joining.ids.values()].reduce((sum, ids) => sum + ids.length, 1) : 1;
 
 async function writeBatch<K extends Kind>(
   deps: ReconcileDeps,
   kind: K,
   pendingWrites: PendingWrite<K>[],
-  isCached: boolean,
+  mayReadCache: boolean,
 ): Promise<Round<K>> {
   const { store, cache } = deps;
-  const targets = pendingWrites.flatMap(({ target }) => target ?? []);
-  const readReferenced = isCached ? cache.read(store) : store.readReferenced;
-  const { references, remaining } = await readReferences(store, kind, targets, readReferenced);
+  const joinings = pendingWrites.flatMap(({ joining }) => joining ?? []);
+  const readEntities = mayReadCache ? cache.read(store) : store.readEntities;
+  const { references, remaining } = await readReferences(store, kind, joinings, readEntities);
   const ready = pendingWrites.filter(({ id }) => !remaining.has(id));
   const writes = ready.map((item) => writeOf(deps, kind, item, references));
   const { conflicted, refused } = await store.write(kind, writes);
   const round: Round<K> = { entities: new Map(), refused: [], unfinished: [...remaining], outdated: [] };
-  const toRecheck: Target[] = [];
+  const toRecheck: Joining[] = [];
   for (const [index, item] of ready.entries()) {
     const write = writes[index];
     const detail = refused.get(item.id);
@@ -198,8 +198,8 @@ async function writeBatch<K extends Kind>(
       else cache.forget(kind, item.id);
       round.entities.set(item.id, reconciledOf(deps, kind, item, write));
       const { refs } = write.document;
-      if (item.target && refs && (isCached || !isSame(item.current?.state && item.current.refs, refs)))
-        toRecheck.push(item.target);
+      if (item.joining && refs && (mayReadCache || !isSame(item.current?.state && item.current.refs, refs)))
+        toRecheck.push(item.joining);
     }
   }
   round.outdated = await recheck(deps, kind, toRecheck, references);
@@ -214,11 +214,11 @@ const isSame = (before: string[] | undefined, after: string[]): boolean =>
 async function recheck(
   { store, cache }: ReconcileDeps,
   kind: Kind,
-  targets: Target[],
-  references: TargetReferences,
+  joinings: Joining[],
+  references: BatchReferences,
 ): Promise<string[]> {
-  if (targets.length === 0 || edgesOf(kind).length === 0) return [];
-  const { outdated, changed } = await recheckReferences(store, kind, targets, references);
+  if (joinings.length === 0 || edgesOf(kind).length === 0) return [];
+  const { outdated, changed } = await recheckReferences(store, kind, joinings, references);
   for (const [changedKind, id] of changed) cache.forget(changedKind, id);
   return outdated;
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { incomingEdges, referencedFields } from './edges.ts';
-import type { ReadReferenced } from './join.ts';
+import type { ReadEntities } from './join.ts';
 import type { ReferencedEntity, Store, StoredDocument } from './store.ts';
 
 /** About how much memory the cached entities of one kind take, in bytes. Seven kinds are named by others. */
@@ -12,7 +12,7 @@ const bytesMaxByKind = 2.5 * 1024 * 1024;
  * revisions: Invariant 9 in docs/internals/consistency.md.
  */
 export type ReferenceCache = {
-  read: (store: Store) => ReadReferenced;
+  read: (store: Store) => ReadEntities;
   /** Caches a document that was just written, if its kind is referred to. */
   put: (kind: Kind, document: StoredDocument) => void;
   forget: (kind: Kind, id: string) => void;
@@ -34,7 +34,7 @@ export function createReferenceCache(bytesMax = bytesMaxByKind): ReferenceCache 
         else missing.push(id);
       }
       if (missing.length === 0) return cached;
-      const found = await store.readReferenced(kind, missing);
+      const found = await store.readEntities(kind, missing);
       for (const entity of found) caches[kind].set(entity._id, entity);
       return cached.length === 0 ? found : [...cached, ...found];
     },

@@ -58,18 +58,18 @@ export type Written = { conflicted: Set<string>; refused: Map<string, string> };
 export type Store = {
   /** Documents by id, as far as bounded memory allows; `remaining` are the ids still to be read. */
   readCurrent: (kind: Kind, ids: string[]) => Promise<{ documents: Current[]; remaining: string[] }>;
-  /** Referenced entities by id, without missing ones. */
-  readReferenced: (kind: Kind, ids: string[]) => Promise<ReferencedEntity[]>;
+  /** The entities that others are joined from, by id, without missing ones. */
+  readEntities: (kind: Kind, ids: string[]) => Promise<ReferencedEntity[]>;
   /** Revisions by id, without missing documents. */
   readRevisions: (kind: Kind, ids: string[]) => Promise<Map<string, number>>;
   /**
    * For each parent (its organization by its id) the first `max` living entities of that organization that name it
-   * in the field `parent`, by `byCreated`, each once. Reads as far as bounded memory allows; `remaining` are the
+   * in `parentField`, by `byCreated`, each once. Reads as far as bounded memory allows; `remaining` are the
    * parents still to be read.
    */
   readFirstChildren: (
     kind: Kind,
-    by: { parent: string; max: number },
+    by: { parentField: string; max: number },
     parents: Map<string, string>,
   ) => Promise<{ children: Map<string, Child[]>; remaining: string[] }>;
   /** Applies the writes in any order. */

@@ -3,7 +3,7 @@ import { resources } from '../../../shared/documents/resources.ts';
 import type { Upsert } from '../events/change.ts';
 import { incomingEdges } from './edges.ts';
 import { toTombstone, type Entity } from './evolve.ts';
-import { join, type Joined, type References, type Target } from './join.ts';
+import { join, type Joined, type References, type Joining } from './join.ts';
 import type { Current, JoinedFields, StoredDocument, Write } from './store.ts';
 
 export type WriteDeps = {
@@ -21,7 +21,7 @@ export type PendingWrite<K extends Kind> = {
   /** The change that gave the entity a new state; absent if the stored state stays. */
   upsert: Upsert<K> | undefined;
   /** How to join a living document; null for a deleted one. */
-  target: Target | null;
+  joining: Joining | null;
 };
 
 /** A refresh bumps the revision even when nothing changed: Invariant 4 in docs/internals/consistency.md. */
@@ -31,11 +31,11 @@ export function writeOf<K extends Kind>(
   item: PendingWrite<K>,
   references: References,
 ): Write {
-  const { current, target, entity, upsert } = item;
+  const { current, joining, entity, upsert } = item;
   // Invariant 2: a document that comes back after its tombstone document has expired has another revision.
   const revision = (current?.revision ?? deps.now().getTime()) + 1;
   const guard = current ? { revision: current.revision, orgId: current.orgId } : null;
-  const joined = target && join(kind, target, references);
+  const joined = joining && join(kind, joining, references);
   // Invariant 10: a document whose owner is deleted is deleted too.
   if (!joined || joined.ownerDeleted)
     return { op: 'put', document: tombstoneOf(deps, kind, item, revision), guard };

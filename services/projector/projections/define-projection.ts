@@ -18,13 +18,13 @@ type ReferenceEdge<K extends Kind> = Fields & {
 };
 
 /** The first `max` entities, by `byCreated`, whose state names the document in the field `parent`. */
-export type ChildrenEdge = Fields & { type: 'children'; parent: string; max: number };
+export type ChildrenEdge = Fields & { type: 'children'; parentField: string; max: number };
 
 /** Entities that the children of the edge `via` name in the field `field`. */
 type ThroughEdge = Fields & { type: 'through'; via: ChildrenEdge; field: string };
 
 /** The entity that the document's state names in the field `parent`; its deletion deletes the document. */
-type OwnerEdge = Fields & { type: 'owner'; parent: string };
+type OwnerEdge = Fields & { type: 'owner'; parentField: string };
 
 type Fields = { to: Kind; fields: readonly string[] };
 
@@ -58,7 +58,7 @@ export type EdgeBuilders<K extends Kind> = {
   /** The first `max` living entities of a kind that name the document in `parent`, in order of creation. */
   childrenOf: <T extends Kind, F extends Field<T>>(
     to: T,
-    parent: IdField<EntityState[T]>,
+    parentField: IdField<EntityState[T]>,
     max: number,
     ...fields: F[]
   ) => Resolving<Children<Pick<EntityState[T], F>>, ChildrenEdge>;
@@ -70,7 +70,7 @@ export type EdgeBuilders<K extends Kind> = {
     ...fields: F[]
   ) => Resolving<Pick<EntityState[T], F>[], ThroughEdge>;
   /** The entity that the state names in `parent`. After its deletion the document is deleted too. */
-  belongsTo: (to: Kind, parent: IdField<EntityState[K]>) => Resolving<undefined, OwnerEdge>;
+  belongsTo: (to: Kind, parentField: IdField<EntityState[K]>) => Resolving<undefined, OwnerEdge>;
 };
 
 /** How the engine joins the documents of a kind. */
@@ -91,9 +91,9 @@ const edgeBuilders = <K extends Kind>(): EdgeBuilders<K> => ({
     ids: (state) => [id(state)].filter((value) => value !== null),
   }),
   many: (to, ids, ...fields) => ({ type: 'reference', to, single: false, fields, ids }),
-  childrenOf: (to, parent, max, ...fields) => ({ type: 'children', to, parent, max, fields }),
+  childrenOf: (to, parentField, max, ...fields) => ({ type: 'children', to, parentField, max, fields }),
   through: (via, field, to, ...fields) => ({ type: 'through', to, via, field, fields }),
-  belongsTo: (to, parent) => ({ type: 'owner', to, parent, fields: [] }),
+  belongsTo: (to, parentField) => ({ type: 'owner', to, parentField, fields: [] }),
 });
 
 /** Declares how the documents of a kind are joined; see the files beside this one. */

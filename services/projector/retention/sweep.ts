@@ -72,7 +72,7 @@ async function sweepChannel(deps: SweepDeps, { channel, after }: Turn, swept: Sw
 
 /** Read for each page: the retention may be raised during a long sweep, and its documents are served again then. */
 async function readExpiredUpTo({ store, asOf }: SweepDeps, { id }: ExpiringChannel): Promise<Date | null> {
-  const [channel] = await store.readReferenced('channel', [id]);
+  const [channel] = await store.readEntities('channel', [id]);
   return expiredUpTo((channel?.state?.dataRetentionDays ?? null) as number | null, asOf);
 }
 

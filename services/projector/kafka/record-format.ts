@@ -1,5 +1,15 @@
 import type { Position } from '../../../shared/documents/document.ts';
-import type { KafkaRecord } from './change.ts';
+
+/** A Kafka record, decompressed. */
+export type KafkaRecord = {
+  key: Buffer | null;
+  value: Buffer | null;
+  /** In Kafka's format: the number of headers, then each name and value. events/headers.ts reads and writes it. */
+  headers: Buffer;
+  position: Position;
+  /** Set if this stands for the records of a batch that cannot be decoded, whose bytes are the value: the error. */
+  undecodable?: string;
+};
 
 /** Bytes, and the place of the next one to read. */
 export type Cursor = { bytes: Buffer; at: number };

@@ -1,0 +1,135 @@
+import { createPositions } from './positions.ts';
+import { createWaitForTurn } from './wait-for-turn.ts';
+
+/**
+ * Positions, by default of `contacts`, to which the documents of `tickets` refer. The clock only moves when the test calls
+ * `pass`.
+ */
+function given(
+  partitions: Record<string, { position?: number; end?: number }> = { 'contacts/0': { end: 1_000 } },
+) {
+  let nowMs = 1_000;
+  const positions = createPositions(() => nowMs);
+  for (const [key, known] of Object.entries(partitions)) positions.observe(key, known);
+  const asked: string[] = [];
+  const waitForTurn = createWaitForTurn(positions, (topic) => {
+    asked.push(topic);
+    return topic === 'tickets' ? ['contacts'] : [];
+  });
+  const stopping = new AbortController();
+  /** Waits, calling `during` at each poll, at most ten times. Returns the number of polls. */
+  const wait = async (
+    lag: number,
+    during: (poll: number) => void = () => undefined,
+    { topic = 'tickets', position = 0 } = {},
+  ) => {
+    let polls = 0;
+    const onWait = () => {
+      polls += 1;
+      if (polls > 10) throw new Error('it waits forever');
+      during(polls);
+    };
+    const turn = { topic, partition: 0, position, end: () => position + lag };
+    await waitForTurn(turn, stopping.signal, onWait);
+    return polls;
+  };
+  return { positions, asked, wait, pass: (ms: number) => (nowMs += ms), stop: () => stopping.abort() };
+}
+
+describe('a partition with a backlog', () => {
+  it('waits until its prerequisite topics have been applied', async () => {
+    const { positions, wait } = given();
+    const polls = await wait(200, (poll) => positions.observe('contacts/0', { position: poll * 400 }));
+    expect(polls).toBe(3);
+  });
+
+  it('waits for the records that existed when the wait began, not for later ones', async () => {
+    const { positions, wait } = given({ 'contacts/0': { end: 1_000 } });
+    await wait(500, (poll) =>
+      positions.observe('contacts/0', { position: poll * 500, end: 1_000 + poll * 500 }),
+    );
+    // and its next batches do not wait for later records either
+    expect(await wait(300)).toBe(0);
+  });
+
+  it('waits again after it had caught up', async () => {
+    const { positions, wait } = given({ 'contacts/0': { position: 1_000, end: 1_000 } });
+    expect(await wait(500)).toBe(0);
+    positions.observe('contacts/0', { end: 2_000 });
+    expect(await wait(500)).toBe(0);
+    expect(await wait(199)).toBe(0);
+    expect(await wait(500, () => positions.observe('contacts/0', { position: 2_000 }))).toBe(1);
+  });
+
+  it('does not wait for a stalled partition', async () => {
+    const { wait, pass } = given();
+    expect(await wait(500, () => pass(2_500))).toBe(2);
+  });
+
+  it('does not wait for more than ten minutes, however steadily the others move', async () => {
+    const { positions, wait, pass } = given();
+    const polls = await wait(500, (poll) => {
+      positions.observe('contacts/0', { position: poll });
+      pass(4_000);
+      if (poll === 3) pass(600_000 - 12_000);
+    });
+    expect(polls).toBe(3);
+  });
+
+  it('does not wait if its documents refer to nothing', async () => {
+    const { wait, asked } = given();
+    expect(await wait(500, undefined, { topic: 'contacts' })).toBe(0);
+    expect(asked).toEqual(['contacts']);
+  });
+
+  it('stops waiting when the worker stops', async () => {
+    const { wait, stop } = given();
+    expect(await wait(500, stop)).toBe(1);
+  });
+});
+
+it('a partition without a backlog never waits', async () => {
+  const { wait, asked } = given();
+  expect(await wait(199)).toBe(0);
+  expect(asked).toEqual([]);
+});
+
+describe('while a build loads, a partition', () => {
+  it('waits, once it is loaded, for the records that its prerequisite topics have received since', async () => {
+    const { positions, wait } = given({ 'contacts/0': { end: 1_000 } });
+    positions.load(new Map(Object.entries({ 'tickets/0': 40, 'contacts/0': 1_000 })));
+    await wait(500, () => positions.observe('contacts/0', { position: 1_000, end: 1_500 }));
+    positions.load(null);
+    const polls = await wait(500, () => positions.observe('contacts/0', { position: 1_500 }), {
+      position: 40,
+    });
+    expect(polls).toBe(1);
+  });
+
+  it('waits for the load of its prerequisite topics alone, however few records it has', async () => {
+    const { positions, wait } = given({ 'contacts/0': { end: 5_000 } });
+    const ends = { 'tickets/0': 40, 'contacts/0': 1_000 };
+    positions.load(new Map(Object.entries(ends)));
+    expect(await wait(1, (poll) => positions.observe('contacts/0', { position: poll * 500 }))).toBe(2);
+    // and the later records of its prerequisite topics do not delay it
+    expect(await wait(1)).toBe(0);
+  });
+
+  it('waits for one that is stalled or not known yet: without it the load does not end', async () => {
+    const { positions, wait, pass } = given();
+    positions.load(new Map(Object.entries({ 'tickets/0': 40, 'contacts/0': 1_000, 'contacts/1': 1 })));
+    const applied = { 3: 'contacts/0', 4: 'contacts/1' } as Record<number, string>;
+    const polls = await wait(1, (poll) => {
+      pass(60_000);
+      const key = applied[poll];
+      if (key) positions.observe(key, { position: 1_000 });
+    });
+    expect(polls).toBe(4);
+  });
+
+  it('stops waiting when the worker stops', async () => {
+    const { positions, wait, stop } = given();
+    positions.load(new Map([['contacts/0', 1_000]]));
+    expect(await wait(500, stop)).toBe(1);
+  });
+});
