@@ -11,7 +11,7 @@ import {
 import { configs } from './config.ts';
 import { withMongo, type Accept, type CommandOutput, type Context } from './context.ts';
 import { example, jsonOption } from './options.ts';
-import { output, type Json } from './output.ts';
+import { output, rows, type Json, type Row } from './output.ts';
 
 export function addExplain(program: Command, accept: Accept): void {
   program
@@ -52,29 +52,32 @@ function renderDocument(document: ExplainedDocument, now: string): string {
     generationState === 'active' ? 'the active generation' : `a generation that is ${generationState}`;
   const seconds = partition && Math.round((Date.parse(now) - Date.parse(partition.completeTo)) / 1_000);
   const waiting = partition && partition.end - partition.position;
-  const rows: [string, string | null][] = [
-    ['generation', `${generation}, ${state}`],
-    ['organization', orgId ?? 'unknown'],
+  const fields = rows(
     [
-      'status',
-      status === 'pending' ? 'pending: not served, because a required reference is missing' : status,
+      ['generation', `${generation}, ${state}`],
+      ['organization', orgId ?? 'unknown'],
+      [
+        'status',
+        status === 'pending' ? 'pending: not served, because a required reference is missing' : status,
+      ],
+      ['version', String(version)],
+      ['record', document.record && recordText(document.record)],
+      ['tombstone', document.tombstone && recordText(document.tombstone)],
+      [
+        'partition',
+        partition && `complete up to ${partition.completeTo} (${seconds} s ago), ${waiting} records to apply`,
+      ],
+      [
+        'fan-out',
+        document.fanOut &&
+          `in progress: ${document.fanOut.from} after ${document.fanOut.after || 'the start'}`,
+      ],
+      ['fresh join', freshJoinText(document.outdated)],
+      ['vs active', document.differsFromActive && (document.differsFromActive.join(', ') || 'no difference')],
     ],
-    ['version', String(version)],
-    ['record', document.record && recordText(document.record)],
-    ['tombstone', document.tombstone && recordText(document.tombstone)],
-    [
-      'partition',
-      partition && `complete up to ${partition.completeTo} (${seconds} s ago), ${waiting} records to apply`,
-    ],
-    [
-      'fan-out',
-      document.fanOut && `in progress: ${document.fanOut.from} after ${document.fanOut.after || 'the start'}`,
-    ],
-    ['fresh join', freshJoinText(document.outdated)],
-    ['vs active', document.differsFromActive && (document.differsFromActive.join(', ') || 'no difference')],
-  ];
-  const lines = rows.flatMap(([name, value]) => (value === null ? [] : [`  ${name.padEnd(13)}${value}\n`]));
-  return `${kind} ${id}\n${lines.join('')}${document.references.map(referenceLine).join('')}`;
+    '  ',
+  );
+  return `${kind} ${id}\n${fields}${rows(document.references.map(referenceRow), '  ')}`;
 }
 
 const freshJoinText = (outdated: ExplainedDocument['outdated']): string => {
@@ -85,7 +88,7 @@ const freshJoinText = (outdated: ExplainedDocument['outdated']): string => {
 const recordText = ({ topic, partition, offset, time }: SourceRecord): string =>
   `${topic}/${partition} offset ${offset}, ${time}`;
 
-function referenceLine({ edge, kind, id, status, version, record, fields }: ExplainedReference): string {
+function referenceRow({ edge, kind, id, status, version, record, fields }: ExplainedReference): Row {
   const source = record ? ` version ${version}, ${recordText(record)}` : '';
-  return `  ${edge.padEnd(13)}${kind} ${id}: ${status}${source}${fields.length > 0 ? ` (${fields.join(', ')})` : ''}\n`;
+  return [edge, `${kind} ${id}: ${status}${source}${fields.length > 0 ? ` (${fields.join(', ')})` : ''}`];
 }

@@ -4,7 +4,7 @@ import { readTrace } from '../operations/traces/read-trace.ts';
 import { configs } from './config.ts';
 import { withMongo, type Accept, type CommandOutput, type Context } from './context.ts';
 import { example, jsonOption } from './options.ts';
-import { output, type Json } from './output.ts';
+import { output, rows, type Json, type Row } from './output.ts';
 
 export function addTrace(program: Command, accept: Accept): void {
   program
@@ -36,13 +36,13 @@ function renderTrace(trace: RequestTrace): string {
   const parameters = trace.parameters.map(
     ({ name, values }) => `${name}${values === null ? ' (value not kept)' : ` = ${values.join(', ')}`}`,
   );
-  const rows: [string, string | null][] = [
+  return rows([
     ['request', trace._id],
     ['time', trace.at.toISOString()],
     ['method', trace.method ?? 'none: the request could not be parsed'],
     ['route', trace.route ?? 'none: no route matched, or the request was refused before routing'],
     ['id', trace.pathId],
-    ...parameters.map((text, index): [string, string] => [index === 0 ? 'parameters' : '', text]),
+    ...parameters.map((text, index): Row => [index === 0 ? 'parameters' : '', text]),
     ['status', `${trace.status}${trace.aborted ? ', the connection closed before the response ended' : ''}`],
     ['error', trace.code],
     ['duration', `${trace.durationMs} ms`],
@@ -50,9 +50,5 @@ function renderTrace(trace: RequestTrace): string {
     ['org', trace.orgId],
     ['replica', trace.replica],
     ['kept until', trace.expiresAt.toISOString()],
-  ];
-  return rows
-    .filter((row) => row[1] !== null)
-    .map(([name, value]) => `${name.padEnd(12)}${value}\n`)
-    .join('');
+  ]);
 }

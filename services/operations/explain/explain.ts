@@ -89,13 +89,12 @@ export async function explain(deps: Deps, id: string): Promise<Explanation> {
     .toSorted((a, b) => Number(b.generation.state === 'active') - Number(a.generation.state === 'active'));
   const [active] = sides;
   const completeTo = active ? await watermark(control, active.number) : null;
-  const documents: ExplainedDocument[] = [];
-  for (const side of sides)
-    for (const kind of kinds) {
-      const document = await collectionOf<StoredDocument>(side.database, kind).findOne({ _id: id });
-      if (document)
-        documents.push(await explainDocument({ ...deps, control, now, active }, side, kind, document));
-    }
+  const explainKind = async (side: Side, kind: Kind) => {
+    const document = await collectionOf<StoredDocument>(side.database, kind).findOne({ _id: id });
+    return document ? [await explainDocument({ ...deps, control, now, active }, side, kind, document)] : [];
+  };
+  const found = sides.flatMap((side) => kinds.map((kind) => explainKind(side, kind)));
+  const documents = (await Promise.all(found)).flat();
   return { id, completeTo: completeTo?.toISOString() ?? null, now: now.toISOString(), documents };
 }
 
