@@ -1,19 +1,16 @@
 import { Agent, get } from 'node:http';
-import { connect, constants } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { measure, type Usage } from './usage.ts';
 
 export type Target = {
   port: number;
   headers: Record<string, string>;
-  /** HTTP/2 over TLS, without verifying the certificate: it is self-signed. HTTP/1.1 if absent. */
-  http2?: boolean;
   /** Requested in turn. */
   paths: string[];
 };
 
 /** The usage of the server, and the time of each answered request. */
-export type Load = Usage & { latenciesMs: number[] };
+type Load = Usage & { latenciesMs: number[] };
 
 /**
  * Sends requests over keep-alive connections, each as soon as the last one is answered, and measures them for `ms`
@@ -31,7 +28,7 @@ export async function load(
   const send = async (connection: number) => {
     for (let turn = connection; !isOver(); turn += 1) {
       const startedMs = performance.now();
-      await client.get(turn, connection);
+      await client.get(turn);
       if (state === 'measuring') latenciesMs.push(performance.now() - startedMs);
     }
   };
@@ -62,7 +59,7 @@ export async function requestInTurn(target: Target): Promise<number[]> {
   const durationsMs: number[] = [];
   for (const turn of target.paths.keys()) {
     const startedMs = performance.now();
-    await client.get(turn, 0);
+    await client.get(turn);
     durationsMs.push(performance.now() - startedMs);
   }
   client.close();
@@ -102,7 +99,7 @@ export async function readDuring<T>(
   let isOver = false;
   const request = async (turn: number) => {
     const dueMs = startMs + ((turn + 1) / readsPerSecond) * 1_000;
-    await client.get(turn, turn % readerConnections);
+    await client.get(turn);
     latenciesMs.push(performance.now() - dueMs);
   };
   const send = (due: number) => {
@@ -120,48 +117,16 @@ export async function readDuring<T>(
   }
 }
 
-/** Requests the path of a turn over one of the connections. */
-type Client = { get: (turn: number, connection: number) => Promise<void>; close: () => void };
-
-function createClient(target: Target, connections: number): Client {
-  const { get: request, close } = target.http2
-    ? http2Client(target, connections)
-    : http1Client(target, connections);
-  return {
-    get: (turn, connection) => request(target.paths[turn % target.paths.length] ?? '/', connection),
-    close,
-  };
-}
-
-function http1Client({ port, headers }: Target, connections: number) {
+/** Keep-alive connections that request the path of a turn; rejects on any status but 200. */
+function createClient({ port, headers, paths }: Target, connections: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
-  const request = (path: string) =>
+  const request = (turn: number) =>
     new Promise<void>((resolve, reject) => {
+      const path = paths[turn % paths.length] ?? '/';
       get({ host: '127.0.0.1', port, path, headers, agent }, (response) => {
         if (response.statusCode !== 200) reject(new Error(`${path}: ${response.statusCode}`));
         response.resume().once('end', resolve);
       }).once('error', reject);
     });
   return { get: request, close: () => agent.destroy() };
-}
-
-/** The number of streams that share one HTTP/2 connection. */
-const streamsPerConnection = 8;
-
-function http2Client({ port, headers }: Target, connections: number) {
-  const sessions = Array.from({ length: Math.ceil(connections / streamsPerConnection) }, () =>
-    connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false }),
-  );
-  const request = (path: string, connection: number) =>
-    new Promise<void>((resolve, reject) => {
-      const session = sessions[connection % sessions.length];
-      const stream = session?.request({ [constants.HTTP2_HEADER_PATH]: path, ...headers });
-      if (!stream) return reject(new Error('there is no connection'));
-      stream.once('response', (received) => {
-        const status = Number(received[constants.HTTP2_HEADER_STATUS]);
-        if (status !== 200) reject(new Error(`${path}: ${status}`));
-      });
-      stream.resume().once('end', resolve).once('error', reject);
-    });
-  return { get: request, close: () => sessions.forEach((session) => session.destroy()) };
 }

@@ -1,10 +1,10 @@
 import { Command, Option } from '@commander-js/extra-typings';
 import { wholeNumber } from '../../services/cli/options.ts';
 import { benchMemory } from './memory.ts';
-import { benchProjecting, contenderNames } from './projecting/projecting.ts';
+import { benchProjecting } from './projecting/projecting.ts';
 import { benchRebuild } from './rebuild/rebuild.ts';
+import { benchServing } from './serving/serving.ts';
 import { benchSizes } from './sizes.ts';
-import { benchServing, servingNames } from './serving/serving.ts';
 
 /** `npm run bench`: fails if something cannot be measured, never because of a time. */
 const program = new Command('npm run bench --').helpCommand(false).showHelpAfterError('Help: --help');
@@ -22,15 +22,10 @@ const counted = <Options extends { quick?: true; rounds?: number }>(options: Opt
   rounds: options.rounds ?? (options.quick ? 1 : 3),
 });
 
-/** The contenders that an option names. */
-const only = <Name extends string>(names: readonly Name[]) =>
-  new Option('--only <names...>', 'measure these alone').choices(names);
-
 const writeDocs = (page: string) =>
-  new Option('--write-docs', `write the figures into ${page}`).conflicts(['quick', 'only']);
+  new Option('--write-docs', `write the figures into ${page}`).conflicts(['quick']);
 
 measured('projecting', 'compares the projector with other ways to write the same records', true)
-  .addOption(only(contenderNames))
   .addOption(writeDocs('docs/benchmarks.md'))
   .action((options) => benchProjecting(counted(options)));
 
@@ -51,7 +46,6 @@ measured('sizes', 'measures how large the documents are')
   .action((options) => benchSizes(counted(options)));
 
 measured('serving', 'compares the API with other ways to answer the same requests')
-  .addOption(only(servingNames))
   .option('--connections <number>', 'keep-alive connections of the client', wholeNumber(1_000), 32)
   .addOption(writeDocs('docs/benchmarks-serving.md'))
   .action((options) => benchServing(counted(options)));

@@ -4,19 +4,20 @@ import { reached, type Offsets } from '../support/progress.ts';
 import { startScript, startService, type Service } from '../../infra/service.ts';
 import type { BenchEnvironment } from './environment.ts';
 
-/** Starts a projector whose databases and group have this name. */
-export const startProjector = (
-  { kafkaBrokers, mongodbUrl }: Pick<BenchEnvironment, 'kafkaBrokers' | 'mongodbUrl'>,
-  name: string,
-  prefix: string,
-  generation = 1,
-): Service =>
+type Servers = Pick<BenchEnvironment, 'kafkaBrokers' | 'mongodbUrl'>;
+
+/** The settings of a service whose databases and group have this name. */
+export const serviceSettings = ({ kafkaBrokers, mongodbUrl }: Servers, name: string, prefix: string) => ({
+  KAFKA_BROKERS: kafkaBrokers,
+  MONGODB_URL: mongodbUrl,
+  DATABASE_NAME: name,
+  TOPIC_PREFIX: prefix,
+  CONSUMER_GROUP: name,
+});
+
+export const startProjector = (servers: Servers, name: string, prefix: string, generation = 1): Service =>
   startService('projector', {
-    KAFKA_BROKERS: kafkaBrokers,
-    MONGODB_URL: mongodbUrl,
-    DATABASE_NAME: name,
-    TOPIC_PREFIX: prefix,
-    CONSUMER_GROUP: name,
+    ...serviceSettings(servers, name, prefix),
     GENERATION: String(generation),
     LOG_LEVEL: 'warn',
     ...(process.env.OTEL_ON ? { OTEL_EXPORTER_OTLP_ENDPOINT: process.env.OTEL_ON } : {}),
@@ -45,13 +46,13 @@ export function exitErrors({ child: { exitCode, signalCode }, stderr, log }: Ser
   return [new Error(`the process ended with ${code}: ${stderr()}${JSON.stringify(log.at(-1) ?? '')}`)];
 }
 
-/** Starts the API on a free port; resolves when it serves. Its requests come from a trusted proxy unless it has TLS. */
+/** Starts the API on a free port; resolves when it serves. Its requests come from a trusted proxy. */
 export const startApi = (environment: Record<string, string>) =>
   startServer(
     'services/api/main.ts',
     {
       ...environment,
-      ...(environment.API_TLS_CERT === undefined && { API_TRUSTED_PROXIES: '127.0.0.0/8' }),
+      API_TRUSTED_PROXIES: '127.0.0.0/8',
       API_HOST: '127.0.0.1',
       API_PORT: '0',
       RATE_LIMIT_REQUESTS: '0',

@@ -74,7 +74,7 @@ export type Sample = {
 };
 
 /** Publishes the next live events in one request; returns one of them as a sample. */
-export type PublishLive = (count: number) => Promise<Sample>;
+type PublishLive = (count: number) => Promise<Sample>;
 
 /** Live events about a dataset: three of five are new messages, the others update a ticket or a conversation. */
 export function createTraffic(producer: Producer, { dataset, prefix }: Published): PublishLive {

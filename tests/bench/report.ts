@@ -1,13 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { format, resolveConfig } from 'prettier';
 import { withEnvironment, type BenchEnvironment, type Machine } from './environment.ts';
-import { formatted, grouped, computeSpread } from './figures.ts';
+import { formatted, grouped } from './figures.ts';
 
 /** The options of every benchmark. `json` is a file for every figure of every run. */
 export type ReportOptions = { quick?: true; rounds: number; json?: string; writeDocs?: true };
 
 /** A figure of the run of a round, counted from 0; null if the run did not measure it. */
-export type Figure<Run> = (run: Run, round: number) => number | null;
+type Figure<Run> = (run: Run, round: number) => number | null;
 
 /** A column of a table: the median of a figure with its minimum and maximum, or the total of all rounds. */
 export type Column<Run> = { title: string; digits?: number; isTotal?: true; figure: Figure<Run> };
@@ -49,36 +49,6 @@ export const relativeTo =
     return above === null || below === null ? null : above / below;
   };
 
-/** A figure and its bound. The benchmark reports whether the figure meets it; nothing fails if it does not. */
-export type Goal = { goal: string; figure: number | null; unit: string; met: boolean | null };
-
-const bounded =
-  (word: string, meets: (figure: number, bound: number) => boolean) =>
-  <Run>(name: string, bound: number, unit: string, runs: Run[], figureOf: Figure<Run>): Goal => {
-    const figure = computeSpread(runs.map(figureOf))?.median ?? null;
-    return {
-      goal: `${name}: ${word} ${bound}${unit}`,
-      figure,
-      unit,
-      met: figure === null ? null : meets(figure, bound),
-    };
-  };
-
-/** The median of a figure of the runs, and its bound. */
-export const atLeast = bounded('at least', (figure, bound) => figure >= bound);
-export const atMost = bounded('at most', (figure, bound) => figure <= bound);
-
-const goalTable = (goals: Goal[]): string =>
-  markdownTable(
-    ['goal', 'figure', 'met'],
-    goals.map(({ goal, figure, unit, met }) => [
-      goal,
-      figure === null ? '–' : `${grouped(figure, 2)}${unit}`,
-      met === null ? 'not measured' : met ? 'yes' : 'no',
-    ]),
-    1,
-  );
-
 /** The content of the `--json` file: `measured` has every figure of every run. */
 export type Report<Measured = unknown> = {
   benchmark: string;
@@ -86,7 +56,6 @@ export type Report<Measured = unknown> = {
   rounds: number;
   machine: Machine;
   measured: Measured;
-  goals: Goal[];
 };
 
 const [begin, end] = ['<!-- figures -->', '<!-- /figures -->'];
@@ -96,9 +65,7 @@ export const runBenchmark = <Measured>(
   benchmark: string,
   page: string,
   options: ReportOptions,
-  measureAll: (
-    environment: BenchEnvironment,
-  ) => Promise<{ measured: Measured; parts: string[]; goals: Goal[] }>,
+  measureAll: (environment: BenchEnvironment) => Promise<{ measured: Measured; parts: string[] }>,
 ): Promise<void> =>
   withEnvironment(async (environment) => {
     const startedAt = new Date().toISOString();
@@ -108,8 +75,8 @@ export const runBenchmark = <Measured>(
   });
 
 /**
- * Prints the figures and the goals on stdout, and writes the files that the options ask for. `page` is the document that
- * shows the figures between two comments; it shows no goals.
+ * Prints the figures on stdout, and writes the files that the options ask for. `page` is the document that
+ * shows the figures between two comments.
  */
 async function publish(
   report: Report,
@@ -117,7 +84,7 @@ async function publish(
   { json, writeDocs }: ReportOptions,
   page: string,
 ): Promise<void> {
-  const { rounds, machine, goals } = report;
+  const { rounds, machine } = report;
   const { cores, memoryGigabytes, node, kafka, store } = machine;
   const times = rounds === 1 ? 'Each ran once' : `Medians of ${rounds} rounds, with minimum and maximum`;
   const head =
@@ -127,7 +94,7 @@ async function publish(
   // Formatted with the project's settings, which align the columns.
   const settings = await resolveConfig(page);
   const markdown = (text: string) => format(text, { ...settings, parser: 'markdown' });
-  process.stdout.write(await markdown(`${figures}\n\n${goalTable(goals)}`));
+  process.stdout.write(await markdown(figures));
   if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
   if (!writeDocs) return;
   const text = await readFile(page, 'utf8');

@@ -2,7 +2,7 @@ import type { Db } from 'mongodb';
 import { resources } from '../../../shared/documents/resources.ts';
 import { startScript } from '../../../infra/service.ts';
 import { countAllDocuments, withScratch, type BenchEnvironment } from '../environment.ts';
-import { appliedTo, hasPartitions, startProjector } from '../processes.ts';
+import { appliedTo, hasPartitions, serviceSettings, startProjector } from '../processes.ts';
 import type { Published } from '../publish.ts';
 import type { Column } from '../report.ts';
 import { measure, type Usage } from '../usage.ts';
@@ -22,13 +22,12 @@ const perMillion = (seconds: number | null, { records }: BacklogRun) =>
 export const recordsPerSecond = ({ records, seconds }: BacklogRun) => records / seconds;
 export const fromStart = ({ records, seconds, startSeconds }: BacklogRun) =>
   startSeconds === null ? null : records / (startSeconds + seconds);
-export const processorPerMillion = (run: BacklogRun) => perMillion(run.processorSeconds, run);
 
 /** The figures of a backlog, for a table. */
 export const backlogColumns: Column<BacklogRun>[] = [
   { title: 'records', figure: ({ records }) => records },
   { title: 'records/s', figure: recordsPerSecond },
-  { title: 'processor s per million', figure: processorPerMillion },
+  { title: 'processor s per million', figure: (run) => perMillion(run.processorSeconds, run) },
   { title: 'of the store', figure: (run) => perMillion(run.storeProcessorSeconds, run) },
   { title: 'peak MB', figure: ({ peakMegabytes }) => peakMegabytes },
 ];
@@ -59,13 +58,7 @@ export const runBulkWrite = (
   withScratch(environment, async ({ name, database }) => {
     await createListIndexes(database);
     const startedMs = performance.now();
-    const settings = {
-      KAFKA_BROKERS: environment.kafkaBrokers,
-      MONGODB_URL: environment.mongodbUrl,
-      DATABASE_NAME: name,
-      TOPIC_PREFIX: prefix,
-      CONSUMER_GROUP: name,
-    };
+    const settings = serviceSettings(environment, name, prefix);
     const consumer = startScript('tests/bench/projecting/bulk-write-process.ts', settings, [String(records)]);
     try {
       await consumer.logged('consuming');

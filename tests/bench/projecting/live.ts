@@ -13,7 +13,7 @@ import type { Column } from '../report.ts';
 import { measure } from '../usage.ts';
 
 /** One run at one event rate, on a projector that follows live. */
-export type LiveRun = {
+type LiveRun = {
   eventsPerSecond: number;
   /** The measured number of events published in a second. */
   published: number;
@@ -32,7 +32,7 @@ export type FollowRun = {
   peakMegabytes: number;
 };
 
-export type FollowOptions = { rates: readonly number[]; secondsPerRate: number; idleSeconds: number };
+type FollowOptions = { rates: readonly number[]; secondsPerRate: number; idleSeconds: number };
 
 const tickMs = 20;
 /** Pause after the traffic, until its follow-up work is done. */
@@ -99,7 +99,7 @@ const samplesMax = 200;
  * Polls the store for samples, collection by collection, and measures when a reader first sees their version or a later
  * one. It sends no query while no sample waits.
  */
-export function watchReadable(database: Db) {
+function watchReadable(database: Db) {
   const waiting = new Set<Sample>();
   const latenciesMs: number[] = [];
   let isOver = false;

@@ -1,21 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createDataset } from '../dataset.ts';
 import { progress, type BenchEnvironment } from '../environment.ts';
-import { formatted, grouped, percentile } from '../figures.ts';
+import { formatted, grouped } from '../figures.ts';
 import { publishDataset, type Published } from '../publish.ts';
-import {
-  atLeast,
-  atMost,
-  relativeTo,
-  rotated,
-  runBenchmark,
-  renderTable,
-  type ReportOptions,
-} from '../report.ts';
+import { rotated, runBenchmark, renderTable, type ReportOptions } from '../report.ts';
 import {
   backlogColumns,
   fromStart,
-  processorPerMillion,
   recordsPerSecond,
   runBulkWrite,
   runProjector,
@@ -30,8 +21,7 @@ const contenders = {
   projector: { title: 'this projector, all joins', run: runProjector },
 } as const;
 
-export const contenderNames = ['bulk-write', 'connector', 'projector', 'live'] as const;
-export type ContenderName = (typeof contenderNames)[number];
+const turns = ['bulk-write', 'connector', 'projector', 'live'] as const;
 type Backlog = keyof typeof contenders;
 
 /** The records of the backlog, and of the dataset that live changes are about. */
@@ -51,16 +41,14 @@ export type Projecting = {
 };
 
 /** Compares the projector with other ways to write the same records to the same store. */
-export const benchProjecting = (
-  options: ReportOptions & { only?: readonly ContenderName[] },
-): Promise<void> =>
+export const benchProjecting = (options: ReportOptions): Promise<void> =>
   runBenchmark('projecting', 'docs/benchmarks.md', options, async (environment) => {
-    const { quick, rounds, only = contenderNames } = options;
+    const { quick, rounds } = options;
     const size = quick ? quickSize : fullSize;
     const published = await publishRecords(environment, size.backlog, 'backlog');
     const measured: Projecting = { entities: published.entities, backlog: [], live: [], leftOut: null };
     for (let round = 0; round < rounds; round += 1) {
-      for (const turn of rotated(only, round)) {
+      for (const turn of rotated(turns, round)) {
         progress(`round ${round + 1} of ${rounds}: ${turn}…`);
         if (turn === 'live') {
           const followed = await publishRecords(environment, size.live, `live${round}`);
@@ -71,7 +59,7 @@ export const benchProjecting = (
         await sleep(pauseMs);
       }
     }
-    return { measured, parts: renderParts(measured), goals: checkGoals(measured) };
+    return { measured, parts: renderParts(measured) };
   });
 
 async function publishRecords(
@@ -113,7 +101,7 @@ function renderParts({ backlog, live, leftOut }: Projecting): string[] {
   const idlePercents = live.map(({ idlePercent }) => idlePercent);
   const peaks = live.map(({ peakMegabytes }) => peakMegabytes);
   return [
-    ...(backlog.length > 0 ? [renderTable(['contender', 'description'], backlog, firstCells, columns)] : []),
+    renderTable(['contender', 'description'], backlog, firstCells, columns),
     ...(leftOut === null ? [] : [`Left out: \`connector\`, because it ${leftOut}.`]),
     ...live.slice(0, 1).flatMap(({ partitions }) => [
       renderTable(
@@ -125,35 +113,5 @@ function renderParts({ backlog, live, leftOut }: Projecting): string[] {
       `Idle: ${formatted(idlePercents, 1)} % of a core with ${partitions} partitions and no traffic. ` +
         `Peak memory while live: ${formatted(peaks, 0)} MB.`,
     ]),
-  ];
-}
-
-function checkGoals({ backlog, live }: Projecting) {
-  const selectRuns = (name: Backlog) => backlog.filter(({ contender }) => contender === name);
-  const [bulkWrite, connector, projector] = [
-    selectRuns('bulk-write'),
-    selectRuns('connector'),
-    selectRuns('projector'),
-  ];
-  const atThousand = live.flatMap((followed) =>
-    followed.rates.filter((run) => run.eventsPerSecond === 1_000),
-  );
-  const ofBulkWrite = relativeTo<BacklogRun>(bulkWrite, fromStart);
-  const ofConnector = relativeTo<BacklogRun>(connector, recordsPerSecond);
-  return [
-    atLeast('records/s ÷ bulk-write, from process start', 0.5, '×', projector, ofBulkWrite),
-    atLeast('records/s ÷ connector', 1, '×', projector, ofConnector),
-    atMost('processor time per million records', 85, ' s', projector, processorPerMillion),
-    atMost('live p99 at 1,000 events/s', 500, ' ms', atThousand, ({ latenciesMs }) =>
-      percentile(latenciesMs, 0.99),
-    ),
-    atMost(
-      'peak resident memory over a backlog',
-      256,
-      ' MB',
-      projector,
-      ({ peakMegabytes }) => peakMegabytes,
-    ),
-    atMost('idle, of one core', 2, ' %', live, ({ idlePercent }) => idlePercent),
   ];
 }

@@ -1,10 +1,10 @@
 import { generationDatabase } from '../../../shared/store/connection.ts';
-import { startService, type Service } from '../../../infra/service.ts';
+import { startService } from '../../../infra/service.ts';
 import { apiKeyToken } from '../dataset.ts';
 import { withScratch, type BenchEnvironment, type Scratch } from '../environment.ts';
 import { atRate, type Target } from '../load.ts';
-import { appliedTo, proxied, startApi, startProjector } from '../processes.ts';
-import { createTraffic, type Published, type PublishLive } from '../publish.ts';
+import { appliedTo, proxied, serviceSettings, startApi, startProjector } from '../processes.ts';
+import { createTraffic, type Published } from '../publish.ts';
 
 const liveEventsPerSecond = 100;
 const tickMs = 50;
@@ -13,14 +13,10 @@ const tickMs = 50;
 export type LiveSide = {
   scratch: Scratch;
   published: Published;
-  projector: Service;
   /** The list of tickets of one organization. */
   target: Target;
-  publishLive: PublishLive;
   /** Runs a verb of the CLI; rejects if it fails. Returns its output. */
   cli: (...words: string[]) => Promise<Record<string, unknown>>;
-  /** Ends the live changes; rejects if one could not be published. */
-  stopTraffic: () => Promise<void>;
 };
 
 /** Runs `work` beside a generation that is served, with live changes. The topics hold more records afterwards. */
@@ -30,15 +26,10 @@ export const withLiveSide = <T>(
   work: (side: LiveSide) => Promise<T>,
 ): Promise<T> =>
   withScratch(environment, async (scratch) => {
-    const { kafkaBrokers, mongodbUrl, mongo, admin, producer } = environment;
-    const settings = { MONGODB_URL: mongodbUrl, DATABASE_NAME: scratch.name };
-    const kafka = {
-      KAFKA_BROKERS: kafkaBrokers,
-      TOPIC_PREFIX: published.prefix,
-      CONSUMER_GROUP: scratch.name,
-    };
+    const { mongodbUrl, mongo, admin, producer } = environment;
+    const settings = serviceSettings(environment, scratch.name, published.prefix);
     const cli = async (...words: string[]) => {
-      const verb = startService('cli', { ...settings, ...kafka, LOG_LEVEL: undefined }, [...words, '--json']);
+      const verb = startService('cli', { ...settings, LOG_LEVEL: undefined }, [...words, '--json']);
       const code = await verb.exited;
       if (code !== 0)
         throw new Error(`${words.join(' ')} failed (${code}): ${verb.stdout()}${verb.stderr()}`);
@@ -52,18 +43,16 @@ export const withLiveSide = <T>(
     const projector = startProjector(environment, scratch.name, published.prefix);
     cleanUp.defer(async () => void (await projector.stop()));
     await appliedTo(scratch.control, published.ends, projector);
-    const { server, port } = await startApi(settings);
+    const { server, port } = await startApi({ MONGODB_URL: mongodbUrl, DATABASE_NAME: scratch.name });
     cleanUp.defer(async () => void (await server.stop()));
-    const publishLive = createTraffic(producer, published);
     let isOver = false;
-    const traffic = atRate(liveEventsPerSecond, tickMs, () => isOver, publishLive);
-    // `stopTraffic` throws the error of a failed request.
+    const traffic = atRate(liveEventsPerSecond, tickMs, () => isOver, createTraffic(producer, published));
+    // The clean-up throws the error of a failed request.
     traffic.catch(() => undefined);
-    const stopTraffic = () => {
+    cleanUp.defer(() => {
       isOver = true;
       return traffic;
-    };
-    cleanUp.defer(stopTraffic);
+    });
     const target = { port, paths: ['/v1/tickets'], headers: proxied(apiKeyToken(0)) };
-    return await work({ scratch, published, projector, target, publishLive, cli, stopTraffic });
+    return await work({ scratch, published, target, cli });
   });

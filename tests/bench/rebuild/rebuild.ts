@@ -1,31 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from 'mongodb';
 import { recordedPositions } from '../../../services/projector/consumer/progress.ts';
-import { collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
+import { generationDatabase } from '../../../shared/store/connection.ts';
 import { logEnds } from '../../support/progress.ts';
 import { createDataset } from '../dataset.ts';
 import { countAllDocuments, progress, type BenchEnvironment } from '../environment.ts';
 import { formatted, percentile } from '../figures.ts';
 import { readDuring } from '../load.ts';
 import { appliedTo, hasPartitions, startProjector } from '../processes.ts';
-import {
-  backlogColumns,
-  recordsPerSecond,
-  runBulkWrite,
-  runProjector,
-  type BacklogRun,
-} from '../projecting/backlog.ts';
+import { backlogColumns, runBulkWrite, runProjector, type BacklogRun } from '../projecting/backlog.ts';
 import { publishDataset, countRecords } from '../publish.ts';
-import {
-  atLeast,
-  atMost,
-  relativeTo,
-  rotated,
-  runBenchmark,
-  renderTable,
-  type Column,
-  type ReportOptions,
-} from '../report.ts';
+import { rotated, runBenchmark, renderTable, type Column, type ReportOptions } from '../report.ts';
 import { measure } from '../usage.ts';
 import { withLiveSide, type LiveSide } from './live-side.ts';
 
@@ -49,15 +34,14 @@ const titles = {
   projector: 'this projector, all joins, nothing beside it',
   'bulk-write-beside': 'kafkajs `eachBatch` + unguarded `bulkWrite`, beside the live side',
   rebuild: 'a rebuild: this projector, all joins, beside the live side',
-  'one-by-one': "the live side's projector, one event at a time",
 } as const;
 type Contender = keyof typeof titles;
 
 /** The runs of all rounds. */
 export type Rebuild = (Run & { contender: Contender })[];
 
-const fullSize = { records: 46_000, warmMs: 4_000, beforeMs: 10_000, oneByOneMs: 8_000 };
-const quickSize = { records: 2_300, warmMs: 1_000, beforeMs: 2_000, oneByOneMs: 1_000 };
+const fullSize = { records: 46_000, warmMs: 4_000, beforeMs: 10_000 };
+const quickSize = { records: 2_300, warmMs: 1_000, beforeMs: 2_000 };
 
 /** Pause between two runs, so that the store's remaining work for one does not slow the next. */
 const pauseMs = 1_000;
@@ -78,7 +62,7 @@ export const benchRebuild = (options: ReportOptions & { records?: number }): Pro
         await sleep(pauseMs);
       });
     }
-    return { measured, parts: renderParts(measured), goals: checkGoals(measured) };
+    return { measured, parts: renderParts(measured) };
   });
 
 async function measureRound(
@@ -106,9 +90,6 @@ async function measureRound(
       () => add('rebuild', () => runRebuild(environment, side, size.beforeMs)),
     ];
     for (const run of rotated(beside, round)) await run();
-    await side.stopTraffic();
-    await sleep(pauseMs);
-    await add('one-by-one', () => runOneByOne(side, size.oneByOneMs));
   });
 }
 
@@ -166,23 +147,6 @@ async function databaseMegabytes(database: Db): Promise<number | null> {
   return (storageSize + indexSize) / 1_048_576 || null;
 }
 
-/**
- * Publishes one live event at a time to the projector of generation 1, each once the last one is readable in the store,
- * so that each is a batch of its own.
- */
-async function runOneByOne({ scratch, projector, publishLive }: LiveSide, ms: number): Promise<Run> {
-  let records = 0;
-  const usage = await measure(projector, async () => {
-    const startMs = performance.now();
-    for (; performance.now() - startMs < ms; records += 1) {
-      const { kind, id, version } = await publishLive(1);
-      const filter = { _id: id, version: { $gte: version } };
-      while (!(await collectionOf(scratch.database, kind).findOne(filter, { projection: { _id: 1 } })));
-    }
-  });
-  return { ...usage, records, startSeconds: null, documents: null };
-}
-
 const p99 = (times: 'beforeMs' | 'duringMs') => (run: Run) => percentile(run[times] ?? [], 0.99);
 
 const columns: Column<Rebuild[number]>[] = [
@@ -201,18 +165,5 @@ function renderParts(measured: Rebuild): string[] {
       `${spread(({ servedMegabytes }) => servedMegabytes)} MB of the served generation. Records that the live side had still ` +
       `to record as applied when the build was complete: ${spread(({ liveLag }) => liveLag)}. \`rebuild compare\` compared ` +
       `${spread(({ verified, verifySeconds }) => verified / verifySeconds)} documents a second, and found no difference.`,
-  ];
-}
-
-function checkGoals(measured: Rebuild) {
-  const selectRuns = (name: Contender) => measured.filter(({ contender }) => contender === name);
-  const rebuilds: Run[] = selectRuns('rebuild');
-  const over = (name: Contender) => relativeTo<Run>(selectRuns(name), recordsPerSecond);
-  const slowdown = (run: Run) => (p99('duringMs')(run) ?? NaN) / (p99('beforeMs')(run) ?? NaN);
-  return [
-    atLeast('rebuild ÷ bulk-write, reaching for 0.8', 0.5, '×', rebuilds, over('bulk-write')),
-    atLeast('rebuild ÷ bulk-write beside the live side', 0.5, '×', rebuilds, over('bulk-write-beside')),
-    atLeast('rebuild ÷ live, one event at a time', 5, '×', rebuilds, over('one-by-one')),
-    atMost("the reader's p99 during the rebuild ÷ before", 2, '×', rebuilds, slowdown),
   ];
 }

@@ -1,20 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { writeCertificate } from '../../api/requests.ts';
 import { tokens } from '../../api/test-api.ts';
 import { peakMegabytes } from '../../support/memory.ts';
 import { progress } from '../environment.ts';
-import { grouped, median, percentile, computeSpread } from '../figures.ts';
+import { grouped, median, percentile } from '../figures.ts';
 import { load, requestInTurn, type Target } from '../load.ts';
 import { proxied, startApi, startServer } from '../processes.ts';
-import {
-  atLeast,
-  atMost,
-  relativeTo,
-  rotated,
-  runBenchmark,
-  renderTable,
-  type ReportOptions,
-} from '../report.ts';
+import { relativeTo, rotated, runBenchmark, renderTable, type ReportOptions } from '../report.ts';
 import { endpointPaths, longThread, seedStore } from './dataset.ts';
 
 /** The contenders in the order of the tables: the baselines, then the API. */
@@ -22,10 +13,9 @@ const titles = {
   bare: '`node:http` + driver: no keys, checks or log',
   fastify: 'Fastify 5 + driver: keys, checked queries, log',
   api: 'this API, HTTP/1.1 behind a proxy',
-  'api-http2': 'this API, HTTP/2 over TLS',
 } as const;
 type ServingName = keyof typeof titles;
-export const servingNames = Object.keys(titles) as ServingName[];
+const contenders = Object.keys(titles) as ServingName[];
 
 /** One contender at one endpoint in one round. */
 type Slice = {
@@ -70,15 +60,12 @@ const pauseMs = 300;
 
 type Server = { target: Omit<Target, 'paths'>; pid: number };
 
-type ServingOptions = ReportOptions & { only?: readonly ServingName[]; connections: number };
-
 /** Compares the API with other ways to answer the same requests. */
-export const benchServing = (options: ServingOptions): Promise<void> =>
-  runBenchmark('serving', 'docs/benchmarks-serving.md', options, async ({ mongodbUrl, dataDir }) => {
-    const { quick, rounds, connections, only = servingNames } = options;
+export const benchServing = (options: ReportOptions & { connections: number }): Promise<void> =>
+  runBenchmark('serving', 'docs/benchmarks-serving.md', options, async ({ mongodbUrl }) => {
+    const { quick, rounds, connections } = options;
     const size = quick ? quickSize : fullSize;
     process.env.MONGODB_URL = mongodbUrl;
-    const certificate = await writeCertificate(dataDir);
     await using stores = new AsyncDisposableStack();
     const seeded = new Map<number, string>();
     for (const tickets of size.tickets) {
@@ -89,13 +76,12 @@ export const benchServing = (options: ServingOptions): Promise<void> =>
     }
     /** Passes `work` a contender in operation on the store with this number of tickets. */
     const serve = async (name: ServingName, tickets: number, work: (server: Server) => Promise<void>) => {
-      const http2 = name === 'api-http2';
       const store = { MONGODB_URL: mongodbUrl, DATABASE_NAME: seeded.get(tickets) ?? '' };
-      const { server, port } = name.startsWith('api')
-        ? await startApi({ ...store, ...(http2 && certificate) })
-        : await startServer(`tests/bench/serving/servers/${name}.ts`, store);
+      const { server, port } = await (name === 'api'
+        ? startApi(store)
+        : startServer(`tests/bench/serving/servers/${name}.ts`, store));
       try {
-        await work({ target: { port, http2, headers: proxied(tokens.a) }, pid: server.pid });
+        await work({ target: { port, headers: proxied(tokens.a) }, pid: server.pid });
       } finally {
         await server.stop();
         await sleep(pauseMs);
@@ -104,7 +90,7 @@ export const benchServing = (options: ServingOptions): Promise<void> =>
     const measured: Serving = { connections, slices: [], peaks: [], alone: [] };
     const [listed = 0] = size.tickets;
     for (let round = 0; round < rounds; round += 1) {
-      for (const name of rotated(only, round)) {
+      for (const name of rotated(contenders, round)) {
         progress(`round ${round + 1} of ${rounds}: ${name}`);
         await serve(name, listed, (server) => measureContender(name, server, listed, size, measured));
       }
@@ -121,7 +107,7 @@ export const benchServing = (options: ServingOptions): Promise<void> =>
           }
         });
     }
-    return { measured, parts: renderParts(measured), goals: checkGoals(measured) };
+    return { measured, parts: renderParts(measured) };
   });
 
 async function measureContender(
@@ -150,8 +136,6 @@ async function measureContender(
   peaks.push({ contender, megabytes: peakMegabytes({ pid }) });
 }
 
-const pageOf20 = 'a page of 20';
-
 /** A page of 20 tickets at the start, in the middle and at the end of the list, reached by its cursors. */
 async function placePaths({ port, headers }: Server['target'], tickets: number) {
   const page = (limit: number, cursor: string | undefined) =>
@@ -165,9 +149,9 @@ async function placePaths({ port, headers }: Server['target'], tickets: number) 
   }
   const list = `of ${grouped(tickets)} tickets`;
   return {
-    [`${pageOf20} at the start ${list}`]: page(20, undefined),
-    [`${pageOf20} in the middle ${list}`]: page(20, cursors[Math.floor(cursors.length / 2)]),
-    [`${pageOf20} at the end ${list}`]: page(20, cursors.at(-1)),
+    [`a page of 20 at the start ${list}`]: page(20, undefined),
+    [`a page of 20 in the middle ${list}`]: page(20, cursors[Math.floor(cursors.length / 2)]),
+    [`a page of 20 at the end ${list}`]: page(20, cursors.at(-1)),
   };
 }
 
@@ -183,7 +167,6 @@ const contenderCell = ({ contender }: { contender: ServingName }) => `\`${conten
 const selectRuns = (slices: Slice[], name: ServingName) =>
   slices.filter(({ contender }) => contender === name);
 const requestsPerSecond = (slice: Slice) => slice.requestsPerSecond;
-const p99Ms = (slice: Slice) => slice.p99Ms;
 
 function renderParts({ connections, slices, peaks, alone }: Serving): string[] {
   const endpointTable = ([endpoint, some]: [string, Slice[]]) =>
@@ -192,7 +175,7 @@ function renderParts({ connections, slices, peaks, alone }: Serving): string[] {
       { title: '÷ bare', digits: 2, figure: relativeTo(selectRuns(some, 'bare'), requestsPerSecond) },
       { title: '÷ fastify', digits: 2, figure: relativeTo(selectRuns(some, 'fastify'), requestsPerSecond) },
       { title: 'processor ms', digits: 2, figure: ({ processorMs }) => processorMs },
-      { title: 'p99 ms', digits: 1, figure: p99Ms },
+      { title: 'p99 ms', digits: 1, figure: ({ p99Ms }) => p99Ms },
     ]);
   return [
     `${connections} connections.`,
@@ -203,43 +186,5 @@ function renderParts({ connections, slices, peaks, alone }: Serving): string[] {
     renderTable(['one request after the other'], alone, ({ request }) => [request], [
       { title: 'ms', digits: 2, figure: ({ ms }) => ms },
     ]),
-  ];
-}
-
-function checkGoals({ slices, peaks, alone }: Serving) {
-  const over = (name: string, bound: number, endpoint: string, other: ServingName) => {
-    const some = slices.filter((slice) => slice.endpoint === endpoint);
-    return atLeast(
-      name,
-      bound,
-      '×',
-      selectRuns(some, 'api'),
-      relativeTo(selectRuns(some, other), requestsPerSecond),
-    );
-  };
-  const p99s = [...Map.groupBy(slices, ({ endpoint }) => endpoint).values()].flatMap(
-    (some) =>
-      computeSpread(selectRuns(some, 'api').map(relativeTo(selectRuns(some, 'bare'), p99Ms)))?.median ?? [],
-  );
-  const pages = alone.filter(({ request }) => request.startsWith(pageOf20));
-  const places = [...Map.groupBy(pages, ({ request }) => request).values()].map((some) =>
-    median(some.map(({ ms }) => ms)),
-  );
-  const apiPeaks = peaks.filter(({ contender }) => contender === 'api');
-  return [
-    over('a list ÷ bare', 0.8, 'a list of 20 tickets', 'bare'),
-    over('a ticket ÷ bare', 1.5, 'a ticket', 'bare'),
-    over('a ticket ÷ fastify', 1.5, 'a ticket', 'fastify'),
-    over('a conversation ÷ bare', 0.85, 'a conversation of 5 messages', 'bare'),
-    over('a page of messages ÷ bare', 0.85, 'a page of 20 messages', 'bare'),
-    atMost('the worst p99 ÷ bare', 1.5, '×', [p99s], (all) => (all.length > 0 ? Math.max(...all) : null)),
-    atMost('peak memory with 256 connections', 256, ' MB', apiPeaks, ({ megabytes }) => megabytes),
-    atMost(
-      'the slowest place of a list ÷ the fastest',
-      1.3,
-      '×',
-      [places],
-      (all) => Math.max(...all) / Math.min(...all),
-    ),
   ];
 }
