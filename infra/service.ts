@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { dieWithParent } from './dev-servers/die-with-parent.ts';
+import { dieWithParent } from './dev-servers/parent-death.ts';
 
-export type LogLine = Record<string, unknown> & { msg?: string };
+type LogLine = Record<string, unknown> & { msg?: string };
 
 /** A process of the project, with the lines that it has logged. */
 export type Service = {

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import type { Stack } from '../infra/dev-servers/provider.ts';
 import { startStack } from '../infra/dev-servers/stack.ts';
 import { temporaryFolder } from '../infra/dev-servers/temporary-folder.ts';
-import { dieWithParent } from '../infra/dev-servers/die-with-parent.ts';
+import { dieWithParent } from '../infra/dev-servers/parent-death.ts';
 import { errorMessage } from '../shared/runtime/error-message.ts';
 
 /**

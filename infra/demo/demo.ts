@@ -13,7 +13,7 @@ import { ask, showTour, type Access } from './requests.ts';
 import type { RunFolder } from './run-folder.ts';
 import { exitText, showRebuild } from './rebuild.ts';
 
-export type Demo = {
+type Demo = {
   options: { size: Size; seed: number; rebuild: boolean };
   output: Output;
   folder: RunFolder;

@@ -5,7 +5,7 @@ import { activeGeneration } from '../../shared/store/generations.ts';
 import type { DemoConnections } from './connections.ts';
 
 /** The records in Kafka, and the number of them that the active generation has not applied yet. */
-export type Lag = { records: number; lag: number };
+type Lag = { records: number; lag: number };
 
 export async function readLag(connections: DemoConnections): Promise<Lag> {
   const { admin, mongo, databaseName, topics } = connections;

@@ -2,7 +2,7 @@ import { startService, type Service } from '../service.ts';
 import type { Output } from './output.ts';
 import { shellLine, showRequest, type Access } from './requests.ts';
 
-export type RebuildDemo = {
+type RebuildDemo = {
   output: Output;
   /** The settings of the services, which the commands need too. */
   environment: Record<string, string>;

@@ -7,7 +7,7 @@ import type { Output } from './output.ts';
 /** The API's address, the certificate authority to trust, and the API key. */
 export type Access = { baseUrl: string; authority: string; token: string };
 
-export type Answer = { status: number; dataAsOf: string | null; body: string };
+type Answer = { status: number; dataAsOf: string | null; body: string };
 
 const runFile = promisify(execFile);
 

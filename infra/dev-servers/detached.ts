@@ -8,11 +8,11 @@ import type { Stack } from './provider.ts';
 import { startStack } from './stack.ts';
 
 /** A stack that outlives the process that started it, as `npm run stack` records it on disk. */
-export type DetachedStack = Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'how' | 'handles'> & {
+type DetachedStack = Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'how' | 'handles'> & {
   dataDir: string;
 };
 
-export type ServerState = { line: string; running: boolean };
+type ServerState = { line: string; running: boolean };
 
 const dir = () => join(cacheDir(), 'stack');
 const stateFile = () => join(dir(), 'stack.json');

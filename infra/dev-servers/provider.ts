@@ -19,7 +19,7 @@ export type Stack = {
   native?: NativeControl;
 };
 
-export type Handles = { processes: ProcessRecord[]; containers: string[] };
+type Handles = { processes: ProcessRecord[]; containers: string[] };
 
 export type StackOptions = {
   /** Receives one line of progress at a time, without its line end. */

@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onParentDeath } from './on-parent-death.ts';
+import { onParentDeath } from './parent-death.ts';
 
 /** The time before the folder is removed, in seconds: child processes may still write to it. */
 const removalDelaySeconds = 3;

@@ -2,8 +2,8 @@ import type { SourceState } from './encode.ts';
 
 type ChannelState = SourceState<'channel'>;
 export type EmailBlock = Extract<ChannelState, { type: 'email' }>['email'];
-export type ChatbotBlock = Extract<ChannelState, { type: 'chatbot' }>['chatbot'];
-export type FormBlock = Extract<ChannelState, { type: 'form' }>['form'];
+type ChatbotBlock = Extract<ChannelState, { type: 'chatbot' }>['chatbot'];
+type FormBlock = Extract<ChannelState, { type: 'form' }>['form'];
 
 const on = { enabled: true };
 const off = { enabled: false };

@@ -8,7 +8,7 @@ type Common = Partial<Pick<ChannelState, 'archivedAt' | 'pausedAt' | 'resumedAt'
 type Context = { random: Random; orgId: string; domain: string; agentIds: string[]; now: Date };
 
 /** The channels that accept new tickets, all channels that remain, and one that will be deleted. */
-export type Channels = { open: Entity<'channel'>[]; all: Entity<'channel'>[]; toDelete: Entity<'channel'> };
+type Channels = { open: Entity<'channel'>[]; all: Entity<'channel'>[]; toDelete: Entity<'channel'> };
 
 const hours = 3_600_000;
 const days = 24 * hours;

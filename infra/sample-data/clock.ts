@@ -1,12 +1,12 @@
 import type { Random } from './random.ts';
 
-export const secondMs = 1_000;
-export const minuteMs = 60 * secondMs;
-export const hourMs = 60 * minuteMs;
+const secondMs = 1_000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
 
 /** Returns increasing instants that never pass `now`. */
-export type Clock = { at: () => Date; advance: () => Date };
+type Clock = { at: () => Date; advance: () => Date };
 
 /**
  * A clock for a conversation of `steps` messages that begins at `start`. Steps last seconds to hours, and are shorter if

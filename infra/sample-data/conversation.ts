@@ -25,7 +25,7 @@ const statusesBy: { [S in TicketStatus]: State['status'][] } = {
 };
 
 /** The length and outcome of a conversation. */
-export type ConversationPlan = {
+type ConversationPlan = {
   role: State['role'];
   ticketStatus: TicketStatus;
   messages: number;

@@ -28,7 +28,7 @@ export const followUp = (random: Random) => random.pick(followUps);
 export const answer = (random: Random, { scenario, fill }: Subject) =>
   `${random.pick(greetings)} ${fill(random.pick(scenario.answers))} ${random.pick(closings)}`;
 
-export type PersonName = { first: string; last: string };
+type PersonName = { first: string; last: string };
 
 export const personName = (random: Random): PersonName => ({
   first: random.pick(firstNames),

@@ -5,7 +5,7 @@ import type { Organization } from './organization.ts';
 import type { Random } from './random.ts';
 import { filenames, systemNotes } from './vocabulary.ts';
 
-export type MessageState = SourceState<'message'>;
+type MessageState = SourceState<'message'>;
 export type Role = MessageState['role'];
 
 /** A conversation with everything that its messages refer to. */

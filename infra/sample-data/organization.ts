@@ -20,7 +20,7 @@ export type Organization = {
   channels: { open: Entity<'channel'>[]; all: Entity<'channel'>[] };
 };
 
-export type CreatedOrganization = { organization: Organization; keys: SampleKey[]; events: Event[] };
+type CreatedOrganization = { organization: Organization; keys: SampleKey[]; events: Event[] };
 
 const day = 24 * 3_600_000;
 

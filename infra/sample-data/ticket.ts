@@ -9,7 +9,7 @@ import type { Random } from './random.ts';
 /** One ticket in this many is deleted at the end, with its conversations. */
 const deletedOneIn = 60;
 
-export type TicketContext = { random: Random; organization: Organization; now: Date };
+type TicketContext = { random: Random; organization: Organization; now: Date };
 
 /**
  * Yields the events of one ticket. Returns its conversation with the requester, or null if the ticket was deleted.

@@ -19,7 +19,7 @@ export type ParsedCommand = {
 };
 
 /** The result of parsing: a verb to run, help to print, or a usage error. */
-export type ParsedArguments = { command: ParsedCommand } | { help: string } | { usageError: string };
+type ParsedArguments = { command: ParsedCommand } | { help: string } | { usageError: string };
 
 /** Parses the arguments of the CLI. */
 export function parseArguments(args: string[]): ParsedArguments {

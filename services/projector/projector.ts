@@ -36,7 +36,7 @@ import { createThrottle, type Throttle } from './generations/throttle.ts';
 import { openStore } from './startup/open-store.ts';
 import { waitUntil } from './startup/wait-until.ts';
 
-export type ProjectorDeps = {
+type ProjectorDeps = {
   config: z.output<z.ZodObject<typeof projectorSettings>>;
   kafka: Kafka;
   mongo: MongoClient;

@@ -9,7 +9,7 @@ export type ChannelType = (typeof channelTypes)[number];
 
 const enabled = z.object({ enabled: z.boolean() });
 
-export const channelSettings = z.object({
+const channelSettings = z.object({
   aiSummary: enabled,
   urgency: enabled,
   insights: enabled,

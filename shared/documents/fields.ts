@@ -46,7 +46,7 @@ export function broken({ issues, value: input }: Payload, message: string): null
 }
 
 /** A text; see `fieldOf`. */
-export const textField = <Output>(read: (value: string, payload: Payload) => Output | null) =>
+const textField = <Output>(read: (value: string, payload: Payload) => Output | null) =>
   fieldOf<Output, string>((input, payload) => {
     if (typeof input === 'string') return read(input, payload);
     payload.issues.push({ code: 'invalid_type', expected: 'string', input });

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 
 /** Returns null if the check passes, otherwise the reason in one line. */
-export type Probe = () => Promise<string | null> | string | null;
+type Probe = () => Promise<string | null> | string | null;
 
 /**
  * Serves `/livez`, `/readyz` (200 `ok`, or 503 and the reason) and `/metrics` to the platform, on a port that clients

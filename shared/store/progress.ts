@@ -20,7 +20,7 @@ export type Progress = {
  * The id of the topic that a generation has applied. Brokers assign it at creation: a topic that is deleted and created
  * again under the same name has another id.
  */
-export type TopicIdentity = {
+type TopicIdentity = {
   /** `<generation>/<topic>` */
   _id: string;
   generation: number;
@@ -29,7 +29,7 @@ export type TopicIdentity = {
 };
 
 /** A generation's watermark, by its number. */
-export type Watermark = { _id: number; completeTo: Date };
+type Watermark = { _id: number; completeTo: Date };
 
 export const progressOf = (control: Db): Collection<Progress> => control.collection('progress');
 export const topicIdsOf = (control: Db): Collection<TopicIdentity> => control.collection('topic_ids');

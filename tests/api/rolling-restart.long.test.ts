@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
-import { dieWithParent } from '../../infra/dev-servers/die-with-parent.ts';
+import { dieWithParent } from '../../infra/dev-servers/parent-death.ts';
 import { debianProgram } from '../../infra/dev-servers/native/debian-program.ts';
 import { answers, freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';

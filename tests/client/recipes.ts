@@ -1,7 +1,7 @@
 import { listOf, type Get } from '../api/test-api.ts';
 
 /** The ids of the exported tickets and messages. */
-export type Copy = Set<string>;
+type Copy = Set<string>;
 
 /** The recipe of the guide to exports, and wrong variants of it. */
 export type Recipe = {

@@ -55,7 +55,7 @@ function siblingsOf(seed: number, random: Random, count: number): Event[] {
 
 export type Population = Record<Kind, number>;
 
-export type Shape = {
+type Shape = {
   population: Population;
   organizations: number;
   /** The possible retention periods of a channel. 10,000 days do not pass while a test runs. */

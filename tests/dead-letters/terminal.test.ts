@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { ensureRegistry } from '../../shared/store/generations.ts';
-import { dieWithParent } from '../../infra/dev-servers/die-with-parent.ts';
+import { dieWithParent } from '../../infra/dev-servers/parent-death.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';

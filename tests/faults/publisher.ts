@@ -9,7 +9,7 @@ import { createRandom, type Random } from '../support/random.ts';
 /** Marks records that no projector can apply. */
 export const poisonHeader = 'poisoned';
 /** Part of the ids that only aborted transactions contain. */
-export const ghost = 'ghost';
+const ghost = 'ghost';
 
 const codecs = [
   CompressionTypes.None,

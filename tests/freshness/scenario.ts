@@ -61,5 +61,3 @@ export async function startScenario({
     },
   };
 }
-
-export type Scenario = Awaited<ReturnType<typeof startScenario>>;

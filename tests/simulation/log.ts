@@ -7,7 +7,7 @@ import type { NamedDeadLetter } from './memory-sweep-store.ts';
 export type DeadLetter = NamedDeadLetter & { kind: Kind; change: Change };
 
 /** A record of the log. A worker stores the dead letter of a rejected one instead of applying it. */
-export type LogRecord = { change: Change; time: Date; deadLetter: DeadLetter | null };
+type LogRecord = { change: Change; time: Date; deadLetter: DeadLetter | null };
 
 /**
  * A partition of the log: its records, the offset up to which any worker has applied it completely, the committed

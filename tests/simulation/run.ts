@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Mutation } from './mutations.ts';
 
-export type Run = { code: number | null; output: string };
+type Run = { code: number | null; output: string };
 
 /** Runs the simulation on the sources in `folder`, in a process of its own. */
 export async function runSimulation(folder: string, schedules: number, seed: number): Promise<Run> {

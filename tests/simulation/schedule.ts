@@ -5,7 +5,7 @@ import {
 import { createRandom, type Random } from '../support/random.ts';
 
 /** Thrown at the next step of a crashed worker, so that it does nothing more. */
-export class Crash extends Error {
+class Crash extends Error {
   override name = 'Crash';
 }
 

@@ -1,7 +1,7 @@
 import type { Event } from '../support/events.ts';
 import { simulate, type Failure } from './simulate.ts';
 
-export type Shrunk = { history: Event[]; seed: number; failure: Failure };
+type Shrunk = { history: Event[]; seed: number; failure: Failure };
 
 /** Schedules tried on a shorter history before it counts as passing. */
 const schedulesTried = 60;

@@ -1,7 +1,7 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /** The disturbances that a test can cause on the proxy's connections. */
-export type Disturbance = {
+type Disturbance = {
   /** Delay of each reply, in milliseconds. */
   delayMs: number;
   /** Number of replies to writes still to be lost: the store has written, but the writer gets no reply. */

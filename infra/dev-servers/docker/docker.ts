@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { StartedTestContainer } from 'testcontainers';
-import { onParentDeath } from '../on-parent-death.ts';
+import { onParentDeath } from '../parent-death.ts';
 import { step } from '../native/progress.ts';
 import type { Attempt, Stack, StackOptions } from '../provider.ts';
 import { kafkaContainer, mongoContainer, storeUser } from './containers.ts';

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
-import { dieWithParent } from '../die-with-parent.ts';
+import { dieWithParent } from '../parent-death.ts';
 import { cacheDir, installedOnce } from './cache.ts';
 import { buildEnvironment, goBuildsHere, goInstallInRoot } from './go.ts';
 import { answers } from './ports.ts';

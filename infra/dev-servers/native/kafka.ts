@@ -1,6 +1,6 @@
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { dieWithParent } from '../die-with-parent.ts';
+import { dieWithParent } from '../parent-death.ts';
 import { Kafka, logLevel } from 'kafkajs';
 import { cacheDir, installedOnce } from './cache.ts';
 import { kafkaVersion, log4j, pom, serverProperties } from './kafka-settings.ts';

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 
-export type Run = { ok: boolean; output: string };
+type Run = { ok: boolean; output: string };
 
-export type RunOptions = {
+type RunOptions = {
   cwd?: string;
   env?: Record<string, string | undefined>;
   /** The command is killed after this time and counts as failed, in milliseconds. */

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { debianProgram } from './debian-program.ts';
 import { answers } from './ports.ts';
-import { dieWithParent } from '../die-with-parent.ts';
+import { dieWithParent } from '../parent-death.ts';
 import type { Part } from './server.ts';
 
 /** Returns the command that runs the server. Debian 12 has Redis, of which Valkey is a fork; later releases have both. */

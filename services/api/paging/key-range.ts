@@ -2,10 +2,10 @@ import type { Document, Filter } from 'mongodb';
 import type { Kind } from '../../../shared/documents/document.ts';
 import type { DateRange } from './date-range.ts';
 
-export type Direction = 'ascending' | 'descending';
+type Direction = 'ascending' | 'descending';
 
 /** A MongoDB condition on a sort key. */
-export type KeyRange = ({ $gt: string } | { $gte: string }) & ({ $lt?: string } | { $lte: string });
+type KeyRange = ({ $gt: string } | { $gte: string }) & ({ $lt?: string } | { $lte: string });
 
 /** Compares bytes, as the store does. */
 const isAbove = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b)) > 0;

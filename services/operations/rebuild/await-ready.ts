@@ -4,7 +4,7 @@ import { pollUntil, reportChanges } from '../poll-until.ts';
 import { readLog, type OperatorDeps } from './deps.ts';
 import { measure, type Measured } from './measure.ts';
 
-export type Readiness = {
+type Readiness = {
   outcome: 'ready' | 'stopped' | 'failing' | 'time is up';
   text: string;
   rejects?: Measured['rejects'];

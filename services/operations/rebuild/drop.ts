@@ -24,7 +24,7 @@ const standbyHours = 72;
  */
 const switchNoticedMs = 12_000;
 
-export type DropOptions = { force: boolean; why: string; timeoutSeconds: number };
+type DropOptions = { force: boolean; why: string; timeoutSeconds: number };
 
 type Drop = OperatorDeps & { number: number; deadline: number };
 

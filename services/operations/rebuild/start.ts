@@ -8,7 +8,7 @@ import { check, type Check } from './checks.ts';
 import { logOffsets, type LogOffsets, type OperatorDeps } from './deps.ts';
 import { register } from './transitions.ts';
 
-export type StartOptions = {
+type StartOptions = {
   /** Build even if the first records of a log are gone, or a topic is not compacted. */
   acceptTruncated: boolean;
   /** The maximum number of records a second of each projector. */

@@ -6,7 +6,7 @@ import { measureAll, type Measured, type TopicProgress } from './measure.ts';
 /** A topic's progress with its rate. `secondsLeft` is null while the lag does not fall. */
 export type RatedTopic = TopicProgress & { recordsPerSecond: number; secondsLeft: number | null };
 export type Rated = Omit<Measured, 'topics'> & { topics: RatedTopic[] };
-export type RebuildStatus = { active: number; generations: Rated[] };
+type RebuildStatus = { active: number; generations: Rated[] };
 
 const intervalMs = 2_000;
 

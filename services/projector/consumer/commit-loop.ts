@@ -11,7 +11,7 @@ import type { RunningConsumer } from './consumer.ts';
 import type { Positions } from './positions.ts';
 import { createProgressRecorder, recordedPositions, registerPartitions, type Snapshot } from './progress.ts';
 
-export type CommitLoopDeps = {
+type CommitLoopDeps = {
   control: Db;
   log: LogClient;
   generation: number;

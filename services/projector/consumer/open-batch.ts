@@ -12,7 +12,7 @@ import { batchHeader, decodeOldMessages, decompress, isOldFormat } from '../kafk
 export type Place = { at: number; count: number };
 
 /** The records that were read, and the place after them. `error` says why the next record cannot be read. */
-export type Read = { records: KafkaRecord[]; bytes: number; place: Place; isEnd: boolean; error?: unknown };
+type Read = { records: KafkaRecord[]; bytes: number; place: Place; isEnd: boolean; error?: unknown };
 
 /** A decompressed batch, whose records are decoded on demand. `bytes` is the memory that it holds besides the batch itself. */
 export type OpenBatch = {

@@ -5,7 +5,7 @@ import type { RecordQueue } from './record-queue.ts';
 import type { WaitForTurn } from './wait-for-turn.ts';
 
 /** Thrown when work is aborted because the partition is no longer assigned to this process. */
-export class Revoked extends Error {
+class Revoked extends Error {
   override name = 'Revoked';
 }
 

@@ -11,7 +11,7 @@ export const chunkRecordsMax = 500;
 const batchOverheadBytes = 400;
 
 /** Records to apply together, and the offset after them and after the control records that follow them. */
-export type Chunk = { records: KafkaRecord[]; nextOffset: number };
+type Chunk = { records: KafkaRecord[]; nextOffset: number };
 
 /** The fetched batches of one partition, in the order of the log. They are decoded when their turn comes. */
 export type RecordQueue = {
@@ -34,7 +34,7 @@ export type RecordQueue = {
 /** A batch, or the control records after one (null), how far it was taken, and why its next record cannot be decoded. */
 type Queued = { batch: RawBatch | null; nextOffset: number; place: Place; error?: unknown };
 
-export type RecordQueueDeps = {
+type RecordQueueDeps = {
   partition: number;
   budget: Budget;
   /** The most bytes of decompressed records that are taken together. */
@@ -171,10 +171,10 @@ const timestampMs = (bytes: Buffer): number =>
   bytes.length >= batchHeaderBytes ? Math.max(0, batchHeader(bytes).maxTimestampMs) : 0;
 
 /** Gives the memory of a loaded value back. It may be called more than once. */
-export type Release = () => void;
+type Release = () => void;
 
 /** Loads a value that takes memory, once there is room for it. The caller releases it when it is no longer used. */
-export type Budget = <T extends { bytes: number }>(
+type Budget = <T extends { bytes: number }>(
   load: () => Promise<T>,
 ) => Promise<{ value: T; release: Release }>;
 

@@ -20,7 +20,7 @@ import type { Assignment } from './assignment.ts';
  * The offset at which a worker starts to fetch, the committed offset (negative if there is none), the end of its log, and
  * the id of its topic if it has one.
  */
-export type StartOffset = {
+type StartOffset = {
   worker: PartitionWorker;
   offset: number;
   committed: number;
@@ -28,7 +28,7 @@ export type StartOffset = {
   topicId: string | null;
 };
 
-export type StartOffsetDeps = {
+type StartOffsetDeps = {
   admin: Admin;
   log: LogClient;
   control: Db;

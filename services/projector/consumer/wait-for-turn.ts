@@ -8,7 +8,7 @@ const pollMs = 20;
 const waitMaxMs = 10 * 60_000;
 
 /** A partition, the offset of the next record to apply, and the present end of its log as far as known. */
-export type Turn = { topic: string; partition: number; position: number; end: () => number };
+type Turn = { topic: string; partition: number; position: number; end: () => number };
 
 /**
  * Waits until the next batch of a partition may be applied, or `signal` aborts; calls `onWait` at each poll. A backlog

@@ -56,7 +56,7 @@ export type DeadLetterHeader = { name: string; value: Binary | null };
 export type Rejected = { record: KafkaRecord; rejection: Rejection };
 
 /** Sizes in bytes of the whole record, and the hash of its whole value in hex. */
-export type Truncated = { keyBytes: number; headersBytes: number; valueBytes: number; sha256: string };
+type Truncated = { keyBytes: number; headersBytes: number; valueBytes: number; sha256: string };
 
 export const deadLettersOf = (control: Db): Collection<DeadLetter> => control.collection('dead_letters');
 

@@ -73,7 +73,7 @@ const headerOverheadBytes = 64;
  * the headers only if they are small. Sizes and hash then tell whether a record that is published again is the same. Of a
  * batch that cannot be decoded, the head is stored.
  */
-export function contentOf({
+function contentOf({
   key,
   value,
   headers,

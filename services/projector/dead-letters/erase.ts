@@ -15,7 +15,7 @@ type Erasable = Pick<
 >;
 
 /** A deleted entity, and which of the dead letters about it are erased with it. */
-export type Erasure = { kind: Kind; id: string; covers: (deadLetter: Erasable) => boolean };
+type Erasure = { kind: Kind; id: string; covers: (deadLetter: Erasable) => boolean };
 
 type Deletion = Exclude<Change, Upsert>;
 
@@ -96,7 +96,7 @@ export async function eraseSince(
   }
 }
 
-export type EraseSinceOptions = {
+type EraseSinceOptions = {
   store: EnvelopeStore;
   control: Db;
   prefix: string;

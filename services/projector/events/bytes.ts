@@ -10,7 +10,7 @@ export function decodeText(bytes: Uint8Array): string | null {
 }
 
 /** A JSON value, or the rule that the bytes break. The rule never quotes the bytes. */
-export type Json = { value: unknown } | { issue: string };
+type Json = { value: unknown } | { issue: string };
 
 /** Parses JSON in UTF-8. A leading byte order mark is ignored, as RFC 8259 allows. */
 export function decodeJson(bytes: Uint8Array): Json {

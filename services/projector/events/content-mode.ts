@@ -12,7 +12,7 @@ type Data = { value: unknown } | { rejected: Rejection };
 export type RawEvent = { attributes: Record<string, unknown>; data: () => Data };
 
 /** The event of a record, `'tombstone'` for a Kafka tombstone, or the reason why the record is neither. */
-export type Content = RawEvent | 'tombstone' | { rejected: Rejection };
+type Content = RawEvent | 'tombstone' | { rejected: Rejection };
 
 /**
  * Decodes the event of a record by the Kafka binding of CloudEvents: structured mode if the content type says so or is

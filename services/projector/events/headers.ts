@@ -5,11 +5,11 @@ import { readBytes, readVarint, skipBytes, varint, type KafkaRecord } from '../k
 export type Headers = Map<string, string | null>;
 
 /** One header of a record. */
-export type RecordHeader = { name: string; value: Buffer | null };
+type RecordHeader = { name: string; value: Buffer | null };
 
 /** The most headers of a record, and their bytes together. A record beyond either is dead-lettered. */
-export const headersMax = 1_000;
-export const headersBytesMax = 256 * 1024;
+const headersMax = 1_000;
+const headersBytesMax = 256 * 1024;
 
 /** The attributes of CloudEvents that the projector reads. */
 const attributes = ['specversion', 'id', 'source', 'type', 'subject', 'time', 'orgid', 'entityversion'];

@@ -12,7 +12,7 @@ import type { z } from 'zod';
 import { BSON } from 'mongodb';
 
 /** The change that a record makes, or the reason why the record is dead-lettered. */
-export type Parsed = { change: Change } | { rejected: Rejection };
+type Parsed = { change: Change } | { rejected: Rejection };
 
 /**
  * Parses a record of the topic of `kind`. It never throws, whatever the bytes: the worker would retry the batch

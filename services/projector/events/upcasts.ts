@@ -1,7 +1,7 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 
 /** Turns the `data` of an event of one schema version into that of the next. Pure. */
-export type Upcast = (data: Readonly<Record<string, unknown>>) => Record<string, unknown>;
+type Upcast = (data: Readonly<Record<string, unknown>>) => Record<string, unknown>;
 
 /**
  * For each kind, how the data of its older schema versions becomes that of the newest: the first function turns version 1

@@ -17,7 +17,7 @@ import type { Metrics } from '../metrics.ts';
 import type { Throttle } from './throttle.ts';
 import { readTombstoneBound, recordedStep, tombstoneWarning } from './tombstones.ts';
 
-export type FollowDeps = {
+type FollowDeps = {
   control: Db;
   generation: number;
   throttle: Pick<Throttle, 'set'>;

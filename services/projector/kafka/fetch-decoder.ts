@@ -213,7 +213,7 @@ export type BatchHeader = Pick<
   'lastOffset' | 'producerId' | 'isTransactional' | 'isControl'
 >;
 
-export type AbortedTransaction = { producerId: bigint; firstOffset: bigint };
+type AbortedTransaction = { producerId: bigint; firstOffset: bigint };
 
 /**
  * Returns a function that decides for each batch in order whether its transaction was aborted, by its header and the key

@@ -8,7 +8,7 @@ import { followMonotonicClock, type ClockParts } from './monotonic-clock.ts';
 const patchedVersion = '2.2.4';
 
 /** The internal parts of kafkajs that the patch needs; they have no public types. */
-export type KafkajsParts = FetchParts &
+type KafkajsParts = FetchParts &
   ClockParts &
   LeaderParts & {
     version: string;

@@ -136,11 +136,7 @@ export const [atStart, atEnd] = [-2, -1];
  * Reads an offset of each partition, by `<topic>/<partition>`, from their leader. Partitions that the broker does not
  * lead, or not yet, are left out: kafkajs rejects the whole response instead.
  */
-export async function listOffsets(
-  leader: Broker,
-  keys: string[],
-  timestamp: number,
-): Promise<Map<string, number>> {
+async function listOffsets(leader: Broker, keys: string[], timestamp: number): Promise<Map<string, number>> {
   const byTopic = Map.groupBy(keys.map(parsePartitionKey), ({ topic }) => topic);
   const topics = [...byTopic].map(([topic, partitions]) => ({
     topic,

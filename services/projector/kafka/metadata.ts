@@ -144,7 +144,7 @@ function skipTags(decoder: Decoder): void {
 }
 
 /** The union of the brokers' knowledge of the topics. */
-export type MergedTopics = {
+type MergedTopics = {
   /** The node id of each partition's latest leader, -1 for none, by `<topic>/<partition>`. */
   leaders: Map<string, number>;
   topicIds: Map<string, string>;

@@ -6,7 +6,7 @@ import type { StoredState } from './store.ts';
 /** An entity as stored, or as it is about to be: its envelope, and its state while it lives. */
 export type Entity = Omit<Envelope, '_id' | 'revision'> & { state?: StoredState };
 
-export type Evolved = { entity: Entity | null; changed: boolean; rejected?: Rejection };
+type Evolved = { entity: Entity | null; changed: boolean; rejected?: Rejection };
 
 /** The kind's rule, the clock, and how long a tombstone stays. */
 export type EvolveRules = { deletionIsFinal: boolean; now: Date; tombstoneDays: number };

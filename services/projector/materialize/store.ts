@@ -24,7 +24,7 @@ export type ReferencedEntity = Pick<StoredDocument, '_id' | 'orgId' | 'revision'
 export type Child = ReferencedEntity & { byCreated?: string };
 
 /** The stored document that a write was built on: its revision, and its organization as the shard key. */
-export type Guard = { revision: number; orgId: string | null };
+type Guard = { revision: number; orgId: string | null };
 
 /** The fields that `join` sets: all that do not come from the entity's state. */
 export type JoinedFields = Pick<

@@ -42,7 +42,7 @@ type IdField<S> = S extends unknown
   : never;
 
 /** The edges that a document of kind `K` can declare. */
-export type EdgeBuilders<K extends Kind> = {
+type EdgeBuilders<K extends Kind> = {
   /** At most one entity; null when the state names none or the entity is missing. */
   one: <T extends Kind, F extends Field<T>>(
     to: T,

@@ -164,12 +164,12 @@ async function purge(
 }
 
 /** A channel whose conversations expire after `dataRetentionDays`, which is above 0. */
-export type ExpiringChannel = { id: string; orgId: string; dataRetentionDays: number };
+type ExpiringChannel = { id: string; orgId: string; dataRetentionDays: number };
 
 /** A conversation. Without `updatedAt`, a sweep has purged its state, but may not have refreshed its dependents. */
-export type ExpiringConversation = Envelope & { updatedAt?: Date };
+type ExpiringConversation = Envelope & { updatedAt?: Date };
 
-export type Orphan = Envelope & { conversationId: string };
+type Orphan = Envelope & { conversationId: string };
 
 /**
  * The reads of the sweep, each of one bounded page. Every read sees every acknowledged write. The sweep writes through

@@ -8,7 +8,7 @@ import type { Metrics } from '../metrics.ts';
 import { sweep, type Swept, type SweepDeps } from './sweep.ts';
 
 /** `now` is the clock of this process. */
-export type SweeperDeps = Omit<SweepDeps, 'asOf' | 'signal' | 'onProgress'> & {
+type SweeperDeps = Omit<SweepDeps, 'asOf' | 'signal' | 'onProgress'> & {
   control: Db;
   prefix: string;
   generation: number;

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-const modulePath = resolve('infra/dev-servers/on-parent-death.ts');
+const modulePath = resolve('infra/dev-servers/parent-death.ts');
 
 let dir: string;
 beforeEach(async () => {

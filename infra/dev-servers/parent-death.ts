@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 
 /** A command that runs after this process has died, for any reason, unless it is revoked first. */
-export type ParentDeathHook = { revoke: () => Promise<void> };
+type ParentDeathHook = { revoke: () => Promise<void> };
 
 /**
  * A shell in its own process group reads a pipe that only this process holds open. A line on the pipe revokes the
@@ -26,3 +27,12 @@ export function onParentDeath(command: readonly string[]): ParentDeathHook {
     },
   };
 }
+
+const setpriv = '/usr/bin/setpriv';
+
+/**
+ * Returns a command prefix that makes the kernel kill the command when its parent process dies, for any reason.
+ * The command keeps its own pid. Empty on systems without `setpriv`, such as macOS.
+ */
+export const dieWithParent = (): string[] =>
+  existsSync(setpriv) ? [setpriv, '--pdeathsig', 'KILL', '--'] : [];
