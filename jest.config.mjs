@@ -10,5 +10,7 @@ export default {
   ],
   reporters: ['default', '<rootDir>/tests/reporter.mjs'],
   testMatch: ['**/*.test.ts'],
+  // Ends a test that hangs. Only tests that take longer set another time.
+  testTimeout: 120_000,
   transform: { '\\.ts$': ['@swc/jest', { jsc: { target: 'es2024', parser: { syntax: 'typescript' } } }] },
 };

@@ -73,11 +73,11 @@ export function useApiProcesses(documents: Documents = {}): ApiProcesses {
     processes.store = await startStore(documents);
     processes.folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
     processes.tls = await writeCertificate(processes.folder);
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const child of running) await child.stop();
     await processes.store.close();
     rmSync(processes.folder, { recursive: true });
-  }, 60_000);
+  });
   return processes;
 }

@@ -13,7 +13,7 @@ let child: ApiProcess;
 
 beforeAll(async () => {
   child = await children.startServing();
-}, 60_000);
+});
 
 /** Whether the connection is admitted: it is answered and stays open. */
 const isAdmitted = (socket: Socket) =>
@@ -40,7 +40,7 @@ describe('many idle clients', () => {
     expect(idle.filter(({ destroyed }) => destroyed)).toEqual([]);
     expect(residentBytes(child) - before).toBeLessThan(1_000 * 150_000);
     for (const socket of idle) socket.destroy();
-  }, 60_000);
+  });
 
   it('above the connection limit are closed without an answer, until others leave', async () => {
     const small = await children.startServing({ API_CONNECTIONS_MAX: '20' });
@@ -64,7 +64,7 @@ describe('many idle clients', () => {
         () => false,
       ),
     );
-  }, 60_000);
+  });
 
   it('from one address are closed above its limit while others are served; trusted proxies are exempt', async () => {
     const settings = { API_TRUSTED_PROXIES: '127.0.0.9', API_CONNECTIONS_PER_ADDRESS_MAX: '10' };
@@ -80,7 +80,7 @@ describe('many idle clients', () => {
     held.pop()?.destroy();
     held.push(...(await holdAll(small, 1, '127.0.0.2')));
     for (const socket of [...held, ...proxied]) socket.destroy();
-  }, 60_000);
+  });
 
   it('from one address have at most as many HTTP/2 streams as its connection limit', async () => {
     const settings = { API_TRUSTED_PROXIES: '127.0.0.9', API_CONNECTIONS_PER_ADDRESS_MAX: '10' };
@@ -93,7 +93,7 @@ describe('many idle clients', () => {
     const refusedStream = 7;
     expect(codes).toEqual(Array.from({ length: 5 }, () => refusedStream));
     session.destroy();
-  }, 30_000);
+  });
 
   it('have their HTTP/2 streams counted as connections', async () => {
     const small = await children.startServing({ API_CONNECTIONS_MAX: '20' });
@@ -106,7 +106,7 @@ describe('many idle clients', () => {
     const refusedStream = 7;
     expect(codes).toEqual(Array.from({ length: 5 }, () => refusedStream));
     session.destroy();
-  }, 30_000);
+  });
 
   /** Requests this many responses with a key, and leaves them unread. */
   const hold = async (session: ClientHttp2Session, count: number) => {
@@ -129,7 +129,7 @@ describe('many idle clients', () => {
     expect(await metricOf(small, 'api_store_errors_total')).toBe(0);
     session.destroy();
     await eventually(async () => (await ask(small, '/v1/tickets')).status === 200);
-  }, 30_000);
+  });
 
   it('hold at most the configured number of requests in total, and health is still answered', async () => {
     const small = await children.startServing({ API_REQUESTS_MAX: '1' });
@@ -139,5 +139,5 @@ describe('many idle clients', () => {
     expect((await ask(small, '/health')).status).toBe(200);
     session.destroy();
     await eventually(async () => (await ask(small, '/v1/tickets', other)).status === 200);
-  }, 30_000);
+  });
 });

@@ -58,7 +58,7 @@ beforeAll(async () => {
   }
 }, 300_000);
 
-afterAll(() => store.close(), 60_000);
+afterAll(() => store.close());
 
 async function expectOneRange(query: PageQuery, ranges: number): Promise<void> {
   const plan = planOf(await pageCursor(store.database, query).explain('executionStats'));

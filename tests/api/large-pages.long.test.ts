@@ -10,7 +10,7 @@ const api = useApi({ conversation: [build.conversation({ id: 'conv_1' })] });
 // Each is inserted by itself: together they exceed one message to the store.
 beforeAll(async () => {
   for (const id of ids) await build.store(api.store.database, 'message', [build.message({ id, content })]);
-}, 60_000);
+});
 
 type List = { data: { id: string }[]; hasMore: boolean; nextCursor: string | null };
 
@@ -29,7 +29,7 @@ it('a page of large items ends early, and the next pages contain the rest', asyn
   expect(pages.length).toBeLessThanOrEqual(count / 2);
   expect(pages.at(-1)?.nextCursor).toBeNull();
   expect(pages.flatMap(({ data }) => data.map(({ id }) => id))).toEqual(ids);
-}, 60_000);
+});
 
 it('a page contains at least one item, however large that is', async () => {
   await build.store(api.store.database, 'conversation', [build.conversation({ id: 'conv_2' })]);
@@ -42,9 +42,9 @@ it('a page contains at least one item, however large that is', async () => {
   expect([first.data.length, first.hasMore]).toEqual([1, true]);
   const second = (await api.get(`${url}?startingAfter=${first.nextCursor}`)).json() as List;
   expect([second.data.length, second.hasMore]).toEqual([1, false]);
-}, 60_000);
+});
 
 it('a conversation of large messages is complete', async () => {
   const { messages } = (await api.get('/v1/conversations/conv_1')).json() as { messages: { id: string }[] };
   expect(messages.map(({ id }) => id)).toEqual(ids);
-}, 60_000);
+});

@@ -32,7 +32,7 @@ beforeAll(async () => {
     await build.store(database, 'message', stored);
   }
   child = await children.startServing();
-}, 120_000);
+});
 
 afterEach(() => process.stdout.write(`${Math.round(peakMegabytes(child))} MB resident at the most\n`));
 

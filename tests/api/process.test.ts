@@ -71,21 +71,21 @@ it('KEY_PREFIX begins API keys, BRAND names the sending domain', async () => {
   expect((await get('rf_live_dddddddddddddddd')).text).toContain('"sendingDomain":"replyful"');
   expect((await get('replyful_live_dddddddddddddddd')).status).toBe(401);
   expect((await get(tokens.a)).status).toBe(401);
-}, 60_000);
+});
 
 it('serves with more connections kept open than the pool for keys may have', async () => {
   const url = new URL(mongoUrl());
   url.searchParams.set('minPoolSize', '10');
   const child = await children.startServing({ MONGODB_URL: url.href });
   expect((await ask(child, '/v1/tickets')).status).toBe(200);
-}, 60_000);
+});
 
 it('ADMIN_HOST is the only address at which the admin server listens', async () => {
   const child = await children.start({ ...children.tls, ADMIN_PORT: '0', ADMIN_HOST: '127.0.0.1' });
   const { port } = await child.logged('admin server listening');
   expect((await child.admin('/livez')).status).toBe(200);
   await expect(fetch(`http://127.0.0.2:${String(port)}/livez`)).rejects.toThrow('fetch failed');
-}, 60_000);
+});
 
 it('names its release in its log, its metrics and its announcement', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
@@ -96,13 +96,13 @@ it('names its release in its log, its metrics and its announcement', async () =>
   const own = async () => (await replicas()).filter(({ pid }) => pid === child.pid);
   await eventually(async () => (await own()).length > 0);
   expect(await own()).toMatchObject([{ release: version }]);
-}, 60_000);
+});
 
 describe('with a certificate', () => {
   let child: ApiProcess;
   beforeAll(async () => {
     child = await children.start({ ...children.tls, DOCS_URL: 'https://docs.example.com/' });
-  }, 30_000);
+  });
 
   it('serves HTTPS, and answers plain HTTP on the same port with https_required', async () => {
     await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
@@ -153,7 +153,7 @@ describe('the Host header of a client', () => {
       'GET /v1/tickets HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n',
     );
     expect(plain).toContain(`"docUrl":"https://localhost:${child.port}/docs/errors/https_required"`);
-  }, 30_000);
+  });
 });
 
 describe('HSTS', () => {
@@ -173,7 +173,7 @@ describe('HSTS', () => {
       expect(text).toMatch(/^HTTP\/1.1 400 /);
       expect(text.includes(`Strict-Transport-Security: ${hsts}`)).toBe(secure);
     }
-  }, 30_000);
+  });
 
   it('is sent if a trusted proxy says that the client used HTTPS', async () => {
     const child = await children.start({ API_TRUSTED_PROXIES: '127.0.0.1' });
@@ -181,7 +181,7 @@ describe('HSTS', () => {
       (await ask(child, '/health', { headers: { 'X-Forwarded-Proto': scheme } })).headers;
     expect(await via('https')).toHaveProperty('strict-transport-security', hsts);
     expect(await via('http')).not.toHaveProperty('strict-transport-security');
-  }, 30_000);
+  });
 });
 
 describe('behind a proxy', () => {
@@ -192,7 +192,7 @@ describe('behind a proxy', () => {
       RATE_LIMIT_REQUESTS: '3',
       RATE_LIMIT_WINDOW_SECONDS: '3600',
     });
-  }, 30_000);
+  });
   const via = (path: string, headers: Record<string, string> = {}) => ask(child, path, { headers });
 
   it.each([

@@ -65,7 +65,7 @@ it('is one exact limit for all replicas under concurrent requests, and survives 
   const c = await start({ RATE_LIMIT_STORE_URL: url });
   await shared(c);
   await eventually(async () => (await get(c)).status === 429);
-}, 60_000);
+});
 
 it('is a sliding window by the clock of the store', async () => {
   const url = `redis://127.0.0.1:${port}/3`;
@@ -84,7 +84,7 @@ it('is a sliding window by the clock of the store', async () => {
   const apart = admitted.slice(2).map((instant, index) => instant - (admitted[index] ?? 0));
   // The instant is read before the request is counted, so the true distance may be a few milliseconds shorter.
   for (const ms of apart) expect(ms).toBeGreaterThan(1_900);
-}, 60_000);
+});
 
 it('uses TLS to the store', async () => {
   const child = await start({
@@ -94,7 +94,7 @@ it('uses TLS to the store', async () => {
   await shared(child);
   await eventually(async () => (await get(child)).status === 200);
   expect(await fallbacks(child)).toBe(0);
-}, 60_000);
+});
 
 describe('a store with outages', () => {
   it('delays no request: each replica counts for itself meanwhile, logs that once, and shares again afterwards', async () => {
@@ -108,7 +108,7 @@ describe('a store with outages', () => {
     await valkey.restart();
     await shared(child, 2);
     expect([await remaining(child), await fallbacks(child)]).toEqual([9, 2]);
-  }, 60_000);
+  });
 
   it('delays only the requests in progress when it hangs', async () => {
     const url = `redis://127.0.0.1:${port}/6`;
@@ -125,7 +125,7 @@ describe('a store with outages', () => {
     await shared(child, 2);
     await get(child);
     expect(await fallbacks(child)).toBe(40);
-  }, 60_000);
+  });
 
   it('gets a connection for each pause, not for each request, while it is read-only', async () => {
     const url = `redis://127.0.0.1:${port}/7`;
@@ -146,7 +146,7 @@ describe('a store with outages', () => {
     await operator.sendCommand(['REPLICAOF', 'NO', 'ONE']);
     await operator.close();
     await shared(child, 2);
-  }, 60_000);
+  });
 
   it('may be unavailable at the start', async () => {
     const [closed = 0] = await freePorts(1);
@@ -154,5 +154,5 @@ describe('a store with outages', () => {
     await eventually(async () => (await get(child)).status === 200);
     expect(count(child, lost)).toBe(1);
     expect(JSON.stringify(child.log)).not.toContain('secretive');
-  }, 60_000);
+  });
 });

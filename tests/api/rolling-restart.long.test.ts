@@ -109,4 +109,4 @@ it('a rolling restart of two replicas loses no request of clients with open conn
   process.stdout.write(`${served()} requests served during two restarts\n`);
   expect([...outcomes.keys()]).toEqual([200]);
   expect(restarts).toEqual(replicas.map(() => ({ code: 0, servedMeanwhile: true })));
-}, 120_000);
+});

@@ -101,7 +101,6 @@ describe.each(ticketSorts)('a page of tickets by %s', (sort) => {
           Math.ceil(expected.length / 100) + Math.ceil(size / (scanEntriesMax / 2)) + 1,
         );
       },
-      120_000,
     );
   });
 });

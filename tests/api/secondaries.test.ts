@@ -22,7 +22,7 @@ beforeAll(async () => {
     message: [build.message({ id: 'msg_1', conversationId: 'conv_1' })],
     channel: [build.channel({ id: 'chan_1' })],
   });
-}, 60_000);
+});
 
 afterAll(() => store.close());
 
@@ -65,11 +65,10 @@ it.each(['secondary', 'secondaryPreferred'])(
     const others = received.filter((each) => !isDataRead(each) && !each.command.hello);
     expect(new Set(others.map(({ member }) => member))).toEqual(new Set(['primary']));
   },
-  60_000,
 );
 
 it('without readPreference everything comes from the primary, at no particular time', async () => {
   const received = await readAll('');
   expect(received.filter(({ member, command }) => member === 'secondary' && !command.hello)).toEqual([]);
   expect(received.filter(isDataRead).filter((each) => timeOf(each) !== null)).toEqual([]);
-}, 60_000);
+});

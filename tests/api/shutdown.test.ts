@@ -51,7 +51,7 @@ describe('at SIGTERM', () => {
     expect(await child.stop()).toBe(0);
     expect(errorsOf(child)).toEqual([]);
     await Promise.all(ended);
-  }, 60_000);
+  });
 
   it('answers requests in progress with Connection: close, then stores their traces and exits with 0', async () => {
     const child = await children.startServing(proxied);
@@ -73,25 +73,21 @@ describe('at SIGTERM', () => {
     const { control } = children.store;
     expect(await requestTracesOf(control).countDocuments({ _id: { $in: ids } })).toBe(asked.length);
     expect(await replicasOf(control).countDocuments({ pid: child.pid })).toBe(0);
-  }, 60_000);
+  });
 
   it.each([
     ['is being streamed', '/v1/conversations/conv_1', messageCount, 'messages'],
     ['waits in memory for its client', '/v1/conversations/conv_large/messages', 1, 'data'],
-  ])(
-    'completes an answer that %s, and closes its connection',
-    async (_, path, count, name) => {
-      const child = await children.startServing();
-      const response = await begin(child, path, keepAlive());
-      expect(response.headers.connection).toBe('keep-alive');
-      const { exited } = await terminate(child);
-      const body = JSON.parse(await textOf(response)) as Record<string, unknown[]>;
-      expect(body[name]).toHaveLength(count);
-      expect(await exited).toBe(0);
-      expect(errorsOf(child)).toEqual([]);
-    },
-    60_000,
-  );
+  ])('completes an answer that %s, and closes its connection', async (_, path, count, name) => {
+    const child = await children.startServing();
+    const response = await begin(child, path, keepAlive());
+    expect(response.headers.connection).toBe('keep-alive');
+    const { exited } = await terminate(child);
+    const body = JSON.parse(await textOf(response)) as Record<string, unknown[]>;
+    expect(body[name]).toHaveLength(count);
+    expect(await exited).toBe(0);
+    expect(errorsOf(child)).toEqual([]);
+  });
 });
 
 describe('during the shutdown delay', () => {
@@ -124,5 +120,5 @@ describe('during the shutdown delay', () => {
     }
     for (const client of [opened, session(child)]) expect(await askLast(client)).toEqual([200, 0]);
     expect(await exited).toBe(0);
-  }, 60_000);
+  });
 });

@@ -11,7 +11,7 @@ let child: ApiProcess;
 
 beforeAll(async () => {
   child = await children.startServing();
-}, 60_000);
+});
 
 const statusOf = (answer: string) => /^HTTP\/1.1 (\d+)/.exec(answer)?.[1] ?? 'none';
 
@@ -44,12 +44,12 @@ describe('slow clients', () => {
       return isCut;
     });
     expect(await cut).toEqual([...plain.map(() => '408'), '408', '408', 'none', 'none', 'none']);
-  }, 60_000);
+  });
 
   it('that send a body slowly are answered without it, and disconnected', async () => {
     const text = requestText('/v1/tickets?limit=1', 'Content-Length: 1000\r\n');
     expect(await dribble(await open(child, false), text)).toBe('200');
-  }, 60_000);
+  });
 });
 
 it('clients that stop reading do not keep the process from stopping in order', async () => {
@@ -65,7 +65,7 @@ it('clients that stop reading do not keep the process from stopping in order', a
   await stopping.logged('closed connections with unread responses');
   expect(stopping.log.filter(({ level }) => level === 'error')).toEqual([]);
   expect(await replicasOf(control).countDocuments({ pid: stopping.pid })).toBe(0);
-}, 60_000);
+});
 
 describe('oversized requests', () => {
   /** The response may be lost if the server closes the connection while the client still writes. */
@@ -108,7 +108,7 @@ describe('oversized requests', () => {
     await closed;
     expect(peakMegabytes(child) - before).toBeLessThan(50);
     await expectAnswering(child);
-  }, 30_000);
+  });
 });
 
 describe('abuse of HTTP/2', () => {
@@ -135,37 +135,29 @@ describe('abuse of HTTP/2', () => {
       Buffer.alloc(0),
       (index: number) => Buffer.concat([opened(index), reset(index)]),
     ],
-  ])(
-    '%s end the connection',
-    async (_, first, flood) => {
-      const before = peakMegabytes(child);
-      const socket = await open(child, true, 'h2');
-      const closed = untilClosed(socket);
-      socket.write(
-        Buffer.concat([preface, first, ...Array.from({ length: 20_000 }, (__, index) => flood(index))]),
-      );
-      await closed;
-      expect(peakMegabytes(child) - before).toBeLessThan(60);
-      await expectAnswering(child);
-    },
-    30_000,
-  );
+  ])('%s end the connection', async (_, first, flood) => {
+    const before = peakMegabytes(child);
+    const socket = await open(child, true, 'h2');
+    const closed = untilClosed(socket);
+    socket.write(
+      Buffer.concat([preface, first, ...Array.from({ length: 20_000 }, (__, index) => flood(index))]),
+    );
+    await closed;
+    expect(peakMegabytes(child) - before).toBeLessThan(60);
+    await expectAnswering(child);
+  });
 
   it.each([
     ['pings', frame(6, 0, 0, Buffer.alloc(8))],
     ['settings', frame(4, 0, 0, Buffer.alloc(0))],
     ['priorities', frame(2, 0, 1, Buffer.from([0, 0, 0, 3, 1]))],
-  ])(
-    '20 MB of %s from a client that reads nothing take limited memory',
-    async (_, flood) => {
-      const before = peakMegabytes(child);
-      const socket = await open(child, true, 'h2');
-      socket.pause();
-      socket.write(Buffer.concat([preface, Buffer.alloc(20_000_000, flood)]));
-      for (let round = 0; round < 20; round += 1) await expectAnswering(child);
-      socket.destroy();
-      expect(peakMegabytes(child) - before).toBeLessThan(60);
-    },
-    60_000,
-  );
+  ])('20 MB of %s from a client that reads nothing take limited memory', async (_, flood) => {
+    const before = peakMegabytes(child);
+    const socket = await open(child, true, 'h2');
+    socket.pause();
+    socket.write(Buffer.concat([preface, Buffer.alloc(20_000_000, flood)]));
+    for (let round = 0; round < 20; round += 1) await expectAnswering(child);
+    socket.destroy();
+    expect(peakMegabytes(child) - before).toBeLessThan(60);
+  });
 });

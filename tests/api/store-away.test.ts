@@ -34,7 +34,7 @@ describe('a store with outages', () => {
     await eventually(async () => (await ask(child, '/v1/tickets/ti_1')).status === 200);
     expect(await child.stop()).toBe(0);
     await cut();
-  }, 60_000);
+  });
 
   it('does not count against the address of a valid key', async () => {
     const port = await listen(0);
@@ -56,7 +56,7 @@ describe('a store with outages', () => {
     expect(back).toBe(200);
     expect(await child.stop()).toBe(0);
     await cut();
-  }, 60_000);
+  });
 
   it('is not served before its indexes exist, and the log says which are missing', async () => {
     const other = await startStore();
@@ -71,7 +71,7 @@ describe('a store with outages', () => {
     );
     await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
     await other.close();
-  }, 60_000);
+  });
 
   it('is not served while another release has filled it, and says so', async () => {
     const other = await startStore();
@@ -85,5 +85,5 @@ describe('a store with outages', () => {
     await active.updateOne({ _id: 'active' }, { $set: { generations: registry?.generations ?? [] } });
     await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
     await other.close();
-  }, 60_000);
+  });
 });

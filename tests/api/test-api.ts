@@ -146,12 +146,12 @@ export function useApi(documents: Documents = {}, options: Options = {}) {
     const store = await startStore(documents);
     const mongo = options.monitored ? monitoredMongo() : { client: store.client, commands: [] };
     Object.assign(api, await startApi({ ...store, ...mongo }, options), mongo, { store });
-  }, 120_000);
+  });
   afterAll(async () => {
     await api.close();
     if (options.monitored) await api.client.close();
     await api.store.close();
-  }, 60_000);
+  });
   return api;
 }
 

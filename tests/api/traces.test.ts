@@ -180,7 +180,7 @@ describe('a trace', () => {
     );
     const fault = await run('req_1');
     expect([fault.code, fault.stderr]).toEqual([2, expect.stringContaining('A request id is')]);
-  }, 60_000);
+  });
 });
 
 it('a flood without a key, or above the rate limit, stores no more traces per minute than configured', async () => {
@@ -226,4 +226,4 @@ it('a flood without a key, or above the rate limit, stores no more traces per mi
   expect(lost).toContainEqual(
     expect.objectContaining({ labels: { reason: 'keyless_budget' }, value: 46 - 20 }),
   );
-}, 30_000);
+});

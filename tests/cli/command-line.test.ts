@@ -14,11 +14,11 @@ let folder: string;
 beforeAll(async () => {
   testEnvironment = await createTestEnvironment(1);
   folder = mkdtempSync(join(tmpdir(), 'command-line-'));
-}, 60_000);
+});
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await testEnvironment.close();
-}, 60_000);
+});
 
 test('an example of the help runs as pasted into a shell, and a pipe gets JSON alone', async () => {
   const parsed = parseArguments(['status', '--help']);
@@ -28,7 +28,7 @@ test('an example of the help runs as pasted into a shell, and a pipe gets JSON a
   const shell = ['-c', `${line} | "$0" -p "$1"`, process.execPath, program];
   const env = { ...process.env, ...testEnvironment.environment, npm_config_cache: folder };
   expect((await promisify(execFile)('bash', shell, { env })).stdout).toBe('0\n');
-}, 60_000);
+});
 
 test('rebuild status --watch --json prints one JSON value on each line', async () => {
   await ensureRegistry(testEnvironment.control);
@@ -38,7 +38,7 @@ test('rebuild status --watch --json prints one JSON value on each line', async (
   await eventually(async () => lines().length >= 2);
   await watching.stop();
   for (const line of lines()) expect(JSON.parse(line)).toMatchObject({ active: 1 });
-}, 60_000);
+});
 
 /** Runs a verb with these changes of the environment; undefined unsets a variable. */
 async function run(changes: Record<string, string | undefined>, ...args: string[]) {
@@ -54,14 +54,14 @@ test('topics create needs no MongoDB', async () => {
   const created = await run({ MONGODB_URL: undefined, DATABASE_NAME: undefined }, 'topics', 'create');
   expect(created).toMatchObject({ code: 0, stderr: '' });
   expect(created.stdout).toContain('already exists, left unchanged');
-}, 60_000);
+});
 
 test('a status says that it waits for Kafka while no broker answers', async () => {
   const environment = { ...testEnvironment.environment, LOG_LEVEL: 'error', KAFKA_BROKERS: '127.0.0.1:1' };
   const waiting = startService('cli', environment, ['status']);
   await eventually(() => waiting.stderr().includes('waiting for Kafka at 127.0.0.1:1'));
   await waiting.stop();
-}, 60_000);
+});
 
 test('a refused verb exits 1 with the reason, with --json as JSON', async () => {
   await ensureRegistry(testEnvironment.control);
@@ -72,4 +72,4 @@ test('a refused verb exits 1 with the reason, with --json as JSON', async () => 
   });
   const { code, stdout } = await run({}, 'rebuild', 'drop', '7', '--json');
   expect([code, JSON.parse(stdout)]).toEqual([1, { refused }]);
-}, 60_000);
+});

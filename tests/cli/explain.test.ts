@@ -21,7 +21,7 @@ describe('support-cli explain', () => {
     );
     await applied();
     await stop();
-  }, 60_000);
+  });
 
   it('names the Kafka record of each part of a document, and the missing references', async () => {
     expect((await explained('ti_1')).documents).toMatchObject([
@@ -47,19 +47,19 @@ describe('support-cli explain', () => {
         ],
       },
     ]);
-  }, 60_000);
+  });
 
   it('says why a document is not served', async () => {
     const { text } = await cli('explain', 'conv_pending');
     expect(text).toContain('pending: not served, because a required reference is missing');
     expect(text).toMatch(/^ {2}channel +channel chan_missing: missing/m);
-  }, 60_000);
+  });
 
   it('gives the possible reasons if there is no document', async () => {
     expect((await cli('explain', 'ti_unknown')).text).toMatch(
       /^ti_unknown: no living generation .*dead letter/,
     );
-  }, 60_000);
+  });
 
   it('explains the document that a request has named', async () => {
     const [first, second] = ['req_01HNZX8JGFACFA36RBXDHEQN6E', 'req_01HNZX8JGFACFA36RBXDHEQN6F'];
@@ -68,7 +68,7 @@ describe('support-cli explain', () => {
     await requestTracesOf(environment.control).insertMany([trace, list]);
     expect((await explained(first)).id).toBe('ti_1');
     expect((await cli('explain', second)).errors).toContain('was for /v1/tickets, without an id');
-  }, 60_000);
+  });
 
   it('lists the fields that differ from a fresh join, and from the active generation', async () => {
     const { mongo, name, database, control } = environment;
@@ -92,5 +92,5 @@ describe('support-cli explain', () => {
       { generation: 2, generationState: 'ready', differsFromActive: ['joined.requester'] },
       { generation: 3, outdated: null },
     ]);
-  }, 60_000);
+  });
 });

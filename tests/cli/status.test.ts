@@ -15,8 +15,8 @@ describe('the topics that the CLI creates and checks', () => {
   let testEnvironment: TestEnvironment;
   beforeAll(async () => {
     testEnvironment = await createTestEnvironment(1);
-  }, 60_000);
-  afterAll(() => testEnvironment.close(), 60_000);
+  });
+  afterAll(() => testEnvironment.close());
 
   const cli = async (environment: Record<string, string>, ...args: string[]) => {
     const service = startService(
@@ -40,14 +40,14 @@ describe('the topics that the CLI creates and checks', () => {
     for (const { cleanupPolicy, deleteRetentionMs } of settings)
       expect([cleanupPolicy, deleteRetentionMs]).toEqual(['compact', 7 * dayMs]);
     expect(await warnings()).toEqual([]);
-  }, 60_000);
+  });
 
   test('cause a warning, also in text output, if a rebuild may take longer than they keep tombstones', async () => {
     expect(await warnings({ REBUILD_DAYS_MAX: '7.5' })).toHaveLength(testEnvironment.topics.length);
     const text = await cli({ REBUILD_DAYS_MAX: '7.5' }, 'status');
     const tags = topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
     expect(text).toMatch(new RegExp(`^warning +${tags}: drops tombstones after 7 days`, 'm'));
-  }, 60_000);
+  });
 
   test('cause a warning if no projector has run for longer than they keep tombstones', async () => {
     const { control } = testEnvironment;
@@ -61,21 +61,21 @@ describe('the topics that the CLI creates and checks', () => {
     expect(await warnings()).toEqual([expect.stringContaining('generation 1 had a lag of 192 hours')]);
     await watermarksOf(control).updateOne({ _id: 1 }, { $set: { completeTo: new Date() } });
     expect(await warnings()).toEqual([]);
-  }, 60_000);
+  });
 
   test('cause a warning if they are not compacted', async () => {
     const tags = topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
     await change(tags, 'cleanup.policy', 'delete');
     expect(await warnings()).toEqual([expect.stringContaining(`${tags}: is not compacted`)]);
-  }, 60_000);
+  });
 });
 
 describe('the work of the store for a status', () => {
   let testEnvironment: TestEnvironment;
   beforeAll(async () => {
     testEnvironment = await createTestEnvironment(1);
-  }, 60_000);
-  afterAll(() => testEnvironment.close(), 60_000);
+  });
+  afterAll(() => testEnvironment.close());
 
   test('does not grow with its collections: it estimates, or it counts within a bound', async () => {
     const { admin, config, name } = testEnvironment;
@@ -99,5 +99,5 @@ describe('the work of the store for a status', () => {
     // and documents are read from the control database alone
     const finds = commands.filter(({ find }) => find !== undefined);
     expect(new Set(finds.map(({ $db }) => String($db)))).toEqual(new Set([name]));
-  }, 60_000);
+  });
 });

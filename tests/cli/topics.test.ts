@@ -40,11 +40,11 @@ describe('topics create', () => {
     // and a second time it changes nothing
     expect(await createTopics(admin, prefix, 5)).toContain('already exists, left unchanged');
     expect(await admin.fetchTopicOffsets(topicOf('ticket', prefix))).toHaveLength(2);
-  }, 60_000);
+  });
 
   test('fails at once if waiting does not help', async () => {
     const refused = Object.assign(new Error('not authorized'), { retriable: false });
     const unauthorized: Admin = { ...admin, fetchTopicOffsets: () => Promise.reject(refused) };
     await expect(createTopics(unauthorized, `${testEnvironment.name}-refused.`, 1)).rejects.toBe(refused);
-  }, 60_000);
+  });
 });

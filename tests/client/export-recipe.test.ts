@@ -94,13 +94,13 @@ describe.each(cases)('an export with $name', ({ ahead, behind, isBehind, wrong }
     replicas = { ahead: await start(), behind: await start() };
     await serve(replicas.ahead, ahead);
     await serve(replicas.behind, behind);
-  }, 60_000);
+  });
   afterEach(async () => {
     for (const { api, store } of Object.values(replicas)) {
       await api.close();
       await store.close();
     }
-  }, 60_000);
+  });
 
   /** Applies everything to all replicas, and lets their caches expire. */
   const catchUp = async () => {

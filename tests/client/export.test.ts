@@ -21,11 +21,11 @@ beforeEach(async () => {
   [store, storeBehind] = await Promise.all([startStore(), startStore()]);
   api = await startApi(store, { nowMs: () => nowMs });
   apiBehind = await startApi(storeBehind, { nowMs: () => nowMs });
-}, 60_000);
+});
 
 afterEach(async () => {
   for (const each of [api, apiBehind, store, storeBehind]) await each.close();
-}, 60_000);
+});
 
 /** The same request to the lagging replica. */
 const behind = (url: string) => url.replace(api.url, apiBehind.url);
@@ -90,7 +90,6 @@ test.each([
     const written = await store.database.collection<{ _id: string }>('messages').find().toArray();
     expect([...kept.messages].sort()).toEqual(threads ? written.map(({ _id }) => _id).sort() : []);
   },
-  120_000,
 );
 
 const byId = (left: { id: string }, right: { id: string }) => (left.id < right.id ? -1 : 1);

@@ -13,7 +13,7 @@ const closing: (() => Promise<unknown>)[] = [];
 beforeAll(async () => {
   const ids = ['ti_1', 'ti_2', 'ti_3', 'ti_4', 'ti_5'];
   store = await startStore({ ticket: ids.map((id) => build.ticket({ id })) });
-}, 120_000);
+});
 
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
@@ -83,7 +83,7 @@ test('during an outage of the store the client waits for Retry-After, and succee
   await eventually(async () => (await api.get('/v1/tickets')).status === 503);
   expect((await client.tickets.list()).data).toHaveLength(5);
   expect(waitsMs).toEqual([5_250]);
-}, 60_000);
+});
 
 test('an unreachable API is retried, and then is a ConnectionError with its cause', async () => {
   const api = await startApi(store);

@@ -26,31 +26,27 @@ describe('documents equal the fold of the log, whatever the interleaving', () =>
   let projectors: Awaited<ReturnType<typeof start>>[];
   beforeAll(async () => {
     projectors = await Promise.all([start(), start(), start()]);
-  }, 120_000);
+  });
 
-  test.each(seeds)(
-    'seed %i',
-    async (seed) => {
-      // given a random history, published in bursts while three projectors consume
-      const organizations = organizationsOf(seed);
-      const population = organizations > 2 ? doubled : wide;
-      const history = randomHistory(seed, 500, { population, organizations });
-      const half = Math.floor((history.length * 2) / 3);
-      await produce(environment, history.slice(0, half), seed);
-      if (seed % 2 === 0) await applied();
-      await produce(environment, history.slice(half), seed);
-      // and, for some seeds, one projector that leaves and another that joins
-      if (seed % 6 === 0) {
-        const leaving = projectors.shift();
-        await Promise.all([leaving?.stop(), start().then((joined) => projectors.push(joined))]);
-      }
-      // when all of it has been applied
-      await applied();
-      // then each document equals the fold
-      await expectFolded(seed, history);
-    },
-    120_000,
-  );
+  test.each(seeds)('seed %i', async (seed) => {
+    // given a random history, published in bursts while three projectors consume
+    const organizations = organizationsOf(seed);
+    const population = organizations > 2 ? doubled : wide;
+    const history = randomHistory(seed, 500, { population, organizations });
+    const half = Math.floor((history.length * 2) / 3);
+    await produce(environment, history.slice(0, half), seed);
+    if (seed % 2 === 0) await applied();
+    await produce(environment, history.slice(half), seed);
+    // and, for some seeds, one projector that leaves and another that joins
+    if (seed % 6 === 0) {
+      const leaving = projectors.shift();
+      await Promise.all([leaving?.stop(), start().then((joined) => projectors.push(joined))]);
+    }
+    // when all of it has been applied
+    await applied();
+    // then each document equals the fold
+    await expectFolded(seed, history);
+  });
 
   test.each([230, 300])(
     'for a ticket with %i conversations, more than it embeds, which are created and deleted',
@@ -64,7 +60,6 @@ describe('documents equal the fold of the log, whatever the interleaving', () =>
       await applied();
       await expectFolded(seed, history);
     },
-    120_000,
   );
 
   const expectFolded = async (seed: number, history: Event[]) => {

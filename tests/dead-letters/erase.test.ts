@@ -13,7 +13,7 @@ import { openDatabases } from '../support/databases.ts';
 
 describe('the dead letters about a deleted entity', () => {
   const opened = useOpened(openDatabases);
-  beforeAll(() => ensureDeadLetterIndexes(opened.control), 60_000);
+  beforeAll(() => ensureDeadLetterIndexes(opened.control));
 
   const rejectedVersion = (id: string, version: number): Rejected => ({
     record: recordOf(created('contact', id, {}, version), version),
@@ -37,7 +37,7 @@ describe('the dead letters about a deleted entity', () => {
     ).toBe(1_199);
     const left = await deadLettersOf(opened.control).find().sort({ offset: 1 }).toArray();
     expect(left.map(({ _id }) => _id)).toEqual(['support.contacts/0/1200', 'support.contacts/0/2000']);
-  }, 60_000);
+  });
 
   test.each(['deleted', 'tombstone'] as const)(
     'are erased by a %s record although the entity came back in the same batch',
@@ -61,6 +61,5 @@ describe('the dead letters about a deleted entity', () => {
       expect(left.map(({ offset }) => offset)).toEqual([5]);
       await deadLettersOf(opened.control).deleteMany({ subjects: 'con_9' });
     },
-    60_000,
   );
 });

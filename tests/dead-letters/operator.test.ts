@@ -76,7 +76,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     expect(raw.errors).toContain('personal data and secrets');
     const whole = await json('show', `${topic('channel')}/0/0`, '--raw');
     expect(Buffer.from(String(whole.value), 'base64').toString()).toBe(value);
-  }, 60_000);
+  });
 
   test('a redrive applies the dead letters that are accepted now, keeps the others, and commits no offset', async () => {
     // given dead letters that are accepted now, one with a superseded version, and one that is still rejected
@@ -117,7 +117,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       code: 1,
       text: expect.stringContaining('there is no such dead letter') as string,
     });
-  }, 60_000);
+  });
 
   test('a redriven deletion erases the dead letters about its entity', async () => {
     const contact = created('contact', 'con_leaves');
@@ -129,7 +129,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     expect(await about()).toBe(2);
     expect(await cli('redrive', deletion)).toMatchObject({ code: 0 });
     expect(await about()).toBe(0);
-  }, 60_000);
+  });
 
   test('a purge deletes the selected dead letters, and only with --yes', async () => {
     await deadLettered(created('tag', 'tag_1'), 51);
@@ -160,7 +160,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       code: 1,
       text: '0 dead letters deleted; 1 of the ids given is not there',
     });
-  }, 60_000);
+  });
 
   test('a usage error exits with code 2 and says what is wrong; an unknown dead letter exits with code 1', async () => {
     expect(await cli('redrive')).toMatchObject({ code: 2 });
@@ -172,5 +172,5 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       code: 1,
       errors: expect.stringContaining('there is no dead letter') as string,
     });
-  }, 60_000);
+  });
 });

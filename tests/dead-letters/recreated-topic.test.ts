@@ -55,5 +55,5 @@ describe('after a topic was deleted and created again', () => {
     expect(contacts).toMatchObject([{ _id: 'con_new', orgId: 'org_2', state: { name: 'new' } }]);
     await stop();
     await rebuilt().dropDatabase();
-  }, 120_000);
+  });
 });

@@ -11,7 +11,7 @@ describe('dead letters about an expired conversation', () => {
   beforeEach(async () => {
     await ensureDeadLetterIndexes(model.control);
     await model.apply([channel(), ticket, conversation(0)]);
-  }, 60_000);
+  });
 
   /** Stores a dead letter for an event that was published on a day. */
   const deadLettered = (event: Event, published: number) => {
@@ -39,7 +39,7 @@ describe('dead letters about an expired conversation', () => {
     expect(await model.sweepAsOf(day(65))).toEqual({ conversations: 1, messages: 0 });
     expect(await deadLetters()).toEqual(['msg_b_005']);
     expect(await model.everything()).not.toContain('title of a');
-  }, 60_000);
+  });
 
   test('are kept until it expires, and if they arrived after it was swept: they may recreate it', async () => {
     await deadLettered(message(0), 0);
@@ -50,5 +50,5 @@ describe('dead letters about an expired conversation', () => {
     await deadLettered(conversation(31, 2), 31);
     await model.sweepAsOf(day(300));
     expect(await deadLetters()).toEqual(['conv_a']);
-  }, 60_000);
+  });
 });

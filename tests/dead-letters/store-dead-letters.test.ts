@@ -60,7 +60,7 @@ describe('storing dead letters, in a real MongoDB', () => {
       lastAt: new Date('2026-01-02T00:00:00Z'),
     });
     expect(await stored(2)).toMatchObject({ count: 1, reason: 'not_json' });
-  }, 60_000);
+  });
 
   test('a dead letter that an operator deletes while its record arrives again is stored again', async () => {
     await store([record(5, Buffer.from('{'))]);
@@ -69,7 +69,7 @@ describe('storing dead letters, in a real MongoDB', () => {
     await store([record(5, Buffer.from('{')), record(6, null)], 'bad_data', undefined, interrupted);
     expect(buffer((await stored(5))?.value ?? null)?.toString()).toBe('{');
     expect(await stored(5)).toMatchObject({ count: 1, reason: 'bad_data' });
-  }, 60_000);
+  });
 
   describe('another record at the place of a dead letter', () => {
     const places = async (offset: number) => {
@@ -90,7 +90,7 @@ describe('storing dead letters, in a real MongoDB', () => {
       await deadLettersOf(opened.control).deleteOne({ _id: `${topic}/0/40` });
       await store([record(40, second)]);
       expect(await places(40)).toEqual([{ ...beside, count: 4 }]);
-    }, 60_000);
+    });
 
     test('is one with another timestamp, key, value or header, or another end of a value above 8 MB', async () => {
       const large = Buffer.alloc(9 * megabyte, 'v');
@@ -108,7 +108,7 @@ describe('storing dead letters, in a real MongoDB', () => {
       // but not one whose headers come in another order
       await store([{ ...given, headers: rawHeaders({ b: ['y', 'z'], a: 'x' }) }]);
       expect((await places(41))[0]).toMatchObject({ isSuffixed: false, count: 3 });
-    }, 60_000);
+    });
 
     test('is stored beside it even if another worker has stored the first one meanwhile', async () => {
       const before = { ...record(42, first), position: { partition: 0, offset: 42, timestampMs: 1 } };
@@ -121,7 +121,7 @@ describe('storing dead letters, in a real MongoDB', () => {
         ['{1', 1],
         ['{2', 1],
       ]);
-    }, 60_000);
+    });
 
     test('is not the record that an earlier version stored there', async () => {
       const instants = { firstAt: new Date(0), lastAt: new Date(0) };
@@ -139,7 +139,7 @@ describe('storing dead letters, in a real MongoDB', () => {
       });
       await store([record(43, first)]);
       expect(await places(43)).toMatchObject([{ isSuffixed: false, count: 2 }]);
-    }, 60_000);
+    });
   });
 
   test('headers are stored byte for byte, repeated ones too', async () => {
@@ -152,7 +152,7 @@ describe('storing dead letters, in a real MongoDB', () => {
       ['x.$y', odd],
       ['x-none', null],
     ]);
-  }, 60_000);
+  });
 
   test('large records of one batch are stored, above 8 MB only their head', async () => {
     // given records up to 8 MB, and one above a document's limit
@@ -176,11 +176,11 @@ describe('storing dead letters, in a real MongoDB', () => {
         sha256: createHash('sha256').update(value).digest('hex'),
       },
     });
-  }, 120_000);
+  });
 
   test('a record whose headers take more space in BSON than in Kafka is stored as its head', async () => {
     const many = Array.from({ length: 400_000 }, () => Buffer.alloc(0));
     await store([record(30, Buffer.from('{'), { a: many })]);
     expect(await stored(30)).toMatchObject({ headers: [], truncated: { headersBytes: 400_000 } });
-  }, 60_000);
+  });
 });

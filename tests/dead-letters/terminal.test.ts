@@ -21,7 +21,7 @@ describe('on a terminal', () => {
     await ensureRegistry(control);
     for (const offset of [1, 2])
       await storeDeadLetter({ control, prefix: config.TOPIC_PREFIX }, rejected, { offset });
-  }, 60_000);
+  });
 
   const count = async () => (await deadLetters()).length;
 
@@ -47,16 +47,12 @@ describe('on a terminal', () => {
   test.each([
     ['y', `y${enter}`],
     ['Yes', `Yes${enter}`],
-  ])(
-    'a purge asks with the number of dead letters, and deletes them on %s',
-    async (_, keys) => {
-      const { code, screen } = await onTerminal('purge --all', keys);
-      expect(screen).toContain('Delete 2 dead letters for good? They cannot be re-driven afterwards. [y/N] ');
-      expect(screen).toContain('2 dead letters deleted');
-      expect([code, await count()]).toEqual([0, 0]);
-    },
-    60_000,
-  );
+  ])('a purge asks with the number of dead letters, and deletes them on %s', async (_, keys) => {
+    const { code, screen } = await onTerminal('purge --all', keys);
+    expect(screen).toContain('Delete 2 dead letters for good? They cannot be re-driven afterwards. [y/N] ');
+    expect(screen).toContain('2 dead letters deleted');
+    expect([code, await count()]).toEqual([0, 0]);
+  });
 
   test.each([
     ['no', `n${enter}`],
@@ -64,26 +60,22 @@ describe('on a terminal', () => {
     ['an answer that only starts with yes', `yesterday${enter}`],
     ['Ctrl-C', ctrlC],
     ['Ctrl-D', ctrlD],
-  ])(
-    'a purge deletes nothing on %s, and exits 1',
-    async (_, keys) => {
-      const { code, screen } = await onTerminal('purge --all', keys);
-      expect(screen).toContain('nothing was deleted');
-      expect([code, await count()]).toEqual([1, 2]);
-    },
-    60_000,
-  );
+  ])('a purge deletes nothing on %s, and exits 1', async (_, keys) => {
+    const { code, screen } = await onTerminal('purge --all', keys);
+    expect(screen).toContain('nothing was deleted');
+    expect([code, await count()]).toEqual([1, 2]);
+  });
 
   test('a purge does not ask with --yes', async () => {
     const { code, screen } = await onTerminal('purge --all --yes');
     expect(screen).not.toContain('[y/N]');
     expect([code, await count()]).toEqual([0, 0]);
-  }, 60_000);
+  });
 
   test('a redrive does not ask, and prints its progress', async () => {
     const { code, screen } = await onTerminal('redrive --all');
     expect(screen).not.toContain('[y/N]');
     expect(screen).toContain('2 of 2');
     expect([code, await count()]).toEqual([1, 2]);
-  }, 60_000);
+  });
 });

@@ -60,5 +60,5 @@ describe('while dead letters cannot be stored, consumption waits', () => {
     await expectAllThere();
     await projector.stop();
     await proxy.cut();
-  }, 120_000);
+  });
 });

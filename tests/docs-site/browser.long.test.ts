@@ -66,7 +66,7 @@ test('the reference lists every operation of the OpenAPI document, and opens eac
     expect(await page.locator('.errors-wrapper, .failed-config').count()).toBe(0);
     expect(await page.locator('.authorize, .try-out').count()).toBe(0);
   });
-}, 120_000);
+});
 
 test('every page has a language, a unique title, one heading and working links, and fits on a phone', async () => {
   await withReader({}, async ({ page, open }) => {
@@ -131,7 +131,7 @@ test('the keyboard reaches the content, the navigation and the code, and opens o
     await page.keyboard.press('Enter');
     await page.locator('.opblock.is-open').first().waitFor();
   });
-}, 120_000);
+});
 
 test('all pages except the reference work without JavaScript', async () => {
   await withReader({ javaScriptEnabled: false }, async ({ page }) => {
@@ -142,7 +142,7 @@ test('all pages except the reference work without JavaScript', async () => {
     await page.goto(`${url}/docs`);
     expect(await page.locator('noscript').innerText()).toContain('needs JavaScript');
   });
-}, 120_000);
+});
 
 test('an open operation does not scroll sideways on a phone', async () => {
   await withReader({ viewport: phone, isMobile: true }, async ({ page, open }) => {
@@ -151,7 +151,7 @@ test('an open operation does not scroll sideways on a phone', async () => {
     await page.locator('.opblock.is-open .responses-table').waitFor();
     expect(await page.evaluate(overflow)).toBe(0);
   });
-}, 120_000);
+});
 
 const snapshots = (['light', 'dark'] as const).flatMap((colorScheme) => [
   { colorScheme, device: 'desktop', viewport: { width: 1280, height: 900 } },
@@ -179,5 +179,4 @@ test.each(snapshots)(
       await shoot('docs-operation');
     });
   },
-  120_000,
 );

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await dataAsOf(api.store.control, new Date('2026-02-01T00:00:00Z'));
   folder = mkdtempSync(join(tmpdir(), 'guides-'));
   writeFileSync(join(folder, '.curlrc'), 'insecure\n');
-}, 120_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs the code block with this label, as a reader would who has set the variables. */
@@ -48,7 +48,7 @@ const ids = (lines: string[]) => lines.map((line) => (JSON.parse(line) as { id: 
 test('the script of the paging guide prints every ticket once', async () => {
   const found = ids(await follow('/docs/guides/paging', 'Walking a list'));
   expect([found.length, new Set(found).size]).toEqual([250, 250]);
-}, 60_000);
+});
 
 test('the script of the export guide writes everything first, and then only changes', async () => {
   await follow('/docs/guides/exports', 'Exporting changes');
@@ -62,4 +62,4 @@ test('the script of the export guide writes everything first, and then only chan
   expect(ids(changes().slice(250))).toEqual(['ti_new']);
   const latest = await follow('/docs/guides/exports', 'The latest state of each ticket');
   expect(latest.length).toBe(251);
-}, 60_000);
+});

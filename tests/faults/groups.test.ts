@@ -66,7 +66,7 @@ describe('projectors of one group', () => {
     await connectPublisher();
     await publish(history.slice(300));
     await expectConverged();
-  }, 120_000);
+  });
 });
 
 /**

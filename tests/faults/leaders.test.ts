@@ -48,7 +48,7 @@ describe('a partition without a leader', () => {
     secondPort = other;
     for (const name of ['one', 'two']) mkdirSync(join(folder.path, name));
     first = await startServer([kafkaPart(join(folder.path, 'one'), ports, false)]);
-  }, 120_000);
+  });
   const { environment, topic, applied, fatal, connectProducer, find, startProcess } = useProjector({
     projectors: 0,
     servers: () => ({
@@ -61,7 +61,7 @@ describe('a partition without a leader', () => {
     await first.stop();
     await rm(folder.path, { recursive: true, force: true });
     await folder.release();
-  }, 120_000);
+  });
 
   /** The producer of the test environment drops records of a partition that was added after it connected. */
   const publish = async (kind: Kind, id: string, partition: number) => {

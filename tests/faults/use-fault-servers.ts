@@ -22,8 +22,8 @@ export function useFaultServers({ transactional = false } = {}) {
   let servers: { addresses: Servers; control: NativeControl; stop: () => Promise<void> };
   beforeAll(async () => {
     servers = await startServers();
-  }, 120_000);
-  afterAll(() => servers.stop(), 60_000);
+  });
+  afterAll(() => servers.stop());
   const { environment, topic, applied, startProcess } = useProjector({
     ...{ partitions: 2, each: true, projectors: 0 },
     servers: () => servers.addresses,
@@ -33,7 +33,7 @@ export function useFaultServers({ transactional = false } = {}) {
   const connectPublisher = async () => {
     publishers.push(await createPublisher(environment, seed + publishers.length, { transactional }));
   };
-  beforeEach(connectPublisher, 60_000);
+  beforeEach(connectPublisher);
   afterEach(async () => {
     await Promise.all(publishers.splice(0).map((publisher) => publisher.close()));
   });

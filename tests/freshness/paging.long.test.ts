@@ -27,7 +27,7 @@ describe(`lists walked while partitions lag at random (seed ${seed})`, () => {
   afterAll(async () => {
     isOver = true;
     await living;
-  }, 120_000);
+  });
   // Jest runs hooks in the order of their definition: the changes end before the scenario.
   const scenario = useOpened(() => startScenario({ seed, stepMs: 1_000, delayMsMax: 1_500 }));
   let isOver = false;
@@ -80,7 +80,7 @@ describe(`lists walked while partitions lag at random (seed ${seed})`, () => {
       }
     };
     living = scenario.live(change, () => !isOver, 30);
-  }, 120_000);
+  });
 
   const walk = async (path: string): Promise<Item[]> => {
     const items: Item[] = [];
@@ -142,7 +142,6 @@ describe(`lists walked while partitions lag at random (seed ${seed})`, () => {
       const shown = [...query.matchAll(/status=(\w+)/g)].map(([, status]) => status);
       if (shown.length > 0) expect(items.filter(({ status }) => !shown.includes(String(status)))).toEqual([]);
     },
-    60_000,
   );
 
   test.each([
@@ -159,12 +158,11 @@ describe(`lists walked while partitions lag at random (seed ${seed})`, () => {
       );
       expectOrder(items, 'createdAt', 1);
     },
-    60_000,
   );
 
   test('the changes were in progress all along', async () => {
     const before = (await walk('/v1/tickets?sort=-updatedAt&'))[0]?.updatedAt ?? '';
     while (((await walk('/v1/tickets?sort=-updatedAt&'))[0]?.updatedAt ?? '') <= before);
     expect(scenario.fatal()).toEqual([]);
-  }, 60_000);
+  });
 });

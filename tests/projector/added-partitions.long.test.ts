@@ -39,7 +39,7 @@ describe('a partition that is added while projectors run', () => {
     }
     await log.disconnect();
     expect([...ends.values()]).toEqual(Array.from({ length: rounds }, () => 1));
-  }, 60_000);
+  });
 
   test.each([0, 5])(
     'holds the watermark back until its events are applied, with an allowance of %s s',

@@ -23,7 +23,7 @@ describe('a record that a producer may send, on a real broker', () => {
     const [deadLetter] = await deadLetters();
     expect(deadLetter).toMatchObject({ reason: 'headers_too_large', orgId: 'org_1', subjects: ['tag_1'] });
     expect(deadLetter?.headers).toHaveLength(16_000 + Object.keys(headers ?? {}).length);
-  }, 60_000);
+  });
 
   test('in a batch that is too large to be decompressed is part of one dead letter, and the next batch is applied', async () => {
     // given a producer whose record has more zeros than the limit
@@ -66,5 +66,5 @@ describe('a record that a producer may send, on a real broker', () => {
         detail: expect.stringMatching(/only the head of the batch/) as string,
       },
     ]);
-  }, 60_000);
+  });
 });

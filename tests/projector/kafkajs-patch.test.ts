@@ -45,11 +45,11 @@ describe('the log of a real broker', () => {
 
   describe('with transactions that were aborted out of order', () => {
     const topic = () => topicOf('tag', environment.config.TOPIC_PREFIX);
-    beforeEach(() => publishOverlapping(topic()), 60_000);
+    beforeEach(() => publishOverlapping(topic()));
 
     test('yields none of their records', async () => {
       expect(await readToEnd(topic())).toEqual(['committed', 'outside', 'after']);
-    }, 60_000);
+    });
 
     test('yields none of their records to a projector that starts in the middle of two', async () => {
       // given a group whose offset is after the first record of each
@@ -64,7 +64,7 @@ describe('the log of a real broker', () => {
       });
       // then it reads only committed records
       expect(await readToEnd(topic())).toEqual(['committed', 'outside', 'after']);
-    }, 60_000);
+    });
   });
 
   describe('that was compacted', () => {
@@ -104,7 +104,7 @@ describe('the log of a real broker', () => {
       // then all remaining records are read
       const values = (await readToEnd(topic())).map(unpadded);
       expect(values).toEqual(['large 0', 'large 2', 'a', 'b', 'large 6', 'last']);
-    }, 60_000);
+    });
 
     test('yields no record of an aborted transaction that compaction has partly removed', async () => {
       // given the first records of two transactions in a segment that compaction removes
@@ -113,6 +113,6 @@ describe('the log of a real broker', () => {
       await compacted(0, hourAgo);
       // then their remaining records do not count as committed
       expect(await readToEnd(topic())).toEqual(['committed', 'outside', 'after']);
-    }, 60_000);
+    });
   });
 });

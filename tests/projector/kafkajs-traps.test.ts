@@ -24,7 +24,7 @@ describe('problems of kafkajs', () => {
   afterEach(async () => {
     await consuming?.stop();
     consuming = null;
-  }, 60_000);
+  });
   // It is defined here because Jest runs `afterEach` in this order: the consumer stops before the connections close.
   const { environment, topic, publish, applied, startProcess } = useProjector({ each: true, projectors: 0 });
 
@@ -53,7 +53,6 @@ describe('problems of kafkajs', () => {
       expect(seen(tags())).toEqual(['a', 'b', 'c']);
       expect(fatal).toEqual([]);
     },
-    60_000,
   );
 
   test('slow or failing work on one partition delays neither the others nor the heartbeats', async () => {
@@ -74,7 +73,7 @@ describe('problems of kafkajs', () => {
     await eventually(() => seen(tags()).length === 1);
     // and the membership was never lost
     expect({ fatal, joins: joins.length }).toEqual({ fatal: [], joins: 1 });
-  }, 60_000);
+  });
 
   test('a consumer that cannot continue ends the process with an error', async () => {
     // given a group whose members use another partition assigner
@@ -102,7 +101,7 @@ describe('problems of kafkajs', () => {
     expect(await projector.exited).toBe(1);
     expect(projector.log.some(({ msg }) => msg === 'the projector cannot continue')).toBe(true);
     await member.disconnect();
-  }, 90_000);
+  });
 
   test('a consumer whose broker fails when it is asked for the coordinator of the group starts again', async () => {
     patchKafkajs();
@@ -134,7 +133,7 @@ describe('problems of kafkajs', () => {
     await Promise.race([joined, ended]);
     expect(resets).toBe(1);
     await consumer.disconnect();
-  }, 60_000);
+  });
 
   test('partitions without records, which never commit, count as complete', async () => {
     const projector = startProcess();
@@ -149,5 +148,5 @@ describe('problems of kafkajs', () => {
         (await count({ ...empty, ...incomplete })) === 0,
     );
     expect(await projector.stop()).toBe(0);
-  }, 60_000);
+  });
 });

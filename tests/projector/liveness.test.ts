@@ -50,7 +50,7 @@ describe('/livez, with a real Kafka and a real MongoDB', () => {
     await applied();
     await observed();
     expect(projector.live()).toBeNull();
-  }, 60_000);
+  });
 
   test('fails if a bug prevents the start offset of a partition from being found', async () => {
     const through = (kafka: Kafka) => {
@@ -72,7 +72,7 @@ describe('/livez, with a real Kafka and a real MongoDB', () => {
     await long();
     expect(projector.live()).toMatch(/has records, but has not moved for \d+ s/);
     expect(other.live()).toBeNull();
-  }, 60_000);
+  });
 
   test('does not fail while the records are in an open transaction', async () => {
     const projector = await start({ nowMs });
@@ -83,5 +83,5 @@ describe('/livez, with a real Kafka and a real MongoDB', () => {
     expect(projector.live()).toBeNull();
     await transaction.commit();
     await applied();
-  }, 60_000);
+  });
 });

@@ -37,7 +37,7 @@ describe('records that are deleted from the log before they were applied', () =>
     expect(await second.exited).toBe(1);
     expect(fatal(second)).toMatch(/tags\/0: the records from offset 2 to 3 are gone/);
     expect(await find('tag', 'tag_5')).toBeNull();
-  }, 90_000);
+  });
 
   test('stop a running projector too, even if no record follows', async () => {
     // given a suspended projector that has applied a record
@@ -52,7 +52,7 @@ describe('records that are deleted from the log before they were applied', () =>
     // then it exits instead of waiting for more records
     expect(await projector.exited).toBe(1);
     expect(fatal(projector)).toMatch(/tags\/0: the records from offset \d to 4 are gone/);
-  }, 90_000);
+  });
 
   test('stop the projector if the topic was recreated with more records than were applied', async () => {
     // given a stopped projector that has applied two records
@@ -68,7 +68,7 @@ describe('records that are deleted from the log before they were applied', () =>
     expect(await second.exited).toBe(1);
     expect(fatal(second)).toMatch(/tags\/0: .* applied the log up to 2, but of another topic of this name/);
     expect(await find('tag', 'tag_5')).toBeNull();
-  }, 90_000);
+  });
 
   test('stop a running projector too if the topic is recreated', async () => {
     await publishTags('tag_1');
@@ -80,7 +80,7 @@ describe('records that are deleted from the log before they were applied', () =>
     projector.child.kill('SIGCONT');
     expect(await projector.exited).toBe(1);
     expect(fatal(projector)).toMatch(/tags\/0: .*another topic of this name/);
-  }, 90_000);
+  });
 
   test('are no gap if none of the topic was applied before it was recreated', async () => {
     const first = startProcess();
@@ -94,7 +94,7 @@ describe('records that are deleted from the log before they were applied', () =>
     await applied();
     expect(await environment.database.collection('tags').countDocuments()).toBe(1);
     expect(await second.stop()).toBe(0);
-  }, 90_000);
+  });
 
   test('are no gap if only control records and aborted records remain', async () => {
     // given a stopped projector, and a log whose next records are those of an aborted transaction
@@ -118,5 +118,5 @@ describe('records that are deleted from the log before they were applied', () =>
     const tags = await environment.database.collection('tags').find().toArray();
     expect(tags.map(({ _id }) => String(_id)).sort()).toEqual(['tag_1', 'tag_2']);
     expect(await second.stop()).toBe(0);
-  }, 90_000);
+  });
 });

@@ -35,7 +35,7 @@ describe('the projector, with a real Kafka and a real MongoDB', () => {
     const existing = await environment.admin.listTopics();
     const ofTest = existing.filter((name) => name.startsWith(environment.config.TOPIC_PREFIX));
     expect(ofTest.toSorted()).toEqual(environment.topics.toSorted());
-  }, 60_000);
+  });
 
   test('secrets of a channel, in any block, reach no collection', async () => {
     await publish(...channelsWithSecrets);
@@ -50,7 +50,7 @@ describe('the projector, with a real Kafka and a real MongoDB', () => {
         expect(JSON.stringify(stored)).not.toContain('SECRET');
       }
     }
-  }, 60_000);
+  });
 
   test('an entity keeps its organization: a record with another one is dead-lettered', async () => {
     await publish(created('contact', 'con_o'));
@@ -58,24 +58,20 @@ describe('the projector, with a real Kafka and a real MongoDB', () => {
     await applied();
     expect(await find('contact', 'con_o')).toMatchObject({ orgId: 'org_1', state: { name: 'Ada' } });
     expect(await deadLetters({ topic: topic('contact') })).toMatchObject([{ reason: 'wrong_organization' }]);
-  }, 60_000);
+  });
 
   test.each([
     ['gzip', CompressionTypes.GZIP],
     ['snappy', CompressionTypes.Snappy],
     ['lz4', CompressionTypes.LZ4],
     ['zstd', CompressionTypes.ZSTD],
-  ])(
-    'records compressed with %s are read',
-    async (name, compression) => {
-      createKafka(environment.config, pino({ level: 'silent' }));
-      const messages = [encode(created('message', `msg_${name}`, { content: name.repeat(2_000) }), 'binary')];
-      await environment.producer.send({ topic: topic('message'), messages, compression });
-      await applied();
-      expect((await find('message', `msg_${name}`))?.state).toMatchObject({ content: name.repeat(2_000) });
-    },
-    60_000,
-  );
+  ])('records compressed with %s are read', async (name, compression) => {
+    createKafka(environment.config, pino({ level: 'silent' }));
+    const messages = [encode(created('message', `msg_${name}`, { content: name.repeat(2_000) }), 'binary')];
+    await environment.producer.send({ topic: topic('message'), messages, compression });
+    await applied();
+    expect((await find('message', `msg_${name}`))?.state).toMatchObject({ content: name.repeat(2_000) });
+  });
 
   test('a replay of the log changes only the revisions of documents', async () => {
     const documents = async () =>
@@ -101,5 +97,5 @@ describe('the projector, with a real Kafka and a real MongoDB', () => {
     const end = published.reduce((sum, offset) => sum + offset, 0);
     await eventually(async () => (await committed('message')) === end);
     expect(await documents()).toEqual(before);
-  }, 60_000);
+  });
 });

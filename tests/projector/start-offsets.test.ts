@@ -15,7 +15,7 @@ describe('the offset at which a partition starts', () => {
   beforeEach(async () => {
     log = createLogClient(createKafka(environment.config, logger));
     await log.connect();
-  }, 60_000);
+  });
   afterEach(() => log.disconnect());
 
   const publish = (count: number) =>
@@ -55,27 +55,23 @@ describe('the offset at which a partition starts', () => {
       0,
       { offset: 0, committed: -1, end: 5 },
     ],
-  ])(
-    '%s',
-    async (_, committed, recorded, expected) => {
-      await publish(5);
-      if (committed !== null) await commit(committed);
-      await record(recorded);
-      expect(await find()).toEqual(expected);
-    },
-    60_000,
-  );
+  ])('%s', async (_, committed, recorded, expected) => {
+    await publish(5);
+    if (committed !== null) await commit(committed);
+    await record(recorded);
+    expect(await find()).toEqual(expected);
+  });
 
   test('is a gap if offset 0 is committed, nothing is applied and the first records are deleted', async () => {
     await publish(5);
     await commit(0);
     await deleteRecords('tag', 2);
     await expect(find()).rejects.toThrow('the records from offset 0 to 1 are gone');
-  }, 60_000);
+  });
 
   test('is the first record of the log if records were deleted before the group began', async () => {
     await publish(5);
     await deleteRecords('tag', 2);
     expect(await find()).toMatchObject({ offset: 2 });
-  }, 60_000);
+  });
 });

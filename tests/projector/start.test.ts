@@ -30,7 +30,7 @@ describe('a projector at its start', () => {
     // and starts after the index is dropped
     await environment.database.collection('tickets').dropIndex(name);
     await start().logged('projecting');
-  }, 60_000);
+  });
 
   test('exits on a database that an earlier release has filled, and says what to do', async () => {
     const active = generationsOf(environment.control);
@@ -41,7 +41,7 @@ describe('a projector at its start', () => {
       /generation 1 holds documents of projection version 1.*version 2\. A rebuild is due: npx support-cli rebuild start/,
     );
     await active.updateOne({ _id: 'active' }, { $set: { generations: registry?.generations ?? [] } });
-  }, 60_000);
+  });
 
   test('exits if MongoDB rejects its password', async () => {
     const service = start({
@@ -49,26 +49,22 @@ describe('a projector at its start', () => {
     });
     expect(await service.exited).toBe(1);
     expect(refusal(service)).toMatch(/Authentication failed.*MONGODB_URL/);
-  }, 60_000);
+  });
 
   test('exits if the brokers do not support its SASL mechanism', async () => {
     const sasl = { KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'reader', KAFKA_SASL_PASSWORD: 'no' };
     const service = start(sasl);
     expect(await service.exited).toBe(1);
     expect(refusal(service)).toMatch(/SASL state.*KAFKA_SASL_MECHANISM/);
-  }, 60_000);
+  });
 
   test.each([
     ['MongoDB is unavailable', { MONGODB_URL: `mongodb://127.0.0.1:${closedPort}/` }],
     ['the brokers are unavailable', { KAFKA_BROKERS: `127.0.0.1:${closedPort}` }],
     ['topics are missing; create them with: npx support-cli topics create', { TOPIC_PREFIX: 'absent.' }],
-  ])(
-    'waits while %s',
-    async (waitingFor, changed) => {
-      const service = start(changed);
-      expect(await service.logged(`waiting: ${waitingFor}`)).toHaveProperty('reason');
-      expect(service.child.exitCode).toBeNull();
-    },
-    90_000,
-  );
+  ])('waits while %s', async (waitingFor, changed) => {
+    const service = start(changed);
+    expect(await service.logged(`waiting: ${waitingFor}`)).toHaveProperty('reason');
+    expect(service.child.exitCode).toBeNull();
+  });
 });

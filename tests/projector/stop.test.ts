@@ -20,7 +20,7 @@ describe('a projector that is stopped', () => {
     expect(await progressOf(environment.control).findOne({ topic: topic('tag') })).toMatchObject({
       position: 2,
     });
-  }, 60_000);
+  });
 
   test('finishes the batch in progress, and starts no other', async () => {
     const entered = Promise.withResolvers<void>();
@@ -47,5 +47,5 @@ describe('a projector that is stopped', () => {
     // then the batch is applied and committed
     expect([seen(topic('tag')), fatal]).toEqual([['first'], []]);
     expect(await committed('tag')).toBe(1);
-  }, 60_000);
+  });
 });

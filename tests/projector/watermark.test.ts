@@ -103,5 +103,5 @@ describe('with a projector', () => {
     await publishAt('tag_2', new Date(startedAt.getTime() - 1));
     expect(await late()).toEqual([1]);
     expect(await environment.database.collection('tags').countDocuments()).toBe(2);
-  }, 60_000);
+  });
 });

@@ -40,7 +40,7 @@ describe('two generations of one log', () => {
     const equal = { differences: 0, expected: 0, counts: {}, isCutShort: false, compared: history.length };
     expect(await builds.compare()).toMatchObject(equal);
     expect(await builds.compare({}, withFreshJoins(builds.rebuild, builds.sideOf(2)))).toMatchObject(equal);
-  }, 60_000);
+  });
 
   test.each<[className: string, field: string, kind: Kind, id: string, update: object | null]>([
     ['missing', 'missing', 'message', 'msg_1', null],
@@ -53,30 +53,26 @@ describe('two generations of one log', () => {
     ['pending', 'pending', 'conversation', 'conv_1', { $set: { pending: true } }],
     ['refs', 'refs', 'ticket', 'ti_1', { $unset: { refs: '' } }],
     ['version', 'version', 'ticket', 'ti_1', { $set: { version: 99 } }],
-  ])(
-    'differ by a planted difference of class %s in %s',
-    async (name, field, kind, id, update) => {
-      await planted(kind, id, update, async () => {
-        const found = await builds.compare();
-        expect(found).toMatchObject({ differences: 1, counts: { [name]: 1 } });
-        expect(found.samples).toEqual([{ kind, id, class: name, field }]);
-        // and an expectation of its field or class waives it, for this kind or any kind, and no other does
-        for (const expectation of [field, name])
-          for (const anyOrThis of [kind, '*'] as const)
-            expect(
-              await builds.compare({ expectations: [{ kind: anyOrThis, field: expectation }] }),
-            ).toMatchObject({
-              ...{ differences: 0, expected: 1 },
-            });
-        const others = [
-          { kind: 'qa' as const, field },
-          { kind: '*' as const, field: `${field}x` },
-        ];
-        expect(await builds.compare({ expectations: others })).toMatchObject({ differences: 1, expected: 0 });
-      });
-    },
-    60_000,
-  );
+  ])('differ by a planted difference of class %s in %s', async (name, field, kind, id, update) => {
+    await planted(kind, id, update, async () => {
+      const found = await builds.compare();
+      expect(found).toMatchObject({ differences: 1, counts: { [name]: 1 } });
+      expect(found.samples).toEqual([{ kind, id, class: name, field }]);
+      // and an expectation of its field or class waives it, for this kind or any kind, and no other does
+      for (const expectation of [field, name])
+        for (const anyOrThis of [kind, '*'] as const)
+          expect(
+            await builds.compare({ expectations: [{ kind: anyOrThis, field: expectation }] }),
+          ).toMatchObject({
+            ...{ differences: 0, expected: 1 },
+          });
+      const others = [
+        { kind: 'qa' as const, field },
+        { kind: '*' as const, field: `${field}x` },
+      ];
+      expect(await builds.compare({ expectations: others })).toMatchObject({ differences: 1, expected: 0 });
+    });
+  });
 
   test('differ by a document that only the build has', async () => {
     await collection('tag').insertOne({ _id: 'tag_2', orgId: 'org_1', state: { name: 'x' }, joined: {} });
@@ -84,7 +80,7 @@ describe('two generations of one log', () => {
       { kind: 'tag', id: 'tag_2', class: 'extra', field: 'extra' },
     ]);
     await collection('tag').deleteOne({ _id: 'tag_2' });
-  }, 60_000);
+  });
 
   test('do not differ by a change that both have applied by the second comparison', async () => {
     // given a change that the build has not applied, and a watermark that has not passed it
@@ -104,7 +100,7 @@ describe('two generations of one log', () => {
     // then it waits for the watermarks, and finds no difference
     expect(await builds.compare({}, catchingUp)).toMatchObject({ differences: 0 });
     expect(polls).toBe(2);
-  }, 60_000);
+  });
 
   test('do not differ by expired data that one of them has purged', async () => {
     const { control, config } = builds.rebuild;
@@ -125,7 +121,7 @@ describe('two generations of one log', () => {
     // and differed before it expired
     const { counts } = await builds.compare({ now: async () => new Date('2020-01-01T12:00:00Z') });
     expect(counts).toEqual({ joined: 1, missing: 2 });
-  }, 60_000);
+  });
 
   test('differ from a fresh join if a joined entity has changed without a refresh', async () => {
     const stale = { $set: { 'state.name': 'renamed' } };
@@ -134,7 +130,7 @@ describe('two generations of one log', () => {
     );
     expect(found.samples).toEqual([{ kind: 'ticket', id: 'ti_1', class: 'joined', field: 'joined.tags' }]);
     expect(found).toMatchObject({ differences: 1, counts: { joined: 1 } });
-  }, 60_000);
+  });
 
   test('are compared by the CLI, which stores the result for a promotion', async () => {
     const reported = async () => (await builds.rebuild.registry()).generations[1]?.report;
@@ -157,7 +153,7 @@ describe('two generations of one log', () => {
     });
     const { history: transitions } = await builds.rebuild.registry();
     expect(transitions.at(-1)).toMatchObject({ generation: 2, by: 'ann@host', from: 'ready', to: 'ready' });
-  }, 60_000);
+  });
 
   test('are verified by the CLI, which writes the result for Prometheus', async () => {
     const metrics = join(tmpdir(), `${builds.rebuild.name}.prom`);
@@ -181,5 +177,5 @@ describe('two generations of one log', () => {
     expect(await reading.readFile('utf8')).toContain('support_verify_differences{generation="2"} 0');
     expect((await measured())[0]).toEqual(['support_verify_differences', '1']);
     await rm(metrics);
-  }, 60_000);
+  });
 });

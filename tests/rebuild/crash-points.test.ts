@@ -28,27 +28,23 @@ describe('a repeated command finishes after a crash before any step of', () => {
       states: { 1: 'active', 2: 'dropped' },
       steps: 7,
     },
-  ])(
-    '$verb',
-    async ({ before, run: verb, states, steps: count }) => {
-      const run = on[verb];
+  ])('$verb', async ({ before, run: verb, states, steps: count }) => {
+    const run = on[verb];
+    await on.given(before());
+    const steps = await stepsOf(run);
+    expect(steps).toHaveLength(count);
+    for (const crashed of steps) {
       await on.given(before());
-      const steps = await stepsOf(run);
-      expect(steps).toHaveLength(count);
-      for (const crashed of steps) {
-        await on.given(before());
-        const crash = run((step) => {
-          if (step === crashed) throw new Error(`crashed before ${step}`);
-        });
-        await expect(crash).rejects.toThrow(`crashed before ${crashed}`);
-        await on.expectLivable();
-        await run(undefined, later);
-        expect(await rebuild.states()).toEqual(states);
-        await on.expectLivable();
-      }
-    },
-    60_000,
-  );
+      const crash = run((step) => {
+        if (step === crashed) throw new Error(`crashed before ${step}`);
+      });
+      await expect(crash).rejects.toThrow(`crashed before ${crashed}`);
+      await on.expectLivable();
+      await run(undefined, later);
+      expect(await rebuild.states()).toEqual(states);
+      await on.expectLivable();
+    }
+  });
 
   test('a drop removes everything of its generation, and nothing of the other', async () => {
     await on.given(activeAndStandby());
@@ -62,5 +58,5 @@ describe('a repeated command finishes after a crash before any step of', () => {
     expect([await on.remains(1), await on.remains(2)]).toEqual([on.everythingOf(), nothing]);
     expect(await on.deadLetterIds()).toEqual(['of 1: 1', 'of both: 1']);
     expect(await on.historyOf()).toEqual(['2 dropping by ann', '2 dropped by ann']);
-  }, 60_000);
+  });
 });

@@ -52,7 +52,7 @@ describe('dead letters of several generations', () => {
     expect(await deadLettersOf(rebuild.control).find().toArray()).toMatchObject([
       { _id: id, count: 2, generation: 1, generations: [2, 1] },
     ]);
-  }, 60_000);
+  });
 
   test('are re-driven on each living generation that lacks the record, then removed', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'ready'), generation(3, 'dropped')]);
@@ -62,7 +62,7 @@ describe('dead letters of several generations', () => {
     expect(await Promise.all([isIn(1, 'tag_2'), isIn(2, 'tag_2')])).toEqual([true, true]);
     expect(await Promise.all([isIn(1, 'tag_3'), isIn(2, 'tag_3')])).toEqual([false, true]);
     expect([await openFor(both), await openFor(second)]).toEqual([undefined, undefined]);
-  }, 60_000);
+  });
 
   test('stay open for a generation of another release, and say that it must re-drive them', async () => {
     await rebuild.given([generation(1, 'standby', { projectionVersion: 1 }), generation(2, 'active')]);
@@ -74,7 +74,7 @@ describe('dead letters of several generations', () => {
     expect(again).toMatchObject({ applied: 0, refused: 1 });
     expect(again.refusals[0]?.detail).toContain('open for generation 1 only, of another release');
     expect(await openFor(both)).toEqual([1]);
-  }, 60_000);
+  });
 
   test('are carried over to a promoted generation if Kafka has deleted the record', async () => {
     const deps = await rebuild.topicWith({
@@ -96,7 +96,7 @@ describe('dead letters of several generations', () => {
     expect(await Promise.all(letters.map(({ _id }) => openFor(_id)))).toEqual([
       ...[[1, 2], [1], [1], [1], [3]],
     ]);
-  }, 60_000);
+  });
 
   test('of a release without lists of generations get them when a projector starts', async () => {
     await rebuild.given(activeAndReady());
@@ -110,5 +110,5 @@ describe('dead letters of several generations', () => {
       [2],
       [1, 2],
     ]);
-  }, 60_000);
+  });
 });

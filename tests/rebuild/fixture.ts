@@ -50,8 +50,8 @@ export type Rebuild = Awaited<ReturnType<typeof openRebuild>>;
 /** Opens the topics and databases of a test file before its tests, and removes them afterwards. */
 export function useRebuild(): Rebuild {
   const rebuild = {} as Rebuild;
-  beforeAll(async () => void Object.assign(rebuild, await openRebuild()), 60_000);
-  afterAll(() => rebuild.close(), 60_000);
+  beforeAll(async () => void Object.assign(rebuild, await openRebuild()));
+  afterAll(() => rebuild.close());
   return rebuild;
 }
 

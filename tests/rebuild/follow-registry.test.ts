@@ -56,7 +56,7 @@ describe('a projector that follows the registry', () => {
     ]);
     // and a pace of the active generation is set with a warning
     expect((await setPace(1, 0)).output.warning).toContain('Data-As-Of');
-  }, 60_000);
+  });
 
   test('exits when its generation is dropped', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'dropping')]);
@@ -64,7 +64,7 @@ describe('a projector that follows the registry', () => {
       await eventually(() => fatal.length > 0);
       expect(fatal[0]?.message).toMatch(/^generation 2 is being dropped.*; this projector ends$/);
     });
-  }, 60_000);
+  });
 
   test('advances a build once it is loaded and once it has caught up, and loads one batch at a time', async () => {
     const [topic = ''] = rebuild.topics;
@@ -93,7 +93,7 @@ describe('a projector that follows the registry', () => {
     });
     // and its longest lag is recorded, for the check of tombstones
     expect((await rebuild.registry()).generations[1]?.longestBehindSeconds).toBe(8 * 3_600 - 5);
-  }, 60_000);
+  });
 });
 
 test('a projector at pace 0 applies nothing, stays alive, and continues at a higher pace', async () => {
@@ -118,7 +118,7 @@ test('a projector at pace 0 applies nothing, stays alive, and continues at a hig
   } finally {
     await projector.stop();
   }
-}, 60_000);
+});
 
 test('a build loads the log up to its end at the start, and then applies the later records', async () => {
   // given a build of a log that begins with one tag and one user, of which the user is still to come
@@ -165,7 +165,7 @@ test('a build loads the log up to its end at the start, and then applies the lat
   } finally {
     await projector.stop();
   }
-}, 60_000);
+});
 
 test('a projector records the lag that grew while none was running, and the reason for its own end', async () => {
   // given a generation that no projector has followed for eight days, and a topic that was created again since
@@ -189,4 +189,4 @@ test('a projector records the lag that grew while none was running, and the reas
   } finally {
     await projector.stop();
   }
-}, 60_000);
+});

@@ -67,20 +67,20 @@ describe('a release that changes a projection', () => {
     await publish(testEnvironment, events);
     await start('.', 'projector').logged('projecting');
     await applied(testEnvironment);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await Promise.all(services.map((service) => service.stop()));
     await generationDatabase(testEnvironment.mongo, testEnvironment.name, 2).dropDatabase();
     await next.remove();
     await testEnvironment.close();
-  }, 60_000);
+  });
 
   test('refuses the documents of the release before, and says that a rebuild is due', async () => {
     expect(await refusal(start(next.folder, 'projector'))).toContain(
       'A rebuild is due: npx support-cli rebuild start',
     );
-  }, 60_000);
+  });
 
   test('builds a generation that the release before refuses', async () => {
     expect(await cli(next.folder, 'rebuild', 'start')).toMatchObject({ code: 0, output: { generation: 2 } });
@@ -89,7 +89,7 @@ describe('a release that changes a projection', () => {
     );
     await start(next.folder, 'projector', { GENERATION: '2' }).logged('projecting');
     expect(await cli(next.folder, 'rebuild', 'await', '2', '--timeout', '60')).toMatchObject({ code: 0 });
-  }, 120_000);
+  });
 
   test('differs only as intended', async () => {
     expect(await cli(next.folder, 'rebuild', 'compare', '2')).toMatchObject({
@@ -101,7 +101,7 @@ describe('a release that changes a projection', () => {
     ]);
     const compared = await cli(next.folder, 'rebuild', 'compare', '2', '--expect', 'ticket:joined.tags');
     expect(compared).toMatchObject({ code: 0, output: { differences: 0, expected: 1 } });
-  }, 120_000);
+  });
 
   test('is promoted only once no old replica is left, and can be rolled back', async () => {
     const before = startApi('.');
@@ -118,7 +118,7 @@ describe('a release that changes a projection', () => {
     expect(await cli(next.folder, 'rebuild', 'rollback', '1')).toMatchObject({ code: 0 });
     expect(await tagShown(after)).toBe('Billing');
     expect(await cli(next.folder, 'rebuild', 'promote', '2')).toMatchObject({ code: 0 });
-  }, 120_000);
+  });
 
   test('keeps an old projector that restarts from writing into the new generation', async () => {
     expect(await refusal(start('.', 'projector'))).toContain(
@@ -126,5 +126,5 @@ describe('a release that changes a projection', () => {
     );
     // It may still follow its own generation.
     await start('.', 'projector', { GENERATION: '1' }).logged('projecting');
-  }, 60_000);
+  });
 });

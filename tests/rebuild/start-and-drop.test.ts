@@ -25,18 +25,18 @@ describe('a start is refused, and registers nothing,', () => {
   const options = { acceptTruncated: false, why: 'test' };
   const start = (changes: Partial<OperatorDeps> = {}, some: object = {}) =>
     startRebuild(rebuild.deps(changes), { ...options, ...some });
-  beforeEach(() => rebuild.given([generation(1, 'active')]), 60_000);
+  beforeEach(() => rebuild.given([generation(1, 'active')]));
   afterEach(() => jest.restoreAllMocks());
 
   test('before a projector has ever run', async () => {
     await rebuild.control.collection('generations').deleteMany({});
     await expectRefused(start, 'no projector has started on this database', 'DATABASE_NAME');
-  }, 60_000);
+  });
 
   test('while another build is open', async () => {
     await rebuild.given(activeAndReady());
     await expectRefused(start, 'generation 2 is being built already', 'rebuild drop 2');
-  }, 60_000);
+  });
 
   test('if the first records of a log are gone, unless the operator accepts it', async () => {
     const { topics } = await rebuild.topicWith({
@@ -51,13 +51,13 @@ describe('a start is refused, and registers nothing,', () => {
       ...{ number: 2, state: 'building', acceptTruncated: true },
       loadTo: [{ topic, partition: 0, end: 3 }],
     });
-  }, 60_000);
+  });
 
   test('if a topic is not compacted, unless the operator accepts it', async () => {
     const deps = await rebuild.topicWith({ 'cleanup.policy': 'delete', 'delete.retention.ms': '864000000' });
     await expectRefused(() => start(deps), 'is not compacted', 'set cleanup.policy=compact');
     expect(await start(deps, { acceptTruncated: true })).toMatchObject({ number: 2 });
-  }, 60_000);
+  });
 
   test('if a topic drops tombstones too soon, even with --accept-truncated', async () => {
     const deps = await rebuild.topicWith({ 'cleanup.policy': 'compact', 'delete.retention.ms': '86400000' });
@@ -67,7 +67,7 @@ describe('a start is refused, and registers nothing,', () => {
         'drops tombstones after 1 days',
         'set delete.retention.ms to 259200000 or more',
       );
-  }, 60_000);
+  });
 
   test('without enough disk space', async () => {
     const mb = 1_048_576;
@@ -76,7 +76,7 @@ describe('a start is refused, and registers nothing,', () => {
     jest.restoreAllMocks();
     statsOf({ storageSize: 60 * mb, indexSize: 40 * mb, fsTotalSize: 1_000 * mb, fsUsedSize: 850 * mb });
     expect(await start()).toMatchObject({ number: 2 });
-  }, 60_000);
+  });
 
   test('without the right to write to the database of the build', async () => {
     const refuse = async () => Promise.reject(new Error('not authorized'));
@@ -85,7 +85,7 @@ describe('a start is refused, and registers nothing,', () => {
       return name === 'preflight' ? Object.assign(collection, { insertOne: refuse }) : collection;
     });
     await expectRefused(start, `cannot write to ${rebuild.name}_g2`, 'the role readWrite there');
-  }, 60_000);
+  });
 });
 
 const collectionAsBefore = Reflect.get<object, string>(Db.prototype, 'collection') as Db['collection'];
@@ -116,11 +116,11 @@ describe('a drop is refused, and removes nothing,', () => {
     ]);
     await rebuild.document(1);
     await rebuild.document(2);
-  }, 60_000);
+  });
   afterEach(async () => {
     await rebuild.databaseOf(1).dropDatabase();
     await rebuild.databaseOf(2).dropDatabase();
-  }, 60_000);
+  });
 
   const documents = async (number: number) => rebuild.databaseOf(number).collection('tags').countDocuments();
 
@@ -128,7 +128,7 @@ describe('a drop is refused, and removes nothing,', () => {
     await expectRefused(drop(1), 'generation 1 is active', 'promote another one, or roll back');
     await expectRefused(drop(1, true), 'generation 1 is active', 'promote another one, or roll back');
     expect(await documents(1)).toBe(1);
-  }, 60_000);
+  });
 
   test('of a standby younger than 72 hours, without --force', async () => {
     await expectRefused(drop(2), 'kept for 72 hours for a rollback', '--force');
@@ -136,12 +136,12 @@ describe('a drop is refused, and removes nothing,', () => {
     expect(await drop(2, true)()).toBe('dropped');
     expect(await documents(2)).toBe(0);
     expect(await documents(1)).toBe(1);
-  }, 60_000);
+  });
 
   test('of a generation that does not exist', async () => {
     await expectRefused(drop(7), 'there is no generation 7; there are 1, 2, 3');
     expect(await drop(3)()).toBe('was-dropped');
-  }, 60_000);
+  });
 
   test('while a replica serves it', async () => {
     await rebuild.announceReplica({ generation: 2 });
@@ -153,7 +153,7 @@ describe('a drop is refused, and removes nothing,', () => {
     await rebuild.control.collection('replicas').updateOne({}, { $set: { generation: 1 } });
     expect(await drop(2, true)()).toBe('dropped');
     expect(await documents(2)).toBe(0);
-  }, 60_000);
+  });
 
   test('while a request in progress reads it, even if its replica serves another generation', async () => {
     await rebuild.announceReplica({ generation: 1, inProgress: [{ generation: 2, requests: 3 }] });
@@ -162,13 +162,13 @@ describe('a drop is refused, and removes nothing,', () => {
     // A replica that has not announced itself for ten seconds has died, and its requests with it.
     await rebuild.control.collection('replicas').updateOne({}, { $set: { at: secondsBefore(11) } });
     expect(await drop(2, true)()).toBe('dropped');
-  }, 60_000);
+  });
 
   test('while replicas may not have noticed that another generation is active', async () => {
     await rebuild.set(2, { since: secondsBefore(11) });
     await expect(drop(2, true)()).rejects.toThrow('12 seconds to notice that generation 2 is not active');
     expect(await documents(2)).toBe(1);
-  }, 60_000);
+  });
 
   test('but may be repeated, and then removes late writes of a projector', async () => {
     expect(await drop(2, true)()).toBe('dropped');
@@ -177,7 +177,7 @@ describe('a drop is refused, and removes nothing,', () => {
     expect(await drop(2)()).toBe('was-dropped');
     expect(await documents(2)).toBe(0);
     expect(await progressOf(rebuild.control).countDocuments({ generation: 2 })).toBe(0);
-  }, 60_000);
+  });
 });
 
 test('a comparison of a loading build or of the active generation is refused, and changes nothing', async () => {
@@ -185,12 +185,12 @@ test('a comparison of a loading build or of the active generation is refused, an
   const compare = (number: number) => () => compareWithActive(rebuild.deps(), number, []);
   await expectRefused(compare(2), 'generation 2 is still loading', 'rebuild await 2');
   await expectRefused(compare(1), 'generation 1 is the active one', 'with: verify');
-}, 60_000);
+});
 
 test('a switch to a generation that does not exist is refused, and changes nothing', async () => {
   await rebuild.given([generation(1, 'active'), generation(2, 'dropped')]);
   await expectRefused(() => rebuild.switchOnce(7), 'there is no generation 7; there are 1, 2');
-}, 60_000);
+});
 
 test('a projector refuses a generation that is unknown, dropped, or of another projection version', async () => {
   await rebuild.given([generation(1, 'active', { projectionVersion: 1 }), generation(2, 'dropped')]);
@@ -208,4 +208,4 @@ test('a projector refuses a generation that is unknown, dropped, or of another p
   expect(dropped).toMatch(/^StartRefused: generation 2 was dropped.*Unset GENERATION.*rebuild status/s);
   expect(unknown).toMatch(/^StartRefused: there is no generation 7; there are 1, 2.*Unset GENERATION/s);
   expect(await rebuild.everything()).toEqual(before);
-}, 60_000);
+});

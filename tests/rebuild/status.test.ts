@@ -40,7 +40,7 @@ describe('an operator is told', () => {
         },
       ],
     });
-  }, 60_000);
+  });
 
   test('that the time is up, and why the build waits', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'building', { pace: 0 })]);
@@ -54,7 +54,7 @@ describe('an operator is told', () => {
     expect(text).toContain('no projector has run since');
     expect(text).toContain('GENERATION=2 npm run projector');
     expect(text).toContain('rebuild pace 2 none');
-  }, 60_000);
+  });
 
   test('that a build fails because it rejects records that the API serves', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'building')]);
@@ -63,7 +63,7 @@ describe('an operator is told', () => {
       exitCode: 3,
       output: { outcome: 'failing', rejects: [{ reason: 'not_json', detail: 'no JSON' }] },
     });
-  }, 60_000);
+  });
 
   test('that it is ready, and that there is no such generation', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
@@ -73,7 +73,7 @@ describe('an operator is told', () => {
     });
     await rebuild.given([generation(1, 'active'), generation(2, 'dropped')]);
     await expect(rebuild.run(verbs.awaitVerb, wait())).rejects.toThrow('generation 2 was dropped');
-  }, 60_000);
+  });
 
   test('at once if waiting for a generation cannot help, and why', async () => {
     // given a projector of the build that ended at a gap in the log
@@ -94,7 +94,7 @@ describe('an operator is told', () => {
     expect(text).toContain(`generation 2  stopped (catching-up): its projectors ended at`);
     expect(text).toContain(`${reason}: rebuild drop 2, and start another`);
     expect(text).not.toContain('GENERATION=2 npm run projector');
-  }, 60_000);
+  });
 
   test('that a topic of the active generation was created again, so that its lag is unknown', async () => {
     await rebuild.given([generation(1, 'active')]);
@@ -107,7 +107,7 @@ describe('an operator is told', () => {
     const { text } = await rebuild.run(verbs.status, {});
     expect(text).toContain(`generation 1  stopped (active): ${topic}: deleted and created again`);
     expect(text).toContain('After a gap');
-  }, 60_000);
+  });
 
   test('that the active generation lags, and that it missed tombstones', async () => {
     const missed = { longestBehindSeconds: 8 * 24 * 3_600 };
@@ -117,5 +117,5 @@ describe('an operator is told', () => {
     const { generations } = output as { generations: Measured[] };
     expect(generations[0]?.condition).toBe('lagging');
     expect(generations[0]?.waitsFor).toEqual([expect.stringContaining('it may hold erased entities')]);
-  }, 60_000);
+  });
 });

@@ -30,8 +30,8 @@ type TwoBuilds = Awaited<ReturnType<typeof openTwoBuilds>>;
 /** Generations 1 (active) and 2 (ready), built from one log by projectors that have stopped. */
 export function useTwoBuilds(): TwoBuilds {
   const builds = {} as TwoBuilds;
-  beforeAll(async () => void Object.assign(builds, await openTwoBuilds()), 120_000);
-  afterAll(() => builds.rebuild.close(), 60_000);
+  beforeAll(async () => void Object.assign(builds, await openTwoBuilds()));
+  afterAll(() => builds.rebuild.close());
   return builds;
 }
 

@@ -39,31 +39,23 @@ describe('two operators at once leave one active generation and a true history:'
     ['carry over', ['was-active', 'promoted'], ['1 standby by bob', '2 active by bob']],
     ['switch', ['was-active', 'promoted'], ['1 standby by bob', '2 active by bob']],
     ['wait for replicas', ['promoted', 'was-active'], ['1 standby by ann', '2 active by ann']],
-  ])(
-    'two promotions, the first before its step "%s"',
-    async (step, outcomes, history) => {
-      await on.given(activeAndReady());
-      expect(await interleaved(step, on.promote, second.promote)).toEqual(outcomes);
-      expect(await on.historyOf()).toEqual(history);
-      await on.expectLivable();
-    },
-    60_000,
-  );
+  ])('two promotions, the first before its step "%s"', async (step, outcomes, history) => {
+    await on.given(activeAndReady());
+    expect(await interleaved(step, on.promote, second.promote)).toEqual(outcomes);
+    expect(await on.historyOf()).toEqual(history);
+    await on.expectLivable();
+  });
 
   test.each([
     ['carry over', ['refused', 'dropped'], ['2 dropping by bob', '2 dropped by bob']],
     ['switch', ['refused', 'dropped'], ['2 dropping by bob', '2 dropped by bob']],
     ['wait for replicas', ['promoted', 'refused'], ['1 standby by ann', '2 active by ann']],
-  ])(
-    'a promotion before its step "%s", and a drop',
-    async (step, outcomes, history) => {
-      await on.given(activeAndReady());
-      expect(await interleaved(step, on.promote, second.drop)).toEqual(outcomes);
-      expect(await on.historyOf()).toEqual(history);
-      await on.expectLivable();
-    },
-    60_000,
-  );
+  ])('a promotion before its step "%s", and a drop', async (step, outcomes, history) => {
+    await on.given(activeAndReady());
+    expect(await interleaved(step, on.promote, second.drop)).toEqual(outcomes);
+    expect(await on.historyOf()).toEqual(history);
+    await on.expectLivable();
+  });
 
   test.each([
     ['carry over', ['promoted', 'paced'], ['2 ready by bob', '1 standby by ann', '2 active by ann']],
@@ -77,7 +69,6 @@ describe('two operators at once leave one active generation and a true history:'
       expect(await on.historyOf()).toEqual(history);
       await on.expectLivable();
     },
-    60_000,
   );
 
   test('a drop, and another drop or a promotion, at each step', async () => {
@@ -99,7 +90,7 @@ describe('two operators at once leave one active generation and a true history:'
       ]);
       await on.expectLivable();
     }
-  }, 60_000);
+  });
 
   test('a drop of a standby that was active again since the drop read the registry', async () => {
     for (const force of [false, true]) {
@@ -118,5 +109,5 @@ describe('two operators at once leave one active generation and a true history:'
       expect(await on.remains(2)).toEqual(on.everythingOf());
       await on.expectLivable();
     }
-  }, 60_000);
+  });
 });

@@ -15,11 +15,11 @@ describe('a build with two projectors', () => {
   let testEnvironment: TestEnvironment;
   beforeAll(async () => {
     testEnvironment = await createTestEnvironment(2);
-  }, 60_000);
+  });
   afterAll(async () => {
     await generationDatabase(testEnvironment.mongo, testEnvironment.name, 2).dropDatabase();
     await testEnvironment.close();
-  }, 60_000);
+  });
 
   test('ends its load, even if each projector waits for topics that the other applies', async () => {
     // given tickets that refer to contacts, on two partitions each
@@ -47,5 +47,5 @@ describe('a build with two projectors', () => {
     const { mongo, name } = testEnvironment;
     expect(await generationDatabase(mongo, name, 2).collection('tickets').countDocuments()).toBe(50);
     await Promise.all(projectors.map((projector) => projector.stop()));
-  }, 120_000);
+  });
 });

@@ -49,7 +49,7 @@ describe('a message whose conversation is missing', () => {
       revision: expect.any(Number) as number,
       position: { partition: 0, offset: 1, timestampMs: 1 },
     });
-  }, 60_000);
+  });
 
   test('is kept if its conversation arrives, and is deleted together with it', async () => {
     await model.apply([message(0)], day(100));
@@ -60,13 +60,13 @@ describe('a message whose conversation is missing', () => {
     expect(await stored()).not.toHaveProperty('orphanedAt');
     await model.apply([channel(30, 2)], day(130));
     expect(await model.sweepAsOf(day(130))).toEqual({ conversations: 1, messages: 1 });
-  }, 60_000);
+  });
 
   test('is deleted if the conversation belongs to another organization', async () => {
     await model.apply([channel(0), { ...conversation(0), orgId: 'org_2' }, message(0)], day(100));
     expect(await model.sweepAsOf(day(130))).toEqual(purged(1));
     expect(await model.sweepAsOf(day(131))).toEqual(purged(0));
-  }, 60_000);
+  });
 
   test('is deleted 30 days after it arrived, if its conversation was swept before', async () => {
     // given a conversation that was swept before one of its messages arrived
@@ -75,7 +75,7 @@ describe('a message whose conversation is missing', () => {
     await model.apply([message(0)], day(50));
     expect(await model.sweepAsOf(day(80, -1))).toEqual(purged(0));
     expect(await model.sweepAsOf(day(80))).toEqual(purged(1));
-  }, 60_000);
+  });
 
   test('is deleted 30 days after it arrived, however often it is refreshed or replayed meanwhile', async () => {
     await model.apply([contact('Ada', 1), message(0)], day(100));
@@ -87,7 +87,7 @@ describe('a message whose conversation is missing', () => {
     });
     expect(await model.sweepAsOf(day(130, -1))).toEqual(purged(0));
     expect(await model.sweepAsOf(day(130))).toEqual(purged(1));
-  }, 60_000);
+  });
 
   test('is still marked as an orphan when a refresh that read its conversation before the sweep is late', async () => {
     // given a conversation that has expired
@@ -116,7 +116,7 @@ describe('a message whose conversation is missing', () => {
       ...{ joined: { author: { name: 'Countess' } }, orphanedAt: day(30) },
     });
     expect(await model.sweepAsOf(day(60))).toEqual(purged(1));
-  }, 60_000);
+  });
 
   test('is served like its conversation, if both arrive while the sweep is about to purge the conversation', async () => {
     // given a conversation that has expired, with a retention above the 30 days that orphans are kept
@@ -134,7 +134,7 @@ describe('a message whose conversation is missing', () => {
       expect((await model.answersAt('a', day(onDay))).messages).toMatchObject([{ id: message(90).id }]);
     }
     expect(await model.sweepAsOf(day(180))).toEqual({ conversations: 1, messages: 1 });
-  }, 60_000);
+  });
 
   test('is kept and unmarked if its conversation is there', async () => {
     // given a message of a living conversation that is marked as an orphan all the same
@@ -144,7 +144,7 @@ describe('a message whose conversation is missing', () => {
     expect(await model.sweepAsOf(day(100))).toEqual(purged(0));
     expect(await stored()).toMatchObject({ state: { id: 'msg_a_000' } });
     expect(await stored()).not.toHaveProperty('orphanedAt');
-  }, 60_000);
+  });
 
   test('waits again if its conversation is there but MongoDB refuses the refresh', async () => {
     await model.apply([channel(0), conversation(0), message(0)], day(100));
@@ -162,7 +162,7 @@ describe('a message whose conversation is missing', () => {
     // then the sweep ends, purges nothing, and comes to the message again after 30 days
     expect(await sweep({ ...deps, store: { ...model.store, write } })).toEqual(purged(0));
     expect(await stored()).toMatchObject({ state: { id: 'msg_a_000' }, orphanedAt: day(130) });
-  }, 60_000);
+  });
 
   test('waits again while a dead letter may bring its conversation', async () => {
     // given a message whose conversation is a dead letter
@@ -175,7 +175,7 @@ describe('a message whose conversation is missing', () => {
     await deadLettersOf(model.control).deleteMany({});
     expect(await model.sweepAsOf(day(170))).toEqual(purged(0));
     expect((await model.answersAt('a', day(170))).messages).toMatchObject([{ id: 'msg_a_000' }]);
-  }, 60_000);
+  });
 
   test('is not deleted with a conversation of another organization', async () => {
     // given messages of two organizations that name one conversation, which belongs to the first
@@ -186,7 +186,7 @@ describe('a message whose conversation is missing', () => {
     // then the other message stays until it has waited 30 days
     expect(await model.sweepAsOf(day(40, -1))).toEqual(purged(0));
     expect(await model.sweepAsOf(day(40))).toEqual(purged(1));
-  }, 60_000);
+  });
 
   test('is deleted whatever the number of such messages, while messages with a conversation are kept', async () => {
     const many = Array.from({ length: 1_100 }, (_, index) => {
@@ -200,5 +200,5 @@ describe('a message whose conversation is missing', () => {
     const living = { state: { $exists: true } };
     expect(await collectionOf(model.database, 'message').countDocuments(living)).toBe(367);
     expect(await model.sweepAsOf(day(130))).toEqual(purged(0));
-  }, 60_000);
+  });
 });

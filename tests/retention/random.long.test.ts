@@ -62,6 +62,5 @@ describe('a swept read model', () => {
       await model.applyLog(history, day(1));
       expect(await readDocuments(model.database)).toEqual(Object.fromEntries(all));
     },
-    60_000,
   );
 });

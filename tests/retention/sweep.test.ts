@@ -49,7 +49,7 @@ describe('conversation data that expires by the retention of its channel', () =>
       position: { partition: 0, offset: 1, timestampMs: 1 },
     });
     expect(await model.sweepAsOf(day(50))).toEqual(freed(0, 0));
-  }, 60_000);
+  });
 
   test('is kept if the retention of its channel is raised during the sweep', async () => {
     const { channel, ticket, conversation, message } = eventsOf('raised');
@@ -62,7 +62,7 @@ describe('conversation data that expires by the retention of its channel', () =>
     };
     expect(await sweep({ ...deps, sweepStore: { ...deps.sweepStore, readChannels } })).toEqual(freed(0, 0));
     expect(await idsAt('raised', day(100))).toEqual(all('raised', '000'));
-  }, 60_000);
+  });
 
   test('a message of a conversation that has not expired is swept by its own age', async () => {
     const { channel, ticket, conversation, message } = eventsOf('b');
@@ -72,7 +72,7 @@ describe('conversation data that expires by the retention of its channel', () =>
     expect(await idsAt('b', day(30))).toEqual(all('b', '001', '025'));
     expect(await model.sweepAsOf(day(31))).toEqual(freed(0, 1));
     expect(await idsAt('b', day(31))).toEqual(all('b', '025'));
-  }, 60_000);
+  });
 
   test('a replay of the log yields the same responses whenever it happens and however often the read model was swept', async () => {
     const { channel, ticket, conversation, message } = eventsOf('c');
@@ -100,7 +100,7 @@ describe('conversation data that expires by the retention of its channel', () =>
     expect((await model.sweepAsOf(day(60))).conversations).toBe(1);
     expect(await model.everything()).not.toMatch(/(title|content) of c/);
     await other.close();
-  }, 120_000);
+  });
 
   test('is recreated by a later version, with newer messages, and not by an older version', async () => {
     const { channel, ticket, conversation, message } = eventsOf('d');
@@ -117,7 +117,7 @@ describe('conversation data that expires by the retention of its channel', () =>
     expect(await idsAt('d', day(31))).toEqual(all('d', '031'));
     // and swept when they expire
     expect(await model.sweepAsOf(day(61))).toEqual(freed(1, 1));
-  }, 60_000);
+  });
 
   test('a deleted conversation stays deleted, even if it was swept before', async () => {
     const { channel, conversation, message } = eventsOf('e');
@@ -126,7 +126,7 @@ describe('conversation data that expires by the retention of its channel', () =>
     await model.apply([deletionOf(conversation(0), 2), conversation(31, 3), message(31)], day(31));
     expect(await idsAt('e', day(31))).toEqual(nothing);
     expect(await model.everything()).not.toMatch(/(title|content) of e/);
-  }, 60_000);
+  });
 
   test('is kept if the channel keeps it, even if the channel changes later', async () => {
     const { channel, ticket, conversation, message } = eventsOf('f');
@@ -139,7 +139,7 @@ describe('conversation data that expires by the retention of its channel', () =>
     await model.apply([channel(10, 4)]);
     expect(await idsAt('f', day(10))).toEqual(nothing);
     expect(await model.sweepAsOf(day(10))).toEqual(freed(1, 1));
-  }, 60_000);
+  });
 
   /** Days before the store's time. */
   const daysAgo = (number: number) => new Date(Date.now() - number * dayMs).toISOString();
@@ -160,7 +160,7 @@ describe('conversation data that expires by the retention of its channel', () =>
     const left = await collectionOf(model.database, 'conversation').findOne({ _id: 'conv_g' });
     const expiresMs = (left as { expiresAt?: Date } | null)?.expiresAt?.getTime() ?? 0;
     expect(Math.abs(expiresMs - Date.now() - 30 * dayMs)).toBeLessThan(dayMs);
-  }, 60_000);
+  });
 
   test('is kept although the clock of a projector, and with it the watermark, is a year ahead', async () => {
     const { channel, ticket } = eventsOf('i');
@@ -172,7 +172,7 @@ describe('conversation data that expires by the retention of its channel', () =>
     ]);
     await watermarkAt(new Date(Date.now() + 365 * dayMs));
     expect(await sweepApplied()).toEqual(freed(0, 0));
-  }, 60_000);
+  });
 
   test('is swept in channels with few conversations before a large channel is finished', async () => {
     // given a channel with more pages than one turn takes, and a smaller one after it
@@ -197,7 +197,7 @@ describe('conversation data that expires by the retention of its channel', () =>
     };
     expect(await sweep({ ...deps, sweepStore })).toEqual(freed(22, 0));
     expect(turns).toEqual([...large.slice(0, 20), 'conv_k', ...large.slice(20)]);
-  }, 60_000);
+  });
 
   test('leaves its ticket with the next sweep after one that ended between the purge and the refresh', async () => {
     const { channel, ticket, conversation } = eventsOf('crash');
@@ -216,7 +216,7 @@ describe('conversation data that expires by the retention of its channel', () =>
     // then the next one refreshes it
     expect(await model.sweepAsOf(day(30))).toEqual(freed(0, 0));
     expect(await embedded()).toMatchObject({ conversations: [] });
-  }, 60_000);
+  });
 
   /** More conversations than the sweep reads at a time, and more messages than that in one of them. */
   const givenPages = async () => {
@@ -236,7 +236,7 @@ describe('conversation data that expires by the retention of its channel', () =>
     await givenPages();
     expect(await model.sweepAsOf(day(30))).toEqual(freed(700, 1_200));
     expect(await model.everything()).not.toMatch(/(title|content) of h/);
-  }, 120_000);
+  });
 
   test('is swept completely by the next sweep after one was aborted at any step', async () => {
     await givenPages();
@@ -266,5 +266,5 @@ describe('conversation data that expires by the retention of its channel', () =>
     }
     expect(total.messages).toBe(1_200);
     expect(await model.everything()).not.toMatch(/(title|content) of h/);
-  }, 120_000);
+  });
 });

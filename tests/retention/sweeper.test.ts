@@ -48,7 +48,7 @@ describe('the sweeper of a projector', () => {
     await model.apply([created('conversation', 'conv_2', { ...long, channelId: 'chan_1' })]);
     await eventually(async () => (await expired()) === 2);
     await sweeper.stop();
-  }, 60_000);
+  });
 
   test('erases, in each of its runs, dead letters of deleted entities whose `lastAt` is some minutes old', async () => {
     const contact = created('contact', 'con_gone');
@@ -70,5 +70,5 @@ describe('the sweeper of a projector', () => {
     await storeLate(2);
     await eventually(isErased);
     await sweeper.stop();
-  }, 60_000);
+  });
 });

@@ -32,5 +32,5 @@ describe('npm run sample-data', () => {
     const refused = await run();
     expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
     expect(refused.stderr).toMatch(new RegExp(`^${prefix}\\w+ has records\\. .*TOPIC_PREFIX`));
-  }, 120_000);
+  });
 });

@@ -63,6 +63,5 @@ describe(`a batch of ${records} records`, () => {
         expect(Math.abs(count - (each[index] ?? 0))).toBeLessThanOrEqual(slack);
       expect(Math.max(...one)).toBeLessThan(commandsMax);
     },
-    60_000,
   );
 });

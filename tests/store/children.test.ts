@@ -88,7 +88,7 @@ describe.each(bothStores)('the first children, from $name', ({ isReal, open }) =
     expect(found.ti_d050).toEqual(firstIds(large, 200));
     for (const [index, children] of small.entries())
       expect(found[ids[index + 1] ?? '']).toEqual(firstIds(children, 200));
-  }, 120_000);
+  });
 
   it('come once each, in order, while other workers write them', async () => {
     // given families that take several reads
@@ -115,7 +115,7 @@ describe.each(bothStores)('the first children, from $name', ({ isReal, open }) =
       expect((await firstChildren(200, ids)).found).toEqual(expected);
     reading = false;
     expect(await writing).toBeGreaterThan(1);
-  }, 120_000);
+  });
 
   // The simulation's store runs the same code on small families.
   if (isReal)
@@ -129,5 +129,5 @@ describe.each(bothStores)('the first children, from $name', ({ isReal, open }) =
         ti_f3: firstIds(third, 6_000),
       });
       expect(reads).toBe(2);
-    }, 120_000);
+    });
 });

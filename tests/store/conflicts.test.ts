@@ -50,5 +50,5 @@ describe('concurrent writers of the same documents', () => {
           })),
       );
     }
-  }, 120_000);
+  });
 });

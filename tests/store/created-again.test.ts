@@ -41,7 +41,7 @@ describe('a contact that is created again after its tombstone document has expir
     expect((await opened.find('conversation', 'conv_2'))?.joined).toMatchObject({ contact: { name: 'Bob' } });
     for (const id of ['msg_1', 'msg_2'])
       expect((await opened.find('message', id))?.joined).toMatchObject({ author: { name: 'Bob' } });
-  }, 60_000);
+  });
 
   it('keeps its new state although a worker that read the old one writes late', async () => {
     // given a worker that has read the contact, and halts before it writes a later version
@@ -55,5 +55,5 @@ describe('a contact that is created again after its tombstone document has expir
     await late;
     // then the new state stays
     expect(await opened.find('contact', 'con_1')).toMatchObject({ version: 3, state: { name: 'Bob' } });
-  }, 60_000);
+  });
 });

@@ -39,5 +39,5 @@ describe('a worker that lost its partition', () => {
     expect(await late).toBe(crashed);
     // then the message embeds the restored name
     expect(await stored()).toMatchObject({ joined: { author: { name: 'Ada' } } });
-  }, 60_000);
+  });
 });

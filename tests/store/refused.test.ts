@@ -77,7 +77,7 @@ describe('a document that the store refuses', () => {
     expect(await stored('ti_a2')).toBeNull();
     for (const id of ['ti_a1', 'ti_a4']) expect(await nameLengths(id)).toEqual([900_000, 900_000]);
     expect(await nameLengths('ti_a3')).toEqual([]);
-  }, 120_000);
+  });
 
   it('leaves the version before it, in the same batch or an earlier one', async () => {
     await given(tagIds('b', 22).map((id) => tag(id, 900_000)));
@@ -96,7 +96,7 @@ describe('a document that the store refuses', () => {
     // and a later version that fits is stored
     expect((await apply([ticket('ti_b1', tagIds('b', 1), 3)])).deadLettered).toEqual([]);
     expect(await nameLengths('ti_b1')).toEqual([900_000]);
-  }, 120_000);
+  });
 
   it('keeps its older references in a refresh until they fit, is counted, and delays no other document', async () => {
     // given one ticket with tags that just fit, among others with one of these tags
@@ -116,7 +116,7 @@ describe('a document that the store refuses', () => {
     expect(await rename(tagId('c', 0), 20, 3)).toEqual([]);
     expect((await nameLengths('ti_c_15_large'))[0]).toBe(20);
     for (const id of others) expect(await nameLengths(id)).toEqual([20]);
-  }, 120_000);
+  });
 
   it('by the rules is dead-lettered once, however many rounds its entity takes', async () => {
     // given a batch with a record of another organization, whose worker loses its first write to another worker
@@ -141,5 +141,5 @@ describe('a document that the store refuses', () => {
     ]);
     const { documents } = await opened.store.readCurrent('contact', ['con_d']);
     expect(documents).toMatchObject([{ version: 3, state: { name: 'Countess' } }]);
-  }, 60_000);
+  });
 });

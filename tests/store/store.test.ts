@@ -96,7 +96,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       }
       expect(Math.max(...sizes) * status.length).toBeLessThan(17 * 1024 * 1024);
       expect(found.sort()).toEqual(ids.sort());
-    }, 60_000);
+    });
   });
 
   describe('a write', () => {
@@ -189,7 +189,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
         conversation('hb', 'ti_h2', 1, { refs: ['contact:con_few', 'tags:tag_few'] }),
         conversation('hc', 'ti_h2', 1, { refs: ['tags:con_few'] }),
       ]);
-    }, 60_000);
+    });
 
     it('are found in one read by any of several references, each once, within the organizations', async () => {
       const find = (orgIds: string[], refs: string[]) =>
@@ -207,7 +207,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       const last = ids.at(-2) ?? '';
       await given([conversation(`${last}x`, 'ti_i', 1, { refs: ['contact:con_h'] })]);
       expect(await allPages(page, last)).toEqual([`${last}x`, ids.at(-1)]);
-    }, 60_000);
+    });
   });
 
   describe('of the fields of the engine', () => {

@@ -48,7 +48,7 @@ describe.each(Object.entries(open))('the sweep reads from %s', (_, openStore) =>
     expect(await opened.sweepStore.readChannels('')).toEqual(all);
     expect(await opened.sweepStore.readChannels('a')).toEqual(all.slice(1));
     expect(await opened.sweepStore.readChannels('d')).toEqual([]);
-  }, 60_000);
+  });
 
   it('the conversations of a channel and its organization, purged ones that keep the reference too', async () => {
     const living = conversation('v2', 'ti_1');
@@ -67,7 +67,7 @@ describe.each(Object.entries(open))('the sweep reads from %s', (_, openStore) =>
     ];
     expect(await opened.sweepStore.readConversations(of, '')).toEqual(both);
     expect(await opened.sweepStore.readConversations(of, 'v2')).toEqual(both.slice(1));
-  }, 60_000);
+  });
 
   it('messages by age, by conversation, and by the time they have waited', async () => {
     await given('message', [
@@ -89,5 +89,5 @@ describe.each(Object.entries(open))('the sweep reads from %s', (_, openStore) =>
       ['m2', 2],
       ['m3', 1],
     ]);
-  }, 60_000);
+  });
 });

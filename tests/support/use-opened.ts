@@ -9,6 +9,6 @@ export function useOpened<T extends { close: () => Promise<unknown> }>(
   const opened = {} as T;
   const [before, after] = each ? [beforeEach, afterEach] : [beforeAll, afterAll];
   before(async () => void Object.assign(opened, await open()), 240_000);
-  after(() => opened.close(), 120_000);
+  after(() => opened.close());
   return opened;
 }

@@ -81,9 +81,9 @@ export function useProjector({
     await Promise.all([...processes].map((service) => service.stop('SIGKILL')));
     processes.clear();
     await Promise.all(producers.splice(0).map((producer) => producer.disconnect()));
-  }, 120_000);
+  });
   const environment = useOpened(() => createTestEnvironment(partitions, servers()), { each });
-  before(() => Promise.all(Array.from({ length: projectors }, () => start())), 120_000);
+  before(() => Promise.all(Array.from({ length: projectors }, () => start())));
 
   return {
     environment,

@@ -84,5 +84,5 @@ describe('a comparison', () => {
     polls = 0;
     await compareDocuments(moving(0, settled), options);
     expect(polls).toBe(3);
-  }, 20_000);
+  });
 });
