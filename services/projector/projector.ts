@@ -10,7 +10,7 @@ import type { projectorSettings } from './config.ts';
 import { startCommitLoop, type CommitLoop } from './consumer/commit-loop.ts';
 import { startConsumer, type ConsumerDeps, type RunningConsumer } from './consumer/consumer.ts';
 import { createPositions, type Positions } from './consumer/positions.ts';
-import type { KafkaRecord } from './events/change.ts';
+import type { KafkaRecord } from './kafka/record-format.ts';
 import { traceparentsOf } from './events/headers.ts';
 import { kindOfTopic, topicOf } from './events/topics.ts';
 import { partitionKey } from './kafka/topic-partition.ts';

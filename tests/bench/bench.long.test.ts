@@ -59,7 +59,7 @@ test('npm run bench -- rebuild --quick builds documents that equal those that ar
 }, 300_000);
 
 test('npm run bench -- sizes --quick measures the documents of every kind', async () => {
-  const { measured } = await run<{ documents: number; bytes: number[] }[]>(['sizes'], 0);
+  const { measured } = await run<{ documents: number; bytes: number[] }[]>(['sizes']);
   expect(measured).toHaveLength(11);
   for (const { documents, bytes } of measured)
     expect([documents > 0, bytes.length, Math.min(...bytes) > 100]).toEqual([true, documents, true]);

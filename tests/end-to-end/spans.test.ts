@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService } from '../support/service.ts';
+import { startService } from '../../infra/service.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 const token = 'svc_live_spans0123456789abcd';
@@ -65,7 +65,7 @@ describe('with a collector of OpenTelemetry', () => {
     expect(batch.links).toEqual([expect.objectContaining({ traceId, spanId })]);
     expect(childrenOf(batch)).toEqual(expect.arrayContaining(['find apiKeys', 'insert apiKeys']));
     expect(await projector.stop()).toBe(0);
-  }, 60_000);
+  });
 
   test('the span of a request continues the trace of a trusted proxy, and log lines name it', async () => {
     const api = startService('api', {
@@ -89,7 +89,7 @@ describe('with a collector of OpenTelemetry', () => {
     const line = api.log.find(({ route, status }) => route === '/v1/tickets' && status === 200);
     expect(line).toMatchObject({ trace_id: traceId });
     expect(await api.stop()).toBe(0);
-  }, 60_000);
+  });
 });
 
 test('a stop does not wait for a collector that is away, and a line says that spans are lost', async () => {
@@ -105,4 +105,4 @@ test('a stop does not wait for a collector that is away, and a line says that sp
   await fetch(`http://127.0.0.1:${String(port)}/health`);
   await api.logged('spans are not exported');
   expect(await api.stop()).toBe(0);
-}, 60_000);
+});
