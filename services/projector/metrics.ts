@@ -1,61 +1,144 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { kinds } from '../../shared/documents/document.ts';
 import { registerBuildInfo } from '../../shared/runtime/release.ts';
+import { holdCauses } from './consumer/hold-causes.ts';
+import { rejectionReasons } from './events/change.ts';
+import { repeatCauses } from './materialize/reconcile.ts';
 
-/** The projector's Prometheus metrics, served at `/metrics`. */
+/**
+ * The projector's Prometheus metrics, served at `/metrics`. Names end in their unit. The help texts are the catalogue in
+ * docs/metrics.md.
+ */
 export function createMetrics() {
   const registry = new Registry();
   // The default of 10 ms would be most of the work of an idle projector.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
   registerBuildInfo(registry);
-  const registers = [registry];
-  return {
-    registry,
-    events: new Counter({
-      name: 'projector_events_total',
-      help: 'Events applied, including duplicates and stale events',
-      labelNames: ['topic'],
-      registers,
-    }),
-    deadLetters: new Counter({
-      name: 'projector_dead_letters_total',
-      help: 'Records stored as dead letters',
-      labelNames: ['topic'],
-      registers,
-    }),
-    late: new Counter({
-      name: 'projector_late_events_total',
-      help: 'Events that were older than the watermark when they arrived',
-      labelNames: ['topic'],
-      registers,
-    }),
-    expired: new Counter({
-      name: 'projector_lapsed_conversations_total',
-      help: 'Conversations deleted because they had expired',
-      registers,
-    }),
-    notRefreshed: new Counter({
-      name: 'projector_not_refreshed_total',
-      help: 'Documents that could not be refreshed because their references make them too large',
-      labelNames: ['kind'],
-      registers,
-    }),
-    lag: new Gauge({
-      name: 'projector_lag_records',
-      help: 'Records between the applied position and the end of the log',
-      labelNames: ['topic', 'partition'],
-      registers,
-    }),
-    longestLag: new Gauge({
-      name: 'projector_longest_lag_seconds',
-      help: 'Longest lag of the generation behind the log, if that was a minute or more',
-      registers,
-    }),
-    staleness: new Gauge({
-      name: 'projector_watermark_age_seconds',
-      help: 'Age of the watermark',
-      registers,
-    }),
-  };
+  return { registry, ...recordMetrics([registry]), ...engineMetrics([registry]), ...lagMetrics([registry]) };
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
+
+const recordMetrics = (registers: Registry[]) => ({
+  fetched: new Counter({
+    name: 'projector_records_fetched_total',
+    help: 'Records fetched from the brokers; more than are applied only while a backlog is queued',
+    labelNames: ['topic'],
+    registers,
+  }),
+  events: new Counter({
+    name: 'projector_events_total',
+    help: 'Events applied, including duplicates and stale events',
+    labelNames: ['topic'],
+    registers,
+  }),
+  deadLetters: new Counter({
+    name: 'projector_dead_letters_total',
+    help: 'Records that could not be applied and were stored as dead letters, by [reason](errors.md#reasons-of-dead-letters): readers lack their effect until an operator re-drives them',
+    labelNames: ['topic', 'reason'],
+    registers,
+  }),
+  late: new Counter({
+    name: 'projector_late_events_total',
+    help: 'Events that were older than the watermark when they arrived: exports may miss them',
+    labelNames: ['topic'],
+    registers,
+  }),
+  batchSeconds: new Histogram({
+    name: 'projector_batch_duration_seconds',
+    help: 'Time to apply a batch of records, its fan-outs included, without the time that it waits for its turn',
+    labelNames: ['topic'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    registers,
+  }),
+  batchRecords: new Histogram({
+    name: 'projector_batch_records',
+    help: 'Records applied together, 500 at most: small batches cost more for each record',
+    buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
+    registers,
+  }),
+});
+
+const engineMetrics = (registers: Registry[]) => ({
+  repeated: new Counter({
+    name: 'projector_reconciles_repeated_total',
+    help: 'Documents reconciled again, by cause: `conflict` (another write came first), `reference` (a reference changed meanwhile). Many of them mean that workers contend for the same documents',
+    labelNames: ['kind', 'cause'],
+    registers,
+  }),
+  fanOutWaiting: new Gauge({
+    name: 'projector_fan_out_waiting_documents',
+    help: 'Documents that the fan-outs in progress have still to refresh, up to 2,000 for each partition: a large fan-out holds its partition',
+    registers,
+  }),
+  notRefreshed: new Counter({
+    name: 'projector_not_refreshed_total',
+    help: 'Documents that MongoDB refused to have refreshed, because their references make them too large: they stay out of date',
+    labelNames: ['kind'],
+    registers,
+  }),
+  expired: new Counter({
+    name: 'projector_expired_conversations_total',
+    help: 'Conversations deleted because their retention had passed',
+    registers,
+  }),
+});
+
+const lagMetrics = (registers: Registry[]) => ({
+  lag: new Gauge({
+    name: 'projector_lag_records',
+    help: 'Records between the applied position and the end of the log, of the partitions of this projector',
+    labelNames: ['topic', 'partition'],
+    registers,
+  }),
+  position: new Gauge({
+    name: 'projector_applied_offset',
+    help: 'Offset of the next record to apply: a partition with lag whose offset stands still is stuck',
+    labelNames: ['topic', 'partition'],
+    registers,
+  }),
+  lagSeconds: new Gauge({
+    name: 'projector_lag_seconds',
+    help: 'Age of the oldest record that is not applied, at most; 0 if there is none. Measured by the ends of the log, not by the clocks of producers; of a new generation since its registration',
+    labelNames: ['topic'],
+    registers,
+  }),
+  maxLag: new Gauge({
+    name: 'projector_max_lag_seconds',
+    help: 'Longest lag of the generation so far, if it was a minute or more: above `delete.retention.ms` the generation may hold erased entities',
+    registers,
+  }),
+  staleness: new Gauge({
+    name: 'projector_watermark_age_seconds',
+    help: "Age of the generation's watermark, which is `LATENESS_ALLOWANCE_SECONDS` when all is applied",
+    registers,
+  }),
+  held: new Gauge({
+    name: 'projector_watermark_held_seconds',
+    help: `By how much the watermark lags beyond the allowance, under the cause that holds it; 0 under the others: ${Object.entries(
+      holdCauses,
+    )
+      .map(([cause, meaning]) => `\`${cause}\` (${meaning})`)
+      .join(', ')}`,
+    labelNames: ['cause'],
+    registers,
+  }),
+  generationState: new Gauge({
+    name: 'projector_generation_state',
+    help: 'Always 1; the label names the state of the generation: a build lags without harm',
+    labelNames: ['state'],
+    registers,
+  }),
+});
+
+/** Sets the counters to 0 whose labels are known: Prometheus does not see the increase of a series that begins at 1. */
+export function initializeCounters(metrics: Metrics, topics: string[]): void {
+  for (const topic of topics) {
+    for (const counter of [metrics.fetched, metrics.events, metrics.late]) counter.inc({ topic }, 0);
+    for (const reason of Object.keys(rejectionReasons)) metrics.deadLetters.inc({ topic, reason }, 0);
+  }
+  for (const kind of kinds) {
+    metrics.notRefreshed.inc({ kind }, 0);
+    for (const cause of repeatCauses) metrics.repeated.inc({ kind, cause }, 0);
+  }
+}

@@ -29,7 +29,7 @@ import {
 } from './startup/connect-brokers.ts';
 import { groupIdOf } from '../../shared/store/generations.ts';
 import { createLiveness } from './liveness.ts';
-import type { Metrics } from './metrics.ts';
+import { initializeCounters, type Metrics } from './metrics.ts';
 import { applyGenerationSettings, followRegistry, recordAbsence } from './generations/follow.ts';
 import { storeFailure } from './generations/last-failure.ts';
 import { createThrottle, type Throttle } from './generations/throttle.ts';
@@ -58,6 +58,7 @@ type Connected = ProjectorDeps &
   Required<Pick<ProjectorDeps, 'clock' | 'nowMs'>> &
   BrokerClients & { control: Db; database: Db; positions: Positions; throttle: Throttle } & {
     generation: number;
+    registeredAt: Date;
     allowanceMs: number;
     /** Host and process, for the history and for failures. */
     by: string;
@@ -76,7 +77,7 @@ export async function startProjector(deps: ProjectorDeps) {
     ...createConsumerDeps(connected, applyDeps),
     onApplied: ({ topic }, applied) => {
       countApplied(connected, topic, applied, commitLoop?.watermarkMs() ?? 0);
-      commitLoop?.onApplied(applied.events + applied.rejected);
+      commitLoop?.onApplied(applied.events + applied.rejected.length);
     },
   });
   // That its generation was dropped is no failure of a projector.
@@ -108,6 +109,7 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
   const { registered, ...store } = await openStore(mongo, config, logger);
   const { number: generation } = registered;
   metrics.registry.setDefaultLabels({ generation });
+  initializeCounters(metrics, topics);
   const brokers = await connectBrokers(kafka, logger);
   await waitForTopics(brokers.admin, topics, logger);
   await waitForGroup(brokers.admin, groupIdOf(config, generation), topics, logger);
@@ -118,7 +120,11 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
   const { clock = () => storeTime(store.control) } = deps;
   const by = `projector ${hostname()} ${process.pid}`;
-  const connected = { ...deps, ...store, ...brokers, ...steered, generation, allowanceMs, by, clock, nowMs };
+  const { registeredAt } = registered;
+  const connected = {
+    ...{ ...deps, ...store, ...brokers, ...steered },
+    ...{ generation, registeredAt, allowanceMs, by, clock, nowMs },
+  };
   // Before the watermark can rise: it tells for how long no projector has run.
   await waitUntil(logger, 'MongoDB is unavailable', () =>
     recordAbsence({ ...connected, now: clock }, registered),
@@ -142,12 +148,13 @@ function createApplyDeps(connected: Connected): ApplyDeps {
       metrics.notRefreshed.inc({ kind });
       logger.error({ kind, id, reason }, 'MongoDB rejected the refresh of a document');
     },
+    onRepeated: (kind, cause, documents) => metrics.repeated.inc({ kind, cause }, documents),
   };
 }
 
 /** Translates between the consumer, which knows topics, and the pipeline, which knows kinds. */
 function createConsumerDeps(connected: Connected, applyDeps: ApplyDeps): Omit<ConsumerDeps, 'onApplied'> {
-  const { config, generation, throttle } = connected;
+  const { config, generation, metrics, throttle } = connected;
   const kindOf = (topic: string) => kindOfTopic(topic, config.TOPIC_PREFIX);
   return {
     ...connected,
@@ -161,10 +168,17 @@ function createConsumerDeps(connected: Connected, applyDeps: ApplyDeps): Omit<Co
     apply: async (topic, records, context) => {
       const kind = kindOf(topic);
       if (!kind) throw new Error(`${topic} is not a topic of this projector`);
-      const apply = () => applyRecords(applyDeps, kind, records, context);
       const span = () => batchSpan(groupIdOf(config, generation), topic, records);
+      const apply = async () => {
+        const end = metrics.batchSeconds.startTimer({ topic });
+        const applied = await applyRecords(applyDeps, kind, records, context);
+        end();
+        metrics.batchRecords.observe(records.length);
+        return applied;
+      };
       return throttle.run(records, context, () => inSpan(`process ${topic}`, span, apply));
     },
+    onFetched: (topic, records) => metrics.fetched.inc({ topic }, records),
   };
 }
 
@@ -192,7 +206,8 @@ function countApplied(
   watermarkMs: number,
 ): void {
   metrics.events.inc({ topic }, events);
-  metrics.deadLetters.inc({ topic }, rejected);
+  for (const reason of rejected) metrics.deadLetters.inc({ topic, reason });
   metrics.late.inc({ topic }, times.filter((time) => time < watermarkMs).length);
-  if (rejected > 0) logger.warn({ topic, rejected }, 'records were stored as dead letters');
+  if (rejected.length > 0)
+    logger.warn({ topic, rejected: rejected.length }, 'records were stored as dead letters');
 }

@@ -50,17 +50,23 @@ export async function watermark(
 /** A projection for `watermark`: the watermark, or the time of the store if its clock is earlier. */
 export const notAfterNow = { completeTo: { $min: ['$completeTo', '$$NOW'] } };
 
+/** The partition with the minimum `completeTo` of a generation. */
+export type HeldBy = Pick<Progress, 'topic' | 'partition' | 'completeTo' | 'updatedAt'>;
+
 /**
  * Raises a generation's watermark to the minimum `completeTo` of its partitions, if that is later. Returns the resulting
- * watermark. It is stored separately, as a newly registered partition may start at an earlier instant: no event on that
+ * watermark, and the partition that holds it; null before a partition is registered. It is stored separately, as a newly registered partition may start at an earlier instant: no event on that
  * partition is older than the watermark was before.
  */
-export async function raiseWatermark(control: Db, generation: number): Promise<Date> {
+export async function raiseWatermark(
+  control: Db,
+  generation: number,
+): Promise<{ watermark: Date; heldBy: HeldBy | null }> {
   const [minimum] = await progressOf(control)
     .find({ generation })
     .sort({ completeTo: 1 })
     .limit(1)
-    .project<{ completeTo: Date }>({ completeTo: 1 })
+    .project<HeldBy>({ topic: 1, partition: 1, completeTo: 1, updatedAt: 1 })
     .toArray();
   const completeTo = minimum?.completeTo ?? new Date(0);
   const raised = await watermarksOf(control).findOneAndUpdate(
@@ -68,5 +74,5 @@ export async function raiseWatermark(control: Db, generation: number): Promise<D
     { $max: { completeTo } },
     { upsert: true, returnDocument: 'after' },
   );
-  return raised?.completeTo ?? completeTo;
+  return { watermark: raised?.completeTo ?? completeTo, heldBy: minimum ?? null };
 }

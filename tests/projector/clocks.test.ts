@@ -83,6 +83,7 @@ describe('the watermark', () => {
     const commitLoop = startCommitLoop(
       {
         ...{ control, log, generation: 1, topics: [topic('tag')], allowanceMs: 0 },
+        registeredAt: new Date(0),
         ...{
           metrics: createMetrics(),
           liveness: createLiveness(0),

@@ -71,11 +71,15 @@ describe('a run of the commit loop', () => {
       },
       isCaughtUp: () => isCaughtUp,
       withoutStartOffset: () => [],
+      whyDelayed: () => 'backlog',
+      fanOutWaiting: () => 0,
       detectGaps: () => undefined,
       commit: (snapshot) => onCommit(snapshot),
       stop: async () => undefined,
     };
-    const deps = { control, log, generation, allowanceMs, topics: ['t'], clock: async () => new Date(nowMs) };
+    const registeredAt = new Date(0);
+    const clock = async () => new Date(nowMs);
+    const deps = { control, log, generation, allowanceMs, registeredAt, topics: ['t'], clock };
     metrics = createMetrics();
     ({ positions } = anyOrder());
     start = (intervalMs, onObserved = () => undefined) => {

@@ -30,7 +30,7 @@ describe('the watermark', () => {
     const byKey = new Map(ends.map((end, partition) => [`t/${partition}`, { low: 0, end }]));
     await registerPartitions(opened.control, generation, [...byKey.keys()], new Date(atMs));
     await saveProgress(snapshot, byKey, new Date(atMs));
-    return (await raiseWatermark(opened.control, generation)).getTime();
+    return (await raiseWatermark(opened.control, generation)).watermark.getTime();
   };
 
   test('is now, less the allowance, while nothing is left to apply', async () => {
@@ -88,7 +88,8 @@ describe('with a projector', () => {
 
   test('an event older than the watermark is applied, and counted as late', async () => {
     const projector = await start();
-    const late = async () => (await projector.metrics.late.get()).values.map(({ value }) => value);
+    const late = async () =>
+      (await projector.metrics.late.get()).values.reduce((sum, { value }) => sum + value, 0);
     const publishAt = async (id: string, time: Date) => {
       await publish({ ...created('tag', id), time });
       await applied();
@@ -99,9 +100,9 @@ describe('with a projector', () => {
     await eventually(isPromised);
     // when one event is published in time, and another later than the allowance
     await publishAt('tag_1', new Date());
-    expect(await late()).toEqual([0]);
+    expect(await late()).toBe(0);
     await publishAt('tag_2', new Date(startedAt.getTime() - 1));
-    expect(await late()).toEqual([1]);
+    expect(await late()).toBe(1);
     expect(await environment.database.collection('tags').countDocuments()).toBe(2);
   });
 });

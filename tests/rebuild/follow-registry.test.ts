@@ -2,7 +2,7 @@ import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import { createPositions } from '../../services/projector/consumer/positions.ts';
 import { followRegistry } from '../../services/projector/generations/follow.ts';
 import type { Measured } from '../../services/operations/rebuild/measure.ts';
-import { failuresOf } from '../../services/projector/generations/last-failure.ts';
+import { failuresOf } from '../../shared/store/failures.ts';
 import type { ThrottleSettings } from '../../services/projector/generations/throttle.ts';
 import { createMetrics } from '../../services/projector/metrics.ts';
 import { progressOf } from '../../shared/store/progress.ts';
@@ -181,7 +181,7 @@ test('a projector records the lag that grew while none was running, and the reas
     expect(lines.join()).toContain('deletions may have been missed; build another generation');
     const [own] = (await rebuild.registry()).generations;
     expect(own?.longestBehindSeconds).toBeGreaterThan(7.9 * 24 * 3_600);
-    expect(await projector.metrics.registry.metrics()).toMatch(/projector_longest_lag_seconds{.*} 691\d\d\d/);
+    expect(await projector.metrics.registry.metrics()).toMatch(/projector_max_lag_seconds{.*} 691\d\d\d/);
     await eventually(() => projector.fatal.length > 0);
     expect(await failuresOf(rebuild.control).findOne({ _id: 1 })).toMatchObject({
       ...{ reason: projector.fatal[0]?.message, isFinal: true },

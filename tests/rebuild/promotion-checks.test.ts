@@ -1,5 +1,5 @@
 import type { Switched } from '../../services/operations/rebuild/switch.ts';
-import { failuresOf } from '../../services/projector/generations/last-failure.ts';
+import { failuresOf } from '../../shared/store/failures.ts';
 import { progressOf } from '../../shared/store/progress.ts';
 import {
   activeAndReady,

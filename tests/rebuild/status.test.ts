@@ -1,6 +1,6 @@
 import { projectionVersion } from '../../shared/store/generations.ts';
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
-import { failuresOf } from '../../services/projector/generations/last-failure.ts';
+import { failuresOf } from '../../shared/store/failures.ts';
 import type { Measured } from '../../services/operations/rebuild/measure.ts';
 import { progressOf } from '../../shared/store/progress.ts';
 import { generation, useRebuild, present, secondsBefore } from './fixture.ts';

@@ -22,7 +22,7 @@ export async function startConsuming(
   const seen = new Map<string, string[]>();
   const record = (topic: string, records: KafkaRecord[]): Applied => {
     seen.set(topic, [...(seen.get(topic) ?? []), ...records.map(({ value }) => String(value))]);
-    return { events: records.length, rejected: 0, times: [] };
+    return { events: records.length, rejected: [], times: [] };
   };
   const kafka = createKafka(testEnvironment.config, pino({ level: 'silent' }));
   const log = createLogClient(kafka);
@@ -40,6 +40,7 @@ export async function startConsuming(
     apply: (topic, records, { signal }) => apply(topic, () => record(topic, records), signal),
     ...anyOrder(),
     onApplied: () => undefined,
+    onFetched: () => undefined,
     onFatal: (error) => fatal.push(error),
   });
   return {

@@ -9,7 +9,7 @@ import {
 import { progressOf, topicIdsOf, watermarksOf } from '../../../shared/store/progress.ts';
 import { liveReplicas, type Replica } from '../../../shared/store/replicas.ts';
 import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
-import { failuresOf } from '../../projector/generations/last-failure.ts';
+import { failuresOf } from '../../../shared/store/failures.ts';
 import { RebuildRefused, changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import type { OperatorDeps } from './deps.ts';

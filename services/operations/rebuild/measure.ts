@@ -3,7 +3,7 @@ import type { Generation, GenerationRegistry } from '../../../shared/store/gener
 import { progressOf, watermark, type Progress } from '../../../shared/store/progress.ts';
 import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
 import { isFollowed, lagSeconds } from '../../projector/generations/freshness.ts';
-import { failuresOf } from '../../projector/generations/last-failure.ts';
+import { failuresOf } from '../../../shared/store/failures.ts';
 import { loadEnds } from '../../projector/generations/registry.ts';
 import { tombstoneWarning } from '../../projector/generations/tombstones.ts';
 import { parsePartitionKey, partitionKey } from '../../projector/kafka/topic-partition.ts';

@@ -2,7 +2,7 @@ import type { Db } from 'mongodb';
 import type { Generation } from '../../../shared/store/generations.ts';
 import { progressOf, topicIdsOf } from '../../../shared/store/progress.ts';
 import { silentAfterSeconds } from '../../projector/generations/freshness.ts';
-import type { Failure } from '../../projector/generations/last-failure.ts';
+import type { Failure } from '../../../shared/store/failures.ts';
 
 /** `isFinal`: no projector can ever continue the generation. */
 export type Stopped = { reason: string; isFinal: boolean };

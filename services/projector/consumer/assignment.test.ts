@@ -9,7 +9,7 @@ import { createPositions } from './positions.ts';
 
 const megabyte = 1024 * 1024;
 const logger = pino({ level: 'silent' });
-const nothing = { events: 0, rejected: 0, times: [] };
+const nothing = { events: 0, rejected: [], times: [] };
 const idle = () => new Promise((resolve) => setImmediate(resolve));
 
 /** An assignment, the offsets that it applies, the partitions that kafkajs does not fetch, and the offsets sought. */
@@ -58,6 +58,8 @@ function given(apply: AssignmentDeps['apply'] = async () => nothing) {
     worker.push([rawBatch({ baseOffset: offset, lastOffset: offset, records })], offset + 1);
     assignment.updateFetching(worker);
   };
+  let fetchedRecords = 0;
+  const onFetched = (_: string, records: number) => void (fetchedRecords += records);
   /** Delivers one batch for each record that was fetched from `from`, holds these offsets, and ends at `to`. */
   const deliver = (from: number, offsets: number[], to: number, isStale = false) => {
     const messages = offsets.map((offset) => ({
@@ -71,9 +73,21 @@ function given(apply: AssignmentDeps['apply'] = async () => nothing) {
       isRunning: () => true,
       resolveOffset: (offset: string) => void resolved.push(offset),
     };
-    handleBatch({ logger }, consumer, assignment, payload as unknown as EachBatchPayload);
+    handleBatch({ logger, onFetched }, consumer, assignment, payload as unknown as EachBatchPayload);
   };
-  return { assignment, positions, paused, applied, seeks, resolved, assign, start, fetched, deliver };
+  return {
+    assignment,
+    positions,
+    paused,
+    applied,
+    seeks,
+    resolved,
+    assign,
+    start,
+    fetched,
+    deliver,
+    fetchedRecords: () => fetchedRecords,
+  };
 }
 
 describe('a fetched batch', () => {
@@ -93,7 +107,7 @@ describe('a fetched batch', () => {
     ],
     ['is dropped if a seek has happened since', 5, [5, [5], 5, true], { position: 5 }],
   ])('%s', async (_, startOffset, batch, expected) => {
-    const { assign, applied, seeks, resolved, deliver } = given();
+    const { assign, applied, seeks, resolved, deliver, fetchedRecords } = given();
     const worker = assign();
     if (startOffset !== null) worker.start(startOffset);
     deliver(...batch);
@@ -103,6 +117,7 @@ describe('a fetched batch', () => {
       ...nothingHappens,
       ...expected,
     });
+    expect(fetchedRecords()).toBe(applied.length);
   });
 
   it.each([

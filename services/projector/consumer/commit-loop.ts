@@ -8,6 +8,7 @@ import type { Liveness, ObservedPartition } from '../liveness.ts';
 import type { Metrics } from '../metrics.ts';
 import { isTransient } from '../kafka/transient-errors.ts';
 import type { RunningConsumer } from './consumer.ts';
+import { createFreshnessGauges } from './freshness.ts';
 import type { Positions } from './positions.ts';
 import { createProgressRecorder, recordedPositions, registerPartitions, type Snapshot } from './progress.ts';
 
@@ -17,6 +18,8 @@ type CommitLoopDeps = {
   generation: number;
   topics: string[];
   allowanceMs: number;
+  /** When the generation was registered. */
+  registeredAt: Date;
   metrics: Metrics;
   liveness: Liveness;
   positions: Positions;
@@ -55,6 +58,7 @@ export function startCommitLoop(
   const { control, generation, liveness, nowMs } = deps;
   const registered = new Set<string>();
   const saveProgress = createProgressRecorder(deps);
+  const gauges = createFreshnessGauges(deps, consumer);
   let watermarkMs = 0;
   let appliedSince = 0;
   let committing: Promise<void> | null = null;
@@ -75,10 +79,11 @@ export function startCommitLoop(
     const snapshot = consumer.snapshot();
     await reportPositions(deps, log, snapshot);
     // While a broker may know more partitions than the others, no instant counts as complete.
-    await saveProgress(snapshot, log.silent.length > 0 ? unknownEnds : log.ends, asOf);
-    watermarkMs = (await raiseWatermark(control, generation)).getTime();
-    deps.metrics.staleness.set(Math.max(0, asOf.getTime() - watermarkMs) / 1_000);
-    measureLag(deps.metrics, log, snapshot);
+    const ends = log.silent.length > 0 ? unknownEnds : log.ends;
+    const completeToMs = await saveProgress(snapshot, ends, asOf);
+    const raised = await raiseWatermark(control, generation);
+    watermarkMs = raised.watermark.getTime();
+    gauges.observe(nowMs(), { asOf, log, snapshot, completeToMs, ...raised });
     liveness.observe(nowMs(), observedPartitions(consumer, log, snapshot));
     return snapshot;
   };
@@ -91,6 +96,7 @@ export function startCommitLoop(
     intervalMs,
     onError: (error) => {
       if (isTransient(error)) liveness.observeUnavailable(nowMs());
+      gauges.observeFailure(nowMs());
       deps.logger.warn({ error }, 'could not save progress; trying again');
     },
   });
@@ -144,14 +150,6 @@ async function reportPositions(
   if (partitions.length > snapshot.length)
     for (const [key, position] of await recordedPositions(control, generation))
       positions.observe(key, { position });
-}
-
-function measureLag({ lag }: Metrics, { ends }: LogState, snapshot: Snapshot[]): void {
-  lag.reset();
-  for (const item of snapshot) {
-    const { topic, partition, position } = item;
-    lag.set({ topic, partition }, Math.max(0, (ends.get(partitionKey(item))?.end ?? 0) - position));
-  }
 }
 
 /** A partition without a start offset counts as one with a record to apply: finding the offset is work to be done. */

@@ -4,23 +4,25 @@ import type { LogClient, LogState } from '../kafka/log-client.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
 import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
 import { createGapDetector } from './gap-detector.ts';
-import { handleBatch } from './handle-batch.ts';
+import { handleBatch, type HandleBatchDeps } from './handle-batch.ts';
+import type { Delay } from './partition-worker.ts';
 import { resumePartitions } from './start-offsets.ts';
 import { takeSnapshot, type Snapshot } from './progress.ts';
 
-export type ConsumerDeps = AssignmentDeps & {
-  kafka: Kafka;
-  admin: Admin;
-  log: LogClient;
-  control: Db;
-  groupId: string;
-  generation: number;
-  topics: string[];
-  /** After this long without a heartbeat, the group assigns the partitions of this process to other members. */
-  sessionTimeoutMs: number;
-  /** The consumer cannot continue; the process must exit with an error. */
-  onFatal: (error: Error) => void;
-};
+export type ConsumerDeps = AssignmentDeps &
+  HandleBatchDeps & {
+    kafka: Kafka;
+    admin: Admin;
+    log: LogClient;
+    control: Db;
+    groupId: string;
+    generation: number;
+    topics: string[];
+    /** After this long without a heartbeat, the group assigns the partitions of this process to other members. */
+    sessionTimeoutMs: number;
+    /** The consumer cannot continue; the process must exit with an error. */
+    onFatal: (error: Error) => void;
+  };
 
 export type RunningConsumer = {
   /** How far each assigned partition has been applied. */
@@ -29,6 +31,10 @@ export type RunningConsumer = {
   isCaughtUp: () => boolean;
   /** The keys of the assigned partitions whose start offset has not been found yet. */
   withoutStartOffset: () => string[];
+  /** Why an assigned partition may lag; null if it is not assigned to this process. */
+  whyDelayed: (key: string) => Delay | 'starting' | null;
+  /** The documents that the fan-outs in progress have still to refresh, as far as known. */
+  fanOutWaiting: () => number;
   /** Calls `onFatal` if the gap detector finds a gap. Call it once a second. */
   detectGaps: (log: LogState) => void;
   /** Commits the offsets of a snapshot. Its progress must have been saved before. */
@@ -71,6 +77,11 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
     isCaughtUp: () => assignment.workers().every(({ position, end }) => position !== null && position >= end),
     withoutStartOffset: () =>
       assignment.workers().flatMap((worker) => (worker.position === null ? [partitionKey(worker)] : [])),
+    whyDelayed: (key) => {
+      const worker = assignment.worker(key);
+      return worker ? (worker.position === null ? 'starting' : worker.delay()) : null;
+    },
+    fanOutWaiting: () => assignment.workers().reduce((sum, worker) => sum + worker.fanOutWaiting(), 0),
     detectGaps: (log) => {
       const gap = findGap(assignment.workers(), log);
       if (gap && !signal.aborted) deps.onFatal(gap);

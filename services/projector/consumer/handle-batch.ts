@@ -1,14 +1,21 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { recordsIn } from '../kafka/record-batch.ts';
 import type { BatchMessage } from '../kafka/fetch-decoder.ts';
 import { fetchedOffsetOf } from '../kafka/kafkajs-patch.ts';
 import { partitionKey } from '../kafka/topic-partition.ts';
 import type { Assignment } from './assignment.ts';
 import { seek } from './start-offsets.ts';
 
+export type HandleBatchDeps = {
+  logger: Logger;
+  /** Called with the number of records that were fetched and queued. */
+  onFetched: (topic: string, records: number) => void;
+};
+
 /** Queues a fetched batch if it starts at the offset that its partition needs next. Otherwise seeks to that offset. */
 export function handleBatch(
-  { logger }: { logger: Logger },
+  { logger, onFetched }: HandleBatchDeps,
   consumer: Pick<Consumer, 'seek'>,
   assignment: Assignment,
   payload: EachBatchPayload,
@@ -41,6 +48,11 @@ export function handleBatch(
   worker.end = Math.max(worker.end, Number(batch.highWatermark));
   assignment.positions.observe(key, { end: worker.end });
   payload.resolveOffset(String(nextOffset - 1));
-  worker.push(later ? fetched.slice(0, fetched.indexOf(later)) : fetched, nextOffset);
+  const queued = later ? fetched.slice(0, fetched.indexOf(later)) : fetched;
+  onFetched(
+    batch.topic,
+    queued.reduce((sum, one) => sum + recordsIn(one), 0),
+  );
+  worker.push(queued, nextOffset);
   assignment.updateFetching(worker);
 }

@@ -6,7 +6,7 @@ import { createBudget, createRecordQueue } from './record-queue.ts';
 
 const batch = (lastOffset: number, ...offsets: number[]) =>
   rawBatch({ baseOffset: offsets[0] ?? 0, lastOffset, records: offsets.map((offset) => ({ offset })) });
-const nothingApplied = { events: 0, rejected: 0, times: [] };
+const nothingApplied = { events: 0, rejected: [], times: [] };
 const idle = () => new Promise((resolve) => setImmediate(resolve));
 
 const startWorker = (
@@ -133,6 +133,40 @@ describe('the progress count of a worker', () => {
     attempts[1]?.end();
     await idle();
   });
+});
+
+it('a worker names why its records wait', async () => {
+  const { worker, attempts } = given();
+  await idle();
+  const [attempt] = attempts;
+  attempt?.onPaced?.(true);
+  expect(worker.delay()).toBe('pace');
+  attempt?.onPaced?.(false);
+  expect(worker.delay()).toBe('backlog');
+  attempt?.onFanOut?.(700);
+  expect([worker.delay(), worker.fanOutWaiting()]).toEqual(['fan_out', 700]);
+  attempt?.fail();
+  while (attempts.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+  expect([worker.delay(), worker.fanOutWaiting()]).toEqual(['failing', 0]);
+  attempts[1]?.end();
+  await idle();
+});
+
+it('a worker that waits for its turn says so', async () => {
+  let endWait = () => {};
+  const worker = startWorker(5, {
+    waitForTurn: (_, __, onWait) => {
+      onWait();
+      return new Promise((resolve) => (endWait = resolve));
+    },
+    apply: () => new Promise(() => undefined),
+    onApplied: () => undefined,
+  });
+  worker.push([batch(8, 5, 7)], 9);
+  expect(worker.delay()).toBe('prerequisites');
+  endWait();
+  await idle();
+  expect(worker.delay()).toBe('backlog');
 });
 
 it('a worker that stops tells at once that it stops, and only later that its partition is lost', async () => {

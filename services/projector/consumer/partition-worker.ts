@@ -1,6 +1,8 @@
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import type { Rejection } from '../events/change.ts';
 import type { KafkaRecord } from '../kafka/record-format.ts';
 import { isTransient } from '../kafka/transient-errors.ts';
+import type { HoldCause } from './hold-causes.ts';
 import type { RecordQueue } from './record-queue.ts';
 import type { WaitForTurn } from './wait-for-turn.ts';
 
@@ -8,6 +10,9 @@ import type { WaitForTurn } from './wait-for-turn.ts';
 class Revoked extends Error {
   override name = 'Revoked';
 }
+
+/** Why the records of a partition wait. */
+export type Delay = Extract<HoldCause, 'backlog' | 'prerequisites' | 'fan_out' | 'pace' | 'failing'>;
 
 /** The worker of one assigned partition: it applies the fetched batches of its queue in order. */
 export type PartitionWorker = {
@@ -19,6 +24,9 @@ export type PartitionWorker = {
   nextFetchOffset: number | null;
   /** Counts progress within a batch, and the waits for servers and for prerequisite topics. */
   progressCount: number;
+  delay: () => Delay;
+  /** The documents that a fan-out in progress has still to refresh, as far as known. */
+  fanOutWaiting: () => number;
   /** The end offset of the partition's log, as last seen. */
   end: number;
   /** The id of the topic when the start offset was found; null before that, and if the brokers have no topic ids. */
@@ -47,6 +55,9 @@ export type PartitionWorkerDeps = {
   retryDelayMs: number;
 };
 
+/** The present work of a worker, for metrics. */
+type Work = { delay: Delay; fanOutWaiting: number };
+
 /** `stopping`: start no further batch. `revoked`: abort the batch in progress. */
 type Signals = { stopping: AbortSignal; revoked: AbortSignal };
 
@@ -57,16 +68,17 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
   const { queue } = deps;
   const [stopping, revoked] = [new AbortController(), new AbortController()];
   const signals: Signals = { stopping: stopping.signal, revoked: revoked.signal };
+  const work: Work = { delay: 'backlog', fanOutWaiting: 0 };
   let running: Promise<void> | null = null;
 
   const applyQueue = async () => {
     while (!signals.stopping.aborted && !queue.isEmpty()) {
-      await waitForTurn(deps, self, signals);
+      await waitForTurn(deps, self, signals, work);
       if (signals.stopping.aborted) return;
       const { records, nextOffset } = await queue.take(self.position ?? 0);
       if (signals.stopping.aborted) return;
       const parkTimer = setTimeout(queue.park, parkAfterMs);
-      const applying = applyWithRetries(deps, self, signals, records);
+      const applying = applyWithRetries(deps, self, signals, work, records);
       const applied = await applying.finally(() => clearTimeout(parkTimer));
       self.position = nextOffset;
       deps.onApplied(self, applied);
@@ -87,6 +99,8 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
     position: null,
     nextFetchOffset: null,
     progressCount: 0,
+    delay: () => (work.delay === 'backlog' && work.fanOutWaiting > 0 ? 'fan_out' : work.delay),
+    fanOutWaiting: () => work.fanOutWaiting,
     end: 0,
     topicId: null,
     queuedBytes: queue.bytes,
@@ -110,7 +124,7 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
 }
 
 /** A batch may hold control records alone, such as the end of a transaction. */
-const nothing: Applied = { events: 0, rejected: 0, times: [] };
+const nothing: Applied = { events: 0, rejected: [], times: [] };
 
 const ignoreRevoked = (error: unknown) => {
   if (!(error instanceof Revoked)) throw error;
@@ -120,17 +134,20 @@ const ignoreRevoked = (error: unknown) => {
  * Counts each wait as progress: a worker that waits for its turn is not stuck. While it waits, it gives its memory back, so
  * that no other partition waits for it.
  */
-function waitForTurn(
+async function waitForTurn(
   { topic, partition, queue, waitForTurn: wait }: PartitionWorkerDeps,
   self: PartitionWorker,
   { stopping }: Signals,
+  work: Work,
 ): Promise<void> {
   const end = () => Math.max(self.end, self.nextFetchOffset ?? 0);
   const turn = { topic, partition, position: self.position ?? 0, end };
-  return wait(turn, stopping, () => {
+  await wait(turn, stopping, () => {
+    work.delay = 'prerequisites';
     queue.park();
     self.progressCount += 1;
   });
+  work.delay = 'backlog';
 }
 
 /** Skips nothing: a failed batch is retried until it succeeds or the worker stops. */
@@ -138,6 +155,7 @@ async function applyWithRetries(
   deps: PartitionWorkerDeps,
   self: PartitionWorker,
   { stopping, revoked }: Signals,
+  work: Work,
   records: KafkaRecord[],
 ): Promise<Applied> {
   if (records.length === 0) return nothing;
@@ -152,10 +170,14 @@ async function applyWithRetries(
       furthest = done;
       self.progressCount += 1;
     };
+    const onPaced = (isPaced: boolean) => void (work.delay = isPaced ? 'pace' : 'backlog');
+    const onFanOut = (documents: number) => void (work.fanOutWaiting = documents);
     try {
       revoked.throwIfAborted();
-      return await deps.apply(records, { signal: revoked, stopping, onProgress });
+      return await deps.apply(records, { signal: revoked, stopping, onProgress, onPaced, onFanOut });
     } catch (error) {
+      work.delay = 'failing';
+      work.fanOutWaiting = 0;
       if (error instanceof Revoked || stopping.aborted)
         throw new Revoked(`${topic}/${partition} is given up`);
       if (isTransient(error)) self.progressCount += 1;
@@ -176,7 +198,14 @@ export type ApplyContext = {
   stopping?: AbortSignal;
   /** To be called after each part of the work that is durable: the worker counts as stuck without progress. */
   onProgress: () => void;
+  /** Called when the batch begins to wait for the pace of its generation, and after that. */
+  onPaced?: (isPaced: boolean) => void;
+  /** Called with the number of documents that a fan-out has still to refresh. */
+  onFanOut?: (documents: number) => void;
 };
 
-/** The outcome of a batch of records of one partition. `times` are the events' own, in milliseconds. */
-export type Applied = { events: number; rejected: number; times: number[] };
+/**
+ * The outcome of a batch of records of one partition. `rejected` holds the reason of each dead letter; `times` are the
+ * events' own, in milliseconds.
+ */
+export type Applied = { events: number; rejected: Rejection['reason'][]; times: number[] };

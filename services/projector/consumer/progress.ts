@@ -73,12 +73,13 @@ export async function recordedPositions(control: Db, generation: number): Promis
 /**
  * Saves how far the partitions have been applied, and the instant up to which each is complete, less the lateness
  * allowance. `asOf` is an instant before `ends` was read. No saved value ever decreases, whichever projector writes.
+ * Returns the instants before the allowance, in milliseconds, by `<topic>/<partition>`; 0 if unknown.
  */
 export type SaveProgress = (
   snapshots: Snapshot[],
   ends: Map<string, { end: number }>,
   asOf: Date,
-) => Promise<void>;
+) => Promise<Map<string, number>>;
 
 /** Creates the function that saves progress once per run of the commit loop. */
 export function createProgressRecorder({
@@ -92,11 +93,13 @@ export function createProgressRecorder({
 }): SaveProgress {
   const completeToMs = createPartitionWatermarks();
   return async (snapshots, ends, asOf) => {
+    const instants = new Map<string, number>();
     const operations = snapshots.map(({ topic, partition, position }) => {
       const key = partitionKey({ topic, partition });
       // Unknown for a partition that was added after the ends were read: it may have any number of records.
       const end = ends.get(key)?.end;
       const ms = completeToMs(key, position, end, asOf.getTime());
+      instants.set(key, ms);
       const completeTo = new Date(Math.max(0, ms - allowanceMs));
       const update = {
         $set: { generation, topic, partition, updatedAt: asOf },
@@ -105,6 +108,7 @@ export function createProgressRecorder({
       return { updateOne: { filter: { _id: idOf(generation, topic, partition) }, update, upsert: true } };
     });
     if (operations.length > 0) await progressOf(control).bulkWrite(operations, { ordered: false });
+    return instants;
   };
 }
 

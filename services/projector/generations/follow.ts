@@ -24,7 +24,7 @@ type FollowDeps = {
   positions: Pick<Positions, 'load'>;
   /** The lateness allowance, by which every watermark lags. */
   allowanceMs: number;
-  metrics: Pick<Metrics, 'longestLag'>;
+  metrics: Pick<Metrics, 'maxLag' | 'generationState'>;
   logger: Logger;
   /** MongoDB's clock. */
   now: () => Promise<Date>;
@@ -57,6 +57,8 @@ export function followRegistry(deps: FollowDeps, intervalMs = 1_000): Pick<Repea
     if (!registry) return;
     try {
       const own = generationOf(registry, number);
+      deps.metrics.generationState.reset();
+      deps.metrics.generationState.set({ state: own.state }, 1);
       // Without projectors the active generation gains nothing from a slower build.
       const oneAtATime =
         own.state === 'building' && (await isFollowed(control, registry.generation, await deps.now()));
@@ -105,7 +107,7 @@ async function recordLag(deps: LagDeps, own: Generation): Promise<number> {
   const recorded = own.longestBehindSeconds ?? 0;
   const isLonger = seconds >= Math.max(recordedFromSeconds, recorded * recordedStep);
   if (isLonger) await changeRegistry(control, recordMaxLag(own.number, seconds));
-  metrics.longestLag.set(isLonger ? seconds : recorded);
+  metrics.maxLag.set(isLonger ? seconds : recorded);
   return isLonger ? seconds : recorded;
 }
 

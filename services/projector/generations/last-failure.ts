@@ -1,21 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Collection, Db } from 'mongodb';
+import type { Db } from 'mongodb';
+import { failuresOf } from '../../../shared/store/failures.ts';
 import { LogGap } from '../consumer/gap-detector.ts';
-
-/** Why a projector of a generation last ended. */
-export type Failure = {
-  /** The generation. */
-  _id: number;
-  reason: string;
-  /** No projector can continue: records are gone from the log, or a topic was created again. */
-  isFinal: boolean;
-  /** Host and process. */
-  by: string;
-  /** By MongoDB's clock. */
-  at: Date;
-};
-
-export const failuresOf = (control: Db): Collection<Failure> => control.collection('projector_failures');
 
 /** An ending projector waits at most this long for MongoDB, in milliseconds. */
 const storeWithinMs = 2_000;

@@ -2,7 +2,7 @@ import { createThrottle } from './throttle.ts';
 import type { Applied } from '../consumer/partition-worker.ts';
 import type { KafkaRecord } from '../kafka/record-format.ts';
 
-const nothing: Applied = { events: 0, rejected: 0, times: [] };
+const nothing: Applied = { events: 0, rejected: [], times: [] };
 const records = Array.from({ length: 10 }, () => ({}) as KafkaRecord);
 const context = (signal = new AbortController().signal) => {
   const counted = { progress: 0 };

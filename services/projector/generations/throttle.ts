@@ -41,14 +41,16 @@ export function createThrottle(nowMs: () => number): Throttle {
     set: (changed) => {
       settings = changed;
     },
-    run: async (records, { signal, stopping = signal, onProgress }, apply) => {
+    run: async (records, { signal, stopping = signal, onProgress, onPaced }, apply) => {
       // One signal for all the pauses of a batch: a paused worker would otherwise create thousands.
       const either = AbortSignal.any([signal, stopping]);
       const pause = (ms: number) => sleep(Math.min(ms, pollMs), undefined, { signal: either });
       // No await between the check and the start, so that two batches cannot start on one check.
       for (let waiting = obstacle(pause); waiting; waiting = obstacle(pause)) {
         onProgress();
+        onPaced?.(true);
         await waiting;
+        onPaced?.(false);
       }
       last = { startedMs: nowMs(), records: records.length };
       const applying = apply();

@@ -33,6 +33,13 @@ export function batchHeader(bytes: Buffer) {
   };
 }
 
+/** The records of a batch by its header, which may be damaged; of old messages, the offsets that they span. */
+export function recordsIn({ baseOffset, lastOffset, bytes }: RawBatch): number {
+  const span = lastOffset - baseOffset + 1;
+  if (bytes.length < batchHeaderBytes || isOldFormat(bytes)) return span;
+  return Math.min(span, Math.max(0, batchHeader(bytes).recordCount));
+}
+
 /** Whether the records are more than a part of these bytes: they are compressed, or in an old format. */
 export const isCompressed = (bytes: Buffer): boolean =>
   isOldFormat(bytes) || (bytes.readInt16BE(21) & 0x07) !== 0;

@@ -8,6 +8,8 @@ export type UpdateDeps = ReconcileDeps & {
   signal: AbortSignal;
   /** Called after each chunk of documents whose write is durable. */
   onProgress: () => void;
+  /** Called with the number of documents that a fan-out has still to refresh, as far as known. */
+  onFanOut?: (documents: number) => void;
 };
 
 /** Documents reconciled at a time. Limits the memory of a batch and of a fan-out. */
@@ -125,7 +127,9 @@ function startOnEdge(kind: Kind, { resumeAt }: Reconciled, { from, edge }: Incom
 async function refreshAll(deps: UpdateDeps, kind: Kind, ids: string[]): Promise<void> {
   for (let start = 0; start < ids.length; start += chunkSize) {
     deps.signal.throwIfAborted();
+    deps.onFanOut?.(ids.length - start);
     await reconcile(deps, kind, ids.slice(start, start + chunkSize), null);
     deps.onProgress();
   }
+  deps.onFanOut?.(0);
 }

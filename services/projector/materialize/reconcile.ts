@@ -26,7 +26,13 @@ export type ReconcileDeps = WriteDeps & {
   isApplied: (kind: Kind, position: NonNullable<Current['position']>) => boolean;
   /** Called for each document that the store refuses to have refreshed. */
   onNotRefreshed: (kind: Kind, id: string, reason: string) => void;
+  /** Called when a round leaves documents to the next one. */
+  onRepeated?: (kind: Kind, cause: RepeatCause, documents: number) => void;
 };
+
+/** Another write came first, or a reference changed between the read and the recheck. */
+export const repeatCauses = ['conflict', 'reference'] as const;
+type RepeatCause = (typeof repeatCauses)[number];
 
 /** An entity after its changes, and before them. */
 export type Reconciled = {
@@ -204,6 +210,8 @@ async function writeBatch<K extends Kind>(
   }
   round.outdated = await recheck(deps, kind, toRecheck, references);
   round.unfinished.push(...round.outdated);
+  if (conflicted.size > 0) deps.onRepeated?.(kind, 'conflict', conflicted.size);
+  if (round.outdated.length > 0) deps.onRepeated?.(kind, 'reference', round.outdated.length);
   return round;
 }
 

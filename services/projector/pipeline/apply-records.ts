@@ -27,7 +27,7 @@ export async function applyRecords(
   await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected }));
   return {
     events: changes.length,
-    rejected: rejected.length,
+    rejected: rejected.map(({ rejection }) => rejection.reason),
     times: changes.map(({ time }) => time.getTime()),
   };
 }

@@ -1,0 +1,114 @@
+import { createMetrics } from '../metrics.ts';
+import { createFreshnessGauges } from './freshness.ts';
+import type { HoldCause } from './hold-causes.ts';
+import type { Delay } from './partition-worker.ts';
+
+/** MongoDB's clock, and an allowance of 5 seconds. */
+const nowMs = 1_000_000;
+const secondsAgo = (seconds: number) => new Date(nowMs - seconds * 1_000);
+
+type State = {
+  position?: number;
+  end?: number | null;
+  completeTo?: Date;
+  watermarkAge?: number;
+  heldBy?: number;
+  silentSeconds?: number;
+  delay?: Delay | 'starting';
+  silent?: { broker: string; error: unknown }[];
+  registeredAt?: Date;
+};
+
+/** The gauges of a projector that applies partition 0 of a topic, after one run. */
+function given({
+  position = 3,
+  end = 9,
+  completeTo = secondsAgo(95),
+  watermarkAge = 100,
+  heldBy = 0,
+  silentSeconds = 1,
+  delay = 'backlog',
+  silent = [],
+  registeredAt = new Date(0),
+}: State = {}) {
+  const metrics = createMetrics();
+  const isStarting = delay === 'starting';
+  const consumer = {
+    whyDelayed: (key: string) => (key === 't/0' ? delay : null),
+    fanOutWaiting: () => 7,
+    withoutStartOffset: () => (isStarting ? ['t/0'] : []),
+  };
+  const gauges = createFreshnessGauges({ metrics, allowanceMs: 5_000, registeredAt }, consumer);
+  const ends = new Map(
+    [0, 1].flatMap((partition) => (end === null ? [] : [[`t/${partition}`, { low: 0, end }]])),
+  );
+  gauges.observe(0, {
+    asOf: new Date(nowMs),
+    log: { partitions: ['t/0', 't/1'], ends, topicIds: new Map(), silent },
+    snapshot: isStarting ? [] : [{ topic: 't', partition: 0, position, progressCount: 0 }],
+    completeToMs: new Map([['t/0', completeTo.getTime()]]),
+    watermark: secondsAgo(watermarkAge),
+    heldBy: {
+      ...{ topic: 't', partition: heldBy, completeTo: secondsAgo(watermarkAge) },
+      updatedAt: secondsAgo(silentSeconds),
+    },
+  });
+  const values = async (gauge: { get: () => Promise<{ values: { labels: object; value: number }[] }> }) =>
+    (await gauge.get()).values;
+  return {
+    gauges,
+    metrics,
+    lagSeconds: async () => (await values(metrics.lagSeconds)).map(({ value }) => value),
+    /** The causes with a value above 0. */
+    held: async () =>
+      Object.fromEntries(
+        (await values(metrics.held)).flatMap(({ labels, value }) =>
+          value > 0 ? [[(labels as { cause: string }).cause, value]] : [],
+        ),
+      ) as Partial<Record<HoldCause, number>>,
+    ages: async () => (await values(metrics.staleness)).map(({ value }) => value),
+  };
+}
+
+describe('the lag of a topic in seconds', () => {
+  it.each<[string, State, number]>([
+    ['is the time since the last instant up to which it is complete', { completeTo: secondsAgo(20) }, 20],
+    ['is 0 at the end of the log', { position: 9 }, 0],
+    ['is that of the generation if no instant is known, as after a restart', { completeTo: new Date(0) }, 95],
+    [
+      'counts from the registration of a new generation',
+      { watermarkAge: 1e6, completeTo: new Date(0), registeredAt: secondsAgo(30) },
+      30,
+    ],
+    [
+      'counts while the end of the log is unknown',
+      { position: 9, end: null, completeTo: secondsAgo(20) },
+      20,
+    ],
+    ['counts before the start offset is found', { delay: 'starting' }, 95],
+  ])('%s', async (_, state, seconds) => {
+    expect(await given(state).lagSeconds()).toEqual([seconds]);
+  });
+});
+
+describe('the cause that holds the watermark', () => {
+  it.each<[string, State, object]>([
+    ['is that of its partition, with the time beyond the allowance', { delay: 'fan_out' }, { fan_out: 95 }],
+    ['is the search for a start offset', { delay: 'starting' }, { starting: 95 }],
+    ['is the log if its end is unknown', { end: null }, { unreadable: 95 }],
+    ['is the log if a broker is silent', { silent: [{ broker: 'b', error: null }] }, { unreadable: 95 }],
+    ['is left to the projector that applies the partition', { heldBy: 1 }, {}],
+    ['is that no projector applies it', { heldBy: 1, silentSeconds: 31 }, { unassigned: 95 }],
+    ['is none within the allowance', { watermarkAge: 5 }, {}],
+  ])('%s', async (_, state, held) => {
+    expect(await given(state).held()).toEqual(held);
+  });
+
+  it('is that progress cannot be saved, and the age grows, while runs fail', async () => {
+    const { gauges, held, ages } = given();
+    expect(await ages()).toEqual([100]);
+    gauges.observeFailure(60_000);
+    expect(await held()).toEqual({ unsaved: 160 });
+    expect(await ages()).toEqual([160]);
+  });
+});

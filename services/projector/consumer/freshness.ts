@@ -1,0 +1,95 @@
+import type { HeldBy } from '../../../shared/store/progress.ts';
+import { silentAfterSeconds } from '../generations/freshness.ts';
+import type { LogState } from '../kafka/log-client.ts';
+import { parsePartitionKey, partitionKey } from '../kafka/topic-partition.ts';
+import type { Metrics } from '../metrics.ts';
+import type { RunningConsumer } from './consumer.ts';
+import { holdCauses, type HoldCause } from './hold-causes.ts';
+import type { Snapshot } from './progress.ts';
+
+type Run = {
+  /** An instant before the ends were read, by MongoDB's clock. */
+  asOf: Date;
+  log: LogState;
+  snapshot: Snapshot[];
+  /** The instant up to which each partition is complete, in milliseconds, by `<topic>/<partition>`; 0 if unknown. */
+  completeToMs: Map<string, number>;
+  /** The watermark, and the partition that holds it. */
+  watermark: Date;
+  heldBy: HeldBy | null;
+};
+
+type Deps = {
+  metrics: Metrics;
+  allowanceMs: number;
+  /** Records before this instant belong to the load of a new generation. */
+  registeredAt: Date;
+};
+
+type Observed = Pick<RunningConsumer, 'whyDelayed' | 'fanOutWaiting' | 'withoutStartOffset'>;
+
+/** Sets the gauges of lag and freshness, once per run of the commit loop. */
+export function createFreshnessGauges({ metrics, allowanceMs, registeredAt }: Deps, consumer: Observed) {
+  let ageSeconds = 0;
+  let observedMs: number | null = null;
+  const hold = (cause: HoldCause | null, seconds: number) => {
+    for (const each of Object.keys(holdCauses))
+      metrics.held.set({ cause: each }, each === cause ? seconds : 0);
+  };
+  return {
+    observe: (nowMs: number, { asOf, log, snapshot, completeToMs, watermark, heldBy }: Run) => {
+      observedMs = nowMs;
+      ageSeconds = secondsSince(asOf, watermark.getTime());
+      metrics.staleness.set(ageSeconds);
+      metrics.fanOutWaiting.set(consumer.fanOutWaiting());
+      const knownMs = Math.max(watermark.getTime() + allowanceMs, registeredAt.getTime());
+      hold(causeOf(consumer, log, heldBy, asOf), secondsSince(asOf, knownMs));
+      setLags(metrics, log, snapshot);
+      metrics.lagSeconds.reset();
+      const byTopic = Map.groupBy(
+        [...snapshot.map(partitionKey), ...consumer.withoutStartOffset()],
+        (key) => parsePartitionKey(key).topic,
+      );
+      const positions = new Map(snapshot.map((item) => [partitionKey(item), item.position]));
+      const lagSeconds = (key: string) => {
+        const isCaughtUp = (positions.get(key) ?? -1) >= (log.ends.get(key)?.end ?? Infinity);
+        return isCaughtUp ? 0 : secondsSince(asOf, Math.max(completeToMs.get(key) ?? 0, knownMs));
+      };
+      for (const [topic, keys] of byTopic)
+        metrics.lagSeconds.set({ topic }, Math.max(...keys.map(lagSeconds)));
+    },
+    /** A run has failed: nothing is known of the log or of the progress since the last one. */
+    observeFailure: (nowMs: number) => {
+      observedMs ??= nowMs;
+      const seconds = ageSeconds + (nowMs - observedMs) / 1_000;
+      metrics.staleness.set(seconds);
+      hold('unsaved', seconds);
+    },
+  };
+}
+
+const secondsSince = (asOf: Date, ms: number): number => Math.max(0, asOf.getTime() - ms) / 1_000;
+
+/** Null if another projector, which applies the partition, knows the cause. */
+function causeOf(
+  consumer: Observed,
+  { ends, silent }: LogState,
+  heldBy: HeldBy | null,
+  asOf: Date,
+): HoldCause | null {
+  if (heldBy === null) return null;
+  const key = partitionKey(heldBy);
+  if (silent.length > 0 || !ends.has(key)) return 'unreadable';
+  const isSilent = secondsSince(asOf, heldBy.updatedAt.getTime()) > silentAfterSeconds;
+  return consumer.whyDelayed(key) ?? (isSilent ? 'unassigned' : null);
+}
+
+function setLags({ lag, position }: Metrics, { ends }: LogState, snapshot: Snapshot[]): void {
+  lag.reset();
+  position.reset();
+  for (const item of snapshot) {
+    const labels = { topic: item.topic, partition: item.partition };
+    position.set(labels, item.position);
+    lag.set(labels, Math.max(0, (ends.get(partitionKey(item))?.end ?? 0) - item.position));
+  }
+}

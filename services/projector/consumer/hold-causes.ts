@@ -1,0 +1,14 @@
+/** Every cause that can hold the watermark, explained to an operator. */
+export const holdCauses = {
+  backlog: 'records wait to be applied',
+  prerequisites: 'a backlog waits for the topics that its documents refer to',
+  fan_out: 'the dependents of a changed entity are refreshed',
+  pace: 'an operator limits the generation, or a build loads one batch at a time',
+  failing: 'a batch fails and is retried',
+  starting: 'the start offset of a partition is not found yet',
+  unreadable: 'the end of a log cannot be read: no leader, or a silent broker',
+  unassigned: 'no projector applies a partition',
+  unsaved: 'progress cannot be saved: MongoDB or the brokers do not answer',
+} as const;
+
+export type HoldCause = keyof typeof holdCauses;

@@ -1,0 +1,16 @@
+import type { Collection, Db } from 'mongodb';
+
+/** Why a projector of a generation last ended. */
+export type Failure = {
+  /** The generation. */
+  _id: number;
+  reason: string;
+  /** No projector can continue: records are gone from the log, or a topic was created again. */
+  isFinal: boolean;
+  /** Host and process. */
+  by: string;
+  /** By MongoDB's clock. */
+  at: Date;
+};
+
+export const failuresOf = (control: Db): Collection<Failure> => control.collection('projector_failures');
