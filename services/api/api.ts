@@ -17,6 +17,7 @@ import { createRoutes } from './resources/routes.ts';
 import { startServer } from './server/server.ts';
 import type { Credentials } from './server/tls.ts';
 import { announceReplica } from './store/announce-replica.ts';
+import { watchLogGap } from './store/log-gap.ts';
 import { createGenerationCheck, createGenerationsInUse } from './store/generations-in-use.ts';
 import { readOptions, serverTimeoutMs } from './store/deadline.ts';
 import { storeTimeOf } from './store/read-data.ts';
@@ -93,7 +94,7 @@ export async function startApi(deps: ApiDeps) {
       addressConnectionsMax: config.API_CONNECTIONS_PER_ADDRESS_MAX,
     },
   );
-  const announcing = announceReplica({ control, snapshots, generationsInUse, metrics, logger, now });
+  const announcing = watchControl({ control, snapshots, generationsInUse, metrics, logger, now });
   const closers: Closer[] = [
     { name: 'server', close: stop, deadlineMs: 16_000 },
     // Until its last request has ended, a drop must wait for this replica.
@@ -102,6 +103,12 @@ export async function startApi(deps: ApiDeps) {
     { name: 'rate limit store', close: async () => rateLimiter.stop(), deadlineMs: 1_000 },
   ];
   return { address, spec, snapshots, drain, useCertificate, closers };
+}
+
+/** Announces the replica and shows a gap in the log, beside the requests. */
+function watchControl(deps: Parameters<typeof announceReplica>[0] & { metrics: Metrics }) {
+  const running = [announceReplica(deps), watchLogGap({ ...deps, ...deps.metrics })];
+  return { stop: () => Promise.all(running.map(({ stop }) => stop())) };
 }
 
 function snapshotSources({ config, mongo, authMongo, logger, nowMs }: ApiDeps, control: Db) {

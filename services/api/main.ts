@@ -7,10 +7,16 @@ import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lif
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { startTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createMongo } from '../../shared/store/connection.ts';
+import { registerPools } from '../../shared/store/pool-metrics.ts';
 import { startApi } from './api.ts';
 import { readApiConfig, type ApiConfig } from './config.ts';
 import { createMetrics } from './metrics.ts';
-import { readCertificate, watchCertificate, type CertificateFiles } from './server/certificate.ts';
+import {
+  notAfterSeconds,
+  readCertificate,
+  watchCertificate,
+  type CertificateFiles,
+} from './server/certificate.ts';
 import type { Credentials } from './server/tls.ts';
 import { poolTimeoutMs } from './store/deadline.ts';
 import { watchReadiness } from './store/readiness.ts';
@@ -31,6 +37,7 @@ const authMongo = createMongo(config.MONGODB_URL, 'support-api-auth', {
   poolSizeMax: authPoolSizeMax,
   poolTimeoutMs,
 });
+registerPools(metrics.registry, { data: mongo, auth: authMongo });
 const api = await startedOrExit(
   logger,
   startApi({
@@ -41,8 +48,7 @@ const api = await startedOrExit(
   }),
 );
 const readiness = watchReadiness({ snapshots: api.snapshots, logger, nowMs });
-const watch =
-  certificate && watchCertificate({ logger, use: api.useCertificate }, certificate.files, certificate.pair);
+const watch = certificate && serveCertificate(certificate);
 const shutdownDelayMs = config.SHUTDOWN_DELAY_SECONDS * 1_000;
 const closers: Closer[] = [
   { name: 'drain', close: drain, deadlineMs: shutdownDelayMs + 1_000 },
@@ -78,6 +84,17 @@ async function drain(): Promise<void> {
   api.drain();
   await sleep(shutdownDelayMs);
   watch?.stop();
+}
+
+/** Uses renewed certificates, and shows when the one in use expires. */
+function serveCertificate({ files, pair }: { files: CertificateFiles; pair: Credentials }) {
+  const show = (inUse: Credentials) => metrics.certificateEnd.set(notAfterSeconds(inUse));
+  const use = (renewed: Credentials) => {
+    api.useCertificate(renewed);
+    show(renewed);
+  };
+  show(pair);
+  return watchCertificate({ logger, use }, files, pair);
 }
 
 function readCredentials({

@@ -6,6 +6,7 @@ import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lif
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { startTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createMongo } from '../../shared/store/connection.ts';
+import { registerPools } from '../../shared/store/pool-metrics.ts';
 import { projectorConfig } from './config.ts';
 import { topicOf } from './events/topics.ts';
 import { createKafka } from './kafka/client.ts';
@@ -20,6 +21,7 @@ const telemetry = await startTelemetry('support-projector', config, logger);
 const metrics = createMetrics();
 const kafka = createKafka(config, logger);
 const mongo = createMongo(config.MONGODB_URL, 'projector', { poolSize: 40 });
+registerPools(metrics.registry, { data: mongo });
 const closers: Closer[] = [];
 const stop = onShutdown(logger, closers);
 

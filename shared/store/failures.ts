@@ -1,4 +1,5 @@
 import type { Collection, Db } from 'mongodb';
+import { silentAfterSeconds } from './progress.ts';
 
 /** Why a projector of a generation last ended. */
 export type Failure = {
@@ -14,3 +15,7 @@ export type Failure = {
 };
 
 export const failuresOf = (control: Db): Collection<Failure> => control.collection('projector_failures');
+
+/** Whether no projector has continued the generation since. An ending projector saves its progress once more. */
+export const isLastFailure = ({ at }: Failure, savedAt: Date | null): boolean =>
+  at.getTime() + silentAfterSeconds * 1_000 > (savedAt?.getTime() ?? 0);

@@ -47,6 +47,19 @@ export async function watermark(
   return (await watermarksOf(control).findOne({ _id: generation }, options))?.completeTo ?? null;
 }
 
+/** If no progress was saved for this many seconds, no projector is running. Projectors save every second. */
+export const silentAfterSeconds = 30;
+
+/** When a projector last saved progress of a generation; null if none has. */
+export async function lastSavedAt(
+  control: Db,
+  generation: number,
+  options: FindOptions = {},
+): Promise<Date | null> {
+  const saved = progressOf(control).find({ generation }, options).sort({ updatedAt: -1 }).limit(1);
+  return (await saved.next())?.updatedAt ?? null;
+}
+
 /** A projection for `watermark`: the watermark, or the time of the store if its clock is earlier. */
 export const notAfterNow = { completeTo: { $min: ['$completeTo', '$$NOW'] } };
 

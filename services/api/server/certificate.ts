@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
@@ -16,6 +17,10 @@ export function readCertificate(files: CertificateFiles): Credentials {
   createSecureContext(pair);
   return pair;
 }
+
+/** The Unix time at which the first certificate of a chain in PEM expires, in seconds. */
+export const notAfterSeconds = ({ cert }: Credentials): number =>
+  new X509Certificate(cert).validToDate.getTime() / 1_000;
 
 /**
  * Calls `use` when the files contain a new pair. It polls, because a platform may replace a symbolic link further up

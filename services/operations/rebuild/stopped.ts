@@ -1,8 +1,7 @@
 import type { Db } from 'mongodb';
 import type { Generation } from '../../../shared/store/generations.ts';
-import { progressOf, topicIdsOf } from '../../../shared/store/progress.ts';
-import { silentAfterSeconds } from '../../projector/generations/freshness.ts';
-import type { Failure } from '../../../shared/store/failures.ts';
+import { progressOf, silentAfterSeconds, topicIdsOf } from '../../../shared/store/progress.ts';
+import { isLastFailure, type Failure } from '../../../shared/store/failures.ts';
 
 /** `isFinal`: no projector can ever continue the generation. */
 export type Stopped = { reason: string; isFinal: boolean };
@@ -33,9 +32,7 @@ export function whyStopped(
       isFinal: true,
     };
   const isSilent = savedAt !== null && now.getTime() - savedAt.getTime() > silentAfterSeconds * 1_000;
-  // A projector that ends saves its progress once more.
-  const isLast = failure && failure.at.getTime() + silentAfterSeconds * 1_000 > (savedAt?.getTime() ?? 0);
-  if (isLast && (failure.isFinal || isSilent)) {
+  if (failure && isLastFailure(failure, savedAt) && (failure.isFinal || isSilent)) {
     const { at, reason, isFinal } = failure;
     const advice = isFinal ? replaceAdvice(generation) : restart;
     return { reason: `its projectors ended at ${at.toISOString()}: ${reason}: ${advice}`, isFinal };

@@ -1,5 +1,4 @@
-import type { HeldBy } from '../../../shared/store/progress.ts';
-import { silentAfterSeconds } from '../generations/freshness.ts';
+import { silentAfterSeconds, type HeldBy } from '../../../shared/store/progress.ts';
 import type { LogState } from '../kafka/log-client.ts';
 import { parsePartitionKey, partitionKey } from '../kafka/topic-partition.ts';
 import type { Metrics } from '../metrics.ts';

@@ -1,13 +1,10 @@
 import type { Db } from 'mongodb';
-import { progressOf } from '../../../shared/store/progress.ts';
-
-/** If no progress was saved for this many seconds, no projector is running. Projectors save every second. */
-export const silentAfterSeconds = 30;
+import { lastSavedAt, silentAfterSeconds } from '../../../shared/store/progress.ts';
 
 /** Whether a projector follows the generation. */
 export async function isFollowed(control: Db, generation: number, now: Date): Promise<boolean> {
-  const [latest] = await progressOf(control).find({ generation }).sort({ updatedAt: -1 }).limit(1).toArray();
-  return latest !== undefined && now.getTime() - latest.updatedAt.getTime() < silentAfterSeconds * 1_000;
+  const savedAt = await lastSavedAt(control, generation);
+  return savedAt !== null && now.getTime() - savedAt.getTime() < silentAfterSeconds * 1_000;
 }
 
 /** The lag of a watermark in seconds, less the lateness allowance by which every watermark lags. */

@@ -1,0 +1,55 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Gauge, Registry } from 'prom-client';
+import { watchLogGap } from '../../services/api/store/log-gap.ts';
+import { failuresOf } from '../../shared/store/failures.ts';
+import { progressOf } from '../../shared/store/progress.ts';
+import { eventually } from '../support/eventually.ts';
+import { useApiProcesses } from './api-processes.ts';
+import { metricOf } from './raw-socket.ts';
+import { writeCertificate } from './requests.ts';
+
+const children = useApiProcesses();
+
+it('shows when the certificate in use expires, and that of a renewed one', async () => {
+  const child = await children.startServing();
+  const shown = () => metricOf(child, 'api_tls_certificate_not_after_timestamp_seconds');
+  const expiry = () =>
+    Date.parse(new X509Certificate(readFileSync(children.tls.API_TLS_CERT ?? '')).validTo) / 1_000;
+  const first = expiry();
+  expect(await shown()).toBe(first);
+  // Certificates count whole seconds.
+  await eventually(async () => {
+    await writeCertificate(children.folder);
+    return expiry() !== first;
+  });
+  await child.logged('new certificate in use');
+  await eventually(async () => (await shown()) === expiry());
+}, 60_000);
+
+it('shows the connections to MongoDB that are in use and idle, by pool', async () => {
+  const child = await children.startServing();
+  const connections = (pool: string, state: string) =>
+    metricOf(child, `support_mongodb_connections{pool="${pool}",state="${state}"}`);
+  expect(await connections('data', 'in_use')).toBe(0);
+  expect(await connections('data', 'idle')).toBeGreaterThan(0);
+  expect(await connections('auth', 'idle')).toBeGreaterThan(0);
+  expect(await metricOf(child, 'support_mongodb_checkouts_waiting{pool="data"}')).toBe(0);
+}, 60_000);
+
+it('shows a gap in the log of the served generation, until a projector has continued it', async () => {
+  const { control } = children.store;
+  const logGap = new Gauge({ name: 'gap', help: 'gap', registers: [new Registry()] });
+  const shown = async () => (await logGap.get()).values[0]?.value;
+  const at = new Date('2026-11-21T14:00:00Z');
+  const failure = { reason: 'a gap', isFinal: true, by: 'projector', at };
+  await failuresOf(control).insertOne({ _id: 1, ...failure });
+  const saved = (updatedAt: Date) =>
+    progressOf(control).updateOne({ generation: 1 }, { $set: { updatedAt } }, { upsert: true });
+  await saved(at);
+  const watching = watchLogGap({ control, snapshots: { lastGeneration: () => 1 }, logGap }, 10);
+  await eventually(async () => (await shown()) === at.getTime() / 1_000);
+  await saved(new Date());
+  await eventually(async () => (await shown()) === 0);
+  await watching.stop();
+}, 60_000);
