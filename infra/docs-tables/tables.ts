@@ -1,14 +1,24 @@
 import type { z } from 'zod';
 import { apiSettings } from '../../services/api/config.ts';
+import { createMetrics as createApiMetrics, observeBudget } from '../../services/api/metrics.ts';
 import { errorCatalogue } from '../../services/api/http/error-catalogue.ts';
 import { cliSettings } from '../../services/cli/config.ts';
 import { projectorSettings } from '../../services/projector/config.ts';
+import { holdCauses } from '../../services/projector/consumer/hold-causes.ts';
 import { rejectionReasons } from '../../services/projector/events/change.ts';
 import { topics } from '../../services/projector/events/topics.ts';
+import { createMetrics as createProjectorMetrics } from '../../services/projector/metrics.ts';
+import { registerPools } from '../../shared/store/pool-metrics.ts';
+import { catalogueOf, unitOf, type CataloguedMetric } from './catalogue.ts';
 import { variableNames, variablesOf } from '../../shared/runtime/config.ts';
 
 /** The pages that hold generated tables. */
-export const pagesWithTables = ['docs/configuration.md', 'docs/errors.md', 'docs/event-contract.md'];
+export const pagesWithTables = [
+  'docs/configuration.md',
+  'docs/errors.md',
+  'docs/event-contract.md',
+  'docs/metrics.md',
+];
 
 const services: [string, Record<string, z.ZodType>][] = [
   ['projector', projectorSettings],
@@ -24,6 +34,14 @@ const settings: Record<string, z.ZodType> = Object.fromEntries(
 /** Every variable that sets a setting. */
 export const settingVariables = variableNames(settings);
 
+/** The metrics of each service that are not about Node.js, as its process serves them. */
+export function metricCatalogues(): { projector: CataloguedMetric[]; api: CataloguedMetric[] } {
+  const [projector, api] = [createProjectorMetrics(), createApiMetrics()];
+  observeBudget(api, () => ({ reads: 0, bytes: 0, waiting: 0 }));
+  for (const { registry } of [projector, api]) registerPools(registry, {});
+  return { projector: catalogueOf(projector.registry), api: catalogueOf(api.registry) };
+}
+
 /** A table, or several of them, by the name that a page marks it with. */
 const tables: Record<string, () => string> = {
   errors: () =>
@@ -36,6 +54,13 @@ const tables: Record<string, () => string> = {
         message,
       ]),
     ),
+  apiMetrics: () => metricTable(metricCatalogues().api),
+  holdCauses: () =>
+    markdown(
+      ['cause', 'meaning'],
+      Object.entries(holdCauses).map(([cause, meaning]) => [code(cause), meaning]),
+    ),
+  projectorMetrics: () => metricTable(metricCatalogues().projector),
   rejections: () =>
     markdown(
       ['reason', 'meaning'],
@@ -95,6 +120,18 @@ function settingsTable(names: string[], readersOf: (name: string) => typeof serv
     }),
   );
 }
+
+const metricTable = (metrics: CataloguedMetric[]): string =>
+  markdown(
+    ['metric', 'type', 'unit', 'labels', 'meaning, and why to watch it'],
+    metrics.map((metric) => [
+      code(metric.name),
+      metric.type,
+      unitOf(metric),
+      metric.labelNames.map(code).join(', '),
+      metric.help,
+    ]),
+  );
 
 function defaultOf(setting: z.ZodType | undefined): string {
   const absent = setting?.safeParse(undefined);

@@ -1,7 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { kinds } from '../../shared/documents/document.ts';
 import { registerBuildInfo } from '../../shared/runtime/release.ts';
-import { holdCauses } from './consumer/hold-causes.ts';
 import { rejectionReasons } from './events/change.ts';
 import { repeatCauses } from './materialize/reconcile.ts';
 
@@ -34,7 +33,7 @@ const recordMetrics = (registers: Registry[]) => ({
   }),
   deadLetters: new Counter({
     name: 'projector_dead_letters_total',
-    help: 'Records that could not be applied and were stored as dead letters, by [reason](errors.md#reasons-of-dead-letters): readers lack their effect until an operator re-drives them',
+    help: 'Records that could not be applied and were stored as dead letters, by reason: readers lack their effect until an operator re-drives them',
     labelNames: ['topic', 'reason'],
     registers,
   }),
@@ -115,11 +114,7 @@ const lagMetrics = (registers: Registry[]) => ({
   }),
   held: new Gauge({
     name: 'projector_watermark_held_seconds',
-    help: `By how much the watermark lags beyond the allowance, under the cause that holds it; 0 under the others: ${Object.entries(
-      holdCauses,
-    )
-      .map(([cause, meaning]) => `\`${cause}\` (${meaning})`)
-      .join(', ')}`,
+    help: 'By how much the watermark lags beyond the allowance, under the cause that holds it; 0 under the others',
     labelNames: ['cause'],
     registers,
   }),

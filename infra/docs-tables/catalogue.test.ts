@@ -1,0 +1,27 @@
+import { unitOf } from './catalogue.ts';
+import { metricCatalogues } from './tables.ts';
+
+const { projector, api } = metricCatalogues();
+
+it.each([...new Map([...projector, ...api].map((metric) => [metric.name, metric])).values()])(
+  '$name follows the conventions of Prometheus',
+  ({ name, type, help, labelNames }) => {
+    expect(name).toMatch(/^(projector|api|support)_[a-z0-9]+(_[a-z0-9]+)*$/);
+    expect(name.endsWith('_total')).toBe(type === 'counter');
+    expect(name).not.toMatch(/_(ms|milliseconds|minutes|kb|mb|megabytes|percent)(_|$)/);
+    // Each other place of a unit is its end.
+    if (/seconds|bytes/.test(name)) expect(unitOf({ name })).toMatch(/s$/);
+    expect(help.length).toBeGreaterThan(10);
+    expect(labelNames).not.toContain('generation');
+  },
+);
+
+it('the services have few metrics in common', () => {
+  const names = new Set(api.map(({ name }) => name));
+  const common = projector.filter(({ name }) => names.has(name)).map(({ name }) => name);
+  expect(common).toEqual([
+    'support_build_info',
+    'support_mongodb_checkouts_waiting',
+    'support_mongodb_connections',
+  ]);
+});
