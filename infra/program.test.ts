@@ -14,7 +14,7 @@ test.each([
 });
 
 test.each([
-  ['demo', ['--seed', 'one'], 'It takes a whole number below 1,000,000,000'],
+  ['demo', ['--seed', 'one'], 'It takes a whole number from 0 to 999999999'],
   ['dev-servers', [], '  status '],
   ['sample-data', ['--large'], "unknown option '--large'"],
 ])('%s %j is a usage error that says why', (program, args, reason) => {

@@ -1,11 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
+import { dayMs } from '../../shared/documents/retention.ts';
 
 /** Paths of PEM files: the authority that clients trust, the server's certificate and its key. */
 export type Certificates = { authority: string; certificate: string; key: string };
-
-const dayMs = 24 * 60 * 60 * 1_000;
 
 /** Creates a certificate authority for this run and a certificate for `localhost`. Both are valid for a week. */
 export async function createCertificates(folder: string): Promise<Certificates> {

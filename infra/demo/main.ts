@@ -1,6 +1,7 @@
 import { Option } from '@commander-js/extra-typings';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
-import { createProgram, wholeNumber } from '../program.ts';
+import { wholeNumber } from '../../services/cli/options.ts';
+import { createProgram } from '../program.ts';
 import { sizes, type Size } from '../sample-data/sample-data.ts';
 import { runDemo } from './demo.ts';
 import { createOutput } from './output.ts';
@@ -19,7 +20,7 @@ const options = createProgram('npm start --')
       .choices(Object.keys(sizes) as Size[])
       .default('medium' as const),
   )
-  .option('--seed <n>', 'a whole number; another seed generates other data', wholeNumber, 1)
+  .option('--seed <n>', 'a whole number; another seed generates other data', wholeNumber(999_999_999, 0), 1)
   .option(
     '--rebuild',
     'while live changes go on, build the documents again beside the served ones, compare them, switch to them, ' +

@@ -1,9 +1,6 @@
 import type { Random } from './random.ts';
 
-const secondMs = 1_000;
-const minuteMs = 60 * secondMs;
-const hourMs = 60 * minuteMs;
-export const dayMs = 24 * hourMs;
+const hourMs = 3_600_000;
 
 /** Returns increasing instants that never pass `now`. */
 type Clock = { at: () => Date; advance: () => Date };

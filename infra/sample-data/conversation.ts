@@ -1,4 +1,5 @@
-import { dayMs, conversationClock } from './clock.ts';
+import { dayMs } from '../../shared/documents/retention.ts';
+import { conversationClock } from './clock.ts';
 import type { SourceState, Event } from './encode.ts';
 import { change, entity, publish, remove, type Entity } from './entity.ts';
 import { title, type Subject } from './language.ts';

@@ -18,10 +18,7 @@ const clusterId = 'c3VwcG9ydC1yZWFkLW1vZA';
 export const installKafka = (report: (line: string) => void): Promise<string> =>
   installedOnce(kafkaDir(), (partial) =>
     step(report, `Kafka ${kafkaVersion}: fetching (about 54 MB)`, async () => {
-      const libs = join(partial, 'libs');
-      writeFileSync(join(partial, 'pom.xml'), pom);
-      const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${libs}`];
-      await mustRun('mvn', ['-q', '-B', '-f', join(partial, 'pom.xml'), ...goal]);
+      const libs = await fetchJars(pom, partial);
       const settings = join(partial, 'format.properties');
       writeFileSync(
         settings,
@@ -31,6 +28,15 @@ export const installKafka = (report: (line: string) => void): Promise<string> =>
       await mustRun('java', ['-cp', join(libs, '*'), ...format]);
     }),
   );
+
+/** Fetches the dependencies of a Maven project into `libs` in a folder. Returns that folder. */
+export async function fetchJars(project: string, folder: string): Promise<string> {
+  const [file, libs] = [join(folder, 'pom.xml'), join(folder, 'libs')];
+  writeFileSync(file, project);
+  const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${libs}`];
+  await mustRun('mvn', ['-q', '-B', '-f', file, ...goal]);
+  return libs;
+}
 
 /** A broker that is its own controller, with its data and `kafka.log` in `dir`. */
 export function kafkaPart(

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Db } from 'mongodb';
 import { freePorts } from '../../../infra/dev-servers/native/ports.ts';
@@ -11,7 +11,7 @@ import { exitErrors } from '../processes.ts';
 import { partitionsPerTopic, type Published } from '../publish.ts';
 import { measure } from '../usage.ts';
 import type { BacklogRun } from './backlog.ts';
-import { installConnector, properties, sinkSettings, workerSettings } from './kafka-connect.ts';
+import { installConnector, sinkSettings, workerSettings, writeProperties } from './kafka-connect.ts';
 
 /** The connector counts as unable to run if its first or last document takes longer than this. */
 const stuckMs = 60_000;
@@ -30,12 +30,8 @@ export async function runConnector(environment: BenchEnvironment, published: Pub
   if ('unavailable' in installed) throw new ConnectorFailed(installed.unavailable);
   return withScratch(environment, async ({ name, database }) => {
     await ensureIndexes(database);
-    const sink = {
-      name,
-      database: database.databaseName,
-      prefix: published.prefix,
-      tasks: partitionsPerTopic,
-    };
+    const { databaseName } = database;
+    const sink = { name, database: databaseName, prefix: published.prefix, tasks: partitionsPerTopic };
     const worker = await startWorker(environment, installed.libs, sink);
     const until = (isReached: () => Promise<boolean>, failure: string) => {
       const deadline = performance.now() + stuckMs;
@@ -66,8 +62,8 @@ async function startWorker(
   await mkdir(dir, { recursive: true });
   const [restPort = 0] = await freePorts(1);
   const files = [join(dir, 'worker.properties'), join(dir, 'sink.properties')] as const;
-  await writeFile(files[0], properties(workerSettings(environment.kafkaBrokers, restPort, dir)));
-  await writeFile(files[1], properties(sinkSettings(environment, sink)));
+  await writeProperties(files[0], workerSettings(environment.kafkaBrokers, restPort, dir));
+  await writeProperties(files[1], sinkSettings(environment, sink));
   // The heap of Kafka's start script.
   const java = ['java', '-Xms256M', '-Xmx2G', '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'];
   const main = ['-cp', join(libs, '*'), 'org.apache.kafka.connect.cli.ConnectStandalone', ...files];

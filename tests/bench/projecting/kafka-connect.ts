@@ -1,9 +1,10 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cacheDir, installedOnce } from '../../../infra/dev-servers/native/cache.ts';
+import { fetchJars } from '../../../infra/dev-servers/native/kafka.ts';
 import { kafkaVersion, mavenProject } from '../../../infra/dev-servers/native/kafka-settings.ts';
 import { javaVersion } from '../../../infra/dev-servers/native/prerequisites.ts';
-import { mustRun, run } from '../../../infra/dev-servers/native/run.ts';
+import { run } from '../../../infra/dev-servers/native/run.ts';
 import { kinds } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
@@ -25,28 +26,25 @@ const pom = mavenProject('connector', [
 export async function installConnector(): Promise<{ libs: string } | { unavailable: string }> {
   const folder = join(cacheDir(), `mongo-kafka-connect-${connectorVersion}-${kafkaVersion}`);
   if (javaVersion((await run('java', ['-version'])).output) < 17) return { unavailable: 'needs Java ≥ 17' };
-  if (!existsSync(folder) && !(await run('mvn', ['-v'])).ok) return { unavailable: 'needs Maven' };
   try {
     await installedOnce(folder, async (partial) => {
       progress(`MongoDB's Kafka connector ${connectorVersion}: fetching about 38 MB`);
-      writeFileSync(join(partial, 'pom.xml'), pom);
-      const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime'];
-      const into = `-DoutputDirectory=${join(partial, 'libs')}`;
-      await mustRun('mvn', ['-q', '-B', '-f', join(partial, 'pom.xml'), ...goal, into]);
+      await fetchJars(pom, partial);
     });
   } catch (error) {
-    return { unavailable: `could not be fetched: ${errorMessage(error)}` };
+    return { unavailable: `could not be fetched by Maven: ${errorMessage(error)}` };
   }
   return { libs: join(folder, 'libs') };
 }
 
 type Settings = Record<string, string | number>;
 
-/** The text of a Java properties file; no value here needs escaping. */
-export const properties = (settings: Settings): string =>
-  Object.entries(settings)
-    .map(([name, value]) => `${name}=${value}\n`)
-    .join('');
+/** Writes a Java properties file; no value here needs escaping. */
+export const writeProperties = (file: string, settings: Settings): Promise<void> =>
+  writeFile(
+    file,
+    Object.entries(settings).map(([name, value]) => `${name}=${value}\n`),
+  );
 
 /** A standalone worker: JSON values without a schema, every other setting at its default. */
 export const workerSettings = (kafkaBrokers: string, restPort: number, dir: string): Settings => ({
