@@ -11,7 +11,8 @@ import {
   ticketSorts,
   type TicketListQuery,
 } from '../../services/api/resources/tickets/schema.ts';
-import { startStore, type TestStore } from './test-api.ts';
+import { startStore } from './test-api.ts';
+import { useOpened } from '../support/use-opened.ts';
 import { planOf } from './explain-plan.ts';
 
 const size = 100_000;
@@ -32,10 +33,9 @@ const positions = [
 
 const thread = { orgId: 'org_a', conversationId: 'conv_1', from: null };
 
-let store: TestStore;
+const store = useOpened(() => startStore());
 
 beforeAll(async () => {
-  store = await startStore();
   const types = ['chatbot', 'email', 'form'];
   for (const kind of ['ticket', 'conversation', 'message', 'channel', 'qa'] as const) {
     const collection = store.database.collection<{ _id: string }>(resources[kind].collection);
@@ -57,8 +57,6 @@ beforeAll(async () => {
     }
   }
 }, 300_000);
-
-afterAll(() => store.close());
 
 async function expectOneRange(query: PageQuery, ranges: number): Promise<void> {
   const plan = planOf(await pageCursor(store.database, query).explain('executionStats'));

@@ -19,33 +19,6 @@ async function send(child: ApiProcess, bytes: string, secure = false): Promise<s
 }
 
 describe('configuration', () => {
-  it('exits with 2 and reports all errors at once', async () => {
-    const { code, errors } = await runToExit({
-      API_PORT: 'x',
-      API_TLS_CERT: '/nowhere',
-      RATE_LIMIT_REQUESTS: '-1',
-      API_TRUSTED_PROXIES: '10.0.0.0/8, nonsense',
-      DOCS_URL: 'ftp://docs',
-      BRAND: 'a_b',
-      KEY_PREFIX: 'a_b',
-      RATE_LIMIT_STORE_URL_FILE: '/nowhere',
-    });
-    expect(code).toBe(2);
-    for (const name of [
-      'MONGODB_URL',
-      'API_PORT',
-      'API_TLS_KEY',
-      'RATE_LIMIT_REQUESTS',
-      'API_TRUSTED_PROXIES',
-      'DOCS_URL',
-      'BRAND',
-      'KEY_PREFIX',
-      'RATE_LIMIT_STORE_URL_FILE',
-    ]) {
-      expect(errors).toContain(name);
-    }
-  });
-
   it('exits with 2 if the certificate is invalid', async () => {
     const cert = join(children.folder, 'none.pem');
     writeFileSync(cert, 'none');

@@ -1,5 +1,4 @@
 import { ticketStatuses } from '../../shared/documents/ticket.ts';
-import { originForm } from '../../services/api/server/request-target.ts';
 import * as build from './builders.ts';
 import { errorOf, useApi } from './test-api.ts';
 
@@ -126,15 +125,3 @@ test.each(lists.flatMap((list) => badCursors.map((value) => [list, value])))(
     expect(['invalid_cursor', 'invalid_query_parameter']).toContain(errorOf(answer).code);
   },
 );
-
-test.each([
-  ['/a?b', '/a?b'],
-  ['http://example.com/a?b', '/a?b'],
-  ['HTTPS://example.com', '/'],
-  ['http://[bad:99999999/a', '/a'],
-  ['/a#b', '/a'],
-  ['/\u00e9', '/%C3%A9'],
-  ['*', '*'],
-])('the target %j is asked for as %j', (target, expected) => {
-  expect(originForm(target)).toBe(expected);
-});

@@ -2,7 +2,8 @@ import type { MongoClient, Timestamp } from 'mongodb';
 import { createMongo } from '../../shared/store/connection.ts';
 import { startReplicaSet, type Received } from '../support/replica-set.ts';
 import * as build from './builders.ts';
-import { mongoUrl, startApi, startStore, type TestApi, type TestStore } from './test-api.ts';
+import { mongoUrl, startApi, startStore, type TestApi } from './test-api.ts';
+import { useOpened } from '../support/use-opened.ts';
 
 const paths = [
   '/v1/tickets',
@@ -13,18 +14,14 @@ const paths = [
   '/v1/channels/chan_1',
 ];
 
-let store: TestStore;
-
-beforeAll(async () => {
-  store = await startStore({
+const store = useOpened(() =>
+  startStore({
     ticket: [build.ticket({ id: 'ti_1' })],
     conversation: [build.conversation({ id: 'conv_1' })],
     message: [build.message({ id: 'msg_1', conversationId: 'conv_1' })],
     channel: [build.channel({ id: 'chan_1' })],
-  });
-});
-
-afterAll(() => store.close());
+  }),
+);
 
 /** Asks for every path with this `readPreference`; returns the commands that the members received. */
 async function readAll(option: string): Promise<Received[]> {

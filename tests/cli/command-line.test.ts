@@ -7,18 +7,12 @@ import { parseArguments } from '../../services/cli/command.ts';
 import { ensureRegistry } from '../../shared/store/generations.ts';
 import { eventually } from '../support/eventually.ts';
 import { startService } from '../../infra/service.ts';
-import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
+import { createTestEnvironment } from '../support/test-environment.ts';
+import { useOpened } from '../support/use-opened.ts';
 
-let testEnvironment: TestEnvironment;
-let folder: string;
-beforeAll(async () => {
-  testEnvironment = await createTestEnvironment(1);
-  folder = mkdtempSync(join(tmpdir(), 'command-line-'));
-});
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await testEnvironment.close();
-});
+const testEnvironment = useOpened(() => createTestEnvironment(1));
+const folder = mkdtempSync(join(tmpdir(), 'command-line-'));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 test('an example of the help runs as pasted into a shell, and a pipe gets JSON alone', async () => {
   const parsed = parseArguments(['status', '--help']);

@@ -1,4 +1,3 @@
-import { ConfigResourceTypes } from 'kafkajs';
 import { MongoClient, type Document } from 'mongodb';
 import { kinds } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
@@ -8,16 +7,13 @@ import { watermarksOf } from '../../shared/store/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { readStatus, type Status } from '../../services/operations/status/status.ts';
 import { readTopicSettings } from '../../services/projector/kafka/topic-settings.ts';
-import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
+import { createTestEnvironment } from '../support/test-environment.ts';
+import { useOpened } from '../support/use-opened.ts';
 import { startService } from '../../infra/service.ts';
 
-describe('the topics that the CLI creates and checks', () => {
-  let testEnvironment: TestEnvironment;
-  beforeAll(async () => {
-    testEnvironment = await createTestEnvironment(1);
-  });
-  afterAll(() => testEnvironment.close());
+const testEnvironment = useOpened(() => createTestEnvironment(1));
 
+describe('the topics that the CLI creates and checks', () => {
   const cli = async (environment: Record<string, string>, ...args: string[]) => {
     const service = startService(
       'cli',
@@ -29,10 +25,6 @@ describe('the topics that the CLI creates and checks', () => {
   };
   const warnings = async (environment: Record<string, string> = {}) =>
     (JSON.parse(await cli(environment, 'status', '--json')) as Status).warnings;
-  const change = async (topic: string, name: string, value: string) => {
-    const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries: [{ name, value }] }];
-    await testEnvironment.admin.alterConfigs({ validateOnly: false, resources });
-  };
 
   test('are compacted and keep tombstones for a week', async () => {
     const settings = await readTopicSettings(testEnvironment.admin, testEnvironment.topics);
@@ -62,21 +54,9 @@ describe('the topics that the CLI creates and checks', () => {
     await watermarksOf(control).updateOne({ _id: 1 }, { $set: { completeTo: new Date() } });
     expect(await warnings()).toEqual([]);
   });
-
-  test('cause a warning if they are not compacted', async () => {
-    const tags = topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
-    await change(tags, 'cleanup.policy', 'delete');
-    expect(await warnings()).toEqual([expect.stringContaining(`${tags}: is not compacted`)]);
-  });
 });
 
 describe('the work of the store for a status', () => {
-  let testEnvironment: TestEnvironment;
-  beforeAll(async () => {
-    testEnvironment = await createTestEnvironment(1);
-  });
-  afterAll(() => testEnvironment.close());
-
   test('does not grow with its collections: it estimates, or it counts within a bound', async () => {
     const { admin, config, name } = testEnvironment;
     const mongo = new MongoClient(config.MONGODB_URL, { monitorCommands: true });

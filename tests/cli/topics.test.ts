@@ -1,7 +1,8 @@
 import type { Admin } from 'kafkajs';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
+import { createTestEnvironment } from '../support/test-environment.ts';
+import { useOpened } from '../support/use-opened.ts';
 
 /** The error of kafkajs while a broker does not know a new topic, or does not know that it leads a partition. */
 const unknownTopic = () =>
@@ -10,41 +11,38 @@ const unknownTopic = () =>
   });
 
 describe('topics create', () => {
-  let testEnvironment: TestEnvironment;
-  let admin: Admin;
-  beforeAll(async () => {
-    testEnvironment = await createTestEnvironment();
-    admin = testEnvironment.admin;
-  });
-  afterAll(() => testEnvironment.close());
+  const testEnvironment = useOpened(() => createTestEnvironment());
 
   test('waits for a broker that does not know a new topic yet', async () => {
     const prefix = `${testEnvironment.name}-slow.`;
     let refusals = 2;
     const slow: Admin = {
-      ...admin,
+      ...testEnvironment.admin,
       // kafkajs asks for the leaders once if it has to wait for them
       createTopics: async (request) => {
-        const isCreated = await admin.createTopics({ ...request, waitForLeaders: false });
+        const isCreated = await testEnvironment.admin.createTopics({ ...request, waitForLeaders: false });
         if (request.waitForLeaders !== false) throw unknownTopic();
         return isCreated;
       },
       fetchTopicOffsets: async (topic) => {
         if (topic === topicOf('ticket', prefix) && (refusals -= 1) >= 0) throw unknownTopic();
-        return admin.fetchTopicOffsets(topic);
+        return testEnvironment.admin.fetchTopicOffsets(topic);
       },
     };
     const output = await createTopics(slow, prefix, 2);
     expect(output).toContain(`${topicOf('ticket', prefix)}: created, 2 partitions\n`);
     expect(refusals).toBeLessThan(0);
     // and a second time it changes nothing
-    expect(await createTopics(admin, prefix, 5)).toContain('already exists, left unchanged');
-    expect(await admin.fetchTopicOffsets(topicOf('ticket', prefix))).toHaveLength(2);
+    expect(await createTopics(testEnvironment.admin, prefix, 5)).toContain('already exists, left unchanged');
+    expect(await testEnvironment.admin.fetchTopicOffsets(topicOf('ticket', prefix))).toHaveLength(2);
   });
 
   test('fails at once if waiting does not help', async () => {
     const refused = Object.assign(new Error('not authorized'), { retriable: false });
-    const unauthorized: Admin = { ...admin, fetchTopicOffsets: () => Promise.reject(refused) };
+    const unauthorized: Admin = {
+      ...testEnvironment.admin,
+      fetchTopicOffsets: () => Promise.reject(refused),
+    };
     await expect(createTopics(unauthorized, `${testEnvironment.name}-refused.`, 1)).rejects.toBe(refused);
   });
 });

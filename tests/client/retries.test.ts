@@ -2,23 +2,18 @@ import { createServer, type Server } from 'node:http';
 import type { Retry } from '../../clients/typescript/src/index.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import * as build from '../api/builders.ts';
-import { mongoUrl, startApi, startStore, type TestApi, type TestStore } from '../api/test-api.ts';
+import { mongoUrl, startApi, startStore, type TestApi } from '../api/test-api.ts';
 import { eventually } from '../support/eventually.ts';
+import { useOpened } from '../support/use-opened.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { connect, failureOf, takeAll } from './test-client.ts';
 
-let store: TestStore;
+const ids = ['ti_1', 'ti_2', 'ti_3', 'ti_4', 'ti_5'];
+const store = useOpened(() => startStore({ ticket: ids.map((id) => build.ticket({ id })) }));
 const closing: (() => Promise<unknown>)[] = [];
-
-beforeAll(async () => {
-  const ids = ['ti_1', 'ti_2', 'ti_3', 'ti_4', 'ti_5'];
-  store = await startStore({ ticket: ids.map((id) => build.ticket({ id })) });
-});
-
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
-afterAll(() => store.close());
 
 const serve = async (...[sources, options]: Parameters<typeof startApi>): Promise<TestApi> => {
   const api = await startApi(sources, options);
@@ -47,7 +42,7 @@ test('paging beyond the rate limit waits for Retry-After and continues at the sa
     onRetry: (retry) => retries.push(retry),
   });
   const returned = await takeAll(client.tickets.all({ limit: 1, sort: 'createdAt' }));
-  expect(returned.map(({ id }) => id)).toEqual(['ti_1', 'ti_2', 'ti_3', 'ti_4', 'ti_5']);
+  expect(returned.map(({ id }) => id)).toEqual(ids);
   // The limit is two requests in a window, so paging waits twice; 250 ms is the jitter.
   expect(waitsMs).toEqual([60_250, 60_250]);
   expect(asked).toHaveLength(7);

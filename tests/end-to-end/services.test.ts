@@ -196,12 +196,15 @@ describe('a bad configuration', () => {
     ],
     [
       'api',
-      { API_PORT: '70000', API_TLS_CERT: '/nowhere', API_TRUSTED_PROXIES: 'all' },
+      {
+        ...{ API_PORT: '70000', API_TLS_CERT: '/nowhere', API_TRUSTED_PROXIES: '10.0.0.0/8, nonsense' },
+        ...{ RATE_LIMIT_REQUESTS: '-1', DOCS_URL: 'ftp://docs', BRAND: 'a_b', KEY_PREFIX: 'a_b' },
+        RATE_LIMIT_STORE_URL_FILE: '/nowhere',
+      },
       [
-        'MONGODB_URL is not set',
-        'API_PORT: must be 65535 or less',
-        'API_TLS_KEY is not set',
-        'API_TRUSTED_PROXIES:',
+        ...['MONGODB_URL is not set', 'API_PORT: must be 65535 or less', 'API_TLS_KEY is not set'],
+        ...['API_TRUSTED_PROXIES:', 'RATE_LIMIT_REQUESTS:', 'DOCS_URL:', 'BRAND:', 'KEY_PREFIX:'],
+        'RATE_LIMIT_STORE_URL_FILE:',
       ],
     ],
     [

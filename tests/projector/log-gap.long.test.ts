@@ -23,64 +23,63 @@ describe('records that are deleted from the log before they were applied', () =>
   };
   const fatal = ({ log }: Service) => JSON.stringify(log.find(({ level }) => level === 'fatal'));
 
-  test('stop the projector with an error that names them; nothing is skipped', async () => {
-    // given a stopped projector that has applied two records
-    await publishTags('tag_1', 'tag_2');
-    const first = startProcess();
+  /** Starts a projector that applies what was published. */
+  const started = async () => {
+    const projector = startProcess();
     await applied();
-    expect(await first.stop()).toBe(0);
-    // when records are published and some of them are deleted
+    return projector;
+  };
+  const deleted = async () => {
     await publishTags('tag_3', 'tag_4', 'tag_5');
     await deleteRecords('tag', 4);
-    // then the next projector exits with an error
-    const second = startProcess();
-    expect(await second.exited).toBe(1);
-    expect(fatal(second)).toMatch(/tags\/0: the records from offset 2 to 3 are gone/);
-    expect(await find('tag', 'tag_5')).toBeNull();
-  });
-
-  test('stop a running projector too, even if no record follows', async () => {
-    // given a suspended projector that has applied a record
-    await publishTags('tag_1');
-    const projector = startProcess();
-    await applied();
-    projector.child.kill('SIGSTOP');
-    // when records are published and deleted; the first may be fetched already
-    await publishTags('tag_2', 'tag_3', 'tag_4', 'tag_5');
-    await deleteRecords('tag', 5);
-    projector.child.kill('SIGCONT');
-    // then it exits instead of waiting for more records
-    expect(await projector.exited).toBe(1);
-    expect(fatal(projector)).toMatch(/tags\/0: the records from offset \d to 4 are gone/);
-  });
-
-  test('stop the projector if the topic was recreated with more records than were applied', async () => {
-    // given a stopped projector that has applied two records
-    await publishTags('tag_1', 'tag_2');
-    const first = startProcess();
-    await applied();
-    expect(await first.stop()).toBe(0);
-    // when a topic of the same name holds others where those two were, and more
+  };
+  const recreated = async () => {
     await recreateTopic('tag');
     await publishTags('tag_3', 'tag_4', 'tag_5');
-    // then the next projector exits with an error
-    const second = startProcess();
-    expect(await second.exited).toBe(1);
-    expect(fatal(second)).toMatch(/tags\/0: .* applied the log up to 2, but of another topic of this name/);
-    expect(await find('tag', 'tag_5')).toBeNull();
-  });
+  };
+  const losses: [string, () => Promise<void>, stopped: RegExp, running: RegExp][] = [
+    [
+      'they are gone',
+      deleted,
+      /tags\/0: the records from offset 2 to 3 are gone/,
+      // The first may be fetched already.
+      /tags\/0: the records from offset \d to 4 are gone/,
+    ],
+    [
+      'the topic was recreated with more records than were applied',
+      recreated,
+      /tags\/0: .* applied the log up to 2, but of another topic of this name/,
+      /tags\/0: .*another topic of this name/,
+    ],
+  ];
 
-  test('stop a running projector too if the topic is recreated', async () => {
-    await publishTags('tag_1');
-    const projector = startProcess();
-    await applied();
-    projector.child.kill('SIGSTOP');
-    await recreateTopic('tag');
-    await publishTags('tag_2', 'tag_3', 'tag_4');
-    projector.child.kill('SIGCONT');
-    expect(await projector.exited).toBe(1);
-    expect(fatal(projector)).toMatch(/tags\/0: .*another topic of this name/);
-  });
+  test.each(losses)(
+    'stop the next projector with an error that says that %s; nothing is skipped',
+    async (_, lose, says) => {
+      await publishTags('tag_1', 'tag_2');
+      expect(await (await started()).stop()).toBe(0);
+      await lose();
+      const next = startProcess();
+      expect(await next.exited).toBe(1);
+      expect(fatal(next)).toMatch(says);
+      expect(await find('tag', 'tag_5')).toBeNull();
+    },
+  );
+
+  test.each(losses)(
+    'stop a running projector too if %s, even if no record follows',
+    async (_, lose, _stopped, says) => {
+      await publishTags('tag_1', 'tag_2');
+      const projector = await started();
+      projector.child.kill('SIGSTOP');
+      await lose();
+      // The log ends where the deleted records end: no record is left to be fetched.
+      if (lose === deleted) await deleteRecords('tag', 5);
+      projector.child.kill('SIGCONT');
+      expect(await projector.exited).toBe(1);
+      expect(fatal(projector)).toMatch(says);
+    },
+  );
 
   test('are no gap if none of the topic was applied before it was recreated', async () => {
     const first = startProcess();
@@ -90,8 +89,7 @@ describe('records that are deleted from the log before they were applied', () =>
     expect(await first.stop()).toBe(0);
     await recreateTopic('tag');
     await publishTags('tag_1');
-    const second = startProcess();
-    await applied();
+    const second = await started();
     expect(await environment.database.collection('tags').countDocuments()).toBe(1);
     expect(await second.stop()).toBe(0);
   });
@@ -99,9 +97,7 @@ describe('records that are deleted from the log before they were applied', () =>
   test('are no gap if only control records and aborted records remain', async () => {
     // given a stopped projector, and a log whose next records are those of an aborted transaction
     await publishTags('tag_1');
-    const first = startProcess();
-    await applied();
-    expect(await first.stop()).toBe(0);
+    expect(await (await started()).stop()).toBe(0);
     const transactional = await connectProducer({ transactionalId: environment.name });
     const transaction = await transactional.transaction();
     await transaction.send({
@@ -110,8 +106,7 @@ describe('records that are deleted from the log before they were applied', () =>
     });
     await transaction.abort();
     // when the next projector has passed them, and a record is published
-    const second = startProcess();
-    await applied();
+    const second = await started();
     await publishTags('tag_2');
     await applied();
     // then only that record is applied

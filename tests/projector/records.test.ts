@@ -1,8 +1,5 @@
-import { CompressionTypes } from 'kafkajs';
-import { pino } from 'pino';
 import { kinds } from '../../shared/documents/document.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { createKafka } from '../../services/projector/kafka/client.ts';
 import { channelsWithSecrets, created } from '../support/entities.ts';
 import { encode, idPrefixes } from '../support/events.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -58,19 +55,6 @@ describe('the projector, with a real Kafka and a real MongoDB', () => {
     await applied();
     expect(await find('contact', 'con_o')).toMatchObject({ orgId: 'org_1', state: { name: 'Ada' } });
     expect(await deadLetters({ topic: topic('contact') })).toMatchObject([{ reason: 'wrong_organization' }]);
-  });
-
-  test.each([
-    ['gzip', CompressionTypes.GZIP],
-    ['snappy', CompressionTypes.Snappy],
-    ['lz4', CompressionTypes.LZ4],
-    ['zstd', CompressionTypes.ZSTD],
-  ])('records compressed with %s are read', async (name, compression) => {
-    createKafka(environment.config, pino({ level: 'silent' }));
-    const messages = [encode(created('message', `msg_${name}`, { content: name.repeat(2_000) }), 'binary')];
-    await environment.producer.send({ topic: topic('message'), messages, compression });
-    await applied();
-    expect((await find('message', `msg_${name}`))?.state).toMatchObject({ content: name.repeat(2_000) });
   });
 
   test('a replay of the log changes only the revisions of documents', async () => {

@@ -19,6 +19,7 @@ import {
 import { progressOf, topicIdsOf, watermarksOf } from '../../shared/store/progress.ts';
 import { replicasOf } from '../../shared/store/replicas.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
+import { useOpened } from '../support/use-opened.ts';
 
 /** The operator's clock, and when the generations got their states: long enough ago for every grace period. */
 export const present = new Date('2126-03-20T12:00:00Z');
@@ -48,12 +49,7 @@ export const activeAndReady = () => [generation(1, 'active'), generation(2, 'rea
 export type Rebuild = Awaited<ReturnType<typeof openRebuild>>;
 
 /** Opens the topics and databases of a test file before its tests, and removes them afterwards. */
-export function useRebuild(): Rebuild {
-  const rebuild = {} as Rebuild;
-  beforeAll(async () => void Object.assign(rebuild, await openRebuild()));
-  afterAll(() => rebuild.close());
-  return rebuild;
-}
+export const useRebuild = (): Rebuild => useOpened(openRebuild);
 
 export type Promotion = Partial<Parameters<typeof switchTo>[2]>;
 
@@ -200,7 +196,6 @@ export async function openRebuild() {
       return Object.fromEntries(contents) as object;
     },
     close: async () => {
-      for (const number of [2, 3, 4]) await databaseOf(number).dropDatabase();
       await log.disconnect();
       await environment.close();
     },

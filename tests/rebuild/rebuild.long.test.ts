@@ -70,8 +70,6 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
     await reader.stop();
     await traffic.stop();
     await Promise.all([...projectors.values(), api].map((service) => service.stop()));
-    for (const generation of [2, 3])
-      await generationDatabase(testEnvironment.mongo, testEnvironment.name, generation).dropDatabase();
     await testEnvironment.close();
   }, timeLimitMs);
 

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { projectionVersion } from '../../shared/store/generations.ts';
-import { generationDatabase } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { startScript, type Service } from '../../infra/service.ts';
-import { applied, createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
+import { applied, createTestEnvironment } from '../support/test-environment.ts';
+import { useOpened } from '../support/use-opened.ts';
 import { publish } from './live-traffic.ts';
 import { nextRelease, type Release } from './next-release.ts';
 
@@ -20,7 +20,6 @@ const events = [
 ];
 
 describe('a release that changes a projection', () => {
-  let testEnvironment: TestEnvironment;
   let next: Release;
   const services: Service[] = [];
 
@@ -61,19 +60,17 @@ describe('a release that changes a projection', () => {
     return JSON.stringify(service.log.find(({ level }) => level === 'fatal'));
   };
 
+  // Jest runs hooks in the order of their definition: the services stop before their databases are dropped.
+  afterAll(async () => {
+    await Promise.all(services.map((service) => service.stop()));
+    await next.remove();
+  });
+  const testEnvironment = useOpened(() => createTestEnvironment(1));
   beforeAll(async () => {
-    testEnvironment = await createTestEnvironment(1);
     next = await nextRelease();
     await publish(testEnvironment, events);
     await start('.', 'projector').logged('projecting');
     await applied(testEnvironment);
-  });
-
-  afterAll(async () => {
-    await Promise.all(services.map((service) => service.stop()));
-    await generationDatabase(testEnvironment.mongo, testEnvironment.name, 2).dropDatabase();
-    await next.remove();
-    await testEnvironment.close();
   });
 
   test('refuses the documents of the release before, and says that a rebuild is due', async () => {

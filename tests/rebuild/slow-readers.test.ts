@@ -8,7 +8,7 @@ import { replicasOf } from '../../shared/store/replicas.ts';
 import * as build from '../api/builders.ts';
 import { startApi, tokens, type TestApi } from '../api/test-api.ts';
 import { eventually } from '../support/eventually.ts';
-import { generation, openRebuild, type Rebuild } from './fixture.ts';
+import { generation, useRebuild } from './fixture.ts';
 
 /** 32 MB, far more than the buffers of a connection hold. */
 const messageCount = 800;
@@ -17,18 +17,14 @@ const longAgo = new Date('2020-01-01T00:00:00Z');
 
 type Outcome = number | 'broken';
 
-let rebuild: Rebuild;
 let api: TestApi;
 
+afterAll(() => api.close());
+const rebuild = useRebuild();
 beforeAll(async () => {
-  rebuild = await openRebuild();
   await given();
   const { mongo: client, name } = rebuild;
   api = await startApi({ client, name });
-});
-afterAll(async () => {
-  await api.close();
-  await rebuild.close();
 });
 
 /** Generation 2 is active and has a long conversation, generation 1 is a standby. */

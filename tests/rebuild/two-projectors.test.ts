@@ -3,23 +3,12 @@ import { generationDatabase } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { startService } from '../../infra/service.ts';
-import {
-  applied,
-  createTestEnvironment,
-  runProjector,
-  type TestEnvironment,
-} from '../support/test-environment.ts';
+import { applied, createTestEnvironment, runProjector } from '../support/test-environment.ts';
+import { useOpened } from '../support/use-opened.ts';
 import { publish } from './live-traffic.ts';
 
 describe('a build with two projectors', () => {
-  let testEnvironment: TestEnvironment;
-  beforeAll(async () => {
-    testEnvironment = await createTestEnvironment(2);
-  });
-  afterAll(async () => {
-    await generationDatabase(testEnvironment.mongo, testEnvironment.name, 2).dropDatabase();
-    await testEnvironment.close();
-  });
+  const testEnvironment = useOpened(() => createTestEnvironment(2));
 
   test('ends its load, even if each projector waits for topics that the other applies', async () => {
     // given tickets that refer to contacts, on two partitions each

@@ -1,21 +1,17 @@
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { logEnds } from '../support/progress.ts';
 import { startScript } from '../../infra/service.ts';
-import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
+import { createTestEnvironment } from '../support/test-environment.ts';
+import { useOpened } from '../support/use-opened.ts';
 
 describe('npm run sample-data', () => {
-  let testEnvironment: TestEnvironment;
-  /** No topic has it yet. */
-  let prefix: string;
-  beforeAll(async () => {
-    testEnvironment = await createTestEnvironment();
-    prefix = `${testEnvironment.name}-sample.`;
-  });
-  afterAll(() => testEnvironment.close());
+  const testEnvironment = useOpened(() => createTestEnvironment());
 
+  /** No topic has it yet. */
+  const prefix = () => `${testEnvironment.name}-sample.`;
   const run = async (...args: string[]) => {
     const { KAFKA_BROKERS, MONGODB_URL } = testEnvironment.environment;
-    const environment = { KAFKA_BROKERS, MONGODB_URL, TOPIC_PREFIX: prefix };
+    const environment = { KAFKA_BROKERS, MONGODB_URL, TOPIC_PREFIX: prefix() };
     const { exited, stdout, stderr } = startScript('infra/sample-data/main.ts', environment, args);
     return { exitCode: await exited, stdout: stdout(), stderr: stderr() };
   };
@@ -25,12 +21,15 @@ describe('npm run sample-data', () => {
     expect(published).toMatchObject({ exitCode: 0, stderr: '' });
     expect(published.stdout).toMatch(/\nAPI key: svc_live_\w+$/);
     const [, sent = ''] = /Published ([\d,]+) events/.exec(published.stdout) ?? [];
-    const ends = await logEnds(testEnvironment.admin, [topicOf('ticket', prefix), topicOf('apiKey', prefix)]);
+    const ends = await logEnds(testEnvironment.admin, [
+      topicOf('ticket', prefix()),
+      topicOf('apiKey', prefix()),
+    ]);
     expect([...ends.values()].every((end) => end > 0)).toBe(true);
     expect(Number(sent.replace(',', ''))).toBeGreaterThan(10_000);
     // and a second time nothing is published
     const refused = await run();
     expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(refused.stderr).toMatch(new RegExp(`^${prefix}\\w+ has records\\. .*TOPIC_PREFIX`));
+    expect(refused.stderr).toMatch(new RegExp(`^${prefix()}\\w+ has records\\. .*TOPIC_PREFIX`));
   });
 });

@@ -52,7 +52,7 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
     database: mongo.db(`${name}_g1`),
     close: async () => {
       await mongo.db(name).dropDatabase();
-      await mongo.db(`${name}_g1`).dropDatabase();
+      for (const number of [1, 2, 3, 4]) await mongo.db(`${name}_g${number}`).dropDatabase();
       await Promise.all([admin.disconnect(), producer.disconnect(), mongo.close()]);
     },
   };

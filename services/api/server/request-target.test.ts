@@ -4,7 +4,8 @@ describe('a request target', () => {
   it.each([
     ['/v1/tickets?limit=1', '/v1/tickets?limit=1'],
     ['http://api.example.com/v1/tickets?a=b', '/v1/tickets?a=b'],
-    ['https://api.example.com', '/'],
+    ['HTTPS://api.example.com', '/'],
+    ['http://[bad:99999999/a', '/a'],
     ['/v1/tickets#part', '/v1/tickets'],
     ['*', '*'],
     ['v1', '/v1'],
