@@ -1,0 +1,88 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mustRun } from '../dev-servers/native/run.ts';
+import { isDefaultMetric } from '../docs-tables/catalogue.ts';
+import { metricCatalogues } from '../docs-tables/tables.ts';
+import { dashboardJson, rows } from './dashboard.ts';
+
+type Alert = {
+  alert: string;
+  expr: string;
+  labels: { severity: string };
+  annotations: { summary: string; runbook_url: string };
+};
+type Rules = { groups: { rules: (Alert | { record: string; expr: string })[] }[] };
+type RuleTests = { tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[] };
+
+const readYaml = async (path: string): Promise<unknown> =>
+  JSON.parse(await mustRun(process.execPath, ['tests/support/parse-yaml.mjs', path]));
+
+let rules: (Alert | { record: string; expr: string })[];
+let alerts: Alert[];
+beforeAll(async () => {
+  const { groups } = (await readYaml('infra/monitoring/alerts.yaml')) as Rules;
+  rules = groups.flatMap((group) => group.rules);
+  alerts = rules.filter((rule) => 'alert' in rule);
+}, 60_000);
+
+/** The names of this project's metrics in an expression, without the suffixes of histograms. */
+const metricsIn = (expr: string): string[] =>
+  [...expr.matchAll(/\b(?:(?:api|projector|support)_[a-z_]+|support:[a-z_:]+)\b/g)]
+    .map(([name]) => name.replace(/_(bucket|count|sum)$/, ''))
+    .filter((name) => !isDefaultMetric({ name }));
+
+const knownMetrics = (): string[] => [
+  ...Object.values(metricCatalogues()).flatMap((metrics) => metrics.map(({ name }) => name)),
+  ...rules.flatMap((rule) => ('record' in rule ? [rule.record] : [])),
+];
+
+test('the rules and the dashboard use metrics that the services have', () => {
+  const exprs = [
+    ...rules.map(({ expr }) => expr),
+    ...Object.values(rows).flatMap((row) => row.flatMap(({ queries }) => queries.map(([expr]) => expr))),
+  ];
+  const used = exprs.flatMap(metricsIn);
+  const known = knownMetrics();
+  expect(used.filter((name) => !known.includes(name))).toEqual([]);
+  expect(new Set(used).size).toBeGreaterThan(20);
+});
+
+test('the dashboard shows every metric, but constants', () => {
+  const shown = metricsIn(dashboardJson());
+  const missing = knownMetrics().filter((name) => !shown.includes(name));
+  expect([...new Set(missing)].toSorted()).toEqual([
+    'api_log_gap_timestamp_seconds',
+    'api_request_traces_written_total',
+    'projector_applied_offset',
+    'projector_expired_conversations_total',
+    'projector_max_lag_seconds',
+    'support_build_info',
+  ]);
+});
+
+test('every alert names its severity, and a runbook with the four parts', () => {
+  expect(alerts.length).toBeGreaterThan(10);
+  for (const { alert, labels, annotations } of alerts) {
+    expect(['page', 'ticket']).toContain(labels.severity);
+    const name = alert.replace(/^Support/, '').replaceAll(/(?<=.)[A-Z]/g, (capital) => `-${capital}`);
+    const path = `docs/runbooks/${name.toLowerCase()}.md`;
+    expect([alert, annotations.runbook_url, existsSync(path)]).toEqual([alert, path, true]);
+    const headings = [...readFileSync(path, 'utf8').matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
+    expect([path, headings]).toEqual([path, ['Meaning', 'Impact', 'Check', 'Remedy']]);
+  }
+});
+
+test('promtool tests that every alert fires on series that break it, and is silent on others', async () => {
+  const { tests } = (await readYaml('infra/monitoring/alerts.test.yaml')) as RuleTests;
+  const tested = tests.flatMap(({ alert_rule_test }) => alert_rule_test);
+  for (const { alert } of alerts)
+    for (const fires of [true, false])
+      expect([
+        alert,
+        fires,
+        tested.some(({ alertname, exp_alerts }) => alertname === alert && exp_alerts.length > 0 === fires),
+      ]).toEqual([alert, fires, true]);
+}, 60_000);
+
+test('dashboard.json is as dashboard.ts has it (`npm run docs` writes it)', () => {
+  expect(readFileSync('infra/monitoring/dashboard.json', 'utf8')).toBe(dashboardJson());
+});
