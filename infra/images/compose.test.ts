@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mustRun } from '../dev-servers/native/run.ts';
+import { parse } from 'yaml';
 import { storeUser, withKeyFile } from '../dev-servers/docker/containers.ts';
 import { images } from '../dev-servers/docker/engine.ts';
 
@@ -17,13 +17,7 @@ type Compose = {
   services: Record<string, Service>;
   networks: { default: { ipam: { config: { subnet: string }[] } } };
 };
-let services: Compose['services'];
-let networks: Compose['networks'];
-
-beforeAll(async () => {
-  const json = await mustRun(process.execPath, ['tests/support/parse-yaml.mjs', 'docker-compose.yml']);
-  ({ services, networks } = JSON.parse(json) as Compose);
-});
+const { services, networks } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as Compose;
 
 /** A complete version: such a tag is not moved to another image. */
 const exact = /:\d+\.\d+\.\d+(-[a-z-]+)?$/;
