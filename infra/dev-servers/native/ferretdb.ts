@@ -1,13 +1,11 @@
 import { mkdirSync } from 'node:fs';
-import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { dieWithParent } from '../parent-death.ts';
 import { cacheDir, installedOnce } from './cache.ts';
-import { buildEnvironment, goBuildsHere, goInstallInRoot } from './go.ts';
+import { withGo } from './go.ts';
 import { answers } from './ports.ts';
 import { step } from './progress.ts';
-import { mustRun } from './run.ts';
 import type { Part } from './server.ts';
 
 const version = '2.7.0';
@@ -18,26 +16,13 @@ const poolSizeMax = 100;
 
 export const binDir = () => join(cacheDir(), `ferretdb-${version}`);
 
-/** Builds FerretDB from its Go module: with the host's Go, or with Debian sid's Go in a temporary root file system. */
+/** Builds FerretDB from its Go module. Without a Go on this machine, fetching one takes several minutes more. */
 export async function installFerretdb(report: (line: string) => void): Promise<void> {
-  await installedOnce(binDir(), async (partial) => {
-    if (await goBuildsHere()) {
-      const env = { ...buildEnvironment, GOBIN: partial };
-      const build = () => mustRun('go', ['install', goModule], { env });
-      await step(report, `FerretDB ${version}: building with Go (about 1 minute)`, build);
-      return;
-    }
-    const build = async () => {
-      const binary = await goInstallInRoot(join(partial, 'root'), goModule, 'ferretdb');
-      await cp(binary, join(partial, 'ferretdb'));
-      await mustRun('rm', ['-rf', '--one-file-system', join(partial, 'root')]);
-    };
-    await step(
-      report,
-      `FerretDB ${version}: fetching Go from Debian sid and building (several minutes)`,
-      build,
-    );
-  });
+  await installedOnce(binDir(), (partial) =>
+    step(report, `FerretDB ${version}: building with Go (about 1 minute)`, () =>
+      withGo(partial, (go) => go.run('install', goModule)),
+    ),
+  );
 }
 
 /**

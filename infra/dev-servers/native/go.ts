@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir } from 'node:fs/promises';
+import { copyFile, cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { debianRoot } from './debian-root.ts';
 import { mustRun, run } from './run.ts';
 
 /** `auto` lets Go 1.21 or later download the newer toolchain that a module requires. */
-export const buildEnvironment = { CGO_ENABLED: '0', GOTOOLCHAIN: 'auto', GOFLAGS: '' };
+const buildEnvironment = { CGO_ENABLED: '0', GOTOOLCHAIN: 'auto', GOFLAGS: '' };
 
 /** Whether the host's Go can build a module that requires Go 1.25. */
-export async function goBuildsHere(): Promise<boolean> {
+async function goBuildsHere(): Promise<boolean> {
   const { ok, output } = await run('go', ['env', 'GOVERSION'], { env: { GOTOOLCHAIN: 'local' } });
   return ok && canFetchToolchains(output.trim());
 }
@@ -25,25 +25,33 @@ const networkFiles = ['/etc/resolv.conf', '/etc/hosts', '/etc/ssl/certs/ca-certi
 /** Environment variables of the host that configure access to the module proxy. */
 const networkVariables = /^(GOPROXY|GONOSUMDB|GONOSUMCHECK|GOSUMDB|GOINSECURE|GOPRIVATE|(https?|no)_proxy)$/i;
 
-/** Runs `go install` with Debian sid's Go in a new root file system at `dir`. Returns the path of the binary. */
-export async function goInstallInRoot(dir: string, goModule: string, binary: string): Promise<string> {
-  await mkdir(dir);
-  await debianRoot(dir, ['golang-go', 'ca-certificates']);
-  for (const file of networkFiles) if (existsSync(file)) await copyFile(file, join(dir, file));
+/** Runs `go` with arguments and returns its output. `local` is the path on this machine of a path that `go` printed. */
+export type Go = { run: (...args: string[]) => Promise<string>; local: (path: string) => string };
+
+/**
+ * Lets `use` run Go, whose `go install` puts programs into `folder`: the host's Go, or Debian sid's in a temporary root
+ * file system in that folder.
+ */
+export async function withGo(folder: string, use: (go: Go) => Promise<unknown>): Promise<void> {
+  if (await goBuildsHere()) {
+    const env = { ...buildEnvironment, GOBIN: folder };
+    await use({ run: (...args) => mustRun('go', args, { env }), local: (path) => path });
+    return;
+  }
+  const root = join(folder, 'root');
+  await mkdir(root);
+  await debianRoot(root, ['golang-go', 'ca-certificates']);
+  for (const file of networkFiles) if (existsSync(file)) await copyFile(file, join(root, file));
+  await use({ run: (...args) => goInRoot(root, args), local: (path) => join(root, path) });
+  await cp(join(root, 'out'), folder, { recursive: true });
+  await mustRun('rm', ['-rf', '--one-file-system', root]);
+}
+
+async function goInRoot(root: string, args: string[]): Promise<string> {
   const inherited = Object.entries(process.env).filter(([name]) => networkVariables.test(name));
   const env = { ...Object.fromEntries(inherited), ...buildEnvironment, GOBIN: '/out', HOME: '/root' };
   const settings = Object.entries(env).map(([name, value]) => `${name}=${value ?? ''}`);
   const enter = 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"';
-  const unshare = ['--mount', '--propagation', 'private', 'sh', '-c', enter, dir];
-  await mustRun('unshare', [
-    ...unshare,
-    'env',
-    '-i',
-    'PATH=/usr/bin:/bin',
-    ...settings,
-    'go',
-    'install',
-    goModule,
-  ]);
-  return join(dir, 'out', binary);
+  const unshare = ['--mount', '--propagation', 'private', 'sh', '-c', enter, root];
+  return mustRun('unshare', [...unshare, 'env', '-i', 'PATH=/usr/bin:/bin', ...settings, 'go', ...args]);
 }
