@@ -1,0 +1,172 @@
+import { components } from '../../infra/helm/values.ts';
+import { projectorConfig } from '../../services/projector/config.ts';
+import { variableNames } from '../../shared/runtime/config.ts';
+import { groupIdOf } from '../../shared/store/generations.ts';
+import { parseManifests, useChart, type Manifest, type Values } from './chart.ts';
+import { deployments, everything, password, required, twoGenerations } from './example-values.ts';
+
+const chart = useChart();
+
+const render = async (values: Values) => parseManifests(await chart().template(values));
+
+const podOf = ({ spec }: Manifest) => spec?.jobTemplate?.spec.template ?? spec?.template;
+const pods = (manifests: Manifest[]) => manifests.flatMap((manifest) => podOf(manifest) ?? []);
+const named = (manifests: Manifest[], kind: string, name: string) =>
+  manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
+
+describe.each(deployments)('with %s', (_, values) => {
+  test('Helm finds nothing to warn of, and Kubernetes knows every field', async () => {
+    expect(await chart().lint(values)).toMatchObject({ ok: true });
+    const { ok, output } = await chart().conform(await chart().template(values));
+    expect([ok, output]).toEqual([true, expect.stringMatching(/Invalid: 0, Errors: 0, Skipped: 0/)]);
+  }, 60_000);
+
+  test('every container runs as a user without rights, on a root file system that it cannot write', async () => {
+    const all = pods(await render(values));
+    expect(all.length).toBeGreaterThan(2);
+    for (const { spec } of all) {
+      expect(spec).toMatchObject({
+        automountServiceAccountToken: false,
+        securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
+      });
+      for (const container of spec.containers)
+        expect(container).toMatchObject({
+          resources: { limits: { memory: expect.any(String) as string } },
+          securityContext: {
+            ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true },
+            capabilities: { drop: ['ALL'] },
+          },
+        });
+    }
+  }, 60_000);
+
+  test('every variable is a setting, only Secrets hold secrets, and the API gets no secret of another service', async () => {
+    const manifests = await render(values);
+    const settings = Object.values(components).flatMap((each) => variableNames(each));
+    const data = manifests.flatMap((manifest) => Object.keys({ ...manifest.data, ...manifest.stringData }));
+    const variables = pods(manifests).flatMap(({ spec }) =>
+      spec.containers.flatMap(({ env = [] }) => env.map(({ name }) => name)),
+    );
+    expect([...data, ...variables].filter((name) => !settings.includes(name))).toEqual([]);
+    const open = manifests.filter(({ kind }) => kind !== 'Secret');
+    expect(JSON.stringify(open)).not.toContain(password);
+    const api = named(manifests, 'Deployment', 'support-api');
+    expect(JSON.stringify(api)).not.toMatch(/support-projector|support-cli/);
+  }, 60_000);
+});
+
+test('the generations have their own Deployment, release and consumer group', async () => {
+  const manifests = await render(twoGenerations);
+  const [old, next] = [1, 2].map((number) => named(manifests, 'Deployment', `support-projector-g${number}`));
+  const generations = [old, next].map((deployment) => {
+    const { env = [], image } = (deployment && podOf(deployment)?.spec.containers[0]) ?? {};
+    const variables = Object.fromEntries(env.map(({ name, value }) => [name, value]));
+    const result = projectorConfig({
+      ...variables,
+      KAFKA_BROKERS: 'kafka:9092',
+      MONGODB_URL: 'mongodb://m/',
+    });
+    if ('errors' in result) throw new Error(result.errors.join());
+    return { image, group: groupIdOf(result.config, result.config.GENERATION ?? 0) };
+  });
+  expect(generations).toEqual([
+    { image: 'support-read-models:1.0.0', group: 'support-read-models' },
+    { image: 'support-read-models:2.0.0', group: 'support-read-models_g2' },
+  ]);
+  expect(old?.spec?.selector).not.toEqual(next?.spec?.selector);
+}, 60_000);
+
+test.each([
+  ['the default delay', required, 5],
+  ['a delay of a minute', everything, 60],
+  [
+    'no delay',
+    {
+      ...required,
+      api: { ...required.api, settings: { ...required.api.settings, SHUTDOWN_DELAY_SECONDS: 0 } },
+    },
+    0,
+  ],
+])(
+  'with %s Kubernetes does not kill a service that still stops',
+  async (_, values, delaySeconds) => {
+    const manifests = await render(values);
+    const grace = (name: string) => {
+      const deployment = named(manifests, 'Deployment', name);
+      return deployment && podOf(deployment)?.spec.terminationGracePeriodSeconds;
+    };
+    // The sums of the deadlines of their closers.
+    expect(grace('support-api')).toBeGreaterThanOrEqual(delaySeconds + 27);
+    expect(grace('support-projector-g1')).toBeGreaterThan(30);
+  },
+  60_000,
+);
+
+test('a replica leaves its Service within the delay: one failed check, two seconds apart', async () => {
+  const api = named(await render(required), 'Deployment', 'support-api');
+  expect(api && podOf(api)?.spec.containers[0]?.readinessProbe).toEqual({
+    httpGet: { path: '/readyz', port: 'admin' },
+    periodSeconds: 2,
+    failureThreshold: 1,
+  });
+}, 60_000);
+
+test('a changed setting or secret starts the pods again that read it, and no others', async () => {
+  const checksums = async (values: Values) =>
+    Object.fromEntries(
+      (await render(values)).flatMap((manifest) => {
+        const annotations = podOf(manifest)?.metadata.annotations;
+        return annotations ? [[manifest.metadata.name, annotations['checksum/configuration']]] : [];
+      }),
+    );
+  const before = await checksums(required);
+  const changed = async (values: Values) => {
+    const after = await checksums({ ...required, ...values });
+    return Object.keys(before).filter((name) => after[name] !== before[name]);
+  };
+  const { api, projector, settings } = required;
+  const projectors = ['support-cli', 'support-projector-g1'];
+  expect(await changed({})).toEqual([]);
+  expect((await changed({ settings: { ...settings, LOG_LEVEL: 'debug' } })).sort()).toEqual([
+    'support-api',
+    ...projectors,
+  ]);
+  expect(await changed({ api: { ...api, settings: { ...api.settings, BRAND: 'acme' } } })).toEqual([
+    'support-api',
+  ]);
+  const secrets = { MONGODB_URL: 'mongodb://projector:another@mongo/' };
+  expect((await changed({ projector: { ...projector, secrets } })).sort()).toEqual(projectors);
+}, 60_000);
+
+test('KEDA and the autoscaler decide on the replicas alone', async () => {
+  const manifests = await render(everything);
+  const replicas = (name: string) => named(manifests, 'Deployment', name)?.spec?.replicas;
+  expect(['support-api', 'support-projector-g1', 'support-projector-g2'].map(replicas)).toEqual([
+    undefined,
+    2,
+    undefined,
+  ]);
+  const scaled = manifests.filter(({ kind }) => kind === 'ScaledObject');
+  expect(scaled.map(({ spec }) => spec)).toEqual([
+    expect.objectContaining({
+      ...{ scaleTargetRef: { name: 'support-projector-g2' }, minReplicaCount: 1, maxReplicaCount: 6 },
+      triggers: [
+        {
+          type: 'prometheus',
+          metadata: {
+            serverAddress: 'http://prometheus-operated.monitoring:9090',
+            query: 'max(projector_lag_seconds{namespace="prod",generation="2"})',
+            ...{ threshold: '30', ignoreNullValues: 'false' },
+          },
+        },
+      ],
+    }),
+  ]);
+}, 60_000);
+
+test('a large number is a whole number in the ConfigMap, and links lead to the host of the Ingress', async () => {
+  expect(named(await render(everything), 'ConfigMap', 'support-api')?.data).toEqual({
+    ...{ API_CONNECTIONS_MAX: '1000000', SHUTDOWN_DELAY_SECONDS: '60' },
+    API_BASE_URL: 'https://api.example.com',
+  });
+}, 60_000);

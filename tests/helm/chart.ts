@@ -1,0 +1,100 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { parseAllDocuments } from 'yaml';
+import { run, type Run } from '../../infra/dev-servers/native/run.ts';
+import { installHelmTools, type HelmTools } from './tools.ts';
+
+const execute = promisify(execFile);
+
+/** Values of the chart, of which only those that differ from the defaults are given. */
+export type Values = Record<string, unknown>;
+
+export type Container = {
+  image: string;
+  env?: { name: string; value: string }[];
+  envFrom: { configMapRef?: { name: string }; secretRef?: { name: string } }[];
+  securityContext: Record<string, unknown>;
+  resources: { limits: Record<string, string> };
+  readinessProbe?: Record<string, unknown>;
+};
+
+export type PodTemplate = {
+  metadata: { annotations?: Record<string, string>; labels: Record<string, string> };
+  spec: {
+    containers: Container[];
+    terminationGracePeriodSeconds?: number;
+    automountServiceAccountToken: boolean;
+    securityContext: Record<string, unknown>;
+  };
+};
+
+/** An object of Kubernetes, as far as the tests read it. */
+export type Manifest = {
+  kind: string;
+  metadata: { name: string };
+  data?: Record<string, string>;
+  stringData?: Record<string, string>;
+  spec?: {
+    replicas?: number;
+    template?: PodTemplate;
+    jobTemplate?: { spec: { template: PodTemplate } };
+    [field: string]: unknown;
+  };
+};
+
+export type Chart = {
+  /** Runs `helm lint --strict`. */
+  lint: (values: Values) => Promise<Run>;
+  /** Returns the manifests that `helm template` prints. Rejects with the error of Helm. */
+  template: (values: Values) => Promise<string>;
+  /** Runs `kubeconform -strict` on manifests. */
+  conform: (manifests: string) => Promise<Run>;
+};
+
+/** Installs the tools before the tests of a file. Returns the chart in infra/helm. */
+export function useChart(): () => Chart {
+  const folder = mkdtempSync(join(tmpdir(), 'chart-'));
+  let chart: Chart | undefined;
+  beforeAll(async () => {
+    chart = openChart(await installHelmTools((line) => process.stdout.write(`${line}\n`)), folder);
+  }, 1_200_000);
+  afterAll(() => rmSync(folder, { recursive: true }));
+  return () => {
+    if (!chart) throw new Error('the chart is open during tests only');
+    return chart;
+  };
+}
+
+function openChart({ helm, kubeconform, schemas }: HelmTools, folder: string): Chart {
+  const file = (name: string, text: string) => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  };
+  // A Helm that `go install` has built takes the cluster for Kubernetes 1.20.
+  const options = (values: Values) => [
+    ...['infra/helm', '--namespace', 'prod', '--kube-version', '1.37.2'],
+    ...['--values', file('values.json', JSON.stringify(values))],
+  ];
+  return {
+    lint: (values) => run(helm, ['lint', '--strict', ...options(values)]),
+    template: async (values) =>
+      (await execute(helm, ['template', 'support', ...options(values)], { maxBuffer: 10_000_000 })).stdout,
+    conform: (manifests) =>
+      run(kubeconform, [
+        ...[
+          '-strict',
+          '-summary',
+          '-schema-location',
+          join(schemas, '{{.ResourceKind}}{{.KindSuffix}}.json'),
+        ],
+        file('manifests.yaml', manifests),
+      ]),
+  };
+}
+
+export const parseManifests = (text: string): Manifest[] =>
+  parseAllDocuments(text).map((document) => document.toJS() as Manifest);

@@ -1,0 +1,67 @@
+import { useChart, type Values } from './chart.ts';
+import { required } from './example-values.ts';
+
+const chart = useChart();
+
+test.each<[string, Values, RegExp]>([
+  ['an unknown value', { ...required, replicas: 3 }, /'replicas' not allowed/],
+  [
+    'a misspelt setting',
+    { ...required, settings: { KAFKA_BROKER: 'kafka:9092' } },
+    /'\/settings'.*'KAFKA_BROKER'/,
+  ],
+  [
+    'a secret among the settings',
+    { ...required, settings: { MONGODB_URL: 'mongodb://m/' } },
+    /'\/settings'.*'MONGODB_URL'/,
+  ],
+  ['a text for a number', { ...required, cli: { replicas: 'one' } }, /'\/cli\/replicas'/],
+  ['no generation', { ...required, generations: [] }, /'\/generations'/],
+  [
+    'a generation twice',
+    { ...required, generations: [1, 1].map((number) => ({ number, replicas: 1 })) },
+    /generations has the number 1 twice/,
+  ],
+  ['no brokers', { ...required, settings: {} }, /settings\.KAFKA_BROKERS must be set/],
+  [
+    'no secret',
+    { ...required, projector: {} },
+    /projector\.existingSecret or projector\.secrets\.MONGODB_URL must be set/,
+  ],
+  [
+    'two secrets',
+    { ...required, projector: { ...required.projector, existingSecret: 'other' } },
+    /projector\.existingSecret and projector\.secrets are both set/,
+  ],
+  [
+    'neither TLS nor a proxy',
+    { ...required, api: { existingSecret: 'api' } },
+    /api\.tls\.secretName or api\.settings\.API_TRUSTED_PROXIES must be set/,
+  ],
+  [
+    'an Ingress without TLS',
+    { ...required, api: { ...required.api, ingress: { enabled: true, host: 'api.example.com' } } },
+    /api\.ingress\.tlsSecretName must be set/,
+  ],
+])(
+  'Helm refuses %s, and names the value',
+  async (_, values, error) => {
+    await expect(chart().template(values)).rejects.toThrow(error);
+  },
+  60_000,
+);
+
+test.each([
+  ['a field that Kubernetes does not know', '  replica: 1\n', /additional properties 'replica' not allowed/],
+  ['a wrong type', '  replicas: one\n', /got string, want integer/],
+])(
+  'the schemas find %s',
+  async (_, line, error) => {
+    const manifest = 'apiVersion: apps/v1\nkind: Deployment\nmetadata: { name: a }\nspec:\n';
+    const rest = '  selector: {}\n  template: {}\n';
+    expect(await chart().conform(`${manifest}${rest}`)).toMatchObject({ ok: true });
+    const { ok, output } = await chart().conform(`${manifest}${line}${rest}`);
+    expect([ok, output]).toEqual([false, expect.stringMatching(error)]);
+  },
+  60_000,
+);
