@@ -59,7 +59,7 @@ function missingVerb(program: Command, [first]: string[]): string {
 }
 
 const environmentAndExitCodes = `
-Environment: topics needs KAFKA_BROKERS; trace, explain, dead-letters and keys need MONGODB_URL; status, rebuild and verify need both.
+Environment: topics and keys create need KAFKA_BROKERS; trace, explain, dead-letters and the other keys verbs need MONGODB_URL; status, rebuild and verify need both.
 Exit codes: 0 success; 1 failed, refused, or done in part; 2 usage error or invalid configuration; 3 waiting for a generation cannot help.
 `;
 
@@ -73,7 +73,7 @@ function createProgram(output: { help: string; error: string }, accept: Accept):
       writeErr: (text) => (output.error += text),
     })
     .description(
-      'Creates the Kafka topics, shows the state of the read model, rebuilds it, explains a document, re-drives or deletes dead letters, and blocks API keys.',
+      'Creates the Kafka topics, shows the state of the read model, rebuilds it, explains a document, re-drives or deletes dead letters, and creates and blocks API keys.',
     )
     .version(release)
     .helpCommand(false);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { configOrExit, readConfig, type Environment } from '../../shared/runtime/config.ts';
 import { commonSettings, kafkaRule, kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
+import { apiSettings } from '../api/config.ts';
 import { projectorSettings } from '../projector/config.ts';
 
 const logSetting = { LOG_LEVEL: commonSettings.LOG_LEVEL.unwrap().default('error') };
@@ -22,11 +23,15 @@ const deadLetterSettings = {
   TOMBSTONE_DAYS: projectorSettings.TOMBSTONE_DAYS,
 };
 
+/** A new key is published like an event of the source system, and begins as the API expects. */
+const newKeySettings = { ...kafkaSettings, ...logSetting, KEY_PREFIX: apiSettings.KEY_PREFIX };
+
 /** Settings of the CLI. It logs errors only, unless LOG_LEVEL is set. */
 export const cliSettings = {
   ...kafkaSettings,
   ...deadLetterSettings,
   ...operatorSetting,
+  ...newKeySettings,
   LATENESS_ALLOWANCE_SECONDS: projectorSettings.LATENESS_ALLOWANCE_SECONDS,
   REBUILD_DAYS_MAX: z.coerce
     .number()
@@ -45,6 +50,7 @@ export const configs = {
   kafka: (environment: Environment) =>
     configOrExit(readConfig({ ...kafkaSettings, ...logSetting }, environment, kafkaRule)),
   mongo: (environment: Environment) => configOrExit(readConfig(mongoSettings, environment)),
+  newKeys: (environment: Environment) => configOrExit(readConfig(newKeySettings, environment, kafkaRule)),
   keys: (environment: Environment) =>
     configOrExit(readConfig({ ...mongoSettings, ...operatorSetting }, environment)),
   /** MongoDB, and the names of the topics. */

@@ -1,4 +1,4 @@
-import type { Admin } from 'kafkajs';
+import type { Admin, Kafka } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import type { Environment } from '../../shared/runtime/config.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
@@ -40,7 +40,7 @@ const patienceMs = 5_000;
 export async function withKafka<T>(
   { environment, terminal }: Context,
   config: KafkaSettings & { LOG_LEVEL: Parameters<typeof createLogger>[1] },
-  use: (clients: { admin: Admin; log: LogClient }) => Promise<T>,
+  use: (clients: { kafka: Kafka; admin: Admin; log: LogClient }) => Promise<T>,
 ): Promise<T> {
   // The CLI reports a failure once, at the end. kafkajs logs its attempts only if LOG_LEVEL is set.
   const level = environment.LOG_LEVEL ? config.LOG_LEVEL : 'silent';
@@ -53,7 +53,7 @@ export async function withKafka<T>(
   try {
     await reached('Kafka (KAFKA_BROKERS)', Promise.all([admin.connect(), log.connect()]));
     clearTimeout(waiting);
-    return await use({ admin, log });
+    return await use({ kafka, admin, log });
   } finally {
     clearTimeout(waiting);
     await Promise.allSettled([admin.disconnect(), log.disconnect()]);

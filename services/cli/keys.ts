@@ -1,26 +1,40 @@
 import { Option, type Command } from '@commander-js/extra-typings';
 import { generationDatabase } from '../../shared/store/connection.ts';
+import { createKey, type NewKey } from '../operations/keys/create-key.ts';
 import { blockKey, listKeys, unblockKey, type KeysDeps, type ListedKey } from '../operations/keys/keys.ts';
 import { requireRegistry } from '../projector/generations/registry.ts';
 import { configs } from './config.ts';
-import { withMongo, type Accept, type Context, type Output } from './context.ts';
+import { withKafka, withMongo, type Accept, type Context, type Output } from './context.ts';
 import { operatorName } from './operator.ts';
-import { example, jsonOption, orgIdOf } from './options.ts';
+import { example, jsonOption, nameOf, orgIdOf } from './options.ts';
 import { output, type Json } from './output.ts';
 
-/** Adds the verbs that list and block API keys. */
+/** Adds the verbs that create, list and block API keys. */
 export function addKeys(program: Command, accept: Accept): void {
   const group = program
     .command('keys')
     .helpCommand(false)
-    .description('list API keys, and block the ones that must stop working at once');
+    .description('create and list API keys, and block the ones that must stop working at once');
   group
     .command('list')
     .description('print the id, organization, mode, state and name of each key; no tokens are stored')
-    .option('--org <id>', 'only keys of this organization', orgIdOf)
+    .addOption(orgOption('only keys of this organization'))
     .addOption(jsonOption())
     .addHelpText('after', example('keys list --org org_1'))
     .action((options) => accept(onActive(list), options));
+  group
+    .command('create')
+    .description('publish a new API key, and print its token, which is stored nowhere')
+    .addOption(orgOption('the organization whose data the key reads').makeOptionMandatory())
+    .option('--name <text>', 'which "keys list" prints', nameOf, 'support-cli')
+    .addOption(new Option('--mode <mode>', 'in the token').choices(modes).default(modes[0]))
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      '\nIt works once a projector has applied its event. Needs KAFKA_BROKERS, and Write on the topic of the keys.',
+    )
+    .addHelpText('after', example('keys create --org org_1 --name Export'))
+    .action(({ org, ...options }) => accept(create, { orgId: org, ...options }));
   group
     .command('block')
     .description('block a key: every API replica refuses it within 6 seconds, without Kafka or a projector')
@@ -35,6 +49,25 @@ export function addKeys(program: Command, accept: Accept): void {
     .argument('<id>', 'as "keys list" prints it')
     .addHelpText('after', example('keys unblock key_1'))
     .action((id) => accept(onActive(unblock), { id }));
+}
+
+const modes = ['live', 'test'] as const;
+
+const orgOption = (description: string) => new Option('--org <id>', description).argParser(orgIdOf);
+
+function create(context: Context, { json, ...key }: NewKey & Json): Promise<Output> {
+  const config = configs.newKeys(context.environment);
+  return withKafka(context, config, async ({ kafka }) => {
+    const producer = kafka.producer({ allowAutoTopicCreation: false });
+    await producer.connect();
+    try {
+      const deps = { producer, topicPrefix: config.TOPIC_PREFIX, keyPrefix: config.KEY_PREFIX };
+      const created = await createKey(deps, key);
+      return output({ json }, created, `${created.id} of ${created.orgId}: ${created.token}\n`);
+    } finally {
+      await producer.disconnect();
+    }
+  });
 }
 
 type Deps = KeysDeps & { operator: string };

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { nameLengthMax } from '../../shared/documents/fields.ts';
 
 /** How a shell in a clone starts the CLI. */
 export const programName = 'npx support-cli';
@@ -24,4 +25,9 @@ export const wholeNumber =
 export function orgIdOf(text: string): string {
   if (/^org_./.test(text)) return text;
   throw new InvalidArgumentError('An organization id looks like org_1.');
+}
+
+export function nameOf(text: string): string {
+  if (text.trim() !== '' && text.length <= nameLengthMax) return text;
+  throw new InvalidArgumentError(`A name has 1 to ${nameLengthMax} characters.`);
 }

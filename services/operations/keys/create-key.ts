@@ -1,0 +1,47 @@
+import { hash, randomBytes } from 'node:crypto';
+import type { Producer } from 'kafkajs';
+import { ulid } from 'ulid';
+import type { z } from 'zod';
+import type { apiKeyState } from '../../../shared/documents/api-key.ts';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
+import { topicOf } from '../../projector/events/topics.ts';
+
+export type NewKey = { orgId: string; name: string; mode: 'live' | 'test' };
+
+/** The token of a new key. Nothing else holds it: the event has its SHA-256. */
+export type CreatedKey = { id: string; orgId: string; token: string };
+
+/** Bytes of randomness in a token. */
+const tokenBytes = 24;
+
+/**
+ * Publishes the event of a new key, as the source system would. The key works once a projector has applied the event, and
+ * a rebuild keeps it. Rejects with the name of the topic if the brokers do not accept the event.
+ */
+export async function createKey(
+  { producer, topicPrefix, keyPrefix }: { producer: Producer; topicPrefix: string; keyPrefix: string },
+  { orgId, name, mode }: NewKey,
+): Promise<CreatedKey> {
+  const id = `key_${ulid()}`;
+  const token = `${keyPrefix}_${mode}_${randomBytes(tokenBytes).toString('hex')}`;
+  const time = new Date().toISOString();
+  const data: z.input<typeof apiKeyState> = {
+    ...{ id, name, mode, access: 'read', createdAt: time },
+    tokenSha256: hash('sha256', token),
+  };
+  const event = {
+    ...{ specversion: '1.0', id: `${id}:1`, source: '/support-cli', type: 'support.apiKey.created.v1' },
+    ...{ subject: id, time, orgid: orgId, entityversion: 1, datacontenttype: 'application/json', data },
+  };
+  const topic = topicOf('apiKey', topicPrefix);
+  const message = {
+    ...{ key: id, value: JSON.stringify(event) },
+    headers: { 'content-type': 'application/cloudevents+json' },
+  };
+  try {
+    await producer.send({ topic, messages: [message] });
+  } catch (error) {
+    throw new Error(`${topic} did not accept the key: ${errorMessage(error)}`, { cause: error });
+  }
+  return { id, orgId, token };
+}

@@ -1,0 +1,74 @@
+import type { CreatedKey } from '../../services/operations/keys/create-key.ts';
+import { startApi } from '../api/test-api.ts';
+import { startService } from '../support/service.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+describe('keys create', () => {
+  const { environment, applied, cli, find, deadLetters } = useProjector();
+
+  test('prints a token that the API accepts, for the data of its organization only, and that is stored nowhere', async () => {
+    const { text, errors, code } = await cli(
+      'keys',
+      'create',
+      '--org',
+      'org_new',
+      '--name',
+      'Export',
+      '--json',
+    );
+    expect({ code, errors }).toEqual({ code: 0, errors: '' });
+    const { id, token } = JSON.parse(text) as CreatedKey;
+    expect(token).toMatch(/^svc_live_[0-9a-f]{48}$/);
+    await applied();
+    expect(await deadLetters()).toEqual([]);
+    const stored = await find('apiKey', id);
+    expect(stored).toMatchObject({ orgId: 'org_new', version: 1, state: { name: 'Export', mode: 'live' } });
+    expect(JSON.stringify(stored)).not.toContain(token);
+
+    const api = await startApi({ client: environment.mongo, name: environment.name });
+    try {
+      const status = async (bearer: string) => (await api.get('/v1/tickets', { token: bearer })).status;
+      expect([await status(token), await status(`${token}0`)]).toEqual([200, 401]);
+    } finally {
+      await api.close();
+    }
+  }, 60_000);
+
+  test('begins the token as KEY_PREFIX and --mode say', async () => {
+    const service = startService('cli', { ...environment.environment, KEY_PREFIX: 'acme' }, [
+      ...['keys', 'create', '--org', 'org_new', '--mode', 'test'],
+    ]);
+    expect(await service.exited).toBe(0);
+    expect(service.stdout()).toMatch(/^key_\w+ of org_new: acme_test_[0-9a-f]{48}\n?$/);
+  }, 60_000);
+
+  test('names the topic that does not accept the key', async () => {
+    const service = startService(
+      'cli',
+      { ...environment.environment, TOPIC_PREFIX: `${environment.name}-absent.` },
+      [...['keys', 'create', '--org', 'org_new']],
+    );
+    expect(await service.exited).toBe(1);
+    expect([service.stdout(), service.stderr()]).toEqual([
+      '',
+      expect.stringMatching(/^keys create failed: \S+-absent\.api-keys did not accept the key: .+\n$/),
+    ]);
+  }, 60_000);
+
+  test.each([
+    [['keys', 'create'], /--org/],
+    [['keys', 'create', '--org', 'acme'], /An organization id looks like org_1/],
+    [['keys', 'create', '--org', 'org_1', '--name', ' '], /A name has 1 to 1024 characters/],
+    [['keys', 'create', '--org', 'org_1', '--mode', 'dev'], /live, test/],
+  ])(
+    '%j is a usage error',
+    async (args, error) => {
+      expect(await cli(...args)).toEqual({
+        code: 2,
+        text: '',
+        errors: expect.stringMatching(error) as string,
+      });
+    },
+    60_000,
+  );
+});
