@@ -79,6 +79,13 @@ const node = async () => {
   });
 };
 
+/** Both names lead to one image: docker-compose.yml names the programs. */
+const network = async () => {
+  await base('network', ['haproxy', 'wget', 'valkey-server', 'valkey-tools']);
+  for (const image of [images.valkey, images.proxy])
+    await mustRun('docker', ['tag', 'stand-in-network', image]);
+};
+
 /** The folder of this machine's npm, because the `node` package on the registry has none. */
 async function npmFolder(): Promise<string> {
   const program = (await mustRun('sh', ['-c', 'readlink -f "$(command -v npm)"'])).trim();
@@ -89,6 +96,7 @@ for (const [image, make] of [
   [images.kafka, kafka],
   [images.mongo, mongo],
   [images.node, node],
+  [images.proxy, network],
 ] as const) {
   if (await present(image)) report(`${image}: exists already`);
   else await step(report, `${image}: building a stand-in`, make);

@@ -7,6 +7,8 @@ export const images = {
   kafka: `apache/kafka:${kafkaVersion}`,
   mongo: 'mongo:8.0.17',
   node: 'node:24.21.0-bookworm-slim',
+  valkey: 'valkey/valkey:8.1.3-alpine',
+  proxy: 'haproxy:3.2.3-alpine',
 };
 
 /** The label that marks the containers of one run. */
