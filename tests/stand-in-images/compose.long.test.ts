@@ -1,0 +1,70 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mustRun } from '../../infra/dev-servers/native/run.ts';
+
+const hasEngine =
+  spawnSync('docker', ['version'], { timeout: 3_000 }).status === 0 &&
+  spawnSync('docker', ['compose', 'version'], { timeout: 3_000 }).status === 0;
+
+/** The parts of a clone that docker-compose.yml reads. */
+const parts = ['docker-compose.yml', '.dockerignore', 'package.json', 'package-lock.json'];
+const folders = ['infra/compose', 'infra/images', 'services', 'shared'];
+
+(hasEngine ? describe : describe.skip)(
+  'docker-compose.yml with the profile replicas (skipped unless a Docker engine and Compose answer)',
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), 'compose-'));
+    const compose = (...args: string[]) =>
+      mustRun(
+        'docker',
+        ['compose', '--project-name', 'support-compose-test', '--profile', 'replicas', ...args],
+        {
+          cwd: folder,
+        },
+      );
+    beforeAll(async () => {
+      await mustRun(process.execPath, ['tests/stand-in-images/main.ts']);
+      for (const path of [...parts, ...folders]) cpSync(path, join(folder, path), { recursive: true });
+      await mustRun('sh', [join(folder, 'infra/compose/create-env.sh')]);
+      await compose('up', '--build', '--wait');
+    }, 1_200_000);
+    afterAll(async () => {
+      await compose('down', '--volumes');
+      rmSync(folder, { recursive: true });
+    }, 120_000);
+
+    test('a key that the CLI creates reads through the proxy, and both replicas count its requests together', async () => {
+      const created = await compose(
+        ...['exec', '--no-TTY', 'projector', 'support-cli', 'keys', 'create', '--org', 'org_1', '--json'],
+      );
+      const { token } = JSON.parse(created) as { token: string };
+      const request = () =>
+        mustRun(
+          'curl',
+          [
+            ...['--silent', '--show-error', '--include', '--http1.1', '--cacert', '.certificate/proxy.pem'],
+            ...[
+              '--retry',
+              '10',
+              '--header',
+              `Authorization: Bearer ${token}`,
+              'https://localhost:8443/v1/tickets',
+            ],
+          ],
+          { cwd: folder },
+        );
+      const answers: string[] = [];
+      while (answers.length < 10) {
+        const answer = await request();
+        // The key is unknown until a projector has applied its event.
+        if (/^HTTP\/\S+ 401/.test(answer)) continue;
+        answers.push(answer);
+      }
+      for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 200/);
+      const remaining = answers.map((answer) => Number(/^ratelimit-remaining: (\d+)/im.exec(answer)?.[1]));
+      expect(remaining).toEqual([99, 98, 97, 96, 95, 94, 93, 92, 91, 90]);
+    }, 120_000);
+  },
+);
