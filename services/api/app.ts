@@ -5,7 +5,7 @@ import type { AuthFailureLimiter } from './auth/auth-failure-limiter.ts';
 import type { RequestState } from './http/context.ts';
 import { dispatch } from './http/dispatch.ts';
 import type { DocsLocation } from './http/error-envelope.ts';
-import type { AddressRange } from './http/proxy.ts';
+import type { AddressRange } from '../../shared/runtime/addresses.ts';
 import type { Route } from './http/route.ts';
 import type { Metrics } from './metrics.ts';
 import { accessLog } from './middleware/access-log.ts';

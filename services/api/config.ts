@@ -1,5 +1,5 @@
-import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { addressRanges } from '../../shared/runtime/addresses.ts';
 import { orFile, readConfig, type ConfigResult, type Environment } from '../../shared/runtime/config.ts';
 import { isReadable } from '../../shared/runtime/is-readable.ts';
 import {
@@ -9,27 +9,10 @@ import {
   storeSettings,
   telemetrySettings,
 } from '../../shared/runtime/settings.ts';
-import type { AddressRange } from './http/proxy.ts';
 
 const webAddress = z
   .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
   .transform((value) => value.replace(/\/+$/, ''));
-
-const addressRanges = z.string().transform((value, context): AddressRange[] => {
-  const texts = value.split(',').map((text) => text.trim());
-  const ranges = texts.map(parseRange);
-  const parsed = ranges.filter((range) => range !== null);
-  if (parsed.length === texts.length) return parsed;
-  context.addIssue({ code: 'custom', message: 'must be addresses or CIDR ranges, separated by commas' });
-  return z.NEVER;
-});
-
-function parseRange(text: string): AddressRange | null {
-  if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
-  if (!ipaddr.isValid(text)) return null;
-  const address = ipaddr.process(text);
-  return [address, address.kind() === 'ipv4' ? 32 : 128];
-}
 
 const brandName = z
   .string()

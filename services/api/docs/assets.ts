@@ -14,13 +14,14 @@ export type Assets = {
 
 const { resolve } = createRequire(import.meta.url);
 const fileOf = (name: string) => new URL(`browser/${name}`, import.meta.url).pathname;
+const sharedFile = (name: string) => new URL(`../../../shared/pages/${name}`, import.meta.url).pathname;
 
 /** Every file that pages load. No other file can be served. */
 const files = new Map([
-  ['site.css', { file: fileOf('site.css'), type: 'text/css' }],
+  ['site.css', { file: sharedFile('site.css'), type: 'text/css' }],
   ['reference.css', { file: fileOf('reference.css'), type: 'text/css' }],
   ['reference.mjs', { file: fileOf('reference.mjs'), type: 'text/javascript' }],
-  ['icon.svg', { file: fileOf('icon.svg'), type: 'image/svg+xml' }],
+  ['icon.svg', { file: sharedFile('icon.svg'), type: 'image/svg+xml' }],
   ['swagger-ui.css', { file: resolve('swagger-ui-dist/swagger-ui.css'), type: 'text/css' }],
   [
     'swagger-ui-bundle.js',

@@ -3,8 +3,9 @@ import { errorCatalogue, type ErrorCode } from '../http/error-catalogue.ts';
 import { errorCodes } from '../http/error-envelope.ts';
 import { errorExample } from '../openapi/errors.ts';
 import { errorTexts } from './error-texts.ts';
-import { html, prose, table, type Html } from './html.ts';
-import { codeBlock, type Page, type Site } from './layout.ts';
+import { codeBlock } from '../../../shared/pages/document.ts';
+import { html, prose, table, type Html } from '../../../shared/pages/html.ts';
+import type { Page, Site } from './layout.ts';
 
 const pathOf = (code: ErrorCode) => `/docs/errors/${code}`;
 

@@ -1,6 +1,7 @@
+import { pageDocument, type NavigationLink } from '../../../shared/pages/document.ts';
+import { html, type Html } from '../../../shared/pages/html.ts';
 import { exampleOrigin } from '../openapi/errors.ts';
 import type { SpecSettings } from '../openapi/info.ts';
-import { html, type Html } from './html.ts';
 
 /** The URLs of pages and assets, and the settings that pages contain. */
 export type Site = {
@@ -45,40 +46,21 @@ const sections = [
 ];
 
 /** The complete HTML document of a page. */
-export const layout = (site: Site, { path, title, head = html``, content = 'text', body }: Page): string =>
-  html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>${title} · Support Data API</title>
-        <link rel="icon" type="image/svg+xml" href="${site.asset('icon.svg')}" />
-        <link rel="stylesheet" href="${site.asset('site.css')}" />
-        ${head}
-      </head>
-      <body>
-        <a class="skip" href="#content">Skip to the content</a>
-        <header>
-          <strong>Support Data API</strong>
-          <nav aria-label="Documentation">
-            <ul>
-              ${sections.map((section) => link(site, section, path))}
-            </ul>
-          </nav>
-        </header>
-        <div id="content" class="${content}" role="main" tabindex="-1">${body}</div>
-        <footer><a href="${site.href('/openapi.json')}">OpenAPI 3.1 document</a></footer>
-      </body>
-    </html> `.html;
+export const layout = (site: Site, { path, title, head, content = 'text', body }: Page): string =>
+  pageDocument({
+    title,
+    site: 'Support Data API',
+    icon: site.asset('icon.svg'),
+    stylesheets: [site.asset('site.css')],
+    navigation: { label: 'Documentation', links: sections.map((section) => link(site, section, path)) },
+    ...(head && { head }),
+    content,
+    body,
+    footer: html`<a href="${site.href('/openapi.json')}">OpenAPI 3.1 document</a>`,
+  });
 
-/** The link to a section, marked if the page at `current` is in it; the page of a code is in Errors. */
-function link({ href }: Site, { path, name }: (typeof sections)[number], current: string): Html {
+/** The link to a section; the page of a code, at `current`, is in Errors. */
+function link({ href }: Site, { path, name }: (typeof sections)[number], current: string): NavigationLink {
   const isWithin = path !== '/docs' && current.startsWith(`${path}/`);
-  const mark = current === path ? html` aria-current="page"` : isWithin ? html` aria-current="true"` : html``;
-  return html`<li><a href="${href(path)}" ${mark}>${name}</a></li>`;
+  return { href: href(path), name, current: current === path ? 'page' : isWithin ? 'true' : null };
 }
-
-/** Code for copying. Wide code scrolls on its own, also with the keyboard. */
-export const codeBlock = (label: string, text: string): Html =>
-  html`<pre tabindex="0" role="region" aria-label="${label}"><code>${text.trim()}</code></pre>`;

@@ -1,7 +1,7 @@
 import { errorPages } from './error-pages.ts';
 import { exportsGuide } from './guides/exports.ts';
 import { pagingGuide } from './guides/paging.ts';
-import { html } from './html.ts';
+import { html } from '../../../shared/pages/html.ts';
 import { layout, type Page, type Site } from './layout.ts';
 
 /** The HTML of every page by its path. Pages do not change while the process runs. */

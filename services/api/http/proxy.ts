@@ -2,9 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import ipaddr from 'ipaddr.js';
-
-/** A range of addresses: its first address and its prefix length. */
-export type AddressRange = [ipaddr.IPv4 | ipaddr.IPv6, number];
+import { isInRanges, type AddressRange } from '../../../shared/runtime/addresses.ts';
 
 /** The addresses of one `X-Forwarded-For` that are examined. */
 const hopsMax = 32;
@@ -29,15 +27,9 @@ const trustedPeers = new WeakMap<Socket, boolean>();
 export function isTrustedPeer(trustedProxies: AddressRange[], socket: Socket): boolean {
   const known = trustedPeers.get(socket);
   if (known !== undefined) return known;
-  const trusted = isTrusted(trustedProxies, socket.remoteAddress);
+  const trusted = isInRanges(trustedProxies, socket.remoteAddress);
   trustedPeers.set(socket, trusted);
   return trusted;
-}
-
-function isTrusted(ranges: AddressRange[], address: string | undefined): boolean {
-  if (!address || !ipaddr.isValid(address)) return false;
-  const parsed = ipaddr.process(address);
-  return ranges.some(([first, bits]) => first.kind() === parsed.kind() && parsed.match(first, bits));
 }
 
 /**
@@ -48,7 +40,7 @@ function isTrusted(ranges: AddressRange[], address: string | undefined): boolean
 export function clientAddress(trustedProxies: AddressRange[], { socket, headers }: IncomingMessage): string {
   let address = socket.remoteAddress ?? '';
   let forwarded = String(headers['x-forwarded-for'] ?? '');
-  for (let hops = 0; hops < hopsMax && isTrusted(trustedProxies, address); hops += 1) {
+  for (let hops = 0; hops < hopsMax && isInRanges(trustedProxies, address); hops += 1) {
     const hop = bareAddress(lastOf(forwarded));
     if (!ipaddr.isValid(hop)) break;
     address = hop;

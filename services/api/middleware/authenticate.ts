@@ -1,5 +1,6 @@
 import type { Counter } from 'prom-client';
-import { clientAddress, type AddressRange } from '../http/proxy.ts';
+import type { AddressRange } from '../../../shared/runtime/addresses.ts';
+import { clientAddress } from '../http/proxy.ts';
 import { ApiError } from '../http/api-error.ts';
 import { type Context, type Middleware, hasLeft } from '../http/context.ts';
 import { retryAfter } from '../http/headers.ts';

@@ -1,6 +1,7 @@
 import { ApiError } from '../http/api-error.ts';
 import { strictTransportSecurity } from '../http/headers.ts';
-import { isHttps, type AddressRange } from '../http/proxy.ts';
+import type { AddressRange } from '../../../shared/runtime/addresses.ts';
+import { isHttps } from '../http/proxy.ts';
 import type { Middleware } from '../http/context.ts';
 
 /**

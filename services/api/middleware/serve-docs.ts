@@ -1,3 +1,4 @@
+import { securityPolicy } from '../../../shared/pages/security-policy.ts';
 import { ApiError } from '../http/api-error.ts';
 import { fixedText, sendEncoded } from '../http/responses.ts';
 import { handleMethod } from '../http/methods.ts';
@@ -8,22 +9,8 @@ import { createAssets } from '../docs/assets.ts';
 import { createSite } from '../docs/layout.ts';
 import { createPages } from '../docs/pages.ts';
 
-/**
- * Pages load scripts, styles, fonts and the specification from this service only. No inline script or style is
- * allowed; the renderer sets styles through the CSSOM, to which the policy does not apply. `data:` is for the icons in
- * the renderer's stylesheet.
- */
-const securityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+/** The renderer sets styles through the CSSOM, to which the policy does not apply. `data:` is for the icons in its stylesheet. */
+const contentSecurityPolicy = securityPolicy({ 'img-src': "'self' data:" });
 
 const pageCacheControl = 'public, max-age=300';
 /** For assets whose URL changes with their content: one year, in seconds. */
@@ -45,7 +32,7 @@ export function serveDocs(settings: SpecSettings, assets = createAssets()): Midd
     if (!asset && !page) throw new ApiError('route_not_found');
     context.state.route = asset ? '/docs/assets/:version/:name' : path;
     if (!handleMethod(context)) return;
-    context.set('Content-Security-Policy', securityPolicy);
+    context.set('Content-Security-Policy', contentSecurityPolicy);
     context.set('Referrer-Policy', 'no-referrer');
     if (asset) {
       // During a rolling update a page of one version may load its assets from a replica of the other.

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
-import { isTrustedPeer, networkOf, type AddressRange } from '../http/proxy.ts';
+import type { AddressRange } from '../../../shared/runtime/addresses.ts';
+import { isTrustedPeer, networkOf } from '../http/proxy.ts';
 
 /**
  * Counts a connection or stream of the socket's client address until `release`. Returns null if the address is at its

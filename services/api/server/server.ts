@@ -8,7 +8,7 @@ import { trackConnections } from './connections.ts';
 import type { DocsLocation } from '../http/error-envelope.ts';
 import { createHttp2 } from './http2.ts';
 import { noPipelining, type Listener } from './no-pipelining.ts';
-import type { AddressRange } from '../http/proxy.ts';
+import type { AddressRange } from '../../../shared/runtime/addresses.ts';
 import { originForm } from './request-target.ts';
 import { answerUnparsed, codeOfParserError } from './parser-errors.ts';
 import { acceptTls, type Credentials } from './tls.ts';

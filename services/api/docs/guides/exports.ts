@@ -1,5 +1,6 @@
-import { html, type Html } from '../html.ts';
-import { codeBlock, type Page, type Site } from '../layout.ts';
+import { codeBlock } from '../../../../shared/pages/document.ts';
+import { html, type Html } from '../../../../shared/pages/html.ts';
+import type { Page, Site } from '../layout.ts';
 
 const clientExport = `
 import { exportChanges } from 'support-read-models-client';

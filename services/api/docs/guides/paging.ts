@@ -1,5 +1,6 @@
-import { html, prose, table, type Html } from '../html.ts';
-import { codeBlock, type Page, type Site } from '../layout.ts';
+import { codeBlock } from '../../../../shared/pages/document.ts';
+import { html, prose, table, type Html } from '../../../../shared/pages/html.ts';
+import type { Page, Site } from '../layout.ts';
 import { pageSizeDefault, pageSizeMax } from '../../paging/page-parameters.ts';
 
 /** How to read a list from its first page to its last. */

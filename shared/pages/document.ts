@@ -1,0 +1,60 @@
+import { html, type Html } from './html.ts';
+
+/** A link of the navigation. */
+export type NavigationLink = {
+  href: string;
+  name: string;
+  /** `page`: it leads to the page itself; `true`: the page belongs to the section of the link. */
+  current: 'page' | 'true' | null;
+};
+
+export type PageDocument = {
+  title: string;
+  /** The name of the site, after the title and in the header. */
+  site: string;
+  /** URLs. */
+  icon: string;
+  stylesheets: string[];
+  navigation: { label: string; links: NavigationLink[] };
+  /** Content of the head that this page needs besides. */
+  head?: Html;
+  /** CSS class of the content: `text`, unless the content brings its own styles. */
+  content?: string;
+  body: Html;
+  footer: Html;
+};
+
+/** The complete HTML document of a page: head, link to the content, header with navigation, content and footer. */
+export const pageDocument = (page: PageDocument): string =>
+  html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${page.title} · ${page.site}</title>
+        <link rel="icon" type="image/svg+xml" href="${page.icon}" />
+        ${page.stylesheets.map((href) => html`<link rel="stylesheet" href="${href}" />`)}
+        ${page.head ?? html``}
+      </head>
+      <body>
+        <a class="skip" href="#content">Skip to the content</a>
+        <header>
+          <strong>${page.site}</strong>
+          <nav aria-label="${page.navigation.label}">
+            <ul>
+              ${page.navigation.links.map(link)}
+            </ul>
+          </nav>
+        </header>
+        <div id="content" class="${page.content ?? 'text'}" role="main" tabindex="-1">${page.body}</div>
+        <footer>${page.footer}</footer>
+      </body>
+    </html> `.html;
+
+const link = ({ href, name, current }: NavigationLink): Html =>
+  html`<li><a href="${href}" ${current ? html` aria-current="${current}"` : html``}>${name}</a></li>`;
+
+/** Code for copying. Wide code scrolls on its own, also with the keyboard. */
+export const codeBlock = (label: string, text: string): Html =>
+  html`<pre tabindex="0" role="region" aria-label="${label}"><code>${text.trim()}</code></pre>`;
