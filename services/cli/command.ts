@@ -1,11 +1,11 @@
 import { Command, CommanderError, InvalidArgumentError } from '@commander-js/extra-typings';
 import { release } from '../../shared/runtime/release.ts';
+import { programName } from '../operations/program-name.ts';
 import { completionScript } from './completion.ts';
 import type { Accept, Context, Output } from './context.ts';
 import { addDeadLetters } from './dead-letters/command.ts';
 import { addExplain } from './explain.ts';
 import { addKeys } from './keys.ts';
-import { programName } from './options.ts';
 import { addRebuild } from './rebuild/command.ts';
 import { addStatus } from './status.ts';
 import { addTopics } from './topics.ts';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { configOrExit, readConfig, type Environment } from '../../shared/runtime/config.ts';
 import { commonSettings, kafkaRule, kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
 import { apiSettings } from '../api/config.ts';
+import { operatorSettings } from '../operations/settings.ts';
 import { projectorSettings } from '../projector/config.ts';
 
 const logSetting = { LOG_LEVEL: commonSettings.LOG_LEVEL.unwrap().default('error') };
@@ -28,18 +29,10 @@ const newKeySettings = { ...kafkaSettings, ...logSetting, KEY_PREFIX: apiSetting
 
 /** Settings of the CLI. It logs errors only, unless LOG_LEVEL is set. */
 export const cliSettings = {
-  ...kafkaSettings,
+  ...operatorSettings,
   ...deadLetterSettings,
   ...operatorSetting,
   ...newKeySettings,
-  LATENESS_ALLOWANCE_SECONDS: projectorSettings.LATENESS_ALLOWANCE_SECONDS,
-  REBUILD_DAYS_MAX: z.coerce
-    .number()
-    .min(0)
-    .default(3)
-    .describe(
-      'Maximum days for a rebuild of the read model; `rebuild start` refuses topics that drop tombstones (`delete.retention.ms`) sooner, and `cli status` warns of them',
-    ),
 };
 
 export const cliConfig = (environment: Environment) => readConfig(cliSettings, environment, kafkaRule);

@@ -1,8 +1,6 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { nameLengthMax } from '../../shared/documents/fields.ts';
-
-/** How a shell in a clone starts the CLI. */
-export const programName = 'npx support-cli';
+import { programName } from '../operations/program-name.ts';
 
 /** The `--json` option of every verb that has one. */
 export const jsonOption = () => new Option('--json', 'print JSON');

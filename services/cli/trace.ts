@@ -1,10 +1,10 @@
 import { InvalidArgumentError, type Command } from '@commander-js/extra-typings';
 import { requestIdShape, type RequestTrace } from '../../shared/store/request-traces.ts';
-import { readTrace } from '../operations/traces/read-trace.ts';
+import { readTrace, traceRows } from '../operations/traces/read-trace.ts';
 import { configs } from './config.ts';
 import { withMongo, type Accept, type CommandOutput, type Context } from './context.ts';
 import { example, jsonOption } from './options.ts';
-import { output, rows, type Json, type Row } from './output.ts';
+import { output, rows, type Json } from './output.ts';
 
 export function addTrace(program: Command, accept: Accept): void {
   program
@@ -31,24 +31,4 @@ async function printTrace(
   return output(options, trace, renderTrace(trace));
 }
 
-/** Renders a trace as text, one line for each field that is known. */
-function renderTrace(trace: RequestTrace): string {
-  const parameters = trace.parameters.map(
-    ({ name, values }) => `${name}${values === null ? ' (value not kept)' : ` = ${values.join(', ')}`}`,
-  );
-  return rows([
-    ['request', trace._id],
-    ['time', trace.at.toISOString()],
-    ['method', trace.method ?? 'none: the request could not be parsed'],
-    ['route', trace.route ?? 'none: no route matched, or the request was refused before routing'],
-    ['id', trace.pathId],
-    ...parameters.map((text, index): Row => [index === 0 ? 'parameters' : '', text]),
-    ['status', `${trace.status}${trace.aborted ? ', the connection closed before the response ended' : ''}`],
-    ['error', trace.code],
-    ['duration', `${trace.durationMs} ms`],
-    ['key', trace.keyId ?? 'none accepted'],
-    ['org', trace.orgId],
-    ['replica', trace.replica],
-    ['kept until', trace.expiresAt.toISOString()],
-  ]);
-}
+const renderTrace = (trace: RequestTrace): string => rows(traceRows(trace));

@@ -1,24 +1,23 @@
 import { kinds } from '../../../shared/documents/document.ts';
 import {
-  deadLetterDetails,
   listDeadLetters,
-  type DeadLetterDetails,
+  readDeadLetter,
+  redactedRecord,
   type DeadLetterList,
+  type RedactedRecord,
 } from '../../operations/dead-letters/list.ts';
 import {
   redriveSelected,
   type RedriveSelectedDeps,
   type RedriveSummary,
 } from '../../operations/dead-letters/redrive-selected.ts';
-import { redactHeaders } from '../../operations/dead-letters/redact-headers.ts';
-import { redactRecord } from '../../operations/dead-letters/redact.ts';
 import {
   countSelected,
   purgeSelected,
   type DeadLetterFilter,
   type Selection,
 } from '../../operations/dead-letters/select.ts';
-import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
+import type { DeadLetter } from '../../projector/dead-letters/collection.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { topicOf } from '../../projector/events/topics.ts';
 import { configs } from '../config.ts';
@@ -70,21 +69,13 @@ function renderList({ deadLetters, total, counts }: DeadLetterList): string {
 
 export const show: Verb<Json & { id: string; raw?: true | undefined }> = async (deps, options, terminal) => {
   const { id, raw, json } = options;
-  const deadLetter = await deadLettersOf(deps.control).findOne({ _id: id });
-  if (!deadLetter)
-    throw new Error(`there is no dead letter ${id}: it was never stored, or has been re-driven or purged`);
+  const deadLetter = await readDeadLetter(deps.control, id);
   if (raw) return showRaw(terminal, deadLetter, json ?? false);
-  const details = {
-    ...deadLetterDetails(deadLetter, deps.config.TOPIC_PREFIX),
-    headers: redactHeaders(deadLetter.headers.map(({ name, value }) => ({ name, value: buffer(value) }))),
-    value: redactRecord(buffer(deadLetter.value)),
-  };
+  const details = redactedRecord(deadLetter, deps.config.TOPIC_PREFIX);
   return output(options, details, renderDetails(details));
 };
 
-type Details = DeadLetterDetails & { headers: { name: string; value: string }[]; value: string };
-
-function renderDetails(details: Details): string {
+function renderDetails(details: RedactedRecord): string {
   const fields = rows([
     ['record', details.id],
     ['key', details.key],
@@ -101,7 +92,7 @@ function renderDetails(details: Details): string {
   return `${fields}\n${details.value}\n`;
 }
 
-const truncatedRows = ({ truncated }: Details): Row[] =>
+const truncatedRows = ({ truncated }: RedactedRecord): Row[] =>
   truncated
     ? [
         ['truncated', 'only the head of the record is kept, so it cannot be re-driven'],

@@ -2,8 +2,8 @@ import type { Db } from 'mongodb';
 import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { kindOfTopic } from '../../projector/events/topics.ts';
-import { redactKey } from './redact-headers.ts';
-import { redactText } from './redact.ts';
+import { redactHeaders, redactKey } from './redact-headers.ts';
+import { redactRecord, redactText } from './redact.ts';
 import { storeFilter, type DeadLetterFilter } from './select.ts';
 
 export type DeadLetterDetails = ReturnType<typeof deadLetterDetails>;
@@ -71,3 +71,19 @@ export function deadLetterDetails(deadLetter: Omit<DeadLetter, 'headers' | 'valu
     truncated: deadLetter.truncated,
   };
 }
+
+/** Returns a dead letter with its bytes: redact it before it is displayed. Throws an error if there is none. */
+export async function readDeadLetter(control: Db, id: string): Promise<DeadLetter> {
+  const deadLetter = await deadLettersOf(control).findOne({ _id: id });
+  if (deadLetter) return deadLetter;
+  throw new Error(`there is no dead letter ${id}: it was never stored, or has been re-driven or purged`);
+}
+
+export type RedactedRecord = ReturnType<typeof redactedRecord>;
+
+/** A dead letter with headers and value, with secrets and personal data redacted. */
+export const redactedRecord = (deadLetter: DeadLetter, prefix: string) => ({
+  ...deadLetterDetails(deadLetter, prefix),
+  headers: redactHeaders(deadLetter.headers.map(({ name, value }) => ({ name, value: buffer(value) }))),
+  value: redactRecord(buffer(deadLetter.value)),
+});

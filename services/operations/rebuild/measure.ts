@@ -11,6 +11,9 @@ import { readLog, type LogOffsets, type MeasuredLog, type OperatorDeps } from '.
 import { recreatedTopics, replaceAdvice, whyStopped, type Stopped } from './stopped.ts';
 import { isBuild } from './transitions.ts';
 
+/** The progress of one partition. The fields are those of its topic. */
+export type PartitionProgress = TopicProgress & { partition: number };
+
 /** Sums over the partitions of a topic. */
 export type TopicProgress = {
   topic: string;
@@ -36,6 +39,7 @@ export type Measured = {
   /** The lag of the watermark, less the lateness allowance; null before there is a watermark. */
   lagSeconds: number | null;
   topics: TopicProgress[];
+  partitions: PartitionProgress[];
   /** In records. */
   lag: number;
   /** Records that a build applies after its load, because they were published after its start. */
@@ -82,7 +86,8 @@ export async function measure(
     failuresOf(control).findOne({ _id: number }),
   ]);
   const ends = stepEnds(generation, log.ends);
-  const topics = topicProgress(deps, progress, ends, { recreated, now });
+  const partitions = partitionProgress(deps, progress, ends, { recreated, now });
+  const topics = topicProgress(partitions);
   const savedAt = progress.reduce<Date | null>(
     (latest, { updatedAt }) => (latest && latest > updatedAt ? latest : updatedAt),
     null,
@@ -94,6 +99,7 @@ export async function measure(
     watermark: completeTo,
     lagSeconds: lagOf(deps, completeTo, now),
     topics,
+    partitions,
     savedAt,
     rejectCount,
     stopped: whyStopped(generation, { recreated, failure, savedAt, now }),
@@ -133,27 +139,35 @@ const unreachableLoadEnds = (generation: Generation, offsets: LogOffsets): strin
         `again, the load cannot end: ${replaceAdvice(generation)}`,
     );
 
-function topicProgress(
+function partitionProgress(
   deps: OperatorDeps,
   progress: Progress[],
   ends: ReadonlyMap<string, number>,
   { recreated, now }: { recreated: string[]; now: Date },
-): TopicProgress[] {
+): PartitionProgress[] {
   const recorded = new Map(progress.map((one) => [partitionKey(one), one]));
-  const byTopic = new Map<string, TopicProgress>();
-  for (const [key, end] of ends) {
-    const { topic } = parsePartitionKey(key);
+  return [...ends].map(([key, end]) => {
+    const { topic, partition } = parsePartitionKey(key);
     const saved = recorded.get(key);
     const isRecreated = recreated.includes(topic);
     const position = isRecreated ? (saved?.position ?? 0) : Math.min(end, saved?.position ?? 0);
+    const lagSeconds = lagOf(deps, saved?.completeTo ?? null, now);
+    return { topic, partition, position, end, lag: isRecreated ? null : end - position, lagSeconds };
+  });
+}
+
+function topicProgress(partitions: PartitionProgress[]): TopicProgress[] {
+  const add = (a: number | null, b: number | null) => (a === null || b === null ? null : a + b);
+  const later = (a: number | null, b: number | null) => (a === null || b === null ? null : Math.max(a, b));
+  const byTopic = new Map<string, TopicProgress>();
+  for (const { topic, position, end, lag, lagSeconds } of partitions) {
     const sum = byTopic.get(topic) ?? { topic, position: 0, end: 0, lag: 0, lagSeconds: 0 };
-    const seconds = lagOf(deps, saved?.completeTo ?? null, now);
     byTopic.set(topic, {
       topic,
       position: sum.position + position,
       end: sum.end + end,
-      lag: isRecreated || sum.lag === null ? null : sum.lag + end - position,
-      lagSeconds: seconds === null || sum.lagSeconds === null ? null : Math.max(sum.lagSeconds, seconds),
+      lag: add(sum.lag, lag),
+      lagSeconds: later(sum.lagSeconds, lagSeconds),
     });
   }
   return [...byTopic.values()].sort((a, b) => (a.topic < b.topic ? -1 : 1));

@@ -13,3 +13,26 @@ export async function readTrace(control: Db, requestId: string): Promise<Request
       'counts lost traces), or that API does not write traces (REQUEST_TRACES), or it is not stored yet (about 1 s)',
   );
 }
+
+/** The fields of a trace that are known, as an operator reads them. */
+export function traceRows(trace: RequestTrace): [name: string, value: string][] {
+  const parameters = trace.parameters.map(
+    ({ name, values }) => `${name}${values === null ? ' (value not kept)' : ` = ${values.join(', ')}`}`,
+  );
+  const rows: [string, string | null][] = [
+    ['request', trace._id],
+    ['time', trace.at.toISOString()],
+    ['method', trace.method ?? 'none: the request could not be parsed'],
+    ['route', trace.route ?? 'none: no route matched, or the request was refused before routing'],
+    ['id', trace.pathId],
+    ...parameters.map((text, index): [string, string] => [index === 0 ? 'parameters' : '', text]),
+    ['status', `${trace.status}${trace.aborted ? ', the connection closed before the response ended' : ''}`],
+    ['error', trace.code],
+    ['duration', `${trace.durationMs} ms`],
+    ['key', trace.keyId ?? 'none accepted'],
+    ['org', trace.orgId],
+    ['replica', trace.replica],
+    ['kept until', trace.expiresAt.toISOString()],
+  ];
+  return rows.filter((row): row is [string, string] => row[1] !== null);
+}

@@ -1,0 +1,53 @@
+import type { ExplainedDocument, ExplainedReference, Explanation, SourceRecord } from './explain.ts';
+
+/** A name and a text that an operator reads. */
+export type Row = [name: string, value: string];
+
+/** The possible reasons why no document has the id. */
+export const notFoundText = ({ id, completeTo }: Explanation): string =>
+  `${id}: no living generation has a document with this id. Either no record of it was applied, its record is a dead letter ` +
+  `(dead-letters list), or its tombstone has expired. Complete up to ${completeTo ?? 'no instant yet'}.`;
+
+/** The rows that explain a document: its own, then one for each reference, named by its edge. `now` is the explanation's. */
+export function explainedRows(document: ExplainedDocument, now: string): Row[] {
+  const { generation, generationState, orgId, version, status, partition } = document;
+  const state =
+    generationState === 'active' ? 'the active generation' : `a generation that is ${generationState}`;
+  const seconds = partition && Math.round((Date.parse(now) - Date.parse(partition.completeTo)) / 1_000);
+  const waiting = partition && partition.end - partition.position;
+  const rows: [string, string | null][] = [
+    ['generation', `${generation}, ${state}`],
+    ['organization', orgId ?? 'unknown'],
+    [
+      'status',
+      status === 'pending' ? 'pending: not served, because a required reference is missing' : status,
+    ],
+    ['version', String(version)],
+    ['record', document.record && recordText(document.record)],
+    ['tombstone', document.tombstone && recordText(document.tombstone)],
+    [
+      'partition',
+      partition && `complete up to ${partition.completeTo} (${seconds} s ago), ${waiting} records to apply`,
+    ],
+    [
+      'fan-out',
+      document.fanOut && `in progress: ${document.fanOut.from} after ${document.fanOut.after || 'the start'}`,
+    ],
+    ['fresh join', freshJoinText(document.outdated)],
+    ['vs active', document.differsFromActive && (document.differsFromActive.join(', ') || 'no difference')],
+  ];
+  return [...rows.filter((row): row is Row => row[1] !== null), ...document.references.map(referenceRow)];
+}
+
+const freshJoinText = (outdated: ExplainedDocument['outdated']): string => {
+  if (!outdated) return 'not checked: another release joins the documents of this generation';
+  return outdated.length === 0 ? 'no difference' : `differs in ${outdated.join(', ')}`;
+};
+
+const recordText = ({ topic, partition, offset, time }: SourceRecord): string =>
+  `${topic}/${partition} offset ${offset}, ${time}`;
+
+function referenceRow({ edge, kind, id, status, version, record, fields }: ExplainedReference): Row {
+  const source = record ? ` version ${version}, ${recordText(record)}` : '';
+  return [edge, `${kind} ${id}: ${status}${source}${fields.length > 0 ? ` (${fields.join(', ')})` : ''}`];
+}

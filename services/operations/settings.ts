@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
+import { projectorSettings } from '../projector/config.ts';
+
+/** The settings of every operation that reads Kafka and MongoDB. */
+export const operatorSettings = {
+  ...kafkaSettings,
+  ...storeSettings,
+  LATENESS_ALLOWANCE_SECONDS: projectorSettings.LATENESS_ALLOWANCE_SECONDS,
+  REBUILD_DAYS_MAX: z.coerce
+    .number()
+    .min(0)
+    .default(3)
+    .describe(
+      'Maximum days for a rebuild of the read model; `rebuild start` refuses topics that drop tombstones (`delete.retention.ms`) sooner, and `cli status` warns of them',
+    ),
+};
