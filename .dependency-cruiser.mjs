@@ -90,8 +90,14 @@ export default {
     upward(
       'operations-know-no-terminal',
       '^services/operations/',
-      '^services/(api|cli)/',
-      'Operations return values; the command line prints them.',
+      '^services/(api|cli|console)/',
+      'Operations return values; the command line prints them, and the console shows them.',
+    ),
+    upward(
+      'console-reads-by-operations',
+      '^services/console/',
+      '^services/(api|cli|projector/(consumer|dead-letters|events/(?!topics\\.ts)|materialize|pipeline|projections|retention))/',
+      'The console shows the values of operations, as the CLI prints them; it computes nothing of its own.',
     ),
     upward(
       'kafka-is-the-client-only',

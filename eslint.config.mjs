@@ -61,8 +61,8 @@ export default tseslint.config(
   ),
   boundary(
     ['services/operations/**'],
-    '(/api/|/cli/|^koa$|^@koa/|^commander$)',
-    'Operations are asked for by a terminal today, perhaps by a page tomorrow.',
+    '(/api/|/cli/|/console/|^koa$|^@koa/|^commander$)',
+    'Operations are asked for by a terminal and by a page; they know neither.',
   ),
   boundary(
     ['services/projector/projections/**'],

@@ -34,7 +34,7 @@ type Options = {
 };
 
 export const startService = (
-  name: 'api' | 'projector' | 'cli',
+  name: 'api' | 'projector' | 'cli' | 'console',
   environment: Environment,
   args: string[] = [],
   options: Options = {},

@@ -3,6 +3,7 @@ import { apiSettings } from '../../services/api/config.ts';
 import { createMetrics as createApiMetrics, observeBudget } from '../../services/api/metrics.ts';
 import { errorCatalogue } from '../../services/api/http/error-catalogue.ts';
 import { cliSettings } from '../../services/cli/config.ts';
+import { consoleSettings } from '../../services/console/config.ts';
 import { projectorSettings } from '../../services/projector/config.ts';
 import { holdCauses } from '../../services/projector/consumer/hold-causes.ts';
 import { rejectionReasons } from '../../services/projector/events/change.ts';
@@ -24,6 +25,7 @@ const services: [string, Record<string, z.ZodType>][] = [
   ['projector', projectorSettings],
   ['api', apiSettings],
   ['cli', cliSettings],
+  ['console', consoleSettings],
 ];
 
 /** Every setting of a service, by its name. */

@@ -18,7 +18,7 @@ function render(value: Value): string {
 export const prose = (text: string): Html[] =>
   text.split('`').map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
 
-/** A table whose first column contains row headers. */
+/** A table whose first column contains row headers. Each cell also names its column, for screens too narrow for a table. */
 export const table = (caption: string, titles: string[], rows: [Html, ...Html[]][]): Html =>
   html`<table>
     <caption>
@@ -34,7 +34,7 @@ export const table = (caption: string, titles: string[], rows: [Html, ...Html[]]
         ([name, ...cells]) =>
           html`<tr>
             <th scope="row">${name}</th>
-            ${cells.map((cell) => html`<td>${cell}</td>`)}
+            ${cells.map((cell, index) => html`<td data-label="${titles[index + 1] ?? ''}">${cell}</td>`)}
           </tr>`,
       )}
     </tbody>

@@ -8,8 +8,11 @@ import { patchKafkajs } from './kafkajs-patch.ts';
 
 export type KafkaSettings = z.output<z.ZodObject<typeof kafkaSettings>>;
 
-/** Creates a patched Kafka client with every codec registered, which logs to `logger`. It is not connected yet. */
-export function createKafka(settings: KafkaSettings, logger: Logger): Kafka {
+/**
+ * Creates a patched Kafka client with every codec registered, which logs to `logger`. It is not connected yet. A request
+ * that fails is repeated up to `retries` times.
+ */
+export function createKafka(settings: KafkaSettings, logger: Logger, { retries = 8 } = {}): Kafka {
   patchKafkajs();
   registerCodecs();
   // kafkajs would print a notice about a change in version 2.0 for every producer.
@@ -22,7 +25,7 @@ export function createKafka(settings: KafkaSettings, logger: Logger): Kafka {
     ...(sasl ? { sasl } : {}),
     connectionTimeout: 5_000,
     requestTimeout: 30_000,
-    retry: { initialRetryTime: 200, maxRetryTime: 5_000, retries: 8 },
+    retry: { initialRetryTime: 200, maxRetryTime: 5_000, retries },
     logLevel: logLevel.WARN,
     logCreator: () => (entry) => {
       const { message, timestamp, logger: _kafkajs, ...fields } = entry.log;

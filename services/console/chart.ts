@@ -1,0 +1,40 @@
+import { html, type Html } from '../../shared/pages/html.ts';
+import { keptMs, sampleEveryMs, type Sample } from './samples.ts';
+
+const [width, height] = [600, 120];
+/** The scale ends here at least, in seconds, so that a lag of a few seconds looks like one. */
+const scaleSecondsMin = 30;
+
+/** The lag during the last hour as a line, with its numbers in words. The line has gaps where the lag is not known. */
+export function lagChart(samples: readonly Sample[], nowMs: number): Html {
+  const known = samples.flatMap(({ atMs, lagSeconds }) =>
+    lagSeconds === null ? [] : [{ atMs, lagSeconds }],
+  );
+  const longest = known.reduce((most, one) => (one.lagSeconds > most.lagSeconds ? one : most), {
+    ...{ atMs: nowMs, lagSeconds: 0 },
+  });
+  const top = Math.max(scaleSecondsMin, longest.lagSeconds);
+  const x = (atMs: number) => Math.round(width * (1 - (nowMs - atMs) / keptMs) * 10) / 10;
+  const y = (seconds: number) => Math.round((height - 2 - (height - 4) * (seconds / top)) * 10) / 10;
+  const segments = known.map(({ atMs, lagSeconds }, index) => {
+    const isNext = atMs - (known[index - 1]?.atMs ?? 0) < 2.5 * sampleEveryMs;
+    return `${isNext ? 'L' : 'M'}${x(atMs)} ${y(lagSeconds)}`;
+  });
+  const first = samples[0];
+  const words = known.length
+    ? `At most ${Math.round(longest.lagSeconds)} s, at ${clock(longest.atMs)}; now ${Math.round(known.at(-1)?.lagSeconds ?? 0)} s.`
+    : 'No lag is known yet.';
+  return html`<figure>
+    <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="Lag during the last hour. ${words}">
+      <path class="axis" d="M0 ${height - 2}H${width}" />
+      <path class="line" d="${segments.join('')}" />
+    </svg>
+    <figcaption>
+      Lag during the last hour, up to ${Math.round(top)} s. ${words} The console samples it every
+      ${sampleEveryMs / 1_000} s, has done so since ${clock(first?.atMs ?? nowMs)}, and keeps one hour in
+      memory only.
+    </figcaption>
+  </figure>`;
+}
+
+const clock = (atMs: number): string => `${new Date(atMs).toISOString().slice(11, 19)} UTC`;

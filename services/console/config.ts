@@ -1,0 +1,77 @@
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+import { addressRanges } from '../../shared/runtime/addresses.ts';
+import { orFile, readConfig, variablesOf, type Environment } from '../../shared/runtime/config.ts';
+import { commonSettings, kafkaRule, port } from '../../shared/runtime/settings.ts';
+import { operatorSettings } from '../operations/settings.ts';
+
+/** A token of this length that a generator makes cannot be guessed. */
+const tokenLengthMin = 24;
+
+const accessSettings = {
+  CONSOLE_HOST: z
+    .string()
+    .default('127.0.0.1')
+    .describe(
+      'Address to listen on; any but a loopback address requires `CONSOLE_TOKEN`, or `CONSOLE_TRUSTED_PROXIES` and `CONSOLE_USER_HEADER`',
+    ),
+  CONSOLE_PORT: port.default(8081).describe('Port to listen on; 0 = any free port, which is logged'),
+  CONSOLE_HOSTNAMES: z
+    .string()
+    .transform((value) => value.split(',').map((name) => name.trim().toLowerCase()))
+    .default([])
+    .describe(
+      'Host names, separated by commas, at which browsers reach the console, besides `localhost` and addresses; a request with another name in `Host` is refused, because a foreign page may have sent it',
+    ),
+  CONSOLE_TOKEN: z
+    .string()
+    .min(tokenLengthMin, `must have ${tokenLengthMin} characters or more`)
+    .optional()
+    .describe(
+      'Token that every request must carry, as `Authorization: Bearer`, or as the password that the browser asks for (with any user name)',
+    )
+    .meta(orFile),
+  CONSOLE_TRUSTED_PROXIES: addressRanges
+    .default([])
+    .describe(
+      'Addresses or CIDR ranges, separated by commas, of the proxies that authenticate operators; only from them counts `CONSOLE_USER_HEADER`',
+    ),
+  CONSOLE_USER_HEADER: z
+    .string()
+    .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header')
+    .optional()
+    .describe('Header in which such a proxy names the operator; the proxy must remove it from requests'),
+};
+
+/** Every setting of the console; the configuration table is generated from these. */
+export const consoleSettings = {
+  ...operatorSettings,
+  LOG_LEVEL: commonSettings.LOG_LEVEL,
+  ...accessSettings,
+};
+
+export type ConsoleConfig = z.output<z.ZodObject<typeof consoleSettings>>;
+export type AccessConfig = z.output<z.ZodObject<typeof accessSettings>>;
+
+export const readConsoleConfig = (environment: Environment) =>
+  readConfig(consoleSettings, environment, (given) => [...kafkaRule(given), ...accessErrors(given)]);
+
+/** Whether only programs on this machine reach an address to listen on. A name other than localhost may resolve to any address. */
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
+
+function accessErrors(given: Environment): string[] {
+  const hasToken = variablesOf('CONSOLE_TOKEN', accessSettings.CONSOLE_TOKEN).some((name) => given[name]);
+  const proxy = ['CONSOLE_TRUSTED_PROXIES', 'CONSOLE_USER_HEADER'];
+  const missing = proxy.filter((name) => !given[name]);
+  if (missing.length === 1) {
+    const set = proxy.filter((name) => given[name]);
+    return [`${missing.join()} is not set, but ${set.join()} is`];
+  }
+  const host = given.CONSOLE_HOST ?? '127.0.0.1';
+  if (isLoopback(host) || hasToken || missing.length === 0) return [];
+  return [
+    'CONSOLE_HOST: other machines could read the console without a password: set CONSOLE_TOKEN, or ' +
+      'CONSOLE_TRUSTED_PROXIES and CONSOLE_USER_HEADER, or listen on 127.0.0.1',
+  ];
+}

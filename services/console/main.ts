@@ -1,0 +1,24 @@
+import { configOrExit } from '../../shared/runtime/config.ts';
+import { boundHeapGrowth } from '../../shared/runtime/heap.ts';
+import { onShutdown, startedOrExit } from '../../shared/runtime/lifecycle.ts';
+import { createLogger } from '../../shared/runtime/logger.ts';
+import { createMongo } from '../../shared/store/connection.ts';
+import { createKafka } from '../projector/kafka/client.ts';
+import { readConsoleConfig } from './config.ts';
+import { holdKafka } from './connections.ts';
+import { startConsole } from './console.ts';
+
+boundHeapGrowth();
+const config = configOrExit(readConsoleConfig(process.env));
+const logger = createLogger('console', config.LOG_LEVEL);
+const mongo = createMongo(config.MONGODB_URL, 'support-console', { poolSizeMax: 10 });
+// A page says at once that Kafka is away; the next reading tries again.
+const kafka = holdKafka(createKafka(config, logger, { retries: 1 }));
+const { address, closers } = await startedOrExit(logger, startConsole({ config, mongo, kafka, logger }));
+onShutdown(logger, [
+  ...closers,
+  { name: 'Kafka', close: kafka.close, deadlineMs: 5_000 },
+  { name: 'MongoDB', close: () => mongo.close(), deadlineMs: 5_000 },
+]);
+const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+logger.info({ port: address.port, url: `http://${host}:${address.port}/` }, 'listening');

@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { html, type Html } from '../../shared/pages/html.ts';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+
+/** The last value that was read, and why there is no newer one. */
+export type Known<T> = { value: T | null; at: Date | null; problem: string | null };
+
+export type Reading<T> = {
+  /** The value, at most `everyMs` old if the servers answer. Resolves within the deadline, and never rejects. */
+  get: () => Promise<Known<T>>;
+  /** Reads no more, and resolves when the read in progress has ended. */
+  end: () => Promise<void>;
+};
+
+/** A page waits at most this long for MongoDB and Kafka, in milliseconds. Then it shows the last known data. */
+const deadlineMs = 3_000;
+/** A slow read is repeated less often: reads take at most this part of the time. */
+const busyPart = 1 / 5;
+
+/**
+ * Reads a value for all pages and clients: again when it is older than `everyMs`, and never twice at once. `read`
+ * receives the value before and its time, for rates.
+ */
+export function createReading<T>(
+  read: (before: { value: T; at: Date } | null) => Promise<T>,
+  {
+    everyMs,
+    waitMs = deadlineMs,
+    nowMs = () => performance.now(),
+  }: { everyMs: number; waitMs?: number; nowMs?: () => number },
+): Reading<T> {
+  let known: Known<T> = { value: null, at: null, problem: null };
+  let reading: Promise<void> | null = null;
+  let nextMs = -Infinity;
+  let hasEnded = false;
+  const refresh = async () => {
+    const startMs = nowMs();
+    const { value, at } = known;
+    try {
+      known = {
+        value: await read(value !== null && at ? { value, at } : null),
+        at: new Date(),
+        problem: null,
+      };
+      nextMs = nowMs() + Math.max(everyMs, (nowMs() - startMs) / busyPart);
+    } catch (error) {
+      known = { ...known, problem: problemText(error) };
+      nextMs = nowMs() + everyMs;
+    }
+    reading = null;
+  };
+  return {
+    get: async () => {
+      if (!reading && (hasEnded || nowMs() < nextMs)) return known;
+      reading ??= refresh();
+      const isLate = await withinTime(
+        reading.then(() => false),
+        waitMs,
+        true,
+      );
+      const silence = `MongoDB or Kafka has not answered for ${waitMs / 1_000} s`;
+      return isLate ? { ...known, problem: known.problem ?? silence } : known;
+    },
+    end: async () => {
+      hasEnded = true;
+      await reading;
+    },
+  };
+}
+
+/** Renders the answer to a question of one client, or why there is none. Resolves within the deadline, and never rejects. */
+export type Ask = (work: () => Promise<Html>) => Promise<Html>;
+
+/** Further questions are refused while this number is open, because one may outlive its deadline. */
+const questionsMax = 10;
+
+export function createAsk(waitMs = deadlineMs): Ask {
+  let open = 0;
+  return async (work) => {
+    if (open >= questionsMax)
+      return html`<p class="finding bad">Too many questions are open. Ask again later.</p>`;
+    open += 1;
+    const answer = work()
+      .catch((error: unknown) => html`<p class="finding bad">${problemText(error)}</p>`)
+      .finally(() => (open -= 1));
+    const late = html`<p class="finding bad">MongoDB has not answered for ${waitMs / 1_000} s.</p>`;
+    return withinTime(answer, waitMs, late);
+  };
+}
+
+/** The result, or `late` if it takes longer. */
+async function withinTime<T>(result: Promise<T>, waitMs: number, late: T): Promise<T> {
+  const timer = new AbortController();
+  try {
+    return await Promise.race([result, sleep(waitMs, late, { signal: timer.signal })]);
+  } finally {
+    timer.abort();
+  }
+}
+
+/** The error with the server that it is about. */
+function problemText(error: unknown): string {
+  const { name = '' } = error as { name?: string };
+  if (name.startsWith('KafkaJS')) return `Kafka (KAFKA_BROKERS): ${errorMessage(error)}`;
+  return name.startsWith('Mongo') ? `MongoDB (MONGODB_URL): ${errorMessage(error)}` : errorMessage(error);
+}

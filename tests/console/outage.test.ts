@@ -1,0 +1,65 @@
+import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
+import { useProjector } from '../support/use-projector.ts';
+import { openConsole, textOf, untilShown } from './test-console.ts';
+
+const pages = ['/', '/lag', '/generations', '/dead-letters', '/explain?id=ti_1'];
+
+describe('while MongoDB does not answer', () => {
+  const { environment, applied } = useProjector();
+
+  it('every page appears with the last known data and its age, and with new data afterwards', async () => {
+    await applied();
+    const proxy = createStoreProxy(environment.config.MONGODB_URL);
+    const port = await proxy.listen(0);
+    const console = await openConsole({ ...environment.environment, MONGODB_URL: proxiedUrl(port) });
+    try {
+      for (const path of pages.slice(0, 4)) await untilShown(() => console, path, /Read at \S+Z \./);
+      await proxy.cut();
+      await untilShown(
+        () => console,
+        '/',
+        /No newer data: MongoDB .* Read at \S+Z , \d+ s ago/,
+        'Data-As-Of',
+      );
+      for (const path of pages) await untilShown(() => console, path, 'MongoDB (MONGODB_URL)');
+      await proxy.listen(port);
+      await untilShown(() => console, '/', /Read at \S+Z \./);
+    } finally {
+      await console.close();
+      await proxy.cut();
+    }
+  }, 120_000);
+
+  it('every page appears within its deadline, also if MongoDB is silent', async () => {
+    const proxy = createStoreProxy(environment.config.MONGODB_URL);
+    const port = await proxy.listen(0);
+    const console = await openConsole({ ...environment.environment, MONGODB_URL: proxiedUrl(port) });
+    try {
+      await untilShown(() => console, '/generations', 'Generation 1: active');
+      proxy.trouble.silent = true;
+      const texts = await Promise.all(pages.map((path) => console.read(path)));
+      expect(textOf(texts[2] ?? '')).toContain('Generation 1: active');
+      await untilShown(() => console, '/generations', 'has not answered for 3 s', 'Generation 1: active');
+    } finally {
+      await proxy.cut();
+      await console.close();
+    }
+  }, 120_000);
+});
+
+describe('while Kafka is away', () => {
+  const { environment, applied } = useProjector();
+
+  it('the pages name it, and those that need MongoDB alone are served', async () => {
+    await applied();
+    const console = await openConsole({ ...environment.environment, KAFKA_BROKERS: '127.0.0.1:1' });
+    try {
+      for (const path of ['/', '/lag', '/generations'])
+        await untilShown(() => console, path, 'Kafka (KAFKA_BROKERS)', 'Nothing was read yet');
+      await untilShown(() => console, '/dead-letters', 'There are no dead letters');
+      await untilShown(() => console, '/explain?id=ti_1', 'no living generation has a document with this id');
+    } finally {
+      await console.close();
+    }
+  }, 120_000);
+});

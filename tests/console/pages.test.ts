@@ -1,0 +1,138 @@
+import { requestTracesOf, type RequestTrace } from '../../shared/store/request-traces.ts';
+import { progressOf } from '../../shared/store/progress.ts';
+import { created } from '../support/entities.ts';
+import { useProjector } from '../support/use-projector.ts';
+import { waitingKafka } from '../support/waiting-kafka.ts';
+import { openConsole, textOf, untilShown, type TestConsole } from './test-console.ts';
+
+describe('the pages of the console', () => {
+  const { environment, publish, applied, start, stop, topic } = useProjector({ projectors: 0 });
+  let console: TestConsole;
+  beforeAll(async () => {
+    console = await openConsole(environment.environment);
+  }, 60_000);
+  afterAll(() => console.close(), 60_000);
+
+  const shows = (path: string, ...texts: (string | RegExp)[]) => untilShown(() => console, path, ...texts);
+
+  it('say so before a projector has started', async () => {
+    await shows('/', 'It is not known', 'no projector has started on this database');
+    await shows('/lag', 'No lag is known yet');
+  }, 60_000);
+
+  it('find a partition that stands still, with its records, its projector and the time since', async () => {
+    await start();
+    await publish(created('contact', 'con_1'), created('tag', 'tag_1'));
+    await applied();
+    await shows('/lag', /None of the 11 partitions of generation 1 lags/);
+    await stop();
+    await publish(created('contact', 'con_2'), created('contact', 'con_3'));
+    // As if the projector had stopped an hour ago.
+    const anHourAgo = new Date(Date.now() - 3_600_000);
+    const contacts = { _id: `1/${topic('contact')}/0` };
+    await progressOf(environment.control).updateOne(contacts, { $set: { completeTo: anHourAgo } });
+    await shows(
+      '/lag',
+      new RegExp(`${topic('contact')}/0 3[56]\\d\\d s 2 standing still no projector holds it`),
+    );
+    await shows(
+      '/',
+      new RegExp(`Held back by ${topic('contact')}/0 , since .*: 2 records wait, standing still`),
+    );
+  }, 60_000);
+
+  it('name the projector that a partition is assigned to', async () => {
+    const release = Promise.withResolvers<void>();
+    await start({ through: (kafka) => waitingKafka(kafka, () => release.promise) });
+    const member = `${environment.config.KAFKA_CLIENT_ID}-[0-9a-f-]{36} on [0-9a-f.:]+`;
+    await shows('/lag', new RegExp(`${topic('contact')}/0 .* 2 standing still ${member}`));
+    release.resolve();
+    await applied();
+    await shows('/lag', 'None of the 11 partitions');
+  }, 60_000);
+});
+
+describe('a dead letter and a document', () => {
+  const { environment, publish, send, applied, topic, cli } = useProjector();
+  const hostile = '<script>alert("1")</script>';
+  let console: TestConsole;
+  beforeAll(async () => {
+    console = await openConsole(environment.environment);
+    await publish(created('contact', 'con_1'), created('ticket', 'ti_1', { tagIds: ['tag_missing'] }));
+    await send('contact', { key: hostile, value: JSON.stringify({ name: hostile, [hostile]: 1 }) });
+    await applied();
+  }, 60_000);
+  afterAll(() => console.close(), 60_000);
+
+  it('show no markup and no text of the record that a stranger wrote', async () => {
+    const id = `${topic('contact')}/0/1`;
+    const redrive = `npx support-cli dead-letters redrive --topic ${topic('contact')} --reason`;
+    await untilShown(() => console, '/dead-letters', id, redrive, '1 dead letters');
+    const pages = [
+      await console.read('/dead-letters'),
+      await console.read(`/dead-letters?id=${encodeURIComponent(id)}`),
+      await console.read(`/dead-letters?id=${encodeURIComponent(hostile)}`),
+      await console.read(`/explain?id=${encodeURIComponent(hostile)}`),
+    ];
+    for (const page of pages) expect(page).not.toMatch(/<script>|alert\("/);
+    expect(pages[1]).toContain('[redacted 27 chars]');
+    expect(pages[3]).toContain('&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;');
+  }, 60_000);
+
+  it('are explained as by the command', async () => {
+    const text = textOf(await console.read('/explain?id=ti_1'));
+    const { text: printed } = await cli('explain', 'ti_1');
+    // All but the age of the partition's watermark.
+    const lines = printed.split('\n').filter((line) => line && !line.includes('s ago'));
+    expect(lines.length).toBeGreaterThan(5);
+    for (const line of lines) expect(text).toContain(line.trim().replace(/\s+/g, ' '));
+  }, 60_000);
+
+  it('are found by the Request-Id of a request, with its trace', async () => {
+    const _id = 'req_01HNZX8JGFACFA36RBXDHEQN6E';
+    const trace = { _id, pathId: 'ti_1', route: '/v1/tickets/:id', parameters: [], status: 200 };
+    const times = { at: new Date(), expiresAt: new Date(Date.now() + 60_000) };
+    await requestTracesOf(environment.control).insertOne({ ...trace, ...times } as unknown as RequestTrace);
+    const text = textOf(await console.read(`/explain?id=${_id}`));
+    expect(text).toContain('/v1/tickets/:id');
+    expect(text).toContain('ticket ti_1');
+    expect(textOf(await console.read('/explain?id=req_01HNZX8JGFACFA36RBXDHEQN6F'))).toContain(
+      'there is no trace of',
+    );
+  }, 60_000);
+});
+
+describe('a rebuild', () => {
+  afterAll(async () => {
+    await stop();
+    await environment.mongo.db(`${environment.name}_g2`).dropDatabase();
+  }, 60_000);
+  const { environment, publish, applied, start, stop, cli } = useProjector();
+  let console: TestConsole;
+  beforeAll(async () => {
+    console = await openConsole(environment.environment);
+  }, 60_000);
+  afterAll(() => console.close(), 60_000);
+
+  it('is shown from its start to its promotion, with the next command of each step', async () => {
+    const shows = (...texts: string[]) => untilShown(() => console, '/generations', ...texts);
+    const run = async (...args: string[]) => {
+      const { code, errors } = await cli('rebuild', ...args);
+      expect([code, errors]).toEqual([0, expect.anything()]);
+    };
+    await publish(created('contact', 'con_1'), created('tag', 'tag_1'));
+    await applied();
+    await shows('Generation 1: active', 'npx support-cli rebuild start');
+    await run('start');
+    await shows('Generation 2: building', '0 of 2 records', 'GENERATION=2 npm run projector');
+    await start({ settings: { GENERATION: 2 } });
+    await shows('Generation 2: ready', 'npx support-cli rebuild compare 2', 'compared failed');
+    await run('compare', '2');
+    await shows(
+      '2 compared, 0 unintended differences',
+      'npx support-cli rebuild promote 2 every check holds',
+    );
+    await run('promote', '2');
+    await shows('Generation 2: active', 'Generation 1: standby', 'npx support-cli rebuild rollback 1');
+  }, 120_000);
+});

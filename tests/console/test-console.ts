@@ -1,0 +1,63 @@
+import { get } from 'node:http';
+import { pino } from 'pino';
+import { readConsoleConfig } from '../../services/console/config.ts';
+import { holdKafka } from '../../services/console/connections.ts';
+import { startConsole } from '../../services/console/console.ts';
+import { createKafka } from '../../services/projector/kafka/client.ts';
+import { createMongo } from '../../shared/store/connection.ts';
+import { eventually } from '../support/eventually.ts';
+
+/** Starts a console in this process on a free port of loopback, with settings besides those of `environment`. */
+export async function openConsole(environment: Record<string, string | undefined>) {
+  const read = readConsoleConfig({ CONSOLE_PORT: '0', ...environment });
+  if ('errors' in read) throw new Error(read.errors.join('\n'));
+  const { config } = read;
+  const logger = pino({ level: 'silent' });
+  const mongo = createMongo(config.MONGODB_URL, 'test');
+  const kafka = holdKafka(createKafka(config, logger, { retries: 1 }));
+  const { address, closers } = await startConsole({ config, mongo, kafka, logger });
+  const url = `http://127.0.0.1:${address.port}`;
+  return {
+    url,
+    port: address.port,
+    /** The text of a page. */
+    read: async (path: string): Promise<string> => (await fetch(url + path)).text(),
+    close: async () => {
+      for (const { close } of closers) await close();
+      await Promise.all([kafka.close(), mongo.close()]);
+    },
+  };
+}
+
+export type TestConsole = Awaited<ReturnType<typeof openConsole>>;
+
+/** The text of a page, without its markup. */
+export const textOf = (page: string): string =>
+  page
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))
+    .replace(/\s+/g, ' ');
+
+/** Resolves when a page shows all of the texts. */
+export const untilShown = (
+  console: () => TestConsole,
+  path: string,
+  ...texts: (string | RegExp)[]
+): Promise<void> =>
+  eventually(async () => {
+    const text = textOf(await console().read(path));
+    return texts.every((one) => (typeof one === 'string' ? text.includes(one) : one.test(text)));
+  });
+
+/** Requests a path with exactly these headers; fetch sets `Host` itself. */
+export const requestWith = (
+  port: number,
+  headers: Record<string, string>,
+  { path = '/', method = 'GET' } = {},
+): Promise<{ status: number; headers: Record<string, unknown> }> =>
+  new Promise((resolve, reject) => {
+    get({ host: '127.0.0.1', port, path, method, headers, agent: false }, (response) => {
+      response.resume();
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers }));
+    }).once('error', reject);
+  });
