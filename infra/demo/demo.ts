@@ -46,13 +46,14 @@ export async function runDemo(demo: Demo): Promise<void> {
   const { environment } = connections;
   const ended = Promise.withResolvers<never>();
   const mayEnd = new Set<Service>();
-  const start = (service: 'api' | 'projector', settings: Record<string, string>, name: string = service) => {
+  const start = (service: 'api' | 'projector' | 'console', settings: Record<string, string>, name: string = service) => {
     const started = startDemoService(demo, name, service, { ...environment, ...settings });
     failWhenEnded(demo, name, started, mayEnd).catch(ended.reject);
     return started;
   };
   const projector = start('projector', {});
   const api = start('api', apiSettings(certificates));
+  const console = start('console', { CONSOLE_PORT: '0' });
   const rebuild = (access: Access) =>
     showRebuild({
       output,
@@ -71,6 +72,7 @@ export async function runDemo(demo: Demo): Promise<void> {
     const access = await untilServed(sampleData, api, certificates);
     output.say(`Ready after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s.\n`);
     output.always(`API key: ${access.token}`);
+    output.always(`Console for operators: ${String((await logged(console, 'listening')).url)}`);
     await showTour(access, output);
     output.say('\nPublishing live changes. Ctrl-C stops everything.');
     const watcher = { ...access, token: tokenOf(sampleData, 'Data warehouse') };

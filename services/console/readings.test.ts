@@ -1,0 +1,81 @@
+import { createAsk, createReading } from './readings.ts';
+import { html } from '../../shared/pages/html.ts';
+
+/** A clock that moves only when a test says so. */
+const clock = () => {
+  let ms = 0;
+  return { nowMs: () => ms, pass: (more: number) => (ms += more) };
+};
+
+test('clients share one read, and read again only after its time', async () => {
+  const { nowMs, pass } = clock();
+  let reads = 0;
+  const reading = createReading(async () => ++reads, { everyMs: 1_000, nowMs });
+  const known = await Promise.all([reading.get(), reading.get(), reading.get()]);
+  expect(known.map(({ value }) => value)).toEqual([1, 1, 1]);
+  pass(999);
+  expect((await reading.get()).value).toBe(1);
+  pass(1);
+  expect((await reading.get()).value).toBe(2);
+});
+
+test('a slow read is repeated less often: it takes at most a fifth of the time', async () => {
+  const { nowMs, pass } = clock();
+  let reads = 0;
+  const slow = async () => {
+    pass(2_000);
+    reads += 1;
+  };
+  const reading = createReading(slow, { everyMs: 1_000, nowMs });
+  await reading.get();
+  pass(9_999);
+  await reading.get();
+  expect(reads).toBe(1);
+  pass(1);
+  await reading.get();
+  expect(reads).toBe(2);
+});
+
+test('a failed read keeps the last value and its time, names the server, and is tried again', async () => {
+  const { nowMs, pass } = clock();
+  const outcomes: (() => number)[] = [
+    () => 7,
+    () => {
+      throw Object.assign(new Error('connect ECONNREFUSED'), { name: 'KafkaJSConnectionError' });
+    },
+    () => 8,
+  ];
+  const reading = createReading(async () => outcomes.shift()?.() ?? 0, { everyMs: 10, nowMs });
+  const first = await reading.get();
+  pass(50);
+  const problem = 'Kafka (KAFKA_BROKERS): connect ECONNREFUSED';
+  expect(await reading.get()).toEqual({ value: 7, at: first.at, problem });
+  pass(50);
+  expect(await reading.get()).toMatchObject({ value: 8, problem: null });
+});
+
+test('a read that hangs delays no client for longer than the deadline, and is not started twice', async () => {
+  let reads = 0;
+  const hanging = () => {
+    reads += 1;
+    return new Promise<never>(() => undefined);
+  };
+  const reading = createReading(hanging, { everyMs: 1, waitMs: 5 });
+  for (let client = 0; client < 3; client += 1)
+    expect((await reading.get()).problem).toBe('MongoDB or Kafka has not answered for 0.005 s');
+  expect(reads).toBe(1);
+});
+
+test('questions that hang are answered at the deadline, and refused when ten are open', async () => {
+  const ask = createAsk(5);
+  const hanging = () => new Promise<never>(() => undefined);
+  const answers = await Promise.all(Array.from({ length: 11 }, () => ask(hanging)));
+  expect(answers.filter(({ html: text }) => text.includes('has not answered'))).toHaveLength(10);
+  expect(answers.at(-1)?.html).toContain('Too many questions');
+  const free = createAsk(5_000);
+  for (let count = 0; count < 20; count += 1) expect(await free(async () => html`yes`)).toEqual(html`yes`);
+  const failed = await free(async () => {
+    throw new Error('<b>no</b>');
+  });
+  expect(failed.html).toContain('&#60;b&#62;no');
+});

@@ -1,0 +1,62 @@
+import type { Check } from './checks.ts';
+import { nextStep } from './next-step.ts';
+
+type Progress = Parameters<typeof nextStep>[0];
+const build: Progress = {
+  ...{ number: 2, stopped: null, savedAt: new Date(), rejectCount: 0 },
+  ...{ state: 'ready', condition: 'ready' },
+};
+const check = (name: string, isMet: boolean): Check => ({ name, isMet, detail: `${name} detail` });
+const all = ['state', 'offsets', 'compared'].map((name) => check(name, true));
+const cli = 'npx support-cli';
+
+test.each<[string, Progress, Check[] | null, string]>([
+  ['a build without a projector', { ...build, savedAt: null }, null, 'GENERATION=2 npm run projector'],
+  ['a build that loads', { ...build, state: 'building' }, null, `${cli} rebuild await 2`],
+  [
+    'a build that was not compared',
+    build,
+    [...all.slice(0, 2), check('compared', false)],
+    `${cli} rebuild compare 2`,
+  ],
+  [
+    'a build with another failed check',
+    build,
+    [check('offsets', false)],
+    `${cli} rebuild promote 2 --dry-run`,
+  ],
+  ['a build with unknown checks', build, null, `${cli} rebuild promote 2 --dry-run`],
+  ['a build whose checks hold', build, all, `${cli} rebuild promote 2`],
+  [
+    'a build with dead letters of its own',
+    { ...build, condition: 'failing' },
+    null,
+    `${cli} dead-letters list`,
+  ],
+  ['a standby', { ...build, state: 'standby' }, all, `${cli} rebuild rollback 2`],
+  ['a drop that was interrupted', { ...build, state: 'dropping' }, null, `${cli} rebuild drop 2`],
+  [
+    'a stopped projector',
+    { ...build, stopped: { reason: '', isFinal: false } },
+    null,
+    'GENERATION=2 npm run projector',
+  ],
+  [
+    'a build that cannot continue',
+    { ...build, stopped: { reason: '', isFinal: true } },
+    null,
+    `${cli} rebuild drop 2`,
+  ],
+  [
+    'an active generation that cannot continue',
+    { ...build, state: 'active', stopped: { reason: '', isFinal: true } },
+    null,
+    `${cli} rebuild start`,
+  ],
+])('the next command for %s', (_, generation, checks, command) => {
+  expect(nextStep(generation, checks)?.command).toBe(command);
+});
+
+test('there is no next command for an active generation that is followed', () => {
+  expect(nextStep({ ...build, state: 'active' }, null)).toBeNull();
+});

@@ -1,0 +1,148 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { visitor, type Visitor } from '../docs-site/visit.ts';
+import { startChromium } from '../support/chromium.ts';
+import { storeDeadLetter } from '../support/dead-letters.ts';
+import { created } from '../support/entities.ts';
+import { useProjector } from '../support/use-projector.ts';
+import { openConsole, requestWith, type TestConsole } from './test-console.ts';
+
+/** Screenshots of the pages, for people to look at. */
+const pictures = 'artifacts/console';
+const phone = { width: 390, height: 844 };
+const paths = ['/', '/lag', '/generations', '/dead-letters', '/explain?id=ti_1'];
+/** How much wider than the screen the page is. */
+const overflow = 'document.documentElement.scrollWidth - window.innerWidth';
+
+const { environment, publish, applied, stop, cli, topic } = useProjector();
+let browser: Browser;
+let console: TestConsole;
+// The first run on a machine downloads the browser.
+beforeAll(async () => {
+  mkdirSync(pictures, { recursive: true });
+  browser = await startChromium();
+  await publish(created('contact', 'con_1'), created('ticket', 'ti_1', { tagIds: ['tag_missing'] }));
+  await applied();
+  await cli('rebuild', 'start');
+  const { control, config } = environment;
+  const deadLetter = await storeDeadLetter({ control, prefix: config.TOPIC_PREFIX }, created('tag', 'tag_1'));
+  paths.push(`/dead-letters?id=${encodeURIComponent(deadLetter)}`);
+  await stop();
+  await publish(created('contact', 'con_2'));
+  console = await openConsole(environment.environment);
+}, 600_000);
+afterAll(async () => {
+  await browser?.close();
+  await console?.close();
+});
+
+/** Runs `work` in a browser. No request may fail or go to another host, and the page may report no error. */
+async function withOperator(
+  options: BrowserContextOptions,
+  work: (operator: Visitor) => Promise<void>,
+  url = console.url,
+): Promise<void> {
+  const operator = await visitor(browser, url, options);
+  try {
+    await work(operator);
+    expect(operator.faults).toEqual([]);
+    expect(operator.requests.filter((address) => new URL(address).origin !== url)).toEqual([]);
+    expect(operator.requests.length).toBeGreaterThan(0);
+  } finally {
+    await operator.close();
+  }
+}
+
+test.each(['light', 'dark'] as const)(
+  'every page passes the accessibility rules of axe in the %s scheme, wide and on a phone',
+  async (colorScheme) => {
+    const axe = readFileSync(createRequire(__filename).resolve('axe-core/axe.min.js'), 'utf8');
+    for (const [device, viewport] of Object.entries({ desktop: { width: 1280, height: 900 }, phone }))
+      await withOperator({ colorScheme, viewport }, async ({ page, open }) => {
+        for (const path of paths) {
+          await open(path);
+          await page.evaluate(axe);
+          const found = await page.evaluate(
+            `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html)))`,
+          );
+          expect([path, device, found]).toEqual([path, device, []]);
+          expect([path, device, await page.evaluate(overflow)]).toEqual([path, device, 0]);
+          const name = path.replace(/[^a-z]+/g, '-').slice(1, 13) || 'well';
+          await page.screenshot({ path: `${pictures}/${name}-${device}-${colorScheme}.png` });
+        }
+      });
+  },
+  240_000,
+);
+
+test('a page follows the projectors while it is open, and keeps the focus', async () => {
+  await withOperator({}, async ({ page, open }) => {
+    await open('/lag');
+    await page.getByText(`${topic('contact')}/0`).waitFor();
+    await open('/dead-letters');
+    const link = page.getByRole('link', { name: `${topic('tag')}/0/1` });
+    await link.focus();
+    const { control, config } = environment;
+    await storeDeadLetter({ control, prefix: config.TOPIC_PREFIX }, created('qa', 'qa_1'));
+    await page.getByText('2 dead letters, by topic and reason').waitFor();
+    expect(await page.evaluate('document.activeElement.id')).toBe(await link.getAttribute('id'));
+  });
+}, 120_000);
+
+test('the keyboard reaches the content, each page, the form and the commands', async () => {
+  await withOperator({}, async ({ page, open }) => {
+    await open('/explain');
+    const focused = () =>
+      page.evaluate('document.activeElement.textContent.trim() || document.activeElement.id');
+    const reached: unknown[] = [];
+    for (let count = 0; count < 8; count += 1) {
+      await page.keyboard.press('Tab');
+      reached.push(await focused());
+    }
+    expect(reached).toEqual([
+      'Skip to the content',
+      ...['Is it well?', 'Lag', 'Generations', 'Dead letters', 'Explain'],
+      ...['id', 'Explain'],
+    ]);
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.type('ti_1');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'ticket ti_1' }).waitFor();
+    expect(await page.locator('.command').textContent()).toBe('npx support-cli explain ti_1');
+  });
+}, 120_000);
+
+test('every page shows its data without JavaScript', async () => {
+  await withOperator({ javaScriptEnabled: false }, async ({ page }) => {
+    for (const path of paths) {
+      await page.goto(console.url + path);
+      expect(await page.locator('#content').innerText()).toMatch(
+        /Data-As-Of|Records|Generation 1|ti_1|tag_1/,
+      );
+    }
+  });
+}, 120_000);
+
+test('the browser sends the token with every request, once the operator has typed it', async () => {
+  const token = 'a-token-of-thirty-two-characters';
+  const guarded = await openConsole({ ...environment.environment, CONSOLE_TOKEN: token });
+  try {
+    expect((await requestWith(guarded.port, { host: 'localhost' })).status).toBe(401);
+    const httpCredentials = { username: 'ann', password: token };
+    await withOperator(
+      { httpCredentials },
+      async ({ page, open }) => {
+        const events = page.waitForRequest(/\/events/);
+        await open('/');
+        expect(await (await (await events).response())?.headerValue('content-type')).toBe(
+          'text/event-stream',
+        );
+        await page.getByText('Data-As-Of', { exact: true }).waitFor();
+      },
+      guarded.url,
+    );
+  } finally {
+    await guarded.close();
+  }
+}, 120_000);
