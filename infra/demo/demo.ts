@@ -72,7 +72,7 @@ export async function runDemo(demo: Demo): Promise<void> {
     const access = await untilServed(sampleData, api, certificates);
     output.say(`Ready after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s.\n`);
     output.always(`API key: ${access.token}`);
-    output.always(`Console for operators: ${String((await logged(console, 'listening')).url)}`);
+    output.always(`Console for operators: ${String((await console.logged('listening')).url)}`);
     await showTour(access, output);
     output.say('\nPublishing live changes. Ctrl-C stops everything.');
     const watcher = { ...access, token: tokenOf(sampleData, 'Data warehouse') };
@@ -100,7 +100,7 @@ async function startServers({ output, folder, onEnd, onKill }: Demo): Promise<De
 function startDemoService(
   demo: Demo,
   name: string,
-  service: 'api' | 'projector',
+  service: 'api' | 'projector' | 'console',
   environment: Record<string, string>,
 ): Service {
   const logFile = demo.folder.log(name);

@@ -38,10 +38,13 @@ export async function renderPage(pages: Page[], page: Page, query: URLSearchPara
     body: html`<h1>${page.title}</h1>
       ${isLive ? html`<p id="lost" class="finding" role="alert" hidden></p>` : html``}
       ${(await page.fixed?.(query)) ?? html``}
-      ${regions.map(([id, content]) => html`<div id="${id}" data-live>${content}</div>`)}`,
+      ${regions.map(([id, content]) => html`<div id="${id}" data-live ${role(id)}>${content}</div>`)}`,
     footer: html`The console only reads. It shows each command, and an operator runs it.`,
   });
 }
+
+/** A screen reader reads a changed verdict aloud. The other regions change too often for that. */
+const role = (id: string): Html => (id === 'verdict' ? html` role="status"` : html``);
 
 /** When the shown data was read, and why there is no newer data. `readings` are those that the page shows. */
 export function freshness(...readings: Known<unknown>[]): Html {

@@ -88,7 +88,7 @@ async function checkSwitches(deps: OperatorDeps, generations: Rated[]): Promise<
   const checks = new Map<number, Check[]>();
   for (const { number, state } of generations) {
     if (state !== 'ready' && state !== 'standby') continue;
-    const rules = { needsReport: state === 'ready', allowRejects: state === 'standby' };
+    const rules = { needsComparison: state === 'ready', allowRejects: state === 'standby' };
     const options = { ...rules, acceptOlder: false, dryRun: true, timeoutSeconds: 0, why: '' };
     checks.set(number, (await switchTo(deps, number, options)).checks);
   }

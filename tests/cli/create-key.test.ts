@@ -1,6 +1,6 @@
 import type { CreatedKey } from '../../services/operations/keys/create-key.ts';
 import { startApi } from '../api/test-api.ts';
-import { startService } from '../support/service.ts';
+import { startService } from '../../infra/service.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 describe('keys create', () => {

@@ -1,4 +1,5 @@
-import { startService } from '../support/service.ts';
+import { eventually } from '../support/eventually.ts';
+import { startService } from '../../infra/service.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { openConsole, requestWith, type TestConsole } from './test-console.ts';
 
@@ -89,6 +90,26 @@ test('only GET and HEAD are served, without cookies, under a policy that allows 
       expect(policy).toContain("default-src 'none'");
       expect(policy).not.toMatch(/unsafe|data:|\*|http/);
     }
+  });
+}, 60_000);
+
+test('at most 50 clients watch at once, and one that leaves makes room', async () => {
+  await withConsole({}, async ({ url }) => {
+    const watch = async () => {
+      const leaving = new AbortController();
+      const { status } = await fetch(`${url}/events?page=/lag`, { signal: leaving.signal });
+      return { status, leave: () => leaving.abort() };
+    };
+    const clients = await Promise.all(Array.from({ length: 50 }, watch));
+    expect(new Set(clients.map(({ status }) => status))).toEqual(new Set([200]));
+    expect((await watch()).status).toBe(503);
+    clients[0]?.leave();
+    await eventually(async () => {
+      const client = await watch();
+      client.leave();
+      return client.status === 200;
+    });
+    for (const { leave } of clients) leave();
   });
 }, 60_000);
 

@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { dieWithParent } from '../../infra/dev-servers/die-with-parent.ts';
+import { dieWithParent } from '../../infra/dev-servers/parent-death.ts';
 import { debianProgram } from '../../infra/dev-servers/native/debian-program.ts';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { startServer } from '../../infra/dev-servers/native/server.ts';

@@ -7,7 +7,7 @@ import { ask, writeCertificate, type Target } from '../api/requests.ts';
 import { documented } from '../support/documented.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startService, type Service } from '../../infra/service.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 const token = 'svc_live_monitoring0123456789';

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-type Run = { ok: boolean; output: string };
+export type Run = { ok: boolean; output: string };
 
 type RunOptions = {
   cwd?: string;

@@ -1,8 +1,9 @@
 import { ROOT_CONTEXT, SpanKind } from '@opentelemetry/api';
 import { contextOf, endSpan, startSpan, within } from '../../../shared/runtime/telemetry.ts';
+import type { AddressRange } from '../../../shared/runtime/addresses.ts';
 import type { Middleware } from '../http/context.ts';
 import { methodLabel } from '../http/methods.ts';
-import { isTrustedPeer, type AddressRange } from '../http/proxy.ts';
+import { isTrustedPeer } from '../http/proxy.ts';
 
 /**
  * Makes an OpenTelemetry span of each request, from here to the end of its response. Only a trusted proxy can name its

@@ -5,7 +5,7 @@ import type { Check } from '../../operations/rebuild/checks.ts';
 import { nextStep } from '../../operations/rebuild/next-step.ts';
 import type { Rated, RatedTopic } from '../../operations/rebuild/status.ts';
 import { programName } from '../../operations/program-name.ts';
-import { isBuild } from '../../projector/generations/registry.ts';
+import { isBuild } from '../../operations/rebuild/transitions.ts';
 import { command, definitions, freshness, seconds, type Page } from '../layout.ts';
 import type { Sources } from '../sources.ts';
 import { progressText } from './lag.ts';
