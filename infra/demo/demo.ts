@@ -46,7 +46,11 @@ export async function runDemo(demo: Demo): Promise<void> {
   const { environment } = connections;
   const ended = Promise.withResolvers<never>();
   const mayEnd = new Set<Service>();
-  const start = (service: 'api' | 'projector' | 'console', settings: Record<string, string>, name: string = service) => {
+  const start = (
+    service: 'api' | 'projector' | 'console',
+    settings: Record<string, string>,
+    name: string = service,
+  ) => {
     const started = startDemoService(demo, name, service, { ...environment, ...settings });
     failWhenEnded(demo, name, started, mayEnd).catch(ended.reject);
     return started;
