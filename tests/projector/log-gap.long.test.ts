@@ -23,7 +23,7 @@ describe('records that are deleted from the log before they were applied', () =>
   };
   const fatal = ({ log }: Service) => JSON.stringify(log.find(({ level }) => level === 'fatal'));
 
-  /** Starts a projector that applies what was published. */
+  /** Starts a projector; resolves once it has applied every published record. */
   const started = async () => {
     const projector = startProcess();
     await applied();
