@@ -26,7 +26,12 @@ function given() {
     );
   };
   /** A worker that halts before the step `label`. When resumed, it goes on, or does that step and crashes. */
-  const applyLate = async (events: Event[], label: string, fate: 'crashes' | 'goes on') => {
+  const applyLate = async (
+    events: Event[],
+    label: string,
+    fate: 'crashes' | 'goes on',
+    others: Partial<UpdateDeps> = {},
+  ) => {
     const resumed = Promise.withResolvers<void>();
     const halted = Promise.withResolvers<void>();
     let hasHalted = false;
@@ -37,7 +42,7 @@ function given() {
       halted.resolve();
       await resumed.promise;
     };
-    const end = apply(events, { pause }).then(
+    const end = apply(events, { pause, ...others }).then(
       () => 'goes on',
       (error: unknown) => error,
     );
@@ -151,5 +156,33 @@ describe('a document whose state was purged', () => {
     await apply([created('message', 'msg_1', {}, 2), created('message', 'msg_2')]);
     for (const id of ['msg_1', 'msg_2'])
       expect(stored('message', id)).toMatchObject({ state: { id }, orphanedAt: new Date(0) });
+  });
+});
+
+describe('the metrics of the engine', () => {
+  const ticket = created('ticket', 'ti_1');
+
+  it.each<[string, string, Event]>([
+    ['conflict', 'another write of the document', created('ticket', 'ti_1', { title: 'Other' }, 2)],
+    ['reference', 'a change of a reference', created('contact', 'con_1')],
+  ])('count a document as repeated by %s after %s', async (cause, _, meanwhile) => {
+    const { apply, applyLate } = given();
+    const repeated: [string, string, number][] = [];
+    const onRepeated: UpdateDeps['onRepeated'] = (...one) => void repeated.push(one);
+    const resume = await applyLate([ticket], 'write ticket ti_1', 'goes on', { onRepeated });
+    await apply([meanwhile]);
+    await resume();
+    expect(repeated).toEqual([['ticket', cause, 1]]);
+  });
+
+  it('show how many documents a fan-out has still to refresh, and 0 after it', async () => {
+    const { apply } = given();
+    await apply([created('contact', 'con_1')]);
+    await apply([ticket]);
+    const waiting: number[] = [];
+    await apply([created('contact', 'con_1', { name: 'Other' }, 2)], {
+      onFanOut: (documents) => void waiting.push(documents),
+    });
+    expect([Math.max(...waiting), waiting.at(-1)]).toEqual([1, 0]);
   });
 });
