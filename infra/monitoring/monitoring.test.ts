@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mustRun } from '../dev-servers/native/run.ts';
 import { isDefaultMetric } from '../docs-tables/catalogue.ts';
 import { metricCatalogues } from '../docs-tables/tables.ts';
-import { dashboardJson, rows } from './dashboard.ts';
+import { dashboardJson } from './dashboard.ts';
+import { rows } from './panels.ts';
 
 type Alert = {
   alert: string;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
-import { rows } from '../../infra/monitoring/dashboard.ts';
+import { rows } from '../../infra/monitoring/panels.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { installPrometheus, startPrometheus } from './prometheus.ts';
