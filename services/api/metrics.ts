@@ -67,7 +67,7 @@ const dataMetrics = (registers: Registry[]) => ({
   }),
   dataAge: new Gauge({
     name: 'api_data_age_seconds',
-    help: 'Age of `Data-As-Of`, the served watermark: the freshness that clients see',
+    help: 'Age of `Data-As-Of`, the served watermark: the freshness that clients see; 0 before the first read',
     registers,
   }),
   storeErrors: new Counter({

@@ -37,6 +37,17 @@ it('shows the connections to MongoDB that are in use and idle, by pool', async (
   expect(await metricOf(child, 'support_mongodb_checkouts_waiting{pool="data"}')).toBe(0);
 }, 60_000);
 
+it('shows no age of data before it has read any', async () => {
+  const name = `${children.store.name}_empty`;
+  const child = await children.start({ DATABASE_NAME: name, ADMIN_PORT: '0' });
+  const { client } = children.store;
+  // The first announcement sets the gauges before it is written.
+  await eventually(async () => (await client.db(name).collection('replicas').countDocuments()) === 1);
+  expect(await metricOf(child, 'api_data_age_seconds')).toBe(0);
+  await child.stop();
+  await client.db(name).dropDatabase();
+}, 60_000);
+
 it('shows a gap in the log of the served generation, until a projector has continued it', async () => {
   const { control } = children.store;
   const logGap = new Gauge({ name: 'gap', help: 'gap', registers: [new Registry()] });

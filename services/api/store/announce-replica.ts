@@ -40,11 +40,14 @@ export function announceReplica({ control, snapshots, generationsInUse, logger, 
   const replicas = replicasOf(control);
   let hasFailed = false;
   const announce = async () => {
-    metrics.generation.set(snapshots.lastGeneration() ?? 0);
-    metrics.dataAge.set((now().getTime() - snapshots.lastDataAsOf().getTime()) / 1_000);
+    const generation = snapshots.lastGeneration();
+    metrics.generation.set(generation ?? 0);
+    // Before the first read the age would be that of 1970, and each new replica would break the objective of freshness.
+    if (generation !== null)
+      metrics.dataAge.set((now().getTime() - snapshots.lastDataAsOf().getTime()) / 1_000);
     const announced = {
       ...{ host: hostname(), pid: process.pid, release, versions: servedVersions },
-      ...{ generation: snapshots.lastGeneration(), inProgress: generationsInUse.counts() },
+      ...{ generation, inProgress: generationsInUse.counts() },
     };
     const update = { $set: announced, $currentDate: { at: true as const } };
     await replicas.updateOne({ _id }, update, { upsert: true, ...limits });
