@@ -103,7 +103,7 @@ export default {
       'kafka-is-the-client-only',
       '^services/projector/kafka/',
       '^services/projector/(?!kafka/)',
-      'kafka/ holds the client, the codecs and the patch of kafkajs.',
+      'kafka/ holds the client, the codecs, the format of records and the patch of kafkajs.',
     ),
   ],
   options: {
