@@ -90,7 +90,7 @@ const networkPolicy = z.strictObject({
   clients: objects.describe('Peers that may reach the API; any, if empty'),
   metrics: objects.describe('Peers that may reach the admin port'),
   ports: z
-    .strictObject({ mongodb: ports, kafka: ports, rateLimitStore: ports })
+    .strictObject({ mongodb: ports, kafka: ports, rateLimitStore: ports, collector: ports })
     .describe('Ports to which pods may connect, besides DNS'),
   egress: objects.describe('Further rules of egress for every pod'),
 });

@@ -86,9 +86,9 @@ test('the configuration files exist', () => {
   const files = Object.values(services).flatMap(({ volumes = [] }) =>
     volumes.map((volume) => volume.split(':')[0] ?? ''),
   );
-  const own = files.filter((file) => file.startsWith('./infra/compose/'));
+  const own = files.filter((file) => file.startsWith('./infra/'));
   expect(own.filter((file) => !existsSync(file))).toEqual([]);
-  expect(own).toHaveLength(4);
+  expect(own).toHaveLength(6);
 });
 
 describe('create-env.sh', () => {

@@ -53,6 +53,8 @@ const headingsOf = (page: Page) =>
 /** Texts in backticks that have a slash and are no paths in this repository. */
 const notPaths = [
   'application/cloudevents+json', // a media type
+  'http/protobuf', // protocols of OpenTelemetry
+  'http/json',
   'artifacts/docs', // written by a test run
   'artifacts/console', // written by a test run
 ];
@@ -128,12 +130,6 @@ type Manifest = { version: string };
 /** Names in the form of a setting that are none. */
 const notSettings = [
   'NODE_OPTIONS',
-  'OTEL_SERVICE_NAME', // this and the following are read by OpenTelemetry's SDK
-  'OTEL_RESOURCE_ATTRIBUTES',
-  'OTEL_EXPORTER_OTLP_HEADERS',
-  'OTEL_EXPORTER_OTLP_PROTOCOL',
-  'OTEL_TRACES_SAMPLER',
-  'OTEL_TRACES_SAMPLER_ARG',
   'API_KEY', // a placeholder in the text of an API error
   'UPDATE_GOLDEN', // read by services/projector/projections/golden.test.ts
   'FAN_OUT', // read by tests/faults/backpressure.test.ts

@@ -1,3 +1,4 @@
+import { parse, stringify } from 'yaml';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { dieWithParent } from '../../infra/dev-servers/parent-death.ts';
@@ -23,12 +24,14 @@ export type RuleState = { name: string; health: string; lastError?: string; stat
 export async function startPrometheus(folder: string, ports: { projector: number; api: number }) {
   const { prometheus } = await installPrometheus();
   const [port = 0] = await freePorts(1);
-  const config = Object.entries(ports).reduce(
-    (text, [job, target]) => text.replace(`'${job}:9090'`, `'127.0.0.1:${target}'`),
-    readFileSync('infra/monitoring/prometheus.yaml', 'utf8').replaceAll('15s', '1s'),
-  );
+  const text = readFileSync('infra/monitoring/prometheus.yaml', 'utf8').replaceAll('15s', '1s');
+  const config = parse(text) as { scrape_configs: { job_name: string }[] };
+  const scrapeConfigs = config.scrape_configs.map(({ job_name }) => {
+    const port = job_name === 'support-api' ? ports.api : ports.projector;
+    return { job_name, static_configs: [{ targets: [`127.0.0.1:${port}`] }] };
+  });
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'prometheus.yaml'), config);
+  writeFileSync(join(folder, 'prometheus.yaml'), stringify({ ...config, scrape_configs: scrapeConfigs }));
   copyFileSync('infra/monitoring/alerts.yaml', join(folder, 'alerts.yaml'));
   const [file = '', ...args] = [
     ...dieWithParent(),
