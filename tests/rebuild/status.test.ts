@@ -25,7 +25,7 @@ describe('an operator is told', () => {
     const same = {
       ...{ projectionVersion, watermark: secondsBefore(6).toISOString(), lagSeconds: 1, lag: 0 },
       ...{ savedAt: present.toISOString(), rejects: [], rejectCount: 0, stopped: null, afterLoad: 0 },
-      topics,
+      ...{ topics, partitions: topics.map((topic) => ({ ...topic, partition: 0 })) },
     };
     expect(output).toEqual({
       active: 1,

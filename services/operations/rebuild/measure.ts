@@ -146,7 +146,7 @@ function partitionProgress(
   { recreated, now }: { recreated: string[]; now: Date },
 ): PartitionProgress[] {
   const recorded = new Map(progress.map((one) => [partitionKey(one), one]));
-  return [...ends].map(([key, end]) => {
+  const measured = [...ends].map(([key, end]) => {
     const { topic, partition } = parsePartitionKey(key);
     const saved = recorded.get(key);
     const isRecreated = recreated.includes(topic);
@@ -154,6 +154,9 @@ function partitionProgress(
     const lagSeconds = lagOf(deps, saved?.completeTo ?? null, now);
     return { topic, partition, position, end, lag: isRecreated ? null : end - position, lagSeconds };
   });
+  return measured.sort((a, b) =>
+    a.topic === b.topic ? a.partition - b.partition : a.topic < b.topic ? -1 : 1,
+  );
 }
 
 function topicProgress(partitions: PartitionProgress[]): TopicProgress[] {
@@ -170,7 +173,7 @@ function topicProgress(partitions: PartitionProgress[]): TopicProgress[] {
       lagSeconds: later(sum.lagSeconds, lagSeconds),
     });
   }
-  return [...byTopic.values()].sort((a, b) => (a.topic < b.topic ? -1 : 1));
+  return [...byTopic.values()];
 }
 
 /**
