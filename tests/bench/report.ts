@@ -1,13 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { format, resolveConfig } from 'prettier';
 import { withEnvironment, type BenchEnvironment, type Machine } from './environment.ts';
-import { formatted, grouped } from './figures.ts';
+import { formatted, grouped, median } from './figures.ts';
 
 /** The options of every benchmark. `json` is a file for every figure of every run. */
 export type ReportOptions = { quick?: true; rounds: number; json?: string; writeDocs?: true };
 
 /** A figure of the run of a round, counted from 0; null if the run did not measure it. */
-type Figure<Run> = (run: Run, round: number) => number | null;
+export type Figure<Run> = (run: Run, round: number) => number | null;
 
 /** A column of a table: the median of a figure with its minimum and maximum, or the total of all rounds. */
 export type Column<Run> = { title: string; digits?: number; isTotal?: true; figure: Figure<Run> };
@@ -49,6 +49,22 @@ export const relativeTo =
     return above === null || below === null ? null : above / below;
   };
 
+/** A bound of the median of a figure. The benchmark prints whether it is met; nothing fails if it is not. */
+export type Goal = { goal: string; figures: (number | null)[]; atLeast?: number; atMost?: number };
+
+const goalTable = (goals: Goal[]): string =>
+  markdownTable(
+    ['goal', 'bound', 'figure', 'met'],
+    goals.map(({ goal, figures, atLeast = -Infinity, atMost = Infinity }) => {
+      const bound = atMost === Infinity ? `at least ${atLeast}` : `at most ${atMost}`;
+      const known = figures.filter((figure) => figure !== null && !Number.isNaN(figure)) as number[];
+      if (known.length === 0) return [goal, bound, '–', 'not measured'];
+      const figure = median(known);
+      return [goal, bound, grouped(figure, 2), figure >= atLeast && figure <= atMost ? 'yes' : 'no'];
+    }),
+    1,
+  );
+
 /** The content of the `--json` file: `measured` has every figure of every run. */
 export type Report<Measured = unknown> = {
   benchmark: string;
@@ -56,6 +72,7 @@ export type Report<Measured = unknown> = {
   rounds: number;
   machine: Machine;
   measured: Measured;
+  goals: Goal[];
 };
 
 const [begin, end] = ['<!-- figures -->', '<!-- /figures -->'];
@@ -65,7 +82,9 @@ export const runBenchmark = <Measured>(
   benchmark: string,
   page: string,
   options: ReportOptions,
-  measureAll: (environment: BenchEnvironment) => Promise<{ measured: Measured; parts: string[] }>,
+  measureAll: (
+    environment: BenchEnvironment,
+  ) => Promise<{ measured: Measured; parts: string[]; goals: Goal[] }>,
 ): Promise<void> =>
   withEnvironment(async (environment) => {
     const startedAt = new Date().toISOString();
@@ -75,8 +94,8 @@ export const runBenchmark = <Measured>(
   });
 
 /**
- * Prints the figures on stdout, and writes the files that the options ask for. `page` is the document that
- * shows the figures between two comments.
+ * Prints the figures and the goals on stdout, and writes the files that the options ask for. `page` is the document that
+ * shows the figures between two comments; it shows no goals.
  */
 async function publish(
   report: Report,
@@ -84,7 +103,7 @@ async function publish(
   { json, writeDocs }: ReportOptions,
   page: string,
 ): Promise<void> {
-  const { rounds, machine } = report;
+  const { rounds, machine, goals } = report;
   const { cores, memoryGigabytes, node, kafka, store } = machine;
   const times = rounds === 1 ? 'Each ran once' : `Medians of ${rounds} rounds, with minimum and maximum`;
   const head =
@@ -94,7 +113,7 @@ async function publish(
   // Formatted with the project's settings, which align the columns.
   const settings = await resolveConfig(page);
   const markdown = (text: string) => format(text, { ...settings, parser: 'markdown' });
-  process.stdout.write(await markdown(figures));
+  process.stdout.write(await markdown(goals.length > 0 ? `${figures}\n\n${goalTable(goals)}` : figures));
   if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
   if (!writeDocs) return;
   const text = await readFile(page, 'utf8');

@@ -33,7 +33,7 @@ export const benchSizes = (options: ReportOptions): Promise<void> =>
       }
     });
     const firstCells = ({ kind }: Sizes) => [resources[kind].collection];
-    return { measured, parts: [renderTable(['collection'], measured, firstCells, columns)] };
+    return { measured, parts: [renderTable(['collection'], measured, firstCells, columns)], goals: [] };
   });
 
 function sizesOf(kind: Kind, documents: StoredDocument[]): Sizes {

@@ -1,12 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createDataset } from '../dataset.ts';
 import { progress, type BenchEnvironment } from '../environment.ts';
-import { formatted, grouped } from '../figures.ts';
+import { formatted, grouped, percentile } from '../figures.ts';
 import { publishDataset, type Published } from '../publish.ts';
-import { rotated, runBenchmark, renderTable, type ReportOptions } from '../report.ts';
+import {
+  relativeTo,
+  rotated,
+  runBenchmark,
+  renderTable,
+  type Figure,
+  type Goal,
+  type ReportOptions,
+} from '../report.ts';
 import {
   backlogColumns,
   fromStart,
+  processorPerMillion,
   recordsPerSecond,
   runBulkWrite,
   runProjector,
@@ -59,7 +68,7 @@ export const benchProjecting = (options: ReportOptions): Promise<void> =>
         await sleep(pauseMs);
       }
     }
-    return { measured, parts: renderParts(measured) };
+    return { measured, parts: renderParts(measured), goals: checkGoals(measured) };
   });
 
 async function publishRecords(
@@ -113,5 +122,27 @@ function renderParts({ backlog, live, leftOut }: Projecting): string[] {
       `Idle: ${formatted(idlePercents, 1)} % of a core with ${partitions} partitions and no traffic. ` +
         `Peak memory while live: ${formatted(peaks, 0)} MB.`,
     ]),
+  ];
+}
+
+function checkGoals({ backlog, live }: Projecting): Goal[] {
+  const runsOf = (name: Backlog) => backlog.filter(({ contender }) => contender === name);
+  const projector = runsOf('projector');
+  const over = (name: Backlog, figure: Figure<BacklogRun>) =>
+    projector.map(relativeTo<BacklogRun>(runsOf(name), figure));
+  const atThousand = live.flatMap(({ rates }) => rates.filter((rate) => rate.eventsPerSecond === 1_000));
+  const p99s = atThousand.map(({ latenciesMs }) => percentile(latenciesMs, 0.99));
+  const peaks = projector.map(({ peakMegabytes }) => peakMegabytes);
+  return [
+    {
+      goal: 'records/s from process start ÷ bulk-write',
+      atLeast: 0.5,
+      figures: over('bulk-write', fromStart),
+    },
+    { goal: 'records/s ÷ connector', atLeast: 1, figures: over('connector', recordsPerSecond) },
+    { goal: 'processor seconds per million', atMost: 85, figures: projector.map(processorPerMillion) },
+    { goal: 'live p99 at 1,000 events/s, in ms', atMost: 500, figures: p99s },
+    { goal: 'peak memory over a backlog, in MB', atMost: 256, figures: peaks },
+    { goal: 'idle, in % of a core', atMost: 2, figures: live.map(({ idlePercent }) => idlePercent) },
   ];
 }

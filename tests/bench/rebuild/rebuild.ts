@@ -8,9 +8,23 @@ import { countAllDocuments, progress, type BenchEnvironment } from '../environme
 import { formatted, percentile } from '../figures.ts';
 import { readDuring } from '../load.ts';
 import { appliedTo, hasPartitions, startProjector } from '../processes.ts';
-import { backlogColumns, runBulkWrite, runProjector, type BacklogRun } from '../projecting/backlog.ts';
+import {
+  backlogColumns,
+  recordsPerSecond,
+  runBulkWrite,
+  runProjector,
+  type BacklogRun,
+} from '../projecting/backlog.ts';
 import { publishDataset, countRecords } from '../publish.ts';
-import { rotated, runBenchmark, renderTable, type Column, type ReportOptions } from '../report.ts';
+import {
+  relativeTo,
+  rotated,
+  runBenchmark,
+  renderTable,
+  type Column,
+  type Goal,
+  type ReportOptions,
+} from '../report.ts';
 import { measure } from '../usage.ts';
 import { withLiveSide, type LiveSide } from './live-side.ts';
 
@@ -62,7 +76,7 @@ export const benchRebuild = (options: ReportOptions & { records?: number }): Pro
         await sleep(pauseMs);
       });
     }
-    return { measured, parts: renderParts(measured) };
+    return { measured, parts: renderParts(measured), goals: checkGoals(measured) };
   });
 
 async function measureRound(
@@ -165,5 +179,17 @@ function renderParts(measured: Rebuild): string[] {
       `${spread(({ servedMegabytes }) => servedMegabytes)} MB of the served generation. Records that the live side had still ` +
       `to record as applied when the build was complete: ${spread(({ liveLag }) => liveLag)}. \`rebuild compare\` compared ` +
       `${spread(({ verified, verifySeconds }) => verified / verifySeconds)} documents a second, and found no difference.`,
+  ];
+}
+
+function checkGoals(measured: Rebuild): Goal[] {
+  const runsOf = (name: Contender): Run[] => measured.filter(({ contender }) => contender === name);
+  const rebuilds = runsOf('rebuild');
+  const over = (name: Contender) => rebuilds.map(relativeTo(runsOf(name), recordsPerSecond));
+  const slowdown = (run: Run) => (p99('duringMs')(run) ?? NaN) / (p99('beforeMs')(run) ?? NaN);
+  return [
+    { goal: 'records/s ÷ bulk-write', atLeast: 0.5, figures: over('bulk-write') },
+    { goal: 'records/s ÷ bulk-write-beside', atLeast: 0.5, figures: over('bulk-write-beside') },
+    { goal: "the reader's p99 during the rebuild ÷ before", atMost: 2, figures: rebuilds.map(slowdown) },
   ];
 }

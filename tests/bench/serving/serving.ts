@@ -5,7 +5,7 @@ import { progress } from '../environment.ts';
 import { grouped, median, percentile } from '../figures.ts';
 import { load, requestInTurn, type Target } from '../load.ts';
 import { proxied, startApi, startServer } from '../processes.ts';
-import { relativeTo, rotated, runBenchmark, renderTable, type ReportOptions } from '../report.ts';
+import { relativeTo, rotated, runBenchmark, renderTable, type Goal, type ReportOptions } from '../report.ts';
 import { endpointPaths, longThread, seedStore } from './dataset.ts';
 
 /** The contenders in the order of the tables: the baselines, then the API. */
@@ -107,7 +107,7 @@ export const benchServing = (options: ReportOptions & { connections: number }): 
           }
         });
     }
-    return { measured, parts: renderParts(measured) };
+    return { measured, parts: renderParts(measured), goals: checkGoals(measured) };
   });
 
 async function measureContender(
@@ -168,6 +168,8 @@ const selectRuns = (slices: Slice[], name: ServingName) =>
   slices.filter(({ contender }) => contender === name);
 const requestsPerSecond = (slice: Slice) => slice.requestsPerSecond;
 
+const p99Ms = (slice: Slice) => slice.p99Ms;
+
 function renderParts({ connections, slices, peaks, alone }: Serving): string[] {
   const endpointTable = ([endpoint, some]: [string, Slice[]]) =>
     renderTable([endpoint, 'description'], some, (slice) => [contenderCell(slice), titles[slice.contender]], [
@@ -175,7 +177,7 @@ function renderParts({ connections, slices, peaks, alone }: Serving): string[] {
       { title: '÷ bare', digits: 2, figure: relativeTo(selectRuns(some, 'bare'), requestsPerSecond) },
       { title: '÷ fastify', digits: 2, figure: relativeTo(selectRuns(some, 'fastify'), requestsPerSecond) },
       { title: 'processor ms', digits: 2, figure: ({ processorMs }) => processorMs },
-      { title: 'p99 ms', digits: 1, figure: ({ p99Ms }) => p99Ms },
+      { title: 'p99 ms', digits: 1, figure: p99Ms },
     ]);
   return [
     `${connections} connections.`,
@@ -186,5 +188,40 @@ function renderParts({ connections, slices, peaks, alone }: Serving): string[] {
     renderTable(['one request after the other'], alone, ({ request }) => [request], [
       { title: 'ms', digits: 2, figure: ({ ms }) => ms },
     ]),
+  ];
+}
+
+function checkGoals({ slices, peaks, alone }: Serving): Goal[] {
+  const over = (other: ServingName, endpoint: string, figure = requestsPerSecond) => {
+    const some = slices.filter((slice) => slice.endpoint === endpoint);
+    return selectRuns(some, 'api').map(relativeTo(selectRuns(some, other), figure));
+  };
+  const pages = alone.filter(({ request }) => request.startsWith('a page of 20'));
+  const places = [...Map.groupBy(pages, ({ request }) => request).values()].map((some) =>
+    median(some.map(({ ms }) => ms)),
+  );
+  const bounds = {
+    'a list of 20 tickets': 0.8,
+    'a ticket': 1.5,
+    'a conversation of 5 messages': 0.85,
+    'a page of 20 messages': 0.85,
+  };
+  const p99s = Object.keys(bounds).map((endpoint) =>
+    median(over('bare', endpoint, p99Ms).filter((figure) => figure !== null)),
+  );
+  const memory = peaks.flatMap(({ contender, megabytes }) => (contender === 'api' ? [megabytes] : []));
+  return [
+    ...Object.entries(bounds).map(([endpoint, atLeast]) => ({
+      ...{ goal: `${endpoint} ÷ bare`, atLeast },
+      figures: over('bare', endpoint),
+    })),
+    { goal: 'a ticket ÷ fastify', atLeast: 1.5, figures: over('fastify', 'a ticket') },
+    { goal: 'the worst p99 ÷ bare', atMost: 1.5, figures: [Math.max(...p99s)] },
+    { goal: `peak MB with ${manyConnections} connections`, atMost: 256, figures: memory },
+    {
+      goal: 'the slowest place of a list ÷ the fastest',
+      atMost: 1.3,
+      figures: [Math.max(...places) / Math.min(...places)],
+    },
   ];
 }
