@@ -81,9 +81,9 @@ describe('the limit of an address that guesses keys', () => {
     await api.get('/v1/tickets', { token: null });
     const counts = (await api.metrics.authFailuresCounted.get()).values;
     expect(counts.map(({ labels, value }) => [labels.reason, value])).toEqual([
-      ['unknown', 5],
-      ['malformed', 2],
       ['missing', 1],
+      ['malformed', 2],
+      ['unknown', 5],
     ]);
     clock.nowMs += 60_000;
     expect((await guess('192.0.2.1')).status).toBe(401);

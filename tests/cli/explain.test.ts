@@ -18,6 +18,9 @@ describe('support-cli explain', () => {
       created('ticket', 'ti_1', { tagIds: ['tag_missing'] }),
       created('conversation', 'conv_1'),
       created('conversation', 'conv_pending', { channelId: 'chan_missing' }),
+      created('channel', 'chan_short', { dataRetentionDays: 30 }),
+      created('conversation', 'conv_expired', { channelId: 'chan_short', ticketId: 'ti_other' }),
+      created('message', 'msg_expired', { conversationId: 'conv_expired' }),
     );
     await applied();
     await stop();
@@ -53,6 +56,14 @@ describe('support-cli explain', () => {
     const { text } = await cli('explain', 'conv_pending');
     expect(text).toContain('pending: not served, because a required reference is missing');
     expect(text).toMatch(/^ {2}channel +channel chan_missing: missing/m);
+  });
+
+  it.each(['conv_expired', 'msg_expired'])('says that the retention of %s has ended', async (id) => {
+    const [document] = (await explained(id)).documents;
+    expect(document).toMatchObject({ status: 'living', servedUntil: expect.stringMatching(/Z$/) as string });
+    const { text } = await cli('explain', id);
+    expect(text).toContain(`expired at ${document?.servedUntil}: the API answers 404`);
+    expect((await explained('conv_1')).documents).toMatchObject([{ servedUntil: null }]);
   });
 
   it('gives the possible reasons if there is no document', async () => {

@@ -15,6 +15,7 @@ import type { FanOutCursor, StoredDocument } from '../../projector/materialize/s
 import { differingPairs, type PairSource } from '../rebuild/compare.ts';
 import { readTrace } from '../traces/read-trace.ts';
 import { betweenGenerations, withFreshJoins } from '../rebuild/pair-sources.ts';
+import { servedUntil } from './retention.ts';
 
 /** The Kafka record that a stored entity comes from. */
 export type SourceRecord = { topic: string; partition: number; offset: number; time: string };
@@ -50,6 +51,8 @@ export type ExplainedDocument = {
   /** Progress of the record's partition: records from `position` on are not applied yet. */
   partition: { position: number; end: number; completeTo: string } | null;
   references: ExplainedReference[];
+  /** The end of its retention, from which the API answers 404; null if it is kept for ever. */
+  servedUntil: string | null;
   /** Set while documents that embed this one are still being refreshed. */
   fanOut: FanOutCursor | null;
   /** Fields that differ from a fresh join of the stored entities; null if another release joins this generation. */
@@ -144,6 +147,7 @@ async function explainDocument(
       ...{ position: progress.position, end: progress.end, completeTo: progress.completeTo.toISOString() },
     },
     references: await explainReferences(database, kind, document, recordOf),
+    servedUntil: (await servedUntil(database, kind, document))?.toISOString() ?? null,
     fanOut: document.fanOutCursor ?? null,
     outdated:
       generation.projectionVersion === projectionVersion

@@ -22,6 +22,7 @@ export function explainedRows(document: ExplainedDocument, now: string): Row[] {
       'status',
       status === 'pending' ? 'pending: not served, because a required reference is missing' : status,
     ],
+    ['retention', document.servedUntil && retentionText(document.servedUntil, now)],
     ['version', String(version)],
     ['record', document.record && recordText(document.record)],
     ['tombstone', document.tombstone && recordText(document.tombstone)],
@@ -38,6 +39,9 @@ export function explainedRows(document: ExplainedDocument, now: string): Row[] {
   ];
   return [...rows.filter((row): row is Row => row[1] !== null), ...document.references.map(referenceRow)];
 }
+
+const retentionText = (until: string, now: string): string =>
+  until <= now ? `expired at ${until}: the API answers 404` : `served until ${until}`;
 
 const freshJoinText = (outdated: ExplainedDocument['outdated']): string => {
   if (!outdated) return 'not checked: another release joins the documents of this generation';
