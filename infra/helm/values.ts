@@ -139,7 +139,7 @@ export const chartValues = z.strictObject({
   keda: z.strictObject({
     enabled: z.boolean().describe('Whether KEDA scales the generations that have `maxReplicas`'),
     prometheus: z.url().describe('Address of the Prometheus that has the metrics of the projectors'),
-    lagSeconds: count(1).describe('Seconds of lag for which there is one more projector'),
+    lagSeconds: count(1).describe('Seconds of lag for which KEDA runs one projector'),
   }),
   serviceMonitor: z.strictObject({
     enabled: z.boolean(),

@@ -46,7 +46,7 @@ test('the rules and the dashboard use metrics that the services have', () => {
   expect(new Set(used).size).toBeGreaterThan(20);
 });
 
-test('the dashboard shows every metric, but constants', () => {
+test('the dashboard shows every metric except these', () => {
   const shown = metricsIn(dashboardJson());
   const missing = knownMetrics().filter((name) => !shown.includes(name));
   expect([...new Set(missing)].toSorted()).toEqual([
@@ -71,7 +71,7 @@ test('every alert names its severity, and a runbook with the four parts', () => 
   }
 });
 
-test('promtool tests that every alert fires on series that break it, and is silent on others', async () => {
+test('alerts.test.yaml has series on which each alert fires, and series on which it is silent', async () => {
   const { tests } = readYaml('infra/monitoring/alerts.test.yaml') as RuleTests;
   const tested = tests.flatMap(({ alert_rule_test }) => alert_rule_test);
   for (const { alert } of alerts)

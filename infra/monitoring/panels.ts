@@ -33,7 +33,7 @@ export const rows: Record<string, Panel[]> = {
       ],
     },
     {
-      title: 'Fresh part of the time, of the last 30 days',
+      title: 'Share of the last 30 days with fresh data',
       description: 'Is the objective met: data younger than 60 s for 99.5 % of the time?',
       unit: 'percentunit',
       queries: [['1 - avg_over_time(support:data_stale:bool[30d])', 'fresh']],
@@ -128,7 +128,7 @@ export const rows: Record<string, Panel[]> = {
     },
     {
       title: 'Invalid keys, unshared limits, lost traces',
-      description: 'Does a client guess keys, or is a store of secondary data away?',
+      description: 'Does a client guess keys, is the rate limit store away, or are request traces lost?',
       unit: 'reqps',
       queries: [
         [`sum by (reason) (${rate('api_auth_failures_total')})`, 'key {{reason}}'],

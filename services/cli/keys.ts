@@ -26,7 +26,7 @@ export function addKeys(program: Command, accept: Accept): void {
     .command('create')
     .description('publish a new API key, and print its token, which is stored nowhere')
     .addOption(orgOption('the organization whose data the key reads').makeOptionMandatory())
-    .option('--name <text>', 'which "keys list" prints', nameOf, 'support-cli')
+    .option('--name <text>', 'the name, which "keys list" prints', nameOf, 'support-cli')
     .addOption(new Option('--mode <mode>', 'in the token').choices(modes).default(modes[0]))
     .addOption(jsonOption())
     .addHelpText(

@@ -2,7 +2,7 @@ import { html, type Html } from '../../shared/pages/html.ts';
 import { keptMs, sampleEveryMs, type Sample } from './samples.ts';
 
 const [width, height] = [600, 120];
-/** The scale ends here at least, in seconds, so that a lag of a few seconds looks like one. */
+/** The scale reaches at least this far, in seconds, so that a lag of a few seconds looks short. */
 const scaleSecondsMin = 30;
 
 /** The shortest time that the chart covers, in milliseconds. */
@@ -36,8 +36,9 @@ export function lagChart(samples: readonly Sample[], nowMs: number): Html {
       <path class="line" d="${segments.join('')}" />
     </svg>
     <figcaption>
-      ${period}, on a scale up to ${Math.round(top)} s. ${words} The console samples it every
-      ${sampleEveryMs / 1_000} s, has done so since ${clock(sinceMs)}, and keeps one hour in memory only.
+      ${period}, on a scale up to ${Math.round(top)} s. ${words} The console samples the lag every
+      ${sampleEveryMs / 1_000} s, and keeps the samples of one hour in memory, now those since
+      ${clock(sinceMs)}.
     </figcaption>
   </figure>`;
 }

@@ -5,7 +5,7 @@ import { orFile, readConfig, variablesOf, type Environment } from '../../shared/
 import { commonSettings, kafkaRule, port } from '../../shared/runtime/settings.ts';
 import { operatorSettings } from '../operations/settings.ts';
 
-/** A token of this length that a generator makes cannot be guessed. */
+/** A random token of this length cannot be guessed. */
 const tokenLengthMin = 24;
 
 const accessSettings = {
@@ -34,13 +34,15 @@ const accessSettings = {
   CONSOLE_TRUSTED_PROXIES: addressRanges
     .default([])
     .describe(
-      'Addresses or CIDR ranges, separated by commas, of the proxies that authenticate operators; only from them counts `CONSOLE_USER_HEADER`',
+      'Addresses or CIDR ranges, separated by commas, of the proxies that authenticate operators; the console believes `CONSOLE_USER_HEADER` from them alone',
     ),
   CONSOLE_USER_HEADER: z
     .string()
     .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header')
     .optional()
-    .describe('Header in which such a proxy names the operator; the proxy must remove it from requests'),
+    .describe(
+      'Header in which such a proxy names the operator; the proxy must remove it from the requests that it receives',
+    ),
 };
 
 /** Every setting of the console; the configuration table is generated from these. */

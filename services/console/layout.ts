@@ -39,7 +39,7 @@ export async function renderPage(pages: Page[], page: Page, query: URLSearchPara
       ${isLive ? html`<p id="lost" class="finding" role="alert" hidden></p>` : html``}
       ${(await page.fixed?.(query)) ?? html``}
       ${regions.map(([id, content]) => html`<div id="${id}" data-live ${role(id)}>${content}</div>`)}`,
-    footer: html`The console only reads. It shows each command, and an operator runs it.`,
+    footer: html`The console changes nothing. To change something, run the commands that it shows.`,
   });
 }
 

@@ -72,7 +72,7 @@ const engineMetrics = (registers: Registry[]) => ({
   }),
   notRefreshed: new Counter({
     name: 'projector_not_refreshed_total',
-    help: 'Documents that MongoDB refused to have refreshed, because their references make them too large: they stay out of date',
+    help: 'Documents whose refresh MongoDB refused, because their references make them too large: they stay out of date',
     labelNames: ['kind'],
     registers,
   }),
@@ -98,7 +98,7 @@ const lagMetrics = (registers: Registry[]) => ({
   }),
   lagSeconds: new Gauge({
     name: 'projector_lag_seconds',
-    help: 'Age of the oldest record that is not applied, at most; 0 if there is none. Measured by the ends of the log, not by the clocks of producers; of a new generation since its registration',
+    help: 'The age that the oldest record to apply has at most; 0 if there is none. Measured by the ends of the log, not by the clocks of producers; for a new generation, from its registration on',
     labelNames: ['topic'],
     registers,
   }),
@@ -109,12 +109,12 @@ const lagMetrics = (registers: Registry[]) => ({
   }),
   staleness: new Gauge({
     name: 'projector_watermark_age_seconds',
-    help: "Age of the generation's watermark, which is `LATENESS_ALLOWANCE_SECONDS` when all is applied",
+    help: "Age of the generation's watermark: `LATENESS_ALLOWANCE_SECONDS` when all records are applied",
     registers,
   }),
   held: new Gauge({
     name: 'projector_watermark_held_seconds',
-    help: 'By how much the watermark lags beyond the allowance, under the cause that holds it; 0 under the others',
+    help: 'Lag of the watermark beyond `LATENESS_ALLOWANCE_SECONDS`, under the cause that holds it; 0 under the other causes',
     labelNames: ['cause'],
     registers,
   }),

@@ -48,7 +48,7 @@ export const telemetrySettings = {
   ),
   OTEL_RESOURCE_ATTRIBUTES: readBySdk('Attributes of all spans: `name=value,name=value`'),
   OTEL_TRACES_SAMPLER: readBySdk(
-    'Which spans are made, such as `parentbased_traceidratio`; all by default, or as the parent',
+    'Sampler, such as `parentbased_traceidratio`; by default a span is made if its parent was, or if it has no parent',
   ),
   OTEL_TRACES_SAMPLER_ARG: readBySdk('For a ratio: the share of traces, from 0 to 1'),
 };

@@ -16,7 +16,7 @@ import type { MongoClient } from 'mongodb';
 import type { Logger } from 'pino';
 import { release } from './release.ts';
 
-/** Off unless OTEL_EXPORTER_OTLP_ENDPOINT is set: then nothing of OpenTelemetry but its API is loaded. */
+/** Set if OTEL_EXPORTER_OTLP_ENDPOINT is. While telemetry is off, only the API package of OpenTelemetry is loaded. */
 let isOn = false;
 export const isTelemetryOn = (): boolean => isOn;
 const tracer = trace.getTracer('support-read-models', release);

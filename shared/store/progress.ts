@@ -68,8 +68,9 @@ export type HeldBy = Pick<Progress, 'topic' | 'partition' | 'completeTo' | 'upda
 
 /**
  * Raises a generation's watermark to the minimum `completeTo` of its partitions, if that is later. Returns the resulting
- * watermark, and the partition that holds it; null before a partition is registered. It is stored separately, as a newly registered partition may start at an earlier instant: no event on that
- * partition is older than the watermark was before.
+ * watermark, and the partition that holds it; null before a partition is registered. The watermark is stored
+ * separately, because a newly registered partition may start at an earlier instant: no event on that partition is older
+ * than the watermark was before.
  */
 export async function raiseWatermark(
   control: Db,

@@ -22,7 +22,7 @@ async function withConsole(settings: Record<string, string>, work: (console: Tes
   }
 }
 
-test('only hosts that a foreign page cannot take the name of are answered', async () => {
+test('a request is refused if its host has a name that a foreign page could take', async () => {
   await withConsole({ CONSOLE_HOSTNAMES: 'console.example.com, ops.example.com' }, async ({ port }) => {
     const status = async (host: string) =>
       (await requestWith(port, { host }, { path: '/assets/icon.svg' })).status;

@@ -92,7 +92,7 @@ describe('with a collector of OpenTelemetry', () => {
   });
 });
 
-test('a stop does not wait for a collector that is away, and a line says that spans are lost', async () => {
+test('a service stops while the collector is away, and a log line says that spans are not exported', async () => {
   // The discard port refuses connections.
   const api = startService('api', {
     MONGODB_URL: 'mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=200',

@@ -88,7 +88,7 @@ test.each([
     0,
   ],
 ])(
-  'with %s Kubernetes does not kill a service that still stops',
+  'with %s Kubernetes does not kill a service that is still stopping',
   async (_, values, delaySeconds) => {
     const manifests = await render(values);
     const grace = (name: string) => {
@@ -111,7 +111,7 @@ test('a replica leaves its Service within the delay: one failed check, two secon
   });
 }, 60_000);
 
-test('a changed setting or secret starts the pods again that read it, and no others', async () => {
+test('a changed setting or secret restarts the pods that read it, and no others', async () => {
   const checksums = async (values: Values) =>
     Object.fromEntries(
       (await render(values)).flatMap((manifest) => {

@@ -104,7 +104,7 @@ describe('with a Prometheus that scrapes the services', () => {
     await eventually(async () => !(await fires(expr)) && !(await fires(cause)));
   }, 120_000);
 
-  test('a stop of all projectors is seen, and that keys may be revoked late', async () => {
+  test('alerts see a stop of all projectors, and that archived keys may still work', async () => {
     // With an allowance of 5 seconds, data are never younger. A minute would be too long for a test.
     const late = exprOf('SupportKeyRevocationLate').replaceAll('> 60', '> 15');
     expect(await prometheus.query(late)).toEqual([]);

@@ -44,8 +44,8 @@ const groups = ({ deadLetters, counts, total }: DeadLetterList): Html =>
   total === 0
     ? html`<p class="verdict good">There are no dead letters.</p>`
     : html`<p>
-          An example shows no secrets and no personal data. Add ${command('--dry-run')} to a command to see
-          its outcome first.
+          The column Latest shows no secrets and no personal data. Add ${command('--dry-run')} to a command to
+          see its outcome first.
         </p>
         ${table(
           `${total} dead letters, by topic and reason`,

@@ -55,6 +55,6 @@ function heldBack({ generations, registry }: Overview, owners: Owners): Html {
   const since =
     lagSeconds === null ? null : new Date(Date.now() - lagSeconds * 1_000).toISOString().slice(0, 19);
   return html`<a href="/lag">${topic}/${partition.partition}</a>,
-    ${since ? `since ${since}Z` : 'from its start on'}: ${partition.lag ?? 'unknown'} records wait,
+    ${since ? `since ${since}Z` : 'since its beginning'}: ${partition.lag ?? 'unknown'} records wait,
     ${progressText(partition)}; ${ownerText(owners, partition)}`;
 }

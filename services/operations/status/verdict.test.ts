@@ -65,7 +65,7 @@ test('a verdict lists every finding, a stopped projector with its reason', () =>
     'generation 1 is stopped: no projector has run since noon',
     'no API replica is live',
     'its pace is 0',
-    '10000 or more records are dead letters',
+    'dead letters: 10000 or more',
     'not compacted',
   ]);
 });

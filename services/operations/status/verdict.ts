@@ -33,7 +33,7 @@ export function judge(
   const attention = [
     ...active.waitsFor,
     ...(deadLetters > 0
-      ? [`${deadLetters}${deadLetters >= countMax ? ' or more' : ''} records are dead letters`]
+      ? [`dead letters: ${deadLetters}${deadLetters >= countMax ? ' or more' : ''}`]
       : []),
     ...generations
       .filter(({ condition, state }) => state !== 'active' && ['failing', 'stopped'].includes(condition))
