@@ -88,7 +88,7 @@ const ingress = z.strictObject({
 const networkPolicy = z.strictObject({
   enabled: z.boolean(),
   clients: objects.describe('Peers that may reach the API; any, if empty'),
-  metrics: objects.describe('Peers that may reach the admin port'),
+  metrics: objects.describe('Peers that may reach the admin port; none, if empty'),
   ports: z
     .strictObject({ mongodb: ports, kafka: ports, rateLimitStore: ports, collector: ports })
     .describe('Ports to which pods may connect, besides DNS'),

@@ -40,10 +40,12 @@ export const rows: Record<string, Panel[]> = {
     },
     {
       title: 'Generations',
-      description: 'Which generation does each replica serve, and how many projectors follow each one?',
+      description:
+        'Which generation does each replica serve, how many are ready, and how many projectors follow each generation?',
       unit: 'short',
       queries: [
         ['api_generation', 'served by {{instance}}'],
+        ['sum(api_ready)', 'replicas that are ready'],
         [
           'count by (generation, state) (projector_generation_state)',
           'projectors of {{generation}} ({{state}})',

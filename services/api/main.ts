@@ -47,7 +47,7 @@ const api = await startedOrExit(
     nowMs,
   }),
 );
-const readiness = watchReadiness({ snapshots: api.snapshots, logger, nowMs });
+const readiness = watchReadiness({ snapshots: api.snapshots, metrics, logger, nowMs });
 const watch = certificate && serveCertificate(certificate);
 const shutdownDelayMs = config.SHUTDOWN_DELAY_SECONDS * 1_000;
 const closers: Closer[] = [

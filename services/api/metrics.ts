@@ -75,6 +75,11 @@ const dataMetrics = (registers: Registry[]) => ({
     help: 'Requests answered with 503 because MongoDB could not be read',
     registers,
   }),
+  ready: new Gauge({
+    name: 'api_ready',
+    help: '1 while the replica can answer from MongoDB, 0 while `/readyz` is 503: if all are 0, clients get errors',
+    registers,
+  }),
   logGap: new Gauge({
     name: 'api_log_gap_timestamp_seconds',
     help: 'Unix time at which a projector found a gap in the log of the served generation, so that no projector can continue it; 0 without a gap',

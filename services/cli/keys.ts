@@ -65,7 +65,8 @@ function create(context: Context, { json, ...key }: NewKey & Json): Promise<Outp
       const created = await createKey(deps, key);
       return output({ json }, created, `${created.id} of ${created.orgId}: ${created.token}\n`);
     } finally {
-      await producer.disconnect();
+      // The key works whether or not the connection closes, and its token must be printed.
+      await producer.disconnect().catch(() => undefined);
     }
   });
 }

@@ -42,7 +42,9 @@ export const telemetrySettings = {
       'OpenTelemetry collector that receives [spans](operating.md#spans), usually at port 4318; unset = none are made',
     ),
   OTEL_EXPORTER_OTLP_PROTOCOL: readBySdk('`http/protobuf` (the default), `http/json` or `grpc`'),
-  OTEL_EXPORTER_OTLP_HEADERS: readBySdk('Headers for the collector: `name=value,name=value`'),
+  OTEL_EXPORTER_OTLP_HEADERS: readBySdk(
+    'Headers for the collector, such as a token: `name=value,name=value`',
+  ).meta(orFile),
   OTEL_SERVICE_NAME: readBySdk(
     'Name of the service in spans; `support-projector` or `support-api` by default',
   ),

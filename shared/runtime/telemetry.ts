@@ -26,16 +26,22 @@ const tracer = trace.getTracer('support-read-models', release);
  */
 const lastSpansMs = 2_000;
 
+type TelemetryConfig = Partial<
+  Record<'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_EXPORTER_OTLP_HEADERS', string | undefined>
+>;
+
 /**
  * Starts to export spans over OTLP, as OpenTelemetry's standard variables say, which its SDK reads. Call it before
  * `createMongo`. Returns the closer that sends the last spans, for `onShutdown`; none if telemetry is off.
  */
 export async function startTelemetry(
   serviceName: string,
-  { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: { OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined },
+  { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers }: TelemetryConfig,
   logger: Logger,
 ) {
   if (!endpoint) return [];
+  // The SDK reads no file.
+  if (headers) process.env.OTEL_EXPORTER_OTLP_HEADERS = headers;
   const { NodeSDK } = await import('@opentelemetry/sdk-node');
   const sdk = new NodeSDK({
     serviceName: process.env.OTEL_SERVICE_NAME ?? serviceName,

@@ -51,7 +51,9 @@ describe('keys create', () => {
     expect(await service.exited).toBe(1);
     expect([service.stdout(), service.stderr()]).toEqual([
       '',
-      expect.stringMatching(/^keys create failed: \S+-absent\.api-keys did not accept the key: .+\n$/),
+      expect.stringMatching(
+        /^keys create failed: \S+-absent\.api-keys did not confirm the key key_\w+: .+\n$/,
+      ),
     ]);
   }, 60_000);
 

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parse } from 'yaml';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
 import { rows } from '../../infra/monitoring/panels.ts';
 import { created } from '../support/entities.ts';
@@ -9,9 +11,10 @@ import { useServices } from './use-services.ts';
 
 type Rule = { alert?: string; expr: string; labels?: { severity?: string; service?: string } };
 
-const readRules = async (): Promise<Rule[]> => {
-  const yaml = ['tests/support/parse-yaml.mjs', 'infra/monitoring/alerts.yaml'];
-  const { groups } = JSON.parse(await mustRun(process.execPath, yaml)) as { groups: { rules: Rule[] }[] };
+const readRules = (): Rule[] => {
+  const { groups } = parse(readFileSync('infra/monitoring/alerts.yaml', 'utf8')) as {
+    groups: { rules: Rule[] }[];
+  };
   return groups.flatMap(({ rules }) => rules);
 };
 
@@ -30,7 +33,7 @@ describe('with a Prometheus that scrapes the services', () => {
   let rules: Rule[];
 
   beforeAll(async () => {
-    rules = await readRules();
+    rules = readRules();
     prometheus = await startPrometheus(join(processes.folder, 'prometheus'), await services.ports());
   }, 300_000);
   afterAll(() => prometheus.stop());

@@ -44,6 +44,7 @@ export async function kafkaContainer(run: string): Promise<StartedTestContainer>
  * docker-compose.yml does the same.
  */
 export const withKeyFile = `\
+rm -f /tmp/keyfile
 head -c 96 /dev/urandom | base64 > /tmp/keyfile
 chmod 400 /tmp/keyfile
 chown mongodb:mongodb /tmp/keyfile

@@ -138,5 +138,6 @@ livenessProbe:
 readinessProbe:
   httpGet: { path: /readyz, port: admin }
   periodSeconds: 2
+  timeoutSeconds: 4
   failureThreshold: 1
 {{- end }}

@@ -1,3 +1,4 @@
+import { createMetrics } from '../metrics.ts';
 import { createLogger } from '../../../shared/runtime/logger.ts';
 import { watchReadiness, type Readiness } from './readiness.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
@@ -6,6 +7,8 @@ const logger = createLogger('test', 'silent');
 const polled = () => new Promise((resolve) => setImmediate(resolve));
 
 let readiness: Readiness;
+let metrics: ReturnType<typeof createMetrics>;
+const ready = async () => (await metrics.ready.get()).values[0]?.value;
 
 /** Watches a store that answers as `isAway` says. */
 function watch(isAway: boolean) {
@@ -14,7 +17,8 @@ function watch(isAway: boolean) {
     if (state.isAway) throw new Error('away');
     return {} as ReadSnapshot;
   };
-  readiness = watchReadiness({ snapshots: { current }, logger, nowMs: () => state.nowMs });
+  metrics = createMetrics();
+  readiness = watchReadiness({ snapshots: { current }, metrics, logger, nowMs: () => state.nowMs });
   return { state, readiness };
 }
 
@@ -30,9 +34,13 @@ describe('an API replica', () => {
     expect(readiness.reason()).toContain('not been reached');
     await polled();
     expect(readiness.reason()).toBe('away');
+    expect(await ready()).toBe(0);
     state.isAway = false;
     await jest.advanceTimersByTimeAsync(1_000);
     expect(readiness.reason()).toBeNull();
+    expect(await ready()).toBe(1);
+    readiness.stop();
+    expect(await ready()).toBe(0);
   });
 
   it('stays ready while the store is away for as long as an election takes, and then not', async () => {

@@ -1,3 +1,4 @@
+import type { Gauge } from 'prom-client';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
@@ -20,16 +21,18 @@ const toleratedMs = 15_000;
 
 type Deps = {
   snapshots: Pick<ReadSnapshots, 'current'>;
+  metrics: { ready: Gauge };
   logger: Logger;
   /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
 };
 
 /** Polls MongoDB until it is stopped, and logs when requests can be served and when they no longer can. */
-export function watchReadiness({ snapshots, logger, nowMs }: Deps): Readiness {
+export function watchReadiness({ snapshots, metrics, logger, nowMs }: Deps): Readiness {
   let reason: string | null = 'MongoDB has not been reached yet';
   let reachedMs = -Infinity;
   let isStopping = false;
+  const failure = () => (isStopping ? 'stopping' : nowMs() - reachedMs < toleratedMs ? null : reason);
   const poll = async () => {
     const current = await snapshots.current().then(() => null, errorMessage);
     if (isStopping) return;
@@ -37,12 +40,14 @@ export function watchReadiness({ snapshots, logger, nowMs }: Deps): Readiness {
     if (current === null && reason !== null) logger.info('ready');
     if (current === null) reachedMs = nowMs();
     reason = current;
+    metrics.ready.set(failure() === null ? 1 : 0);
   };
   const polling = repeat(poll, { intervalMs: pollIntervalMs, onError: () => undefined });
   return {
-    reason: () => (isStopping ? 'stopping' : nowMs() - reachedMs < toleratedMs ? null : reason),
+    reason: failure,
     stop: () => {
       isStopping = true;
+      metrics.ready.set(0);
       void polling.stop();
     },
   };

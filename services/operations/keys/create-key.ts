@@ -16,7 +16,7 @@ const tokenBytes = 24;
 
 /**
  * Publishes the event of a new key, as the source system would. The key works once a projector has applied the event, and
- * a rebuild keeps it. Rejects with the name of the topic if the brokers do not accept the event.
+ * a rebuild keeps it. Rejects with the topic and the id if the brokers do not confirm the event; it may be stored all the same.
  */
 export async function createKey(
   { producer, topicPrefix, keyPrefix }: { producer: Producer; topicPrefix: string; keyPrefix: string },
@@ -41,7 +41,8 @@ export async function createKey(
   try {
     await producer.send({ topic, messages: [message] });
   } catch (error) {
-    throw new Error(`${topic} did not accept the key: ${errorMessage(error)}`, { cause: error });
+    const reason = errorMessage(error);
+    throw new Error(`${topic} did not confirm the key ${id}: ${reason}`, { cause: error });
   }
   return { id, orgId, token };
 }

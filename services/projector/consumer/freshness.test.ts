@@ -104,11 +104,12 @@ describe('the cause that holds the watermark', () => {
     expect(await given(state).held()).toEqual(held);
   });
 
-  it('is that progress cannot be saved, and the age grows, while runs fail', async () => {
-    const { gauges, held, ages } = given();
+  it('is that progress cannot be saved, and age and lag grow, while runs fail', async () => {
+    const { gauges, held, ages, metrics } = given({ position: 9 });
     expect(await ages()).toEqual([100]);
     gauges.observeFailure(60_000);
     expect(await held()).toEqual({ unsaved: 160 });
     expect(await ages()).toEqual([160]);
+    expect((await metrics.lagSeconds.get()).values).toEqual([{ labels: { topic: 't' }, value: 60 }]);
   });
 });

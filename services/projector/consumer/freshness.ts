@@ -31,6 +31,7 @@ type Observed = Pick<RunningConsumer, 'whyDelayed' | 'fanOutWaiting' | 'withoutS
 export function createFreshnessGauges({ metrics, allowanceMs, registeredAt }: Deps, consumer: Observed) {
   let ageSeconds = 0;
   let observedMs: number | null = null;
+  let lags = new Map<string, number>();
   const hold = (cause: HoldCause | null, seconds: number) => {
     for (const each of Object.keys(holdCauses))
       metrics.held.set({ cause: each }, each === cause ? seconds : 0);
@@ -54,13 +55,16 @@ export function createFreshnessGauges({ metrics, allowanceMs, registeredAt }: De
         const isCaughtUp = (positions.get(key) ?? -1) >= (log.ends.get(key)?.end ?? Infinity);
         return isCaughtUp ? 0 : secondsSince(asOf, Math.max(completeToMs.get(key) ?? 0, knownMs));
       };
-      for (const [topic, keys] of byTopic)
-        metrics.lagSeconds.set({ topic }, Math.max(...keys.map(lagSeconds)));
+      lags = new Map([...byTopic].map(([topic, keys]) => [topic, Math.max(...keys.map(lagSeconds))]));
+      for (const [topic, seconds] of lags) metrics.lagSeconds.set({ topic }, seconds);
     },
     /** A run has failed: nothing is known of the log or of the progress since the last one. */
     observeFailure: (nowMs: number) => {
       observedMs ??= nowMs;
-      const seconds = ageSeconds + (nowMs - observedMs) / 1_000;
+      const elapsed = (nowMs - observedMs) / 1_000;
+      const seconds = ageSeconds + elapsed;
+      // Records may have come since.
+      for (const [topic, lag] of lags) metrics.lagSeconds.set({ topic }, lag + elapsed);
       metrics.staleness.set(seconds);
       hold('unsaved', seconds);
     },

@@ -174,7 +174,9 @@ async function applyWithRetries(
     const onFanOut = (documents: number) => void (work.fanOutWaiting = documents);
     try {
       revoked.throwIfAborted();
-      return await deps.apply(records, { signal: revoked, stopping, onProgress, onPaced, onFanOut });
+      const applied = await deps.apply(records, { signal: revoked, stopping, onProgress, onPaced, onFanOut });
+      work.delay = 'backlog';
+      return applied;
     } catch (error) {
       work.delay = 'failing';
       work.fanOutWaiting = 0;
