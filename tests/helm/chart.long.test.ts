@@ -107,9 +107,18 @@ test('a replica leaves its Service within the delay: one failed check, two secon
   expect(api && podOf(api)?.spec.containers[0]?.readinessProbe).toEqual({
     httpGet: { path: '/readyz', port: 'admin' },
     periodSeconds: 2,
+    timeoutSeconds: 4,
     failureThreshold: 1,
   });
 }, 60_000);
+
+test('no peer may reach the admin port if none is named', async () => {
+  const policies = (await render({ ...required, networkPolicy: { metrics: [] } })).filter(
+    ({ kind }) => kind === 'NetworkPolicy',
+  );
+  expect(policies).toHaveLength(3);
+  expect(JSON.stringify(policies)).not.toContain('admin');
+});
 
 test('a changed setting or secret restarts the pods that read it, and no others', async () => {
   const checksums = async (values: Values) =>

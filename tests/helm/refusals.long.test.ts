@@ -22,6 +22,11 @@ test.each<[string, Values, RegExp]>([
     { ...required, generations: [1, 1].map((number) => ({ number, replicas: 1 })) },
     /generations has the number 1 twice/,
   ],
+  [
+    'a generation that KEDA could not start again',
+    { ...required, keda: { enabled: true }, generations: [{ number: 1, replicas: 0, maxReplicas: 3 }] },
+    /KEDA cannot start generation 1 from 0 replicas/,
+  ],
   ['no brokers', { ...required, settings: {} }, /settings\.KAFKA_BROKERS must be set/],
   [
     'no secret',
