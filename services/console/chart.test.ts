@@ -24,3 +24,11 @@ test('a chart without samples says so', () => {
   expect(path(html)).toBe('');
   expect(html).toContain('No lag is known yet.');
 });
+
+test('a lag that is not known now is not shown as the last known one', () => {
+  const samples = [90, null].map((lagSeconds, index) => ({
+    atMs: now - (1 - index) * sampleEveryMs,
+    lagSeconds,
+  }));
+  expect(lagChart(samples, now).html).toContain('now unknown.');
+});

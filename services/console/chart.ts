@@ -1,4 +1,5 @@
 import { html, type Html } from '../../shared/pages/html.ts';
+import { seconds } from './layout.ts';
 import { keptMs, sampleEveryMs, type Sample } from './samples.ts';
 
 const [width, height] = [600, 120];
@@ -28,7 +29,7 @@ export function lagChart(samples: readonly Sample[], nowMs: number): Html {
     return `${isNext ? 'L' : 'M'}${x(atMs)} ${y(lagSeconds)}${isNext ? '' : 'h0'}`;
   });
   const words = known.length
-    ? `At most ${Math.round(longest.lagSeconds)} s, at ${clock(longest.atMs)}; now ${Math.round(known.at(-1)?.lagSeconds ?? 0)} s.`
+    ? `At most ${Math.round(longest.lagSeconds)} s, at ${clock(longest.atMs)}; now ${seconds(samples.at(-1)?.lagSeconds ?? null)}.`
     : 'No lag is known yet.';
   return html`<figure>
     <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${period}. ${words}">

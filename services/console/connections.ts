@@ -5,13 +5,13 @@ type Clients = { admin: Admin; log: LogClient };
 
 /** Kafka clients that stay connected. */
 export type HeldKafka = {
-  /** Connects if necessary. After a failure the next use connects again. */
+  /** Connects if necessary. After a failure of Kafka the next use connects again. */
   use: <T>(work: (clients: Clients) => Promise<T>) => Promise<T>;
   close: () => Promise<void>;
 };
 
 export function holdKafka(kafka: Kafka): HeldKafka {
-  let held: Promise<Clients> | null = null;
+  let held: { clients: Promise<Clients>; users: number } | null = null;
   const open = async (): Promise<Clients> => {
     const clients = { admin: kafka.admin(), log: createLogClient(kafka) };
     try {
@@ -22,24 +22,35 @@ export function holdKafka(kafka: Kafka): HeldKafka {
     }
     return clients;
   };
-  const release = async (clients: Promise<Clients> | null) => {
-    if (held === clients) held = null;
-    await clients?.then(disconnect, () => undefined);
-  };
+  const disconnected = (clients: Promise<Clients> | undefined) => clients?.then(disconnect, () => undefined);
   return {
     use: async (work) => {
-      held ??= open();
+      held ??= { clients: open(), users: 0 };
       const used = held;
+      used.users += 1;
+      let isOpen = false;
       try {
-        return await work(await used);
+        const clients = await used.clients;
+        isOpen = true;
+        return await work(clients);
       } catch (error) {
-        void release(used);
+        if ((!isOpen || isKafkaError(error)) && held === used) held = null;
         throw error;
+      } finally {
+        used.users -= 1;
+        // Other readings may still use clients that failed for one of them.
+        if (held !== used && used.users === 0) void disconnected(used.clients);
       }
     },
-    close: () => release(held),
+    close: async () => {
+      const last = held;
+      held = null;
+      await disconnected(last?.clients);
+    },
   };
 }
+
+const isKafkaError = (error: unknown): boolean => error instanceof Error && error.name.startsWith('KafkaJS');
 
 const disconnect = async ({ admin, log }: Clients): Promise<void> => {
   await Promise.allSettled([admin.disconnect(), log.disconnect()]);

@@ -58,6 +58,20 @@ export function freshness(...readings: Known<unknown>[]): Html {
     </p>`;
 }
 
+/** Data that is older than this, in seconds, says nothing of the present. */
+const staleAfterSeconds = 15;
+
+/** Says since when nothing is known, if one of the readings fails and is old; null if they show the present. */
+export function staleness(...readings: Known<unknown>[]): Html | null {
+  const [oldest] = readings
+    .filter(({ at, problem }) => problem && at && Date.now() - at.getTime() > staleAfterSeconds * 1_000)
+    .map(({ at }) => at?.toISOString() ?? '')
+    .toSorted();
+  return oldest === undefined
+    ? null
+    : html`<p class="verdict bad">It is not known: no data since <time>${oldest}</time>.</p>`;
+}
+
 /** A command to copy. */
 export const command = (text: string): Html => html`<code class="command">${text}</code>`;
 

@@ -67,10 +67,13 @@ export function createLive(
   };
 }
 
-/** Sends the regions that have changed. Returns false if the client does not read: it gets all regions when it returns. */
+/** Sends the regions that have changed. Returns false if the client has not read the last ones: it gets all when it returns. */
 function send({ sent, response }: Client, regions: Regions): boolean {
+  // One message may be larger than the socket's buffer, so the return value of `write` does not tell.
+  if (response.writableNeedDrain) return false;
   const changed = Object.entries(regions).filter(([id, { html }]) => sent.get(id) !== html);
   for (const [id, { html }] of changed) sent.set(id, html);
   const texts = Object.fromEntries(changed.map(([id, { html }]) => [id, html]));
-  return changed.length === 0 || response.write(`data: ${JSON.stringify(texts)}\n\n`);
+  if (changed.length > 0) response.write(`data: ${JSON.stringify(texts)}\n\n`);
+  return true;
 }

@@ -89,7 +89,8 @@ async function checkSwitches(deps: OperatorDeps, generations: Rated[]): Promise<
   for (const { number, state } of generations) {
     if (state !== 'ready' && state !== 'standby') continue;
     const rules = { needsComparison: state === 'ready', allowRejects: state === 'standby' };
-    const options = { ...rules, acceptOlder: false, dryRun: true, timeoutSeconds: 0, why: '' };
+    // A page does not wait for a generation that lags.
+    const options = { ...rules, acceptOlder: false, catchUpMs: 0, dryRun: true, timeoutSeconds: 0, why: '' };
     checks.set(number, (await switchTo(deps, number, options)).checks);
   }
   return checks;

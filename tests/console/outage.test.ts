@@ -21,6 +21,11 @@ describe('while MongoDB does not answer', () => {
         /No newer data: MongoDB .* Read at \S+Z , \d+ s ago/,
         'Data-As-Of',
       );
+      // The last verdict says nothing of the present any more.
+      for (const path of ['/', '/lag'])
+        await untilShown(() => console, path, /It is not known: no data since/);
+      expect(textOf(await console.read('/'))).not.toContain('All is well');
+      expect(textOf(await console.read('/lag'))).not.toContain('partitions of generation 1 lags');
       for (const path of pages) await untilShown(() => console, path, 'MongoDB (MONGODB_URL)');
       await proxy.listen(port);
       await untilShown(() => console, '/', /Read at \S+Z \./);

@@ -109,6 +109,25 @@ describe('an operator is told', () => {
     expect(text).toContain('After a gap');
   });
 
+  test('that the log of a partition cannot be read, so that its lag is unknown', async () => {
+    await rebuild.given([generation(1, 'active')]);
+    const [topic = ''] = rebuild.topics.toSorted();
+    const { log } = rebuild.deps();
+    const read = async (topics: string[]) => {
+      const state = await log.read(topics);
+      state.ends.delete(`${topic}/0`);
+      return { ...state, silent: [{ broker: '7', error: new Error('connect ECONNREFUSED') }] };
+    };
+    const { text } = await rebuild.run(verbs.status, { json: true }, { log: { read } });
+    const [measured] = (JSON.parse(text) as { generations: Measured[] }).generations;
+    expect(measured?.partitions).toHaveLength(rebuild.topics.length);
+    expect(measured?.partitions[0]).toMatchObject({ topic, partition: 0, position: 0, lag: null });
+    expect(measured?.waitsFor).toEqual([
+      `${topic}/0: its log cannot be read, because no leader answers`,
+      'broker 7 does not answer: connect ECONNREFUSED',
+    ]);
+  });
+
   test('that the active generation lags, and that it missed tombstones', async () => {
     const missed = { longestBehindSeconds: 8 * 24 * 3_600 };
     await rebuild.given([generation(1, 'active', missed)]);

@@ -19,23 +19,30 @@ export const generationsPage = ({ overview, checks }: Sources): Page => ({
     const fresh = freshness(now, checked);
     if (!now.value) return { generations: html`<p>No generation is known yet.</p>`, fresh };
     const { registry, generations } = now.value;
-    const isBuilding = generations.some(isBuild);
+    const build = generations.find(isBuild)?.number ?? null;
     return {
       generations: html`${generations.map((one) =>
         section(
           one,
           registry.generations.find(({ number }) => number === one.number),
-          checked.value?.get(one.number) ?? null,
+          {
+            checks: checked.value?.get(one.number) ?? null,
+            build: generations.find(isBuild)?.number ?? null,
+          },
         ),
       )}
-      ${isBuilding ? html`` : html`<p>To build another one: ${command(`${programName} rebuild start`)}</p>`}`,
+      ${build !== null ? html`` : html`<p>To build another one: ${command(`${programName} rebuild start`)}</p>`}`,
       fresh,
     };
   },
 });
 
-function section(one: Rated, generation: Generation | undefined, checks: Check[] | null): Html {
-  const next = nextStep(one, checks);
+function section(
+  one: Rated,
+  generation: Generation | undefined,
+  { checks, build }: { checks: Check[] | null; build: number | null },
+): Html {
+  const next = nextStep(one, checks, build);
   const lagging = one.topics.filter(({ lag }) => lag !== 0);
   return html`<h2>Generation ${one.number}: ${one.condition}</h2>
     ${one.stopped ? html`<p class="finding bad">${one.stopped.reason}</p>` : html``}

@@ -3,7 +3,7 @@ import type { RatedPartition, RatedTopic } from '../../operations/rebuild/status
 import type { Owner } from '../../operations/status/owners.ts';
 import { laggingPartitions } from '../../operations/status/verdict.ts';
 import { partitionKey } from '../../projector/kafka/topic-partition.ts';
-import { freshness, seconds, type Page } from '../layout.ts';
+import { freshness, seconds, staleness, type Page } from '../layout.ts';
 import type { Sources } from '../sources.ts';
 
 /** By `<topic>/<partition>`. */
@@ -24,21 +24,23 @@ export const lagPage = ({ overview, owners }: Sources): Page => ({
     const active = generations.find(({ number }) => number === registry.generation);
     const lagging = active ? laggingPartitions(active) : [];
     const all = `${active?.partitions.length ?? 0} partitions of generation ${registry.generation}`;
+    const stale = staleness(now);
+    const none = stale ? html`` : html`<p class="verdict good">None of the ${all} lags.</p>`;
+    const more = lagging.length > partitionsMax ? `; the first ${partitionsMax} are` : '';
     return {
-      partitions:
+      partitions: html`${stale ?? html``}
+      ${
         lagging.length === 0
-          ? html`<p class="verdict good">None of the ${all} lags.</p>`
-          : html`<p>
-                ${lagging.length} of the ${all}
-                lag${lagging.length > partitionsMax ? `; the first ${partitionsMax} are` : ''}:
-              </p>
-              ${laggingTable(lagging.slice(0, partitionsMax), held.value ?? new Map())}`,
+          ? none
+          : html`<p>${lagging.length} of the ${all} lag${more}:</p>
+              ${laggingTable(lagging.slice(0, partitionsMax), held.value)}`
+      }`,
       fresh,
     };
   },
 });
 
-const laggingTable = (partitions: RatedPartition[], owners: Owners): Html =>
+const laggingTable = (partitions: RatedPartition[], owners: Owners | null): Html =>
   table(
     'The lag in seconds is the age of the oldest record that may be missing, less the lateness allowance.',
     ['Partition', 'Lag', 'Records', 'Trend', 'Projector'],
@@ -61,8 +63,9 @@ export function progressText({ lag, recordsPerSecond, secondsLeft }: RatedTopic)
     : `falling, ${secondsLeft} s left, ${rate}`;
 }
 
-/** The projector that a partition is assigned to. */
-export function ownerText(owners: Owners, partition: { topic: string; partition: number }): string {
+/** The projector that a partition is assigned to; `owners` is null until Kafka has named them. */
+export function ownerText(owners: Owners | null, partition: { topic: string; partition: number }): string {
+  if (!owners) return 'its projector is unknown';
   const owner = owners.get(partitionKey(partition));
   return owner ? `${owner.memberId} on ${owner.host}` : 'no projector holds it';
 }

@@ -41,10 +41,12 @@ export type SwitchOptions = {
   allowRejects: boolean;
   /** Whether a comparison is required. A rollback in an emergency cannot wait for one. */
   needsComparison: boolean;
+  /** How long a generation may take to reach the active one, in milliseconds; 10 seconds by default. */
+  catchUpMs?: number;
 };
 
 /** Both generations save their positions once a second, so the build gets this long to reach the active one. */
-const catchUpMs = 10_000;
+const catchUpMsDefault = 10_000;
 /** A comparison expires after this time, because both generations change, and the release of the CLI may change too. */
 const reportValidMs = dayMs;
 
@@ -57,6 +59,7 @@ export async function checkSwitch(
 ): Promise<Check[]> {
   const target = generationOf(registry, number);
   const active = await recordedPositions(deps.control, registry.generation);
+  const { catchUpMs = catchUpMsDefault } = options;
   const lagging = await laggingPartitions(deps, active, number, options.acceptOlder ? 0 : catchUpMs);
   const activeTo = await watermark(deps.control, registry.generation);
   // Measured last: a watermark from before the wait would look too old.

@@ -1,4 +1,5 @@
 import type { Filter } from 'mongodb';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Generation, GenerationRegistry } from '../../../shared/store/generations.ts';
 import { progressOf, watermark, type Progress } from '../../../shared/store/progress.ts';
 import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
@@ -18,9 +19,12 @@ export type PartitionProgress = TopicProgress & { partition: number };
 export type TopicProgress = {
   topic: string;
   position: number;
-  /** The end of the log; while a build loads, the end of its load. */
+  /** The end of the log, the last known one if the log cannot be read; while a build loads, the end of its load. */
   end: number;
-  /** In records. Null if the topic was deleted and created again: the positions belong to the old topic. */
+  /**
+   * In records. Null if a log cannot be read, or if the topic was deleted and created again: the positions belong to the
+   * old topic.
+   */
   lag: number | null;
   /** Of the partition with the longest lag; null if a partition has applied nothing. */
   lagSeconds: number | null;
@@ -86,7 +90,7 @@ export async function measure(
     failuresOf(control).findOne({ _id: number }),
   ]);
   const ends = stepEnds(generation, log.ends);
-  const partitions = partitionProgress(deps, progress, ends, { recreated, now });
+  const partitions = partitionProgress(deps, { progress, ends, log, recreated, now });
   const topics = topicProgress(partitions);
   const savedAt = progress.reduce<Date | null>(
     (latest, { updatedAt }) => (latest && latest > updatedAt ? latest : updatedAt),
@@ -110,7 +114,8 @@ export async function measure(
   const tombstones = tombstoneWarning(generation, completeTo, log.tombstones, now);
   const waitsFor = [
     ...reasonsToWait(generation, measured),
-    ...unreachableLoadEnds(generation, log.ends),
+    ...unreadableLogs(log),
+    ...unreachableLoadEnds(generation, log),
     ...(tombstones ? [`${tombstones}: ${replaceAdvice(generation)}`] : []),
   ];
   return { ...measured, condition: conditionOf(generation, measured), waitsFor };
@@ -128,10 +133,26 @@ function stepEnds(generation: Generation, offsets: LogOffsets): Map<string, numb
   return new Map([...offsets].map(([key, { end }]) => [key, load ? Math.min(end, load.get(key) ?? 0) : end]));
 }
 
+const isUnreadable = ({ partitions, ends }: MeasuredLog, key: string): boolean =>
+  !ends.has(key) && partitions.includes(key);
+
+/** The partitions without an answering leader, and the brokers that do not answer. */
+function unreadableLogs(log: MeasuredLog): string[] {
+  const unreadable = log.partitions.filter((key) => isUnreadable(log, key)).toSorted();
+  const others = unreadable.length > 1 ? ` (${unreadable.length} partitions have none)` : '';
+  return [
+    ...unreadable
+      .slice(0, 1)
+      .map((key) => `${key}: its log cannot be read, because no leader answers${others}`),
+    ...log.silent.map(({ broker, error }) => `broker ${broker} does not answer: ${errorMessage(error)}`),
+  ];
+}
+
 /** A load cannot end if its topic was created again since, because the new log is shorter. */
-const unreachableLoadEnds = (generation: Generation, offsets: LogOffsets): string[] =>
+const unreachableLoadEnds = (generation: Generation, log: MeasuredLog): string[] =>
   [...(loadEnds(generation) ?? [])]
-    .map(([key, loadEnd]) => ({ key, loadEnd, end: offsets.get(key)?.end ?? 0 }))
+    .filter(([key]) => !isUnreadable(log, key))
+    .map(([key, loadEnd]) => ({ key, loadEnd, end: log.ends.get(key)?.end ?? 0 }))
     .filter(({ loadEnd, end }) => end < loadEnd)
     .map(
       ({ key, loadEnd, end }) =>
@@ -139,20 +160,28 @@ const unreachableLoadEnds = (generation: Generation, offsets: LogOffsets): strin
         `again, the load cannot end: ${replaceAdvice(generation)}`,
     );
 
+/** The partitions of the log, and those with progress: the log of a deleted topic has none. */
 function partitionProgress(
   deps: OperatorDeps,
-  progress: Progress[],
-  ends: ReadonlyMap<string, number>,
-  { recreated, now }: { recreated: string[]; now: Date },
+  facts: {
+    progress: Progress[];
+    ends: ReadonlyMap<string, number>;
+    log: MeasuredLog;
+    recreated: string[];
+    now: Date;
+  },
 ): PartitionProgress[] {
-  const recorded = new Map(progress.map((one) => [partitionKey(one), one]));
-  const measured = [...ends].map(([key, end]) => {
+  const recorded = new Map(
+    facts.progress.filter(({ topic }) => deps.topics.includes(topic)).map((one) => [partitionKey(one), one]),
+  );
+  const measured = [...new Set([...facts.log.partitions, ...recorded.keys()])].map((key) => {
     const { topic, partition } = parsePartitionKey(key);
     const saved = recorded.get(key);
-    const isRecreated = recreated.includes(topic);
-    const position = isRecreated ? (saved?.position ?? 0) : Math.min(end, saved?.position ?? 0);
-    const lagSeconds = lagOf(deps, saved?.completeTo ?? null, now);
-    return { topic, partition, position, end, lag: isRecreated ? null : end - position, lagSeconds };
+    const isKnown = facts.ends.has(key) && !facts.recreated.includes(topic);
+    const end = facts.ends.get(key) ?? saved?.end ?? 0;
+    const position = isKnown ? Math.min(end, saved?.position ?? 0) : (saved?.position ?? 0);
+    const lagSeconds = lagOf(deps, saved?.completeTo ?? null, facts.now);
+    return { topic, partition, position, end, lag: isKnown ? end - position : null, lagSeconds };
   });
   return measured.sort((a, b) =>
     a.topic === b.topic ? a.partition - b.partition : a.topic < b.topic ? -1 : 1,

@@ -54,9 +54,14 @@ test.each<[string, Progress, Check[] | null, string]>([
     `${cli} rebuild start`,
   ],
 ])('the next command for %s', (_, generation, checks, command) => {
-  expect(nextStep(generation, checks)?.command).toBe(command);
+  expect(nextStep(generation, checks, null)?.command).toBe(command);
 });
 
 test('there is no next command for an active generation that is followed', () => {
-  expect(nextStep({ ...build, state: 'active' }, null)).toBeNull();
+  expect(nextStep({ ...build, state: 'active' }, null, null)).toBeNull();
+});
+
+test('a build in progress replaces an active generation that cannot continue: another start would be refused', () => {
+  const active: Progress = { ...build, number: 1, state: 'active', stopped: { reason: '', isFinal: true } };
+  expect(nextStep(active, null, 2)?.command).toBe(`${cli} rebuild await 2`);
 });

@@ -9,17 +9,26 @@ type Progress = Pick<Measured, 'number' | 'state' | 'condition' | 'stopped' | 's
 
 /**
  * The next command for a generation; null if there is nothing to do. `checks` are those of a promotion or a rollback;
- * null if they were not made.
+ * null if they were not made. `build` is the number of the build in progress; null if there is none.
  */
-export function nextStep(generation: Progress, checks: Check[] | null): NextStep | null {
+export function nextStep(
+  generation: Progress,
+  checks: Check[] | null,
+  build: number | null,
+): NextStep | null {
   const { number, state, condition, stopped, savedAt, rejectCount } = generation;
   const verb = (words: string, why: string): NextStep => ({ command: `${programName} ${words}`, why });
   const projector = (why: string): NextStep => ({ command: `GENERATION=${number} npm run projector`, why });
   if (state === 'dropping') return verb(`rebuild drop ${number}`, 'the drop is not finished');
   if (stopped?.isFinal)
-    return state === 'active'
-      ? verb('rebuild start', 'the active generation cannot continue')
-      : verb(`rebuild drop ${number}`, 'it cannot continue');
+    return state !== 'active'
+      ? verb(`rebuild drop ${number}`, 'it cannot continue')
+      : build === null
+        ? verb('rebuild start', 'the active generation cannot continue')
+        : verb(
+            `rebuild await ${build}`,
+            'the active generation cannot continue, and this build can replace it',
+          );
   if (stopped) return projector('no projector follows it');
   if (!savedAt) return projector('no projector has run on it yet');
   if (condition === 'failing')

@@ -65,10 +65,10 @@ export const withRates = (before: Measured[], present: Measured[], seconds: numb
   });
 
 function rate(then: TopicProgress, present: TopicProgress, seconds: number): Rate {
-  const lag = present.lag ?? Infinity;
-  const fallsBy = ((then.lag ?? Infinity) - lag) / seconds;
+  const { lag } = present;
+  const fallsBy = then.lag === null || lag === null ? 0 : (then.lag - lag) / seconds;
   return {
     recordsPerSecond: Math.max(0, (present.position - then.position) / seconds),
-    secondsLeft: lag === 0 ? 0 : fallsBy > 0 ? Math.ceil(lag / fallsBy) : null,
+    secondsLeft: lag === 0 ? 0 : lag !== null && fallsBy > 0 ? Math.ceil(lag / fallsBy) : null,
   };
 }

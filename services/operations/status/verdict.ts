@@ -32,9 +32,7 @@ export function judge(
         : null;
   const attention = [
     ...active.waitsFor,
-    ...(deadLetters > 0
-      ? [`dead letters: ${deadLetters}${deadLetters >= countMax ? ' or more' : ''}`]
-      : []),
+    ...(deadLetters > 0 ? [`dead letters: ${deadLetters}${deadLetters >= countMax ? ' or more' : ''}`] : []),
     ...generations
       .filter(({ condition, state }) => state !== 'active' && ['failing', 'stopped'].includes(condition))
       .map(
