@@ -53,7 +53,7 @@ test.each<[string, Values, RegExp]>([
   async (_, values, error) => {
     await expect(chart().template(values)).rejects.toThrow(error);
   },
-  60_000,
+  120_000,
 );
 
 test.each([
@@ -68,5 +68,5 @@ test.each([
     const { ok, output } = await chart().conform(`${manifest}${line}${rest}`);
     expect([ok, output]).toEqual([false, expect.stringMatching(error)]);
   },
-  60_000,
+  120_000,
 );

@@ -72,14 +72,14 @@ describe('with a Prometheus that scrapes the services', () => {
     }
     expect(empty).toEqual([]);
     expect(queries.length).toBeGreaterThan(30);
-  }, 90_000);
+  }, 240_000);
 
   test('every rule is evaluated, and no alert fires while all is well', async () => {
     await eventually(async () => (await prometheus.rules()).every(({ health }) => health === 'ok'));
     const firing = (await prometheus.rules()).filter(({ state }) => state === 'firing');
     expect(firing).toEqual([]);
     expect((await prometheus.rules()).length).toBe(rules.length);
-  }, 90_000);
+  }, 240_000);
 
   test('a record that cannot be applied is seen as a dead letter with its reason', async () => {
     const series = await sees(exprOf('SupportDeadLetters', { severity: 'ticket' }), () =>
@@ -87,7 +87,7 @@ describe('with a Prometheus that scrapes the services', () => {
     );
     expect(series).toMatchObject([{ topic: services.topic('tag'), reason: 'not_json' }]);
     await applied();
-  }, 60_000);
+  }, 240_000);
 
   test('a partition that an operator has paused is seen as stuck, with its cause, until it moves', async () => {
     const expr = exprOf('SupportPartitionStuck');
@@ -105,7 +105,7 @@ describe('with a Prometheus that scrapes the services', () => {
     await cli('rebuild', 'pace', '1', 'none');
     await applied();
     await eventually(async () => !(await fires(expr)) && !(await fires(cause)));
-  }, 120_000);
+  }, 240_000);
 
   test('alerts see a stop of all projectors, and that archived keys may still work', async () => {
     // With an allowance of 5 seconds, data are never younger. A minute would be too long for a test.
@@ -114,7 +114,7 @@ describe('with a Prometheus that scrapes the services', () => {
     await sees(exprOf('SupportServiceAbsent', { service: 'projector' }), () => processes.projector.stop());
     await eventually(() => fires(late), undefined, 250);
     expect(await prometheus.query(exprOf('SupportServiceAbsent', { service: 'api' }))).toEqual([]);
-  }, 60_000);
+  }, 240_000);
 
   test('a gap in the log is seen by the API, after the projector that found it has exited', async () => {
     await sees(exprOf('SupportLogGap'), async () => {
@@ -125,5 +125,5 @@ describe('with a Prometheus that scrapes the services', () => {
       expect(await projector.exited).toBe(1);
       await projector.stop();
     });
-  }, 60_000);
+  }, 240_000);
 });
