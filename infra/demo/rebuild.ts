@@ -1,3 +1,4 @@
+import { commandsIn } from '../../services/operations/deployment.ts';
 import { startService, type Service } from '../service.ts';
 import type { Output } from './output.ts';
 import { shellLine, showRequest, type Access } from './requests.ts';
@@ -35,7 +36,7 @@ export async function showRebuild(demo: RebuildDemo): Promise<void> {
     {
       title: 'Run a projector on it, beside the projector of the generation that is served',
       run: async () => {
-        output.always(`GENERATION=${next} npm run projector`);
+        output.always(commandsIn.source.projector(next));
         await startProjector(next).logged('projecting');
       },
     },
@@ -72,7 +73,7 @@ async function command({ output, environment, keep }: RebuildDemo, words: string
 }
 
 /** The command as an operator types it. */
-export const commandLine = (words: string[]): string => shellLine(['npx', 'support-cli', ...words]);
+export const commandLine = (words: string[]): string => `${commandsIn.source.cli} ${shellLine(words)}`;
 
 /** Runs a command of the CLI and passes on each line as soon as it is printed. Rejects with the output if it fails. */
 export async function runCommand(

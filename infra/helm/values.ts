@@ -14,7 +14,7 @@ const services = Object.values(components);
 
 /** The templates set these themselves. */
 const setByTemplates = [
-  ...['GENERATION', 'ADMIN_PORT', 'ADMIN_HOST'],
+  ...['GENERATION', 'ADMIN_PORT', 'ADMIN_HOST', 'DEPLOYMENT'],
   ...['API_HOST', 'API_PORT', 'API_TLS_CERT', 'API_TLS_KEY'],
 ];
 

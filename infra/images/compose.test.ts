@@ -82,6 +82,11 @@ test('only the replicas behind the proxy share their rate limits: nothing else s
   expect(services.api?.environment).not.toHaveProperty('RATE_LIMIT_STORE_URL');
 });
 
+test('the CLI in the container prints the commands of Compose', () => {
+  for (const name of ['projector', 'topics'])
+    expect([name, services[name]?.environment?.DEPLOYMENT]).toEqual([name, 'compose']);
+});
+
 test('the configuration files exist', () => {
   const files = Object.values(services).flatMap(({ volumes = [] }) =>
     volumes.map((volume) => volume.split(':')[0] ?? ''),

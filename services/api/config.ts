@@ -84,7 +84,7 @@ export const apiSettings = {
   RATE_LIMIT_WINDOW_SECONDS: integer(1, 86_400).default(60).describe('Length of the window, in seconds'),
   REQUEST_TRACES: flag
     .default(true)
-    .describe('Store a trace of each request, for `npx support-cli trace <Request-Id>`'),
+    .describe('Store a trace of each request, for `support-cli trace <Request-Id>`'),
   REQUEST_TRACE_DAYS: integer(1, 3_650)
     .default(90)
     .describe('Days that a trace is kept; a new value applies to traces written from then on'),

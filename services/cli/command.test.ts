@@ -59,7 +59,9 @@ it('--version prints the release of package.json', () => {
 });
 
 it('every example of the help is a command, with --json if the verb has it', () => {
-  const helps = [['--help'], ...verbs().map((verb) => [...verb, '--help'])].map(parseArguments);
+  const helps = [['--help'], ...verbs().map((verb) => [...verb, '--help'])].map((args) =>
+    parseArguments(args),
+  );
   const text = helps.map((parsed) => ('help' in parsed ? parsed.help : '')).join('\n');
   const examples = [...text.matchAll(/^ {2}npx support-cli (.+?)(?: \|.*)?$/gm)].map(
     ([, words]) => words ?? '',

@@ -1,6 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from '@commander-js/extra-typings';
 import { release } from '../../shared/runtime/release.ts';
-import { programName } from '../operations/program-name.ts';
+import { commandsIn } from '../operations/deployment.ts';
 import { completionScript } from './completion.ts';
 import type { Accept, Context, Output } from './context.ts';
 import { addDeadLetters } from './dead-letters/command.ts';
@@ -21,12 +21,12 @@ export type ParsedCommand = {
 /** The result of parsing: a verb to run, help to print, or a usage error. */
 type ParsedArguments = { command: ParsedCommand } | { help: string } | { usageError: string };
 
-/** Parses the arguments of the CLI. */
-export function parseArguments(args: string[]): ParsedArguments {
+/** Parses the arguments of the CLI. `programName` is how an operator starts it; the help has it in its examples. */
+export function parseArguments(args: string[], programName = commandsIn.source.cli): ParsedArguments {
   const output = { help: '', error: '' };
   let verb = '';
   let command: ParsedCommand | undefined;
-  const program = createProgram(output, (run, options) => {
+  const program = createProgram(programName, output, (run, options) => {
     command = { verb, options, run: async (context) => run(context, options) };
   });
   program.hook('preAction', (_, action) => {
@@ -64,7 +64,11 @@ Exit codes: 0 success; 1 failed, refused, or done in part; 2 usage error or inva
 `;
 
 /** `output` receives the text that commander would print. */
-function createProgram(output: { help: string; error: string }, accept: Accept): Command {
+function createProgram(
+  programName: string,
+  output: { help: string; error: string },
+  accept: Accept,
+): Command {
   // These settings come first, because each verb inherits them when it is added.
   const program = new Command(programName)
     .exitOverride()

@@ -1,6 +1,9 @@
 #!/usr/bin/env -S node --disable-warning=TimeoutNegativeWarning
 import { createInterface } from 'node:readline/promises';
+import { configOrExit, readConfig } from '../../shared/runtime/config.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { commandsIn } from '../operations/deployment.ts';
+import { deploymentSetting } from '../operations/settings.ts';
 import { parseArguments, type ParsedCommand } from './command.ts';
 import { UsageError, type Terminal } from './context.ts';
 
@@ -33,7 +36,8 @@ async function runVerb({ verb, run }: ParsedCommand): Promise<void> {
   }
 }
 
-const parsed = parseArguments(process.argv.slice(2));
+const { DEPLOYMENT } = configOrExit(readConfig(deploymentSetting, process.env));
+const parsed = parseArguments(process.argv.slice(2), commandsIn[DEPLOYMENT].cli);
 if ('help' in parsed) process.stdout.write(parsed.help);
 else if ('command' in parsed) await runVerb(parsed.command);
 else {

@@ -1,13 +1,23 @@
-import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import {
+  InvalidArgumentError,
+  Option,
+  type AddHelpTextContext,
+  type CommandUnknownOpts,
+} from '@commander-js/extra-typings';
 import { nameLengthMax } from '../../shared/documents/fields.ts';
-import { programName } from '../operations/program-name.ts';
 
 /** The `--json` option of every verb that has one. */
 export const jsonOption = () => new Option('--json', 'print JSON');
 
-/** Example command lines for the help of a verb. */
-export const example = (...lines: string[]): string =>
-  `\nExample${lines.length > 1 ? 's' : ''}:\n${lines.map((line) => `  ${programName} ${line}\n`).join('')}`;
+/** Example command lines for the help of a verb, each after the name of the program. */
+export const example =
+  (...lines: string[]) =>
+  ({ command }: AddHelpTextContext): string => {
+    let program: CommandUnknownOpts = command;
+    while (program.parent) program = program.parent;
+    const commands = lines.map((line) => `  ${program.name()} ${line}\n`);
+    return `\nExample${lines.length > 1 ? 's' : ''}:\n${commands.join('')}`;
+  };
 
 /** Parses a whole number from `min` to `max`. */
 export const wholeNumber =

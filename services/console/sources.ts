@@ -5,6 +5,7 @@ import { controlDatabase } from '../../shared/store/connection.ts';
 import { groupIdOf, type GenerationRegistry } from '../../shared/store/generations.ts';
 import { liveReplicas, type Replica } from '../../shared/store/replicas.ts';
 import { listDeadLetters } from '../operations/dead-letters/list.ts';
+import { commandsIn } from '../operations/deployment.ts';
 import type { Check } from '../operations/rebuild/checks.ts';
 import type { OperatorDeps } from '../operations/rebuild/deps.ts';
 import type { Measured } from '../operations/rebuild/measure.ts';
@@ -65,7 +66,7 @@ export function createSources({ config, mongo, kafka }: SourceDeps) {
     }),
   };
   const close = async () => void (await Promise.all(Object.values(readings).map(({ end }) => end())));
-  return { ...readings, control, prefix, close };
+  return { ...readings, control, prefix, commands: commandsIn[config.DEPLOYMENT], close };
 }
 
 export type Sources = ReturnType<typeof createSources>;

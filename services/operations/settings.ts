@@ -1,11 +1,23 @@
 import { z } from 'zod';
 import { kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
 import { projectorSettings } from '../projector/config.ts';
+import { deployments } from './deployment.ts';
+
+/** The CLI needs this setting before it knows the verb. */
+export const deploymentSetting = {
+  DEPLOYMENT: z
+    .enum(deployments)
+    .default('source')
+    .describe(
+      'Deployment whose commands are printed as the next ones to type: `source` (a clone), `compose` (`docker-compose.yml`, which sets it), or `helm` (the chart, which sets it for its CLI)',
+    ),
+};
 
 /** The settings of every operation that reads Kafka and MongoDB. */
 export const operatorSettings = {
   ...kafkaSettings,
   ...storeSettings,
+  ...deploymentSetting,
   LATENESS_ALLOWANCE_SECONDS: projectorSettings.LATENESS_ALLOWANCE_SECONDS,
   REBUILD_DAYS_MAX: z.coerce
     .number()

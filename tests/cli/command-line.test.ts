@@ -44,6 +44,16 @@ async function run(changes: Record<string, string | undefined>, ...args: string[
   return { code: await service.exited, stdout: service.stdout(), stderr: service.stderr() };
 }
 
+test('the commands in the help are those of the deployment, and another deployment is an error', async () => {
+  const help = await run({ DEPLOYMENT: 'compose' }, 'status', '--help');
+  expect(help).toMatchObject({ code: 0, stderr: '' });
+  expect(help.stdout).toContain('\n  docker compose exec projector support-cli status --json | jq');
+  expect(await run({ DEPLOYMENT: 'nomad' }, 'status')).toEqual({
+    ...{ code: 2, stdout: '' },
+    stderr: 'Bad configuration:\n  DEPLOYMENT: must be one of source, compose, helm\n',
+  });
+}, 60_000);
+
 test('topics create needs no MongoDB', async () => {
   const created = await run({ MONGODB_URL: undefined, DATABASE_NAME: undefined }, 'topics', 'create');
   expect(created).toMatchObject({ code: 0, stderr: '' });

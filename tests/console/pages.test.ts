@@ -37,7 +37,7 @@ describe('the pages of the console', () => {
     );
     await shows(
       '/',
-      new RegExp(`Held back by ${topic('contact')}/0 , since .*: 2 records wait, standing still`),
+      new RegExp(`Held back by ${topic('contact')}/0 , since .*: 2 records to apply, standing still`),
     );
   }, 60_000);
 
@@ -67,7 +67,7 @@ describe('a dead letter and a document', () => {
   it('show no markup and no text of the record that a stranger wrote', async () => {
     const id = `${topic('contact')}/0/1`;
     const redrive = `npx support-cli dead-letters redrive --topic ${topic('contact')} --reason`;
-    await untilShown(() => console, '/dead-letters', id, redrive, '1 dead letters');
+    await untilShown(() => console, '/dead-letters', id, redrive, '1 dead letter,');
     const pages = [
       await console.read('/dead-letters'),
       await console.read(`/dead-letters?id=${encodeURIComponent(id)}`),
@@ -102,7 +102,7 @@ describe('a dead letter and a document', () => {
   }, 60_000);
 });
 
-describe('a rebuild', () => {
+describe('a rebuild in a cluster', () => {
   afterAll(async () => {
     await stop();
     await environment.mongo.db(`${environment.name}_g2`).dropDatabase();
@@ -110,29 +110,33 @@ describe('a rebuild', () => {
   const { environment, publish, applied, start, stop, cli } = useProjector();
   let console: TestConsole;
   beforeAll(async () => {
-    console = await openConsole(environment.environment);
+    console = await openConsole({ ...environment.environment, DEPLOYMENT: 'helm' });
   }, 60_000);
   afterAll(() => console.close(), 60_000);
 
-  it('is shown from its start to its promotion, with the next command of each step', async () => {
-    const shows = (...texts: string[]) => untilShown(() => console, '/generations', ...texts);
+  it('is shown from its start to its promotion, with the next command of the cluster at each step', async () => {
+    const shows = (...texts: (string | RegExp)[]) => untilShown(() => console, '/generations', ...texts);
     const run = async (...args: string[]) => {
       const { code, errors } = await cli('rebuild', ...args);
       expect([code, errors]).toEqual([0, expect.anything()]);
     };
     await publish(created('contact', 'con_1'), created('tag', 'tag_1'));
     await applied();
-    await shows('Generation 1: active', 'npx support-cli rebuild start');
+    await shows('Generation 1: active', /one: support-cli rebuild start/);
     await run('start');
-    await shows('Generation 2: building', '0 of 2 records', 'GENERATION=2 npm run projector');
+    await shows(
+      'Generation 2: building',
+      '0 of 2 records',
+      'helm upgrade with { number: 2, replicas: 1 } in generations',
+    );
     await start({ settings: { GENERATION: 2 } });
-    await shows('Generation 2: ready', 'npx support-cli rebuild compare 2', 'compared failed');
+    await shows('Generation 2: ready', 'Next support-cli rebuild compare 2', 'compared failed');
     await run('compare', '2');
     await shows(
       '2 compared, 0 unintended differences',
-      'npx support-cli rebuild promote 2 every check holds',
+      'Next support-cli rebuild promote 2 every check holds',
     );
     await run('promote', '2');
-    await shows('Generation 2: active', 'Generation 1: standby', 'npx support-cli rebuild rollback 1');
+    await shows('Generation 2: active', 'Generation 1: standby', 'Next support-cli rebuild rollback 1');
   }, 120_000);
 });

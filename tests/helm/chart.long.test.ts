@@ -147,6 +147,12 @@ test('a changed setting or secret restarts the pods that read it, and no others'
   expect((await changed({ projector: { ...projector, secrets } })).sort()).toEqual(projectors);
 });
 
+test('the CLI prints the commands of the chart, and keeps its own settings', async () => {
+  const data = async (values: Values) => named(await render(values), 'ConfigMap', 'support-cli')?.data;
+  expect(await data(required)).toEqual({ DEPLOYMENT: 'helm' });
+  expect(await data(everything)).toEqual({ DEPLOYMENT: 'helm', OPERATOR: 'ann' });
+});
+
 test('KEDA and the autoscaler decide on the replicas alone', async () => {
   const manifests = await render(everything);
   const replicas = (name: string) => named(manifests, 'Deployment', name)?.spec?.replicas;

@@ -1,5 +1,5 @@
 import { resources } from '../../shared/documents/resources.ts';
-import { generationsOf } from '../../shared/store/generations.ts';
+import { generationsOf, projectionVersion } from '../../shared/store/generations.ts';
 import { type Service } from '../../infra/service.ts';
 import { useProjector } from '../support/use-projector.ts';
 
@@ -38,7 +38,9 @@ describe('a projector at its start', () => {
     const service = start();
     expect(await service.exited).toBe(1);
     expect(refusal(service)).toMatch(
-      /generation 1 holds documents of projection version 1.*version 2\. A rebuild is due: npx support-cli rebuild start/,
+      new RegExp(
+        `generation 1 holds documents of projection version 1.*version ${projectionVersion}\\. A rebuild is due: support-cli rebuild start`,
+      ),
     );
     await active.updateOne({ _id: 'active' }, { $set: { generations: registry?.generations ?? [] } });
   });
@@ -61,7 +63,7 @@ describe('a projector at its start', () => {
   test.each([
     ['MongoDB is unavailable', { MONGODB_URL: `mongodb://127.0.0.1:${closedPort}/` }],
     ['the brokers are unavailable', { KAFKA_BROKERS: `127.0.0.1:${closedPort}` }],
-    ['topics are missing; create them with: npx support-cli topics create', { TOPIC_PREFIX: 'absent.' }],
+    ['topics are missing; create them with: support-cli topics create', { TOPIC_PREFIX: 'absent.' }],
   ])('waits while %s', async (waitingFor, changed) => {
     const service = start(changed);
     expect(await service.logged(`waiting: ${waitingFor}`)).toHaveProperty('reason');

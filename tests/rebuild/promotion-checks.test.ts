@@ -34,7 +34,7 @@ const invalidReport = (title: string, changes: Parameters<typeof report>[0], say
 ];
 
 const saysOfReject = [
-  '1 records are dead letters of this generation only',
+  'it has 1 dead letter that the active generation does not have',
   '/0/5 (not_json: no JSON)',
   'fix the cause and re-drive them, purge again the ones that you had purged before the build',
   '--allow-rejects',
@@ -77,7 +77,11 @@ const refusals: Refusal[] = [
     { at: secondsBefore(dayAndHour) },
     'it is older than a day',
   ),
-  invalidReport('differences in the comparison', { differing: 2, differences: 8 }, '2 of 3 documents differ'),
+  invalidReport(
+    'differences in the comparison',
+    { differing: 2, differences: 8 },
+    'differences in 2 of 3 documents',
+  ),
   [
     'a comparison before the log began at another offset',
     ({ set, topics }) => set(2, { report: report({ lows: [{ partition: `${topics[0]}/0`, low: 3 }] }) }),
@@ -89,7 +93,7 @@ const refusals: Refusal[] = [
     'a replica that cannot serve its projection version',
     ({ announceReplica }) => announceReplica({ versions: [1] }),
     'replicas',
-    ['1 of 1 API replicas cannot serve', 'process 41 on api-1', "deploy the API's new release first"],
+    ['1 of 1 API replica cannot serve', 'process 41 on api-1', "deploy the API's new release first"],
     null,
   ],
   [

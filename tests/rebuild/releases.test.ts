@@ -75,7 +75,7 @@ describe('a release that changes a projection', () => {
 
   test('refuses the documents of the release before, and says that a rebuild is due', async () => {
     expect(await refusal(start(next.folder, 'projector'))).toContain(
-      'A rebuild is due: npx support-cli rebuild start',
+      'A rebuild is due: support-cli rebuild start',
     );
   });
 

@@ -74,6 +74,7 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 
 {{- define "support.componentSettings" -}}
 {{- if eq .component "api" }}{{ include "support.apiSettings" .root }}
+{{- else if eq .component "cli" }}{{ merge (dict "DEPLOYMENT" "helm") .root.Values.cli.settings | toJson }}
 {{- else }}{{ (index .root.Values .component).settings | toJson }}
 {{- end }}
 {{- end }}

@@ -1,6 +1,16 @@
-import { renderSwitched } from './render.ts';
+import { commandsIn } from '../../operations/deployment.ts';
+import { renderStarted, renderSwitched } from './render.ts';
 
 const switched = { number: 2, outcome: 'promoted' as const, checks: [], waiting: [] };
+
+it('names the next commands of the deployment after the start of a rebuild', () => {
+  const lines = renderStarted(commandsIn.compose, { number: 2, checks: [] }).split('\n');
+  expect(lines.slice(1, 4)).toEqual([
+    '  docker compose run --detach --env GENERATION=2 projector',
+    'Then wait until it is ready, compare it, and promote it:',
+    '  docker compose exec projector support-cli rebuild await 2',
+  ]);
+});
 
 describe('the outcome of a promotion', () => {
   it('is that the generation is served, once every replica serves it', () => {

@@ -1,4 +1,5 @@
 import type { Transition } from '../../../shared/store/generations.ts';
+import type { Commands } from '../../operations/deployment.ts';
 import type { Check } from '../../operations/rebuild/checks.ts';
 import type { Rated, RatedTopic } from '../../operations/rebuild/status.ts';
 import { recordsLeft } from '../../operations/rebuild/await-ready.ts';
@@ -6,13 +7,16 @@ import type { Switched } from '../../operations/rebuild/switch.ts';
 import { resultText, type ComparisonResult } from '../../operations/rebuild/compare.ts';
 import { table } from '../output.ts';
 
-export const renderStarted = ({ number, checks }: { number: number; checks: Check[] }): string =>
+export const renderStarted = (
+  { cli, projector }: Commands,
+  { number, checks }: { number: number; checks: Check[] },
+): string =>
   [
     ...checks.map(renderCheck),
     `Generation ${number} is registered. Run its projectors next to the ones of the active generation:`,
-    `  GENERATION=${number} npm run projector`,
+    `  ${projector(number)}`,
     'Then wait until it is ready, compare it, and promote it:',
-    ...['await', 'compare', 'promote'].map((verb) => `  npx support-cli rebuild ${verb} ${number}`),
+    ...['await', 'compare', 'promote'].map((verb) => `  ${cli} rebuild ${verb} ${number}`),
     '',
   ].join('\n');
 

@@ -2,6 +2,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { kinds } from '../../../shared/documents/document.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
 import { NoSuchGeneration } from '../../../shared/store/generations.ts';
+import { commandsIn } from '../../operations/deployment.ts';
 import { awaitReady } from '../../operations/rebuild/await-ready.ts';
 import type { SwitchOptions } from '../../operations/rebuild/checks.ts';
 import { compareWithActive, verifyGeneration } from '../../operations/rebuild/compare-generations.ts';
@@ -63,7 +64,8 @@ export const start: Verb<Json & { acceptTruncated?: Flag; pace?: number | undefi
 ) => {
   const { acceptTruncated = false, pace, why } = options;
   const started = await startRebuild(deps, { acceptTruncated, pace, why });
-  return output(options, { generation: started.number, checks: started.checks }, renderStarted(started));
+  const text = renderStarted(commandsIn[deps.config.DEPLOYMENT], started);
+  return output(options, { generation: started.number, checks: started.checks }, text);
 };
 
 export const status: Verb<Json & { watch?: Flag }> = async (deps, options, { print }) => {

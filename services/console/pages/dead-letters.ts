@@ -1,13 +1,14 @@
 import { codeBlock } from '../../../shared/pages/document.ts';
 import { html, table, type Html } from '../../../shared/pages/html.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import { readDeadLetter, redactedRecord, type DeadLetterList } from '../../operations/dead-letters/list.ts';
-import { programName } from '../../operations/program-name.ts';
+import type { Commands } from '../../operations/deployment.ts';
 import { command, definitions, freshness, type Page } from '../layout.ts';
 import type { Ask } from '../readings.ts';
 import type { Sources } from '../sources.ts';
 
 /** The dead letters by topic and reason, with an example of each, and one of them in full, redacted. */
-export const deadLettersPage = ({ deadLetters, control, prefix }: Sources, ask: Ask): Page => ({
+export const deadLettersPage = ({ deadLetters, control, prefix, commands }: Sources, ask: Ask): Page => ({
   path: '/dead-letters',
   title: 'Dead letters',
   fixed: async (query) => {
@@ -22,9 +23,12 @@ export const deadLettersPage = ({ deadLetters, control, prefix }: Sources, ask: 
           ['Key', shown.key],
           ['Organization', shown.orgId ?? 'unknown'],
           ['Generations', shown.generations.join(', ')],
-          ['Size', `${shown.bytes} bytes${shown.truncated ? ', of which the head is stored' : ''}`],
+          [
+            'Size',
+            `${counted(shown.bytes, 'byte')}${shown.truncated ? ', of which the head is stored' : ''}`,
+          ],
           ['Headers', shown.headers.map(({ name, value }) => `${name}: ${value}`).join(', ') || 'none'],
-          ['Re-drive it', command(`${programName} dead-letters redrive ${shown.id}`)],
+          ['Re-drive it', command(`${commands.cli} dead-letters redrive ${shown.id}`)],
         ])}
         ${codeBlock('The value, redacted', shown.value)}`;
     });
@@ -32,7 +36,7 @@ export const deadLettersPage = ({ deadLetters, control, prefix }: Sources, ask: 
   regions: async () => {
     const found = await deadLetters.get();
     return {
-      groups: found.value ? groups(found.value) : html`<p>No dead letters are known yet.</p>`,
+      groups: found.value ? groups(commands, found.value) : html`<p>No dead letters are known yet.</p>`,
       fresh: freshness(found),
     };
   },
@@ -40,7 +44,7 @@ export const deadLettersPage = ({ deadLetters, control, prefix }: Sources, ask: 
 
 const idLengthMax = 300;
 
-const groups = ({ deadLetters, counts, total }: DeadLetterList): Html =>
+const groups = ({ cli }: Commands, { deadLetters, counts, total }: DeadLetterList): Html =>
   total === 0
     ? html`<p class="verdict good">There are no dead letters.</p>`
     : html`<p>
@@ -48,7 +52,7 @@ const groups = ({ deadLetters, counts, total }: DeadLetterList): Html =>
           see its outcome first.
         </p>
         ${table(
-          `${total} dead letters, by topic and reason`,
+          `${counted(total, 'dead letter')}, by topic and reason`,
           ['Topic', 'Reason', 'Number', 'Latest', 'Re-drive them'],
           counts.map(({ topic, reason, count }) => {
             const latest = deadLetters.find((one) => one.topic === topic && one.reason === reason);
@@ -57,7 +61,7 @@ const groups = ({ deadLetters, counts, total }: DeadLetterList): Html =>
               html`${reason}`,
               html`${count}`,
               latest ? example(latest) : html`not among the latest ${deadLetters.length}`,
-              command(`${programName} dead-letters redrive --topic ${topic} --reason ${reason}`),
+              command(`${cli} dead-letters redrive --topic ${topic} --reason ${reason}`),
             ];
           }),
         )}`;

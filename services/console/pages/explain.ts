@@ -3,7 +3,6 @@ import { html, type Html } from '../../../shared/pages/html.ts';
 import { requestIdShape } from '../../../shared/store/request-traces.ts';
 import { explain, idInTrace } from '../../operations/explain/explain.ts';
 import { explainedRows, notFoundText } from '../../operations/explain/rows.ts';
-import { programName } from '../../operations/program-name.ts';
 import { readTrace, traceRows } from '../../operations/traces/read-trace.ts';
 import type { ConsoleConfig } from '../config.ts';
 import { command, definitions, type Page } from '../layout.ts';
@@ -33,7 +32,7 @@ export const explainPage = (deps: Deps): Page => ({
 const idLengthMax = 200;
 
 async function explained({ mongo, config, sources }: Deps, id: string): Promise<Html> {
-  const { control } = sources;
+  const { control, commands } = sources;
   const isRequest = requestIdShape.test(id);
   const request = isRequest
     ? html`<h2>Request ${id}</h2>
@@ -48,5 +47,5 @@ async function explained({ mongo, config, sources }: Deps, id: string): Promise<
       html`<h2>${document.kind} ${document.id}</h2>
         ${definitions(explainedRows(document, now))}`,
   )}
-  ${/^[\w-]+$/.test(id) ? html`<p>On a terminal: ${command(`${programName} explain ${id}`)}</p>` : html``}`;
+  ${/^[\w-]+$/.test(id) ? html`<p>On a terminal: ${command(`${commands.cli} explain ${id}`)}</p>` : html``}`;
 }

@@ -1,17 +1,18 @@
 import { html, table, type Html } from '../../../shared/pages/html.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import type { ComparisonReport, Generation } from '../../../shared/store/generations.ts';
 import { recordsLeft } from '../../operations/rebuild/await-ready.ts';
 import type { Check } from '../../operations/rebuild/checks.ts';
 import { nextStep } from '../../operations/rebuild/next-step.ts';
 import type { Rated, RatedTopic } from '../../operations/rebuild/status.ts';
-import { programName } from '../../operations/program-name.ts';
+import type { Commands } from '../../operations/deployment.ts';
 import { isBuild } from '../../operations/rebuild/transitions.ts';
 import { command, definitions, freshness, seconds, type Page } from '../layout.ts';
 import type { Sources } from '../sources.ts';
 import { progressText } from './lag.ts';
 
 /** Every generation: the phases of a build, its checks and comparison, and the next command. */
-export const generationsPage = ({ overview, checks }: Sources): Page => ({
+export const generationsPage = ({ overview, checks, commands }: Sources): Page => ({
   path: '/generations',
   title: 'Generations',
   regions: async () => {
@@ -23,26 +24,28 @@ export const generationsPage = ({ overview, checks }: Sources): Page => ({
     return {
       generations: html`${generations.map((one) =>
         section(
+          commands,
           one,
           registry.generations.find(({ number }) => number === one.number),
           {
             checks: checked.value?.get(one.number) ?? null,
-            build: generations.find(isBuild)?.number ?? null,
+            build,
           },
         ),
       )}
-      ${build !== null ? html`` : html`<p>To build another one: ${command(`${programName} rebuild start`)}</p>`}`,
+      ${build !== null ? html`` : html`<p>To build another one: ${command(`${commands.cli} rebuild start`)}</p>`}`,
       fresh,
     };
   },
 });
 
 function section(
+  commands: Commands,
   one: Rated,
   generation: Generation | undefined,
   { checks, build }: { checks: Check[] | null; build: number | null },
 ): Html {
-  const next = nextStep(one, checks, build);
+  const next = nextStep(commands, one, checks, build);
   const lagging = one.topics.filter(({ lag }) => lag !== 0);
   return html`<h2>Generation ${one.number}: ${one.condition}</h2>
     ${one.stopped ? html`<p class="finding bad">${one.stopped.reason}</p>` : html``}
@@ -78,16 +81,26 @@ export function phases(
   const isReady = one.state === 'ready';
   const isCompared = report?.differences === 0;
   return [
-    { name: 'Load', done: isLoading ? part : 1, text: isLoading ? `${position} of ${end} records` : 'done' },
+    {
+      name: 'Load',
+      done: isLoading ? part : 1,
+      text: isLoading ? `${position} of ${counted(end, 'record')}` : 'done',
+    },
     {
       name: 'Catch up',
       done: isLoading ? 0 : isReady ? 1 : part,
-      text: isLoading ? `${one.afterLoad} records so far` : isReady ? 'done' : `${one.lag} records left`,
+      text: isLoading
+        ? `${counted(one.afterLoad, 'record')} so far`
+        : isReady
+          ? 'done'
+          : `${counted(one.lag, 'record')} left`,
     },
     {
       name: 'Compare',
       done: isCompared ? 1 : 0,
-      text: report ? `${report.compared} compared, ${report.differences} unintended differences` : 'not yet',
+      text: report
+        ? `${report.compared} compared, ${counted(report.differences, 'unintended difference')}`
+        : 'not yet',
     },
     { name: 'Promote', done: 0, text: 'not yet' },
   ];
@@ -101,7 +114,7 @@ const bar = (number: number, { name, done, text }: Phase): Html =>
   </p>`;
 
 const comparisonText = ({ compared, differences, expected, at, by, against }: ComparisonReport): string =>
-  `${compared} documents with generation ${against}: ${differences} unintended, ${expected} intended differences; by ${by} at ${at.toISOString()}`;
+  `${counted(compared, 'document')} with generation ${against}: ${differences} unintended, ${counted(expected, 'intended difference')}; by ${by} at ${at.toISOString()}`;
 
 const topicsTable = (number: number, topics: RatedTopic[]): Html =>
   table(

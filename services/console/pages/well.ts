@@ -1,6 +1,7 @@
 import { html, type Html } from '../../../shared/pages/html.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import { heldBackBy, judge } from '../../operations/status/verdict.ts';
-import { countMax } from '../../operations/status/status.ts';
+import { boundedCount, pendingText } from '../../operations/status/texts.ts';
 import { lagChart } from '../chart.ts';
 import { definitions, freshness, seconds, staleness, type Page } from '../layout.ts';
 import type { Samples } from '../samples.ts';
@@ -33,11 +34,8 @@ export const wellPage = ({ overview, status, owners }: Sources, samples: Samples
         ['Held back by', heldBack(now.value, held.value)],
         ['Generation', `${registry.generation}, active since ${registry.since.toISOString()}`],
         ['API replicas', replicas.map(({ host, pid }) => `${host} (process ${pid})`).join(', ') || 'none'],
-        ['Dead letters', `${deadLetters}${deadLetters >= countMax ? ' or more' : ''}`],
-        [
-          'Pending',
-          `${pending.conversations} conversations, ${pending.tickets ?? 'unknown (too many)'} tickets`,
-        ],
+        ['Dead letters', boundedCount(deadLetters)],
+        ['Pending', pendingText(pending)],
       ]),
       chart,
       fresh,
@@ -52,10 +50,11 @@ function heldBack({ generations, registry }: Overview, owners: Owners | null): H
   const active = generations.find(({ number }) => number === registry.generation);
   const partition = active && heldBackBy(active);
   if (!partition) return html`no partition`;
-  const { topic, lagSeconds } = partition;
+  const { topic, lag, lagSeconds } = partition;
   const since =
     lagSeconds === null ? null : new Date(Date.now() - lagSeconds * 1_000).toISOString().slice(0, 19);
   return html`<a href="/lag">${topic}/${partition.partition}</a>,
-    ${since ? `since ${since}Z` : 'since its beginning'}: ${partition.lag ?? 'unknown'} records wait,
+    ${since ? `since ${since}Z` : 'since its beginning'}:
+    ${lag === null ? 'an unknown number of records' : counted(lag, 'record')} to apply,
     ${progressText(partition)}; ${ownerText(owners, partition)}`;
 }

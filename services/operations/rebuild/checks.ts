@@ -1,4 +1,5 @@
 import { dayMs } from '../../../shared/documents/retention.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import {
   generationOf,
   type ComparisonReport,
@@ -10,11 +11,13 @@ import { liveReplicas } from '../../../shared/store/replicas.ts';
 import { recordedPositions } from '../../projector/consumer/progress.ts';
 import { readyWithinSeconds } from '../../projector/generations/follow.ts';
 import { tombstoneWarning } from '../../projector/generations/tombstones.ts';
+import { commandsIn } from '../deployment.ts';
 import { pollUntil } from '../poll-until.ts';
 import { readLog, type LogOffsets, type MeasuredLog, type OperatorDeps } from './deps.ts';
 import { expectationText } from './differences.ts';
 import { measure, type Measured } from './measure.ts';
 import { replaceAdvice } from './stopped.ts';
+import { neverStarted, rejectsText } from './texts.ts';
 
 /**
  * One condition of a start or a promotion. `detail` states the finding and, if the condition does not hold, a remedy.
@@ -68,7 +71,7 @@ export async function checkSwitch(
   const now = await deps.now();
   return [
     checkState(target),
-    checkProjectors(measured),
+    checkProjectors(deps, measured),
     ...checkProgress(measured, { lagging, activeTo }, options),
     checkTombstones(target, measured, log, now),
     await checkReplicas(deps, target, now),
@@ -83,8 +86,8 @@ function checkState({ number, state }: Generation): Check {
 }
 
 /** The documents of a generation without projectors would never change again. No option overrides this. */
-function checkProjectors({ stopped, savedAt, number }: Measured): Check {
-  const never = `no projector has run on it: GENERATION=${number} npm run projector`;
+function checkProjectors({ config }: OperatorDeps, { stopped, savedAt, number }: Measured): Check {
+  const never = neverStarted(commandsIn[config.DEPLOYMENT].projector(number));
   const good = `a projector saved progress at ${savedAt?.toISOString()}`;
   return check('projectors', good, stopped?.reason ?? (savedAt ? null : never));
 }
@@ -111,7 +114,7 @@ function checkProgress(
       'it has applied every record that the active generation has applied',
       partition
         ? `partition ${partition.key}: this generation is at offset ${partition.position}, the active one at ` +
-            `${partition.active} (${lagging.length} partitions lag)`
+            `${partition.active} (lagging: ${counted(lagging.length, 'partition')})`
         : null,
       older,
     ),
@@ -120,7 +123,7 @@ function checkProgress(
       'rejects',
       'no dead letter that the active generation does not have',
       rejectCount > 0
-        ? `${rejectCount} records are dead letters of this generation only; the first is ${reject?.id} (${reject?.reason}: ${reject?.detail})`
+        ? `${rejectsText(rejectCount)}; the first is ${reject?.id} (${reject?.reason}: ${reject?.detail})`
         : null,
       {
         isGiven: allowRejects,
@@ -182,7 +185,7 @@ async function checkReplicas(
     'replicas',
     `every live API replica can serve projection version ${projectionVersion} (${replicas.length} live)`,
     first
-      ? `${unable.length} of ${replicas.length} API replicas cannot serve projection version ${projectionVersion}, among ` +
+      ? `${unable.length} of ${counted(replicas.length, 'API replica')} cannot serve projection version ${projectionVersion}, among ` +
           `them process ${first.pid} on ${first.host}: deploy the API's new release first`
       : null,
   );
@@ -201,10 +204,11 @@ function checkReport(
   if (reason) return failed(`the comparison is no longer valid, because ${reason}: `);
   const { differences, differing, compared, expected, at, by } = report;
   const waived = report.expectations.map(expectationText).join(', ');
-  const intended = expected > 0 ? `, ${expected} intended differences waived by ${by} (${waived})` : '';
+  const intended =
+    expected > 0 ? `, ${counted(expected, 'intended difference')} waived by ${by} (${waived})` : '';
   if (differences > 0)
     return failed(
-      `${differing} of ${compared} documents differ${intended}: fix the projection, or name the intended differences ` +
+      `differences in ${differing} of ${counted(compared, 'document')}${intended}: fix the projection, or name the intended differences ` +
         'with --expect, and ',
     );
   const detail = `${compared} compared at ${at.toISOString()}: 0 unintended differences${intended}`;

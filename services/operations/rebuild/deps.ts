@@ -1,6 +1,7 @@
 import type { Admin } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import type { LogClient, LogState } from '../../projector/kafka/log-client.ts';
+import type { Deployment } from '../deployment.ts';
 import { readTombstoneBound, type TombstoneBound } from '../../projector/generations/tombstones.ts';
 
 export type OperatorDeps = {
@@ -11,6 +12,7 @@ export type OperatorDeps = {
   config: {
     DATABASE_NAME: string;
     CONSUMER_GROUP: string;
+    DEPLOYMENT: Deployment;
     LATENESS_ALLOWANCE_SECONDS: number;
     REBUILD_DAYS_MAX: number;
   };

@@ -8,8 +8,10 @@ import { failuresOf } from '../../../shared/store/failures.ts';
 import { loadEnds } from '../../projector/generations/registry.ts';
 import { tombstoneWarning } from '../../projector/generations/tombstones.ts';
 import { parsePartitionKey, partitionKey } from '../../projector/kafka/topic-partition.ts';
+import { commandsIn } from '../deployment.ts';
 import { readLog, type LogOffsets, type MeasuredLog, type OperatorDeps } from './deps.ts';
 import { recreatedTopics, replaceAdvice, whyStopped, type Stopped } from './stopped.ts';
+import { neverStarted, rejectsText } from './texts.ts';
 import { isBuild } from './transitions.ts';
 
 /** The progress of one partition. The fields are those of its topic. */
@@ -96,6 +98,7 @@ export async function measure(
     (latest, { updatedAt }) => (latest && latest > updatedAt ? latest : updatedAt),
     null,
   );
+  const restart = commandsIn[deps.config.DEPLOYMENT].projector(number);
   const measured = {
     number,
     state,
@@ -106,14 +109,14 @@ export async function measure(
     partitions,
     savedAt,
     rejectCount,
-    stopped: whyStopped(generation, { recreated, failure, savedAt, now }),
+    stopped: whyStopped(generation, { recreated, failure, savedAt, now, restart }),
     lag: topics.reduce((sum, { lag }) => sum + (lag ?? 0), 0),
     afterLoad: [...log.ends].reduce((sum, [key, { end }]) => sum + end - (ends.get(key) ?? 0), 0),
     rejects: rejects.map(({ _id: id, reason, detail }) => ({ id, reason, detail })),
   };
   const tombstones = tombstoneWarning(generation, completeTo, log.tombstones, now);
   const waitsFor = [
-    ...reasonsToWait(generation, measured),
+    ...reasonsToWait(generation, measured, restart),
     ...unreadableLogs(log),
     ...unreachableLoadEnds(generation, log),
     ...(tombstones ? [`${tombstones}: ${replaceAdvice(generation)}`] : []),
@@ -234,15 +237,13 @@ function conditionOf(generation: Generation, facts: Facts): Measured['condition'
   return generation.state;
 }
 
-function reasonsToWait({ number, state, pace }: Generation, facts: Facts): string[] {
+function reasonsToWait({ number, state, pace }: Generation, facts: Facts, start: string): string[] {
   const isDropping = state === 'dropping';
   const hasNoProjector = !facts.savedAt && !facts.stopped && !isDropping;
   return [
     ...(isDropping ? [`it is being dropped; if the drop was interrupted: rebuild drop ${number}`] : []),
-    ...(hasNoProjector ? [`no projector has run on it yet: GENERATION=${number} npm run projector`] : []),
+    ...(hasNoProjector ? [neverStarted(start)] : []),
     ...(pace === 0 ? [`its pace is 0: rebuild pace ${number} none`] : []),
-    ...(facts.rejectCount > 0
-      ? [`${facts.rejectCount} records are dead letters here that the active generation does not have`]
-      : []),
+    ...(facts.rejectCount > 0 ? [rejectsText(facts.rejectCount)] : []),
   ];
 }

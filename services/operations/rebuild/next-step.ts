@@ -1,6 +1,7 @@
-import { programName } from '../program-name.ts';
+import type { Commands } from '../deployment.ts';
 import type { Check } from './checks.ts';
 import type { Measured } from './measure.ts';
+import { rejectsText } from './texts.ts';
 
 /** The command with which an operator continues, and the reason for it. */
 export type NextStep = { command: string; why: string };
@@ -12,13 +13,14 @@ type Progress = Pick<Measured, 'number' | 'state' | 'condition' | 'stopped' | 's
  * null if they were not made. `build` is the number of the build in progress; null if there is none.
  */
 export function nextStep(
+  commands: Commands,
   generation: Progress,
   checks: Check[] | null,
   build: number | null,
 ): NextStep | null {
   const { number, state, condition, stopped, savedAt, rejectCount } = generation;
-  const verb = (words: string, why: string): NextStep => ({ command: `${programName} ${words}`, why });
-  const projector = (why: string): NextStep => ({ command: `GENERATION=${number} npm run projector`, why });
+  const verb = (words: string, why: string): NextStep => ({ command: `${commands.cli} ${words}`, why });
+  const projector = (why: string): NextStep => ({ command: commands.projector(number), why });
   if (state === 'dropping') return verb(`rebuild drop ${number}`, 'the drop is not finished');
   if (stopped?.isFinal)
     return state !== 'active'
@@ -31,8 +33,7 @@ export function nextStep(
           );
   if (stopped) return projector('no projector follows it');
   if (!savedAt) return projector('no projector has run on it yet');
-  if (condition === 'failing')
-    return verb('dead-letters list', `${rejectCount} records are dead letters of this generation only`);
+  if (condition === 'failing') return verb('dead-letters list', rejectsText(rejectCount));
   switch (state) {
     case 'building':
     case 'catching-up':

@@ -12,7 +12,10 @@ export const replaceAdvice = ({ number, state }: Pick<Generation, 'number' | 'st
     ? 'build another: rebuild start (docs/rebuilding.md, After a gap)'
     : `rebuild drop ${number}, and start another`;
 
-/** Why no projector follows a generation; null while one does, and before the first one has run. */
+/**
+ * Why no projector follows a generation; null while one does, and before the first one has run. `restart` is the command
+ * that starts one.
+ */
 export function whyStopped(
   generation: Generation,
   {
@@ -20,9 +23,9 @@ export function whyStopped(
     failure,
     savedAt,
     now,
-  }: { recreated: string[]; failure: Failure | null; savedAt: Date | null; now: Date },
+    restart,
+  }: { recreated: string[]; failure: Failure | null; savedAt: Date | null; now: Date; restart: string },
 ): Stopped | null {
-  const restart = `GENERATION=${generation.number} npm run projector`;
   if (generation.state === 'dropping') return null;
   if (recreated.length > 0)
     return {

@@ -18,7 +18,7 @@ export async function connectBrokers(kafka: Kafka, logger: Logger): Promise<Brok
 
 /** Waits until the topics exist. */
 export const waitForTopics = (admin: Admin, topics: string[], logger: Logger): Promise<void> =>
-  waitUntil(logger, 'topics are missing; create them with: npx support-cli topics create', async () => {
+  waitUntil(logger, 'topics are missing; create them with: support-cli topics create', async () => {
     const existing = new Set(await admin.listTopics());
     const missing = topics.filter((topic) => !existing.has(topic));
     if (missing.length > 0) throw new NotReady(`missing topics: ${missing.join(', ')}`);

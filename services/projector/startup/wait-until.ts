@@ -46,17 +46,17 @@ const remedies: { codes: (string | number)[]; remedy: string }[] = [
   {
     codes: ['OtherProjectionVersion'],
     remedy:
-      'A rebuild is due: npx support-cli rebuild start, then start this release with the GENERATION that it prints',
+      'A rebuild is due: support-cli rebuild start, then start this release with the GENERATION that it prints',
   },
   {
     codes: ['NoSuchGeneration'],
-    remedy: 'Unset GENERATION to follow the active one; npx support-cli rebuild status lists them',
+    remedy: 'Unset GENERATION to follow the active one; support-cli rebuild status lists them',
   },
   {
     codes: [85, 86],
     remedy:
       'An existing index differs from the one that this version declares. If another version filled the database, ' +
-      'rebuild the read model into a new one (npx support-cli rebuild start); otherwise drop ' +
+      'rebuild the read model into a new one (support-cli rebuild start); otherwise drop ' +
       'the index, and the next start creates it again',
   },
   { codes: [18], remedy: 'Check the user and the password in MONGODB_URL' },

@@ -1,0 +1,28 @@
+/** The values of `DEPLOYMENT`. */
+export const deployments = ['source', 'compose', 'helm'] as const;
+
+export type Deployment = (typeof deployments)[number];
+
+/** The commands that an operator types. */
+export type Commands = {
+  /** Starts the CLI; a verb follows. */
+  cli: string;
+  /** Starts a projector of a generation. Helm needs a change of the values first, so its text says which. */
+  projector: (generation: number) => string;
+};
+
+/** The commands of each deployment: in a clone, beside docker-compose.yml, and in the chart's pod of the CLI. */
+export const commandsIn: Record<Deployment, Commands> = {
+  source: {
+    cli: 'npx support-cli',
+    projector: (generation) => `GENERATION=${generation} npm run projector`,
+  },
+  compose: {
+    cli: 'docker compose exec projector support-cli',
+    projector: (generation) => `docker compose run --detach --env GENERATION=${generation} projector`,
+  },
+  helm: {
+    cli: 'support-cli',
+    projector: (generation) => `helm upgrade with { number: ${generation}, replicas: 1 } in generations`,
+  },
+};
