@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { request as httpsRequest } from 'node:https';
 import { promisify } from 'node:util';
+import { counted } from '../../shared/runtime/counted.ts';
 import type { Output } from './output.ts';
 
 /** The API's address, the certificate authority to trust, and the API key. */
@@ -98,6 +99,6 @@ export function shorten(body: string, linesMax: number): string {
   const lines = text.split('\n');
   const kept = lines.slice(0, linesMax).map((line) => (line.length > 108 ? `${line.slice(0, 107)}…` : line));
   return lines.length > linesMax
-    ? [...kept, `  … ${lines.length - linesMax} more lines`].join('\n')
+    ? [...kept, `  … ${counted(lines.length - linesMax, 'more line')}`].join('\n')
     : kept.join('\n');
 }

@@ -11,6 +11,8 @@ it('says which figures are estimates, and which are incomplete', () => {
   expect(text).toMatch(/^dead letters {2}7$/m);
   expect(text).toMatch(/^pending {7}3 conversations, 0 tickets$/m);
   expect(text).toMatch(/^documents {2}estimate\ntickets {7}12345$/m);
+  const one = renderStatus({ ...status, pending: { conversations: 1, tickets: 1 } });
+  expect(one).toMatch(/^pending {7}1 conversation, 1 ticket$/m);
   const incomplete = renderStatus({ ...status, pending: { conversations: 10_000, tickets: null } });
   expect(incomplete).toMatch(/^pending {7}10000 or more conversations, unknown \(too many\) tickets$/m);
 });

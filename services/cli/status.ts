@@ -1,5 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
-import { countMax, readStatus, type Status } from '../operations/status/status.ts';
+import { readStatus, type Status } from '../operations/status/status.ts';
+import { boundedCount, pendingText } from '../operations/status/texts.ts';
 import { configs } from './config.ts';
 import { withKafka, withMongo, type Accept, type CommandOutput, type Context } from './context.ts';
 import { example, jsonOption } from './options.ts';
@@ -25,20 +26,17 @@ async function printStatus(context: Context, options: Json): Promise<CommandOutp
   return output(options, status, renderStatus(status));
 }
 
-const counted = (count: number): string => `${count}${count >= countMax ? ' or more' : ''}`;
-
 export function renderStatus(status: Status): string {
   const rows = status.partitions.map(({ topic, partition, position, end, lag }) => [
     topic,
     ...[partition, position, end, lag].map(String),
   ]);
-  const { conversations, tickets } = status.pending;
   const counts = Object.entries(status.documents).map(([kind, count]) => [kind, String(count)]);
   return [
     `generation    ${status.generation ?? 'none yet'}`,
     `watermark     ${status.watermark ?? 'none yet'}`,
-    `dead letters  ${counted(status.deadLetters)}`,
-    `pending       ${counted(conversations)} conversations, ${tickets ?? 'unknown (too many)'} tickets`,
+    `dead letters  ${boundedCount(status.deadLetters)}`,
+    `pending       ${pendingText(status.pending)}`,
     ...status.warnings.map((warning) => `warning       ${warning}`),
     '',
     table(['documents', 'estimate'], counts),

@@ -158,7 +158,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     const repeated = await cli('purge', `${topic('tag')}/7/52`, '--yes');
     expect(repeated).toMatchObject({
       code: 1,
-      text: '0 dead letters deleted; 1 of the ids given is not there',
+      text: '0 dead letters deleted; not found: 1 id',
     });
   });
 

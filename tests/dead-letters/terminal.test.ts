@@ -49,7 +49,7 @@ describe('on a terminal', () => {
     ['Yes', `Yes${enter}`],
   ])('a purge asks with the number of dead letters, and deletes them on %s', async (_, keys) => {
     const { code, screen } = await onTerminal('purge --all', keys);
-    expect(screen).toContain('Delete 2 dead letters for good? They cannot be re-driven afterwards. [y/N] ');
+    expect(screen).toContain('Delete 2 dead letters for good? No re-drive is possible afterwards. [y/N] ');
     expect(screen).toContain('2 dead letters deleted');
     expect([code, await count()]).toEqual([0, 0]);
   });

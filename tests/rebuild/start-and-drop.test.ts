@@ -64,7 +64,7 @@ describe('a start is refused, and registers nothing,', () => {
     for (const acceptTruncated of [false, true])
       await expectRefused(
         () => start(deps, { acceptTruncated }),
-        'drops tombstones after 1 days',
+        'drops tombstones after 1 day ',
         'set delete.retention.ms to 259200000 or more',
       );
   });

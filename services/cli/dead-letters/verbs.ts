@@ -1,4 +1,5 @@
 import { kinds } from '../../../shared/documents/document.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import {
   listDeadLetters,
   readDeadLetter,
@@ -81,7 +82,7 @@ function renderDetails(details: RedactedRecord): string {
     ['key', details.key],
     ['org', details.orgId ?? 'unknown'],
     ['timestamp', details.recordAt ?? 'none'],
-    ['size', `${details.bytes} bytes`],
+    ['size', counted(details.bytes, 'byte')],
     ...truncatedRows(details),
     ['reason', details.reason],
     ['detail', details.detail],
@@ -96,9 +97,9 @@ const truncatedRows = ({ truncated }: RedactedRecord): Row[] =>
   truncated
     ? [
         ['truncated', 'only the head of the record is kept, so it cannot be re-driven'],
-        ['whole key', `${truncated.keyBytes} bytes`],
-        ['all headers', `${truncated.headersBytes} bytes`],
-        ['whole value', `${truncated.valueBytes} bytes, SHA-256 ${truncated.sha256}`],
+        ['whole key', counted(truncated.keyBytes, 'byte')],
+        ['all headers', counted(truncated.headersBytes, 'byte')],
+        ['whole value', `${counted(truncated.valueBytes, 'byte')}, SHA-256 ${truncated.sha256}`],
       ]
     : [];
 
@@ -107,7 +108,8 @@ function showRaw({ report }: Terminal, deadLetter: DeadLetter, json: boolean): C
   report('These are the original bytes of the record. They may contain personal data and secrets.');
   const value = buffer(deadLetter.value);
   const { truncated } = deadLetter;
-  if (truncated) report(`Only the first ${value?.length ?? 0} of ${truncated.valueBytes} bytes are kept.`);
+  if (truncated)
+    report(`Only the first ${value?.length ?? 0} of ${counted(truncated.valueBytes, 'byte')} are kept.`);
   if (!json) {
     if (value === null) report('The record has no value (null).');
     return { text: value ?? '', exitCode: 0 };
@@ -137,7 +139,7 @@ function renderSummary(summary: RedriveSummary): string {
   const would = dryRun ? 'would be ' : '';
   const more = refused - refusals.length;
   return [
-    `${deadLetters} dead letters: ${applied} ${would}applied, ${superseded} ${would}superseded (MongoDB ` +
+    `${counted(deadLetters, 'dead letter')}: ${applied} ${would}applied, ${superseded} ${would}superseded (MongoDB ` +
       `already has that version or a later one), ${refused} ${would}refused`,
     ...(dryRun ? ['Dry run: nothing was changed.'] : []),
     ...refusals.map(({ id, reason, detail }) => `  ${id}  ${reason}: ${detail}`),
@@ -160,12 +162,12 @@ export const purge: Verb<Json & { selection: Selection; yes?: true | undefined }
       throw new UsageError(
         'there is no terminal to ask for confirmation: add --yes to delete without asking',
       );
-    const question = `Delete ${count} dead letters for good? They cannot be re-driven afterwards. [y/N] `;
+    const question = `Delete ${counted(count, 'dead letter')} for good? No re-drive is possible afterwards. [y/N] `;
     if (!(await confirm(question))) return { text: 'nothing was deleted\n', exitCode: 1 };
   }
   const purged = await purgeSelected(control, selection);
   const missing = 'ids' in selection ? selection.ids.length - purged : 0;
-  const notThere = `; ${missing} of the ids given ${missing === 1 ? 'is' : 'are'} not there`;
-  const text = `${purged} dead letter${purged === 1 ? '' : 's'} deleted${missing > 0 ? notThere : ''}\n`;
+  const notFound = missing > 0 ? `; not found: ${counted(missing, 'id')}` : '';
+  const text = `${counted(purged, 'dead letter')} deleted${notFound}\n`;
   return output(options, { purged }, text, missing > 0 ? 1 : 0);
 };

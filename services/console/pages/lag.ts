@@ -1,4 +1,5 @@
 import { html, table, type Html } from '../../../shared/pages/html.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import type { RatedPartition, RatedTopic } from '../../operations/rebuild/status.ts';
 import type { Owner } from '../../operations/status/owners.ts';
 import { laggingPartitions } from '../../operations/status/verdict.ts';
@@ -23,16 +24,16 @@ export const lagPage = ({ overview, owners }: Sources): Page => ({
     const { registry, generations } = now.value;
     const active = generations.find(({ number }) => number === registry.generation);
     const lagging = active ? laggingPartitions(active) : [];
-    const all = `${active?.partitions.length ?? 0} partitions of generation ${registry.generation}`;
+    const all = `${counted(active?.partitions.length ?? 0, 'partition')} of generation ${registry.generation}`;
     const stale = staleness(now);
     const none = stale ? html`` : html`<p class="verdict good">None of the ${all} lags.</p>`;
-    const more = lagging.length > partitionsMax ? `; the first ${partitionsMax} are` : '';
+    const more = lagging.length > partitionsMax ? `; here are the first ${partitionsMax}` : '';
     return {
       partitions: html`${stale ?? html``}
       ${
         lagging.length === 0
           ? none
-          : html`<p>${lagging.length} of the ${all} lag${more}:</p>
+          : html`<p>Lagging: ${lagging.length} of the ${all}${more}</p>
               ${laggingTable(lagging.slice(0, partitionsMax), held.value)}`
       }`,
       fresh,

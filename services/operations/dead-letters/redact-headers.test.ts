@@ -36,7 +36,7 @@ test('a key is shown if it is an id of the kind, and has no characters of a name
   expect(redactKey('contact', Buffer.from('con_1'))).toBe('con_1');
   expect(redactKey('contact', Buffer.from('tag_1'))).toBe('<5 bytes>');
   expect(redactKey('tag', Buffer.from('jane@example.com'))).toBe('<16 bytes>');
-  expect(redactKey('tag', Buffer.from([0xff]))).toBe('<1 bytes>');
+  expect(redactKey('tag', Buffer.from([0xff]))).toBe('<1 byte>');
   expect(redactKey(null, Buffer.from('con_1'))).toBe('<5 bytes>');
   expect(redactKey('contact', null)).toBe('null');
 });

@@ -1,4 +1,5 @@
 import type { Kind } from '../../../shared/documents/document.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import { decodeText } from '../../projector/events/bytes.ts';
 import { redactText } from './redact.ts';
 import { displayOf } from './field-display.ts';
@@ -6,7 +7,7 @@ import { idSchema } from '../../projector/events/topics.ts';
 
 type RedactedHeader = { name: string; value: string };
 
-const sizeOf = (bytes: Uint8Array) => `<${bytes.length} bytes>`;
+const sizeOf = (bytes: Uint8Array) => `<${counted(bytes.length, 'byte')}>`;
 
 /** A dead letter's key for display to an operator: the id that it should be, or else its size. */
 export function redactKey(kind: Kind | null, key: Buffer | null): string {

@@ -1,4 +1,5 @@
 import { parseInstant } from '../../../shared/documents/instant.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import { decodeJson } from '../../projector/events/bytes.ts';
 import { displayOf, type Display } from './field-display.ts';
 
@@ -14,7 +15,7 @@ const elementsMax = 50;
 export function redactRecord(value: Buffer | null): string {
   if (value === null) return 'null';
   const json = decodeJson(value);
-  if ('issue' in json) return `<${value.length} bytes, not JSON>`;
+  if ('issue' in json) return `<${counted(value.length, 'byte')}, not JSON>`;
   return JSON.stringify(redact(json.value, 'text', 0), null, 2);
 }
 
@@ -52,5 +53,5 @@ const shapes: { [D in Display]?: RegExp } = {
 /** A text for display to an operator, if the form of its field allows it; else its length. */
 export function redactText(value: string, display: Display): string {
   if (parseInstant(value) || shapes[display]?.test(value)) return value;
-  return `[redacted ${value.length} chars]`;
+  return `[redacted ${counted(value.length, 'char')}]`;
 }

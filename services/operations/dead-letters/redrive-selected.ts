@@ -1,4 +1,5 @@
 import type { Db, MongoClient } from 'mongodb';
+import { counted } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { projectionVersion } from '../../../shared/store/generations.ts';
@@ -46,9 +47,9 @@ export async function redriveSelected(
       .toArray();
     const results = await redriveOnEach(targets, deadLetters, dryRun).catch((error: unknown) => {
       const reason = errorMessage(error);
-      const chunk = `${ids.length} dead letters starting at ${ids[0] ?? ''}`;
+      const chunk = `${counted(ids.length, 'dead letter')} starting at ${ids[0] ?? ''}`;
       throw new Error(
-        `${chunk}: ${reason}. ${summary.deadLetters} dead letters were done before; run the command again for the rest`,
+        `${chunk}: ${reason}. Done before: ${counted(summary.deadLetters, 'dead letter')}; run the command again for the rest`,
       );
     });
     for (const result of results) add(summary, result);

@@ -1,3 +1,4 @@
+import { counted } from '../../../shared/runtime/counted.ts';
 import type { ExplainedDocument, ExplainedReference, Explanation, SourceRecord } from './explain.ts';
 
 /** A name and a text that an operator reads. */
@@ -14,7 +15,7 @@ export function explainedRows(document: ExplainedDocument, now: string): Row[] {
   const state =
     generationState === 'active' ? 'the active generation' : `a generation that is ${generationState}`;
   const seconds = partition && Math.round((Date.parse(now) - Date.parse(partition.completeTo)) / 1_000);
-  const waiting = partition && partition.end - partition.position;
+  const waiting = partition && counted(partition.end - partition.position, 'record');
   const rows: [string, string | null][] = [
     ['generation', `${generation}, ${state}`],
     ['organization', orgId ?? 'unknown'],
@@ -28,7 +29,7 @@ export function explainedRows(document: ExplainedDocument, now: string): Row[] {
     ['tombstone', document.tombstone && recordText(document.tombstone)],
     [
       'partition',
-      partition && `complete up to ${partition.completeTo} (${seconds} s ago), ${waiting} records to apply`,
+      partition && `complete up to ${partition.completeTo} (${seconds} s ago), ${waiting} to apply`,
     ],
     [
       'fan-out',

@@ -1,8 +1,10 @@
+import { counted } from '../../../shared/runtime/counted.ts';
 import { generationOf } from '../../../shared/store/generations.ts';
 import { requireRegistry } from '../../projector/generations/registry.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import { readLog, type OperatorDeps } from './deps.ts';
 import { measure, type Measured } from './measure.ts';
+import { rejectsText } from './texts.ts';
 
 type Readiness = {
   outcome: 'ready' | 'stopped' | 'failing' | 'time is up';
@@ -38,9 +40,8 @@ function judge(measured: Measured, maxLag: number): Readiness {
     return {
       outcome: 'failing',
       text:
-        `generation ${number} fails: ${rejectCount} records are dead letters that the active generation does not have, ` +
-        `because it applied them or because an operator purged them; the first is ${rejects[0]?.id} ` +
-        `(${rejects[0]?.reason}: ${rejects[0]?.detail})`,
+        `generation ${number} fails: ${rejectsText(rejectCount)}, because that one applied such a record, or an ` +
+        `operator purged it; the first is ${rejects[0]?.id} (${rejects[0]?.reason}: ${rejects[0]?.detail})`,
       rejects,
     };
   const isFollowing = ['ready', 'standby', 'active'].includes(state) && !stopped;
@@ -59,5 +60,5 @@ export const recordsLeft = ({
   afterLoad,
 }: Pick<Measured, 'state' | 'lag' | 'afterLoad'>): string =>
   state === 'building'
-    ? `${lag} records to load, then ${afterLoad} that have come since`
-    : `${lag} records to apply`;
+    ? `${counted(lag, 'record')} to load, then ${afterLoad} that have come since`
+    : `${counted(lag, 'record')} to apply`;

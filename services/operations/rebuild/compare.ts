@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import { pollUntil } from '../poll-until.ts';
 import {
   differencesOf,
@@ -115,7 +116,9 @@ async function recheckAll(
   const remaining: Difference[] = [];
   let candidates = firstCandidates;
   for (let round = 1; round <= rounds && sizeOf(candidates) > 0; round += 1) {
-    report(`${sizeOf(candidates)} documents differ; comparing them again once both sides have caught up`);
+    report(
+      `differences in ${counted(sizeOf(candidates), 'document')}; comparing again once both sides have caught up`,
+    );
     const at = await now();
     await watermarksPassed(source, at, nowMs);
     const changed: Candidates = new Map();
@@ -184,9 +187,10 @@ async function watermarksPassed(
 /** The result in one line. It counts documents and differences, because one document may have several. */
 export function resultText(result: ComparisonResult): string {
   const { compared, differing, differences, expected, isCutShort } = result;
-  if (differences === 0) return `${compared} compared: 0 unintended, ${expected} intended differences`;
+  const intended = counted(expected, 'intended difference');
+  if (differences === 0) return `${compared} compared: 0 unintended, ${intended}`;
   return (
     `${compared} compared: ${differing} differ, with ${differences}${isCutShort ? ' or more' : ''} unintended, ` +
-    `${expected} intended differences`
+    intended
   );
 }

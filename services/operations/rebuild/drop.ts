@@ -1,3 +1,4 @@
+import { counted } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import {
@@ -61,7 +62,7 @@ export const readersText = (readers: Replica[], number: number): string =>
     .map((replica) => {
       const requests = requestsOf(replica, number);
       const name = `process ${replica.pid} on ${replica.host}`;
-      return requests > 0 ? `${requests} requests in ${name}` : `${name}, which serves it`;
+      return requests > 0 ? `${counted(requests, 'request')} in ${name}` : `${name}, which serves it`;
     })
     .join(', ');
 
@@ -148,7 +149,7 @@ async function deleteGroup(drop: Drop): Promise<void> {
     if (!groups.some((group) => group.groupId === groupId)) return null;
     const { groups: described } = await admin.describeGroups([groupId]);
     const members = described[0]?.members.length ?? 0;
-    if (members > 0) return `${members} projectors are still members of the group ${groupId}`;
+    if (members > 0) return `the group ${groupId} still has ${counted(members, 'projector')}`;
     return admin.deleteGroups([groupId]).then(
       () => null,
       (error: unknown) => `the group ${groupId} cannot be deleted: ${errorMessage(error)}`,

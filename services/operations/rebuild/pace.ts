@@ -1,10 +1,11 @@
+import { counted } from '../../../shared/runtime/counted.ts';
 import { changeRegistry } from '../../projector/generations/registry.ts';
 import type { OperatorDeps } from './deps.ts';
 import { configure } from './transitions.ts';
 
 /** Sets the maximum number of records a second of each projector; undefined removes the limit. */
 export async function setPace(deps: OperatorDeps, generation: number, pace: number | undefined) {
-  const outcome = pace === undefined ? 'at full pace' : `at ${pace} records a second`;
+  const outcome = pace === undefined ? 'at full pace' : `at ${counted(pace, 'record')} a second`;
   const cause = { by: deps.by, at: await deps.now(), why: outcome };
   const registry = await changeRegistry(deps.control, configure(generation, { pace }, cause));
   const isActiveLimited = pace !== undefined && registry.generation === generation;

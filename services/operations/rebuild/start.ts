@@ -1,3 +1,4 @@
+import { counted } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import type { GenerationRegistry } from '../../../shared/store/generations.ts';
@@ -56,7 +57,7 @@ function checkBeginnings(offsets: LogOffsets, acceptTruncated: boolean): Check {
   const truncated = [...offsets].filter(([, { low }]) => low > 0);
   const [first] = truncated;
   const detail = first
-    ? `the log of ${first[0]} begins at offset ${first[1].low} (${truncated.length} partitions do not begin at 0): the ` +
+    ? `the log of ${first[0]} begins at offset ${first[1].low} (later than 0 in ${counted(truncated.length, 'partition')}): the ` +
       'build will lack the records before it; accept that with --accept-truncated'
     : 'every log begins at offset 0';
   return { name: 'beginnings', isMet: acceptTruncated || !first, detail };

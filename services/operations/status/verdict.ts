@@ -1,5 +1,6 @@
 import type { Rated, RatedPartition } from '../rebuild/status.ts';
-import { countMax, type Status } from './status.ts';
+import type { Status } from './status.ts';
+import { boundedCount } from './texts.ts';
 
 /** Whether customers get current data, in one sentence, and everything that an operator should attend to. */
 export type Verdict = {
@@ -32,7 +33,7 @@ export function judge(
         : null;
   const attention = [
     ...active.waitsFor,
-    ...(deadLetters > 0 ? [`dead letters: ${deadLetters}${deadLetters >= countMax ? ' or more' : ''}`] : []),
+    ...(deadLetters > 0 ? [`dead letters: ${boundedCount(deadLetters)}`] : []),
     ...generations
       .filter(({ condition, state }) => state !== 'active' && ['failing', 'stopped'].includes(condition))
       .map(

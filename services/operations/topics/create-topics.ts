@@ -1,6 +1,7 @@
 import type { Admin } from 'kafkajs';
 import { kinds } from '../../../shared/documents/document.ts';
 import { dayMs } from '../../../shared/documents/retention.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import { endOffsets } from '../../projector/consumer/progress.ts';
 import { topicOf } from '../../projector/events/topics.ts';
 import { pollUntil } from '../poll-until.ts';
@@ -31,7 +32,7 @@ export async function createTopics(admin: Admin, prefix: string, partitions: num
     await untilLed(admin, absent);
   }
   const outcomeOf = (topic: string) =>
-    present.has(topic) ? 'already exists, left unchanged' : `created, ${partitions} partitions`;
+    present.has(topic) ? 'already exists, left unchanged' : `created, ${counted(partitions, 'partition')}`;
   return wanted.map((topic) => `${topic}: ${outcomeOf(topic)}\n`).join('');
 }
 

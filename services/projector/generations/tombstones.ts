@@ -1,4 +1,5 @@
 import type { Admin } from 'kafkajs';
+import { counted } from '../../../shared/runtime/counted.ts';
 import type { Generation } from '../../../shared/store/generations.ts';
 import { readTopicSettings, type TopicSettings } from '../kafka/topic-settings.ts';
 
@@ -34,7 +35,7 @@ export function tombstoneWarning(
   const presentMs = now.getTime() - Math.max(registeredAt.getTime(), watermark?.getTime() ?? 0);
   const longestMs = longestBehindSeconds * 1_000;
   if (!bound || Math.max(presentMs, longestMs * recordedStep) < bound.keptMs) return null;
-  const hours = (ms: number) => `${Number((ms / 3_600_000).toFixed(2))} hours`;
+  const hours = (ms: number) => counted(Number((ms / 3_600_000).toFixed(2)), 'hour');
   return (
     `generation ${number} had a lag of ${hours(Math.max(presentMs, longestMs))}, but ${bound.topic} drops tombstones after ${hours(bound.keptMs)}: ` +
     'it may hold erased entities'

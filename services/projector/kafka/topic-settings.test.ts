@@ -13,7 +13,7 @@ describe('cli status', () => {
   });
 
   it.each([
-    ['drops tombstones sooner', { ...good, deleteRetentionMs: dayMs }, /^t: drops tombstones after 1 days/],
+    ['drops tombstones sooner', { ...good, deleteRetentionMs: dayMs }, /^t: drops tombstones after 1 day /],
     ['is not compacted', { ...good, cleanupPolicy: 'delete' }, /^t: is not compacted/],
     ['has unknown settings', { ...good, cleanupPolicy: null }, /^t: the brokers did not return/],
   ])('warns about a topic that %s', (_, settings, warning) => {

@@ -1,5 +1,6 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import { dayMs } from '../../../shared/documents/retention.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 
 /** The settings of a topic that a rebuild depends on; null if the brokers do not return them. */
 export type TopicSettings = { topic: string; cleanupPolicy: string | null; deleteRetentionMs: number | null };
@@ -32,7 +33,7 @@ export async function readTopicSettings(admin: Admin, topics: string[]): Promise
  * changed for long. A topic that drops tombstones before a rebuild ends lets deleted entities come back.
  */
 export function topicWarnings(settings: TopicSettings[], rebuildDaysMax: number): string[] {
-  const days = (ms: number) => `${Number((ms / dayMs).toFixed(2))} days`;
+  const days = (ms: number) => counted(Number((ms / dayMs).toFixed(2)), 'day');
   return settings.flatMap(({ topic, cleanupPolicy, deleteRetentionMs }) => {
     if (cleanupPolicy === null || deleteRetentionMs === null)
       return [`${topic}: the brokers did not return its cleanup.policy and delete.retention.ms`];
@@ -44,7 +45,7 @@ export function topicWarnings(settings: TopicSettings[], rebuildDaysMax: number)
     if (deleteRetentionMs < rebuildDaysMax * dayMs)
       return [
         `${topic}: drops tombstones after ${days(deleteRetentionMs)} (delete.retention.ms=${deleteRetentionMs}), ` +
-          `but a rebuild may take ${rebuildDaysMax} days (REBUILD_DAYS_MAX) and would keep entities deleted ` +
+          `but a rebuild may take ${counted(rebuildDaysMax, 'day')} (REBUILD_DAYS_MAX) and would keep entities deleted ` +
           `meanwhile; set delete.retention.ms to ${rebuildDaysMax * dayMs} or more`,
       ];
     return [];
