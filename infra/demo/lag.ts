@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { estimateDocuments, readPartitions } from '../../services/operations/status/status.ts';
+import { estimateDocuments } from '../../services/operations/status/status.ts';
+import { endOffsets, recordedPositions } from '../../services/projector/consumer/progress.ts';
 import { controlDatabase, generationDatabase } from '../../shared/store/connection.ts';
 import { activeGeneration } from '../../shared/store/generations.ts';
 import type { DemoConnections } from './connections.ts';
@@ -9,9 +10,13 @@ type Lag = { records: number; lag: number };
 
 export async function readLag(connections: DemoConnections): Promise<Lag> {
   const { admin, mongo, databaseName, topics } = connections;
-  const control = controlDatabase(mongo, databaseName);
-  const partitions = await readPartitions(admin, control, topics, await servedGeneration(connections));
-  return { records: sum(partitions.map(({ end }) => end)), lag: sum(partitions.map(({ lag }) => lag)) };
+  const ends = [...(await endOffsets(admin, topics))];
+  const generation = await servedGeneration(connections);
+  const positions = await recordedPositions(controlDatabase(mongo, databaseName), generation);
+  return {
+    records: sum(ends.map(([, { end }]) => end)),
+    lag: sum(ends.map(([key, { end }]) => Math.max(0, end - (positions.get(key) ?? 0)))),
+  };
 }
 
 /** Resolves when the projector has applied all records. Reports its progress, 0 to 1. */

@@ -16,3 +16,8 @@ it('says which figures are estimates, and which are incomplete', () => {
   const incomplete = renderStatus({ ...status, pending: { conversations: 10_000, tickets: null } });
   expect(incomplete).toMatch(/^pending {7}10000 or more conversations, unknown \(too many\) tickets$/m);
 });
+
+it('says that the end and the lag of a partition without a leader are unknown', () => {
+  const partitions = [{ topic: 'tags', partition: 1, position: 7, end: null, lag: null }];
+  expect(renderStatus({ ...status, partitions })).toMatch(/^tags +1 +7 +unknown +unknown$/m);
+});

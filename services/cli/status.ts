@@ -20,8 +20,8 @@ export function addStatus(program: Command, accept: Accept): void {
 
 async function printStatus(context: Context, options: Json): Promise<CommandOutput> {
   const config = configs.everything(context.environment);
-  const status = await withKafka(context, config, ({ admin }) =>
-    withMongo(config, ({ mongo }) => readStatus({ admin, mongo, config })),
+  const status = await withKafka(context, config, ({ admin, log }) =>
+    withMongo(config, ({ mongo }) => readStatus({ admin, log, mongo, config })),
   );
   return output(options, status, renderStatus(status));
 }
@@ -29,7 +29,7 @@ async function printStatus(context: Context, options: Json): Promise<CommandOutp
 export function renderStatus(status: Status): string {
   const rows = status.partitions.map(({ topic, partition, position, end, lag }) => [
     topic,
-    ...[partition, position, end, lag].map(String),
+    ...[partition, position, end ?? 'unknown', lag ?? 'unknown'].map(String),
   ]);
   const counts = Object.entries(status.documents).map(([kind, count]) => [kind, String(count)]);
   return [

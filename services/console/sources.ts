@@ -46,7 +46,7 @@ export function createSources({ config, mongo, kafka }: SourceDeps) {
   );
   const readings = {
     overview,
-    status: createReading(() => kafka.use(({ admin }) => readStatus({ admin, mongo, config })), {
+    status: createReading(() => kafka.use((clients) => readStatus({ ...clients, mongo, config })), {
       everyMs: 5_000,
     }),
     owners: createReading(

@@ -6,6 +6,7 @@ import { ensureRegistry, generationsOf } from '../../shared/store/generations.ts
 import { watermarksOf } from '../../shared/store/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { readStatus, type Status } from '../../services/operations/status/status.ts';
+import { createLogClient } from '../../services/projector/kafka/log-client.ts';
 import { readTopicSettings } from '../../services/projector/kafka/topic-settings.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
@@ -58,12 +59,14 @@ describe('the topics that the CLI creates and checks', () => {
 
 describe('the work of the store for a status', () => {
   test('does not grow with its collections: it estimates, or it counts within a bound', async () => {
-    const { admin, config, name } = testEnvironment;
+    const { admin, config, kafka, name } = testEnvironment;
+    const log = createLogClient(kafka);
+    await log.connect();
     const mongo = new MongoClient(config.MONGODB_URL, { monitorCommands: true });
     const commands: Document[] = [];
     mongo.on('commandStarted', ({ command }) => commands.push(command));
-    await readStatus({ admin, mongo, config: { ...config, REBUILD_DAYS_MAX: 6 } });
-    await mongo.close();
+    await readStatus({ admin, log, mongo, config: { ...config, REBUILD_DAYS_MAX: 6 } });
+    await Promise.all([mongo.close(), log.disconnect()]);
     // the collection of every resource is estimated
     const counts = commands.filter(({ count }) => count !== undefined);
     const collections = kinds.map((kind) => resources[kind].collection);

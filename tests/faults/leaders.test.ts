@@ -7,8 +7,10 @@ import { answers, freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import type { Kind } from '../../shared/documents/document.ts';
+import type { Status } from '../../services/operations/status/status.ts';
 import { untilLed } from '../../services/operations/topics/create-topics.ts';
 import { patchKafkajs } from '../../services/projector/kafka/kafkajs-patch.ts';
+import { openConsole, untilShown } from '../console/test-console.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
@@ -49,7 +51,7 @@ describe('a partition without a leader', () => {
     for (const name of ['one', 'two']) mkdirSync(join(folder.path, name));
     first = await startServer([kafkaPart(join(folder.path, 'one'), ports, false)]);
   });
-  const { environment, topic, applied, fatal, connectProducer, find, startProcess } = useProjector({
+  const { environment, topic, applied, fatal, connectProducer, find, startProcess, cli } = useProjector({
     projectors: 0,
     servers: () => ({
       KAFKA_BROKERS: `127.0.0.1:${ports.broker}`,
@@ -70,6 +72,14 @@ describe('a partition without a leader', () => {
     await producer.send({ topic: topic(kind), messages });
   };
   const isStored = async (kind: Kind, id: string) => (await find(kind, id)) !== null;
+  /** Waits until the second broker has left the cluster. A request to a broker that was killed fails. */
+  const untilAlone = () =>
+    eventually(() =>
+      environment.admin.describeCluster().then(
+        ({ brokers }) => brokers.length === 1,
+        () => false,
+      ),
+    );
 
   test('holds up no other partition, and is applied once it has one', async () => {
     // given the offsets of the group on the first broker, and a partition of the tags on a second broker
@@ -87,13 +97,7 @@ describe('a partition without a leader', () => {
     await publish('tag', 'tag_2', 1);
     // when the second broker is killed, and a projector starts
     await second.kill('SIGKILL');
-    // A request to the broker that was killed fails.
-    const clusterSize = () =>
-      admin.describeCluster().then(
-        ({ brokers }) => brokers.length,
-        () => 0,
-      );
-    await eventually(async () => (await clusterSize()) === 1);
+    await untilAlone();
     startProcess();
     await publish('contact', 'con_1', 0);
     await publish('tag', 'tag_3', 0);
@@ -103,5 +107,30 @@ describe('a partition without a leader', () => {
     // and this one when its broker is back
     await second.restart();
     await eventually(() => isStored('tag', 'tag_2'), fatal);
+  }, 180_000);
+
+  test('is in the status and on the Lag page of the console, with its position, and an unknown end and lag', async () => {
+    // given a partition of which one record is applied, and that has no leader any more
+    await applied();
+    await second.kill('SIGKILL');
+    await untilAlone();
+    // when an operator asks for the status
+    const { code, text, errors } = await cli('status', '--json');
+    // then it is there, beside the others
+    expect([code, errors]).toEqual([0, '']);
+    const { partitions } = JSON.parse(text) as Status;
+    const tags = { topic: topic('tag'), lag: 0 };
+    expect(partitions.filter((one) => one.topic === tags.topic)).toEqual([
+      { ...tags, partition: 0, position: 2, end: 2 },
+      { ...tags, partition: 1, position: 1, end: null, lag: null },
+    ]);
+    expect((await cli('status')).text).toMatch(new RegExp(`^${tags.topic} +1 +1 +unknown +unknown$`, 'm'));
+    const console = await openConsole(environment.environment);
+    await untilShown(
+      () => console,
+      '/lag',
+      new RegExp(`${tags.topic}/1 \\d+ s unknown standing still`),
+    ).finally(console.close);
+    await second.restart();
   }, 180_000);
 });

@@ -7,10 +7,11 @@ import { storeTime } from '../../../shared/store/clock.ts';
 import { generationOf, readRegistry } from '../../../shared/store/generations.ts';
 import { watermark } from '../../../shared/store/progress.ts';
 import { collectionOf, controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
-import { endOffsets, recordedPositions } from '../../projector/consumer/progress.ts';
+import { recordedPositions } from '../../projector/consumer/progress.ts';
 import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
 import { topicOf } from '../../projector/events/topics.ts';
 import { tombstoneBound, tombstoneWarning } from '../../projector/generations/tombstones.ts';
+import type { LogClient } from '../../projector/kafka/log-client.ts';
 import { parsePartitionKey } from '../../projector/kafka/topic-partition.ts';
 import {
   readTopicSettings,
@@ -22,7 +23,14 @@ import {
 export type Status = {
   generation: number | null;
   watermark: string | null;
-  partitions: { topic: string; partition: number; position: number; end: number; lag: number }[];
+  /** `end` and `lag` are null if no leader of the partition answers. */
+  partitions: {
+    topic: string;
+    partition: number;
+    position: number;
+    end: number | null;
+    lag: number | null;
+  }[];
   /** Estimates by collection, tombstones included. */
   documents: Record<string, number>;
   /**
@@ -45,10 +53,11 @@ const ticketsTimeoutMs = 500;
 /** Reads the status. MongoDB scans no collection, so its work does not grow with the data. */
 export async function readStatus(deps: {
   admin: Admin;
+  log: Pick<LogClient, 'read'>;
   mongo: MongoClient;
   config: { DATABASE_NAME: string; TOPIC_PREFIX: string; REBUILD_DAYS_MAX: number };
 }): Promise<Status> {
-  const { admin, mongo, config } = deps;
+  const { admin, log, mongo, config } = deps;
   const control = controlDatabase(mongo, config.DATABASE_NAME);
   const registry = await readRegistry(control);
   const generation = registry?.generation ?? null;
@@ -73,7 +82,7 @@ export async function readStatus(deps: {
       : []),
   ];
   const [partitions, warnings, documents, conversations, tickets, deadLetters] = await Promise.all([
-    readPartitions(admin, control, topics, generation ?? 1),
+    readPartitions(log, control, topics, generation ?? 1),
     readWarnings(admin, topics, warningsOf),
     estimateDocuments(database),
     collectionOf(database, 'conversation').countDocuments({ pending: true }, { limit: countMax }),
@@ -105,16 +114,30 @@ async function readWarnings(
   }
 }
 
-/** The position, log end and lag of each partition, in the order of topics and partitions. */
-export async function readPartitions(admin: Admin, control: Db, topics: string[], generation: number) {
-  const ends = await endOffsets(admin, topics);
+/**
+ * The position, log end and lag of each partition, in the order of topics and partitions. A partition with a position
+ * is included even if no broker that answers knows it.
+ */
+async function readPartitions(
+  log: Pick<LogClient, 'read'>,
+  control: Db,
+  topics: string[],
+  generation: number,
+): Promise<Status['partitions']> {
+  const { partitions, ends } = await log.read(topics);
   const positions = await recordedPositions(control, generation);
-  return [...ends]
-    .map(([key, { end }]) => {
+  return [...new Set([...partitions, ...positions.keys()])]
+    .map((key) => {
       const position = positions.get(key) ?? 0;
-      const lag = Math.max(0, end - position);
-      return { ...parsePartitionKey(key), position, end, lag };
+      const end = ends.get(key)?.end ?? null;
+      return {
+        ...parsePartitionKey(key),
+        position,
+        end,
+        lag: end === null ? null : Math.max(0, end - position),
+      };
     })
+    .filter(({ topic }) => topics.includes(topic))
     .sort((a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition);
 }
 
