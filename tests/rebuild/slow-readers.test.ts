@@ -10,9 +10,9 @@ import { startApi, tokens, type TestApi } from '../api/test-api.ts';
 import { eventually } from '../support/eventually.ts';
 import { generation, useRebuild } from './fixture.ts';
 
-/** 32 MB, far more than the buffers of a connection hold. */
+/** 80 MB: the buffers of a connection on one host may grow to more than 32 MB. */
 const messageCount = 800;
-const content = { content: 'x'.repeat(40_000) };
+const content = { content: 'x'.repeat(100_000) };
 const longAgo = new Date('2020-01-01T00:00:00Z');
 
 type Outcome = number | 'broken';

@@ -147,7 +147,9 @@ export function useProjector({
       // A topic that is compacted only cannot lose its beginning this way.
       await alterTopic(environment, topic(kind), { 'cleanup.policy': 'compact,delete' });
       const partitions = [{ partition: 0, offset: String(offset) }];
-      await environment.admin.deleteTopicRecords({ topic: topic(kind), partitions });
+      const deletion = () => environment.admin.deleteTopicRecords({ topic: topic(kind), partitions });
+      // Kafka acknowledges a policy before the broker of the partition follows it.
+      await eventually(() => deletion().then(() => true, ifPolicyForbids));
     },
     /** Deletes the topic, and creates it again, empty. */
     recreateTopic: async (kind: Kind) => {
@@ -166,6 +168,12 @@ async function alterTopic({ admin }: TestEnvironment, name: string, settings: Re
   const configEntries = Object.entries(settings).map(([key, value]) => ({ name: key, value }));
   const resources = [{ type: ConfigResourceTypes.TOPIC, name, configEntries }];
   await admin.alterConfigs({ validateOnly: false, resources });
+}
+
+/** False if the policy of the topic forbids a deletion of records; rejects with any other error. */
+function ifPolicyForbids(error: Error & { partitions?: { error: { type?: string } }[] }): false {
+  if (error.partitions?.some((partition) => partition.error.type === 'POLICY_VIOLATION')) return false;
+  throw error;
 }
 
 const hasEnded = ({ child }: Service) => child.exitCode !== null || child.signalCode !== null;
