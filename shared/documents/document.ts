@@ -26,7 +26,7 @@ export type Position = { partition: number; offset: number; timestampMs: number 
  */
 export type Envelope = {
   _id: string;
-  /** Null only if a tombstone arrived before any record that names the organization. */
+  /** Null in unowned tombstones alone: no record has named the organization yet. */
   orgId: string | null;
   version: number;
   revision: number;

@@ -70,7 +70,9 @@ export const generationDatabase = (
   name: string,
   generation: number,
   options: DbOptions = fromPrimary,
-): Db => client.db(`${name}_g${generation}`, options);
+): Db => client.db(generationDatabaseName(name, generation), options);
+
+export const generationDatabaseName = (name: string, generation: number): string => `${name}_g${generation}`;
 
 const fromPrimary = { readPreference: 'primary' } as const;
 

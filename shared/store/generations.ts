@@ -93,16 +93,16 @@ type StoredRegistry = Pick<GenerationRegistry, '_id' | 'generation' | 'since'> &
 
 /**
  * Version of the stored documents: it rises whenever a stored field is added, removed or renamed, or changes its type or meaning, or a
- * projection its result. 1 named the state `own` and positions `at` and `cut`. `golden.test.ts` beside the projections
+ * projection its result. 2 kept tombstones of unknown organizations among the documents. `golden.test.ts` beside the projections
  * fails if documents change without it.
  */
-export const projectionVersion = 2;
+export const projectionVersion = 3;
 
 /**
  * The projection versions that this API can serve. A release that raises `projectionVersion` keeps the one before for as
  * long as a generation of it may be promoted or rolled back to.
  */
-export const servedVersions: readonly number[] = [projectionVersion];
+export const servedVersions: readonly number[] = [projectionVersion, 2];
 
 /** The generation was built by code whose documents this code cannot read or write. */
 export class OtherProjectionVersion extends Error {

@@ -52,7 +52,7 @@ describe('the dead letters about a deleted entity', () => {
         ...{ _id: 'con_9', orgId: 'org_1', version: 4, revision: 1, position: position(4) },
         ...(op === 'tombstone' && { tombstonePosition: position(3) }),
       };
-      const envelopes = { readEnvelopes: async () => [stored] };
+      const envelopes = { readEnvelopes: async () => [stored], readUnownedTombstones: async () => [] };
       // when the batch ends
       const erasures = await erasuresAmong(envelopes, 'contact', { changes: [deletion], rejected: [] });
       // then the letter before the deletion is erased, and the later one is kept

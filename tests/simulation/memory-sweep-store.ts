@@ -2,7 +2,7 @@ import { refOf } from '../../services/projector/materialize/edges.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { SweepStore } from '../../services/projector/retention/sweep.ts';
 import type { Envelope } from '../../shared/documents/document.ts';
-import { envelopeOf, type Data } from './memory-store.ts';
+import { envelopeOf, placeOf, type Data } from './memory-store.ts';
 
 /** A dead letter as the sweep sees it: the entities that it names, and when its record was published. */
 export type NamedDeadLetter = { subjects: string[]; publishedAt: Date };
@@ -62,15 +62,19 @@ export function memorySweepStore(
       const found = await find('message', ({ orphanedAt }) => orphanedAt !== undefined && orphanedAt <= upTo);
       return found.slice(0, pageSize).map((document) => ({
         ...envelopeOf(document),
+        orgId: document.orgId ?? '',
         conversationId: String(field(document, 'conversationId')),
       }));
     },
     waitAgain: async (orphans, upTo, from) => {
-      for (const { _id } of orphans) {
+      for (const orphan of orphans) {
+        const { _id } = orphan;
         await pause(`let message ${_id} wait again`);
-        const document = data.get('message')?.get(_id);
+        const document = data.get('message')?.get(placeOf(orphan));
         if (document?.orphanedAt && document.orphanedAt <= upTo)
-          data.get('message')?.set(_id, { ...document, orphanedAt: from, revision: document.revision + 1 });
+          data
+            .get('message')
+            ?.set(placeOf(orphan), { ...document, orphanedAt: from, revision: document.revision + 1 });
       }
     },
     readInDeadLetters: async (ids) => {

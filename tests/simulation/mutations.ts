@@ -9,6 +9,7 @@ export type Mutation = {
 
 const engine = 'services/projector/materialize';
 const reconcile = `${engine}/reconcile.ts`;
+const readStored = `${engine}/read-stored.ts`;
 const join = `${engine}/join.ts`;
 const writes = `${engine}/writes.ts`;
 const fanOut = `${engine}/fan-out.ts`;
@@ -31,10 +32,7 @@ export const mutations: Mutation[] = [
         `const early = await recheck(deps, kind, joinings, references);
   const { conflicted, refused } = await store.write(kind, writes);`,
       ],
-      [
-        'round.outdated = await recheck(deps, kind, toRecheck, references);',
-        'round.outdated = mayReadCache ? early : [];',
-      ],
+      ['recheck(deps, kind, toRecheck, references),', 'mayReadCache ? early : [],'],
     ],
   },
   {
@@ -227,6 +225,31 @@ export const mutations: Mutation[] = [
     file: sweep,
     edits: [
       ["await updateDependents(deps, 'conversation', changed, []);", 'void [updateDependents, changed];'],
+    ],
+  },
+  {
+    name: 'an unowned tombstone is not looked for after an insert',
+    schedules: 4_000,
+    file: readStored,
+    edits: [['inserted.length > 0 ?', 'inserted.length < 0 ?']],
+  },
+  {
+    name: 'a document is not looked for after its unowned tombstone is written',
+    schedules: 12_000,
+    file: readStored,
+    edits: [['unowned.length > 0 ?', 'unowned.length < 0 ?']],
+  },
+  {
+    name: 'an entity is looked for in the named organizations alone',
+    file: readStored,
+    edits: [['unknown.length > 0 ?', 'unknown.length < 0 ?']],
+  },
+  {
+    name: 'an unowned tombstone is not looked for again after a crash',
+    schedules: 6_000,
+    file: readStored,
+    edits: [
+      ['unowned: byId(tombstones)', 'unowned: byId(tombstones.filter(({ _id }) => !documents.has(_id)))'],
     ],
   },
 ];

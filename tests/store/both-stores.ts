@@ -1,5 +1,5 @@
 import type { Store, StoredDocument, Write } from '../../services/projector/materialize/store.ts';
-import { emptyData, memoryStore } from '../simulation/memory-store.ts';
+import { emptyData, memoryStore, placeOf } from '../simulation/memory-store.ts';
 import { openEngineStore } from './engine-store.ts';
 
 type Opened = {
@@ -22,7 +22,8 @@ export const bothStores: { name: string; isReal: boolean; open: () => Promise<Op
     ...{ name: "the simulation's store", isReal: false },
     open: async () => {
       const data = emptyData();
-      const find = async (id: string) => data.get('conversation')?.get(id) ?? null;
+      const find = async (id: string) =>
+        data.get('conversation')?.get(placeOf({ _id: id, orgId: 'org_1' })) ?? null;
       return { store: memoryStore(data), find, close: async () => undefined };
     },
   },
@@ -59,7 +60,7 @@ export const insert = (document: StoredDocument): Write => ({ op: 'put', documen
 export async function readAll(store: Store, kind: 'conversation' | 'message', ids: string[]) {
   const documents = [];
   for (let remaining = ids; remaining.length > 0;) {
-    const read = await store.readCurrent(kind, remaining);
+    const read = await store.readCurrent(kind, remaining, ['org_1']);
     documents.push(...read.documents);
     remaining = read.remaining;
   }

@@ -32,7 +32,7 @@ describe('concurrent writers of the same documents', () => {
         }),
       );
       // then each document was written by one writer at most, and every other writer knows that it lost
-      const { documents: found } = await store.readCurrent('tag', ids);
+      const { documents: found } = await store.readCurrent('tag', ids, ['org_1']);
       expect(found).toHaveLength(ids.length);
       for (const { _id, state, revision } of found) {
         const winners = writers.filter((_, index) => !results[index]?.conflicted.has(_id));

@@ -1,5 +1,9 @@
 import { pageSize } from '../../services/projector/materialize/mongo-store.ts';
-import type { JoinedFields, StoredDocument } from '../../services/projector/materialize/store.ts';
+import {
+  entityKey,
+  type JoinedFields,
+  type StoredDocument,
+} from '../../services/projector/materialize/store.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { bothStores, conversation, tombstoneOf, insert, position, readAll } from './both-stores.ts';
 
@@ -48,7 +52,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     });
 
     it('return referenced entities with organization, deletion and the fields for those that name them', async () => {
-      const found = await opened.store.readEntities('conversation', ['a2', 'a1', 'a1', 'a0']);
+      const found = await opened.store.readEntities('conversation', ['a2', 'a1', 'a1', 'a0'], ['org_1']);
       expect(found.toSorted((a, b) => (a._id < b._id ? -1 : 1))).toEqual([
         { _id: 'a1', orgId: 'org_1', revision: 1, state: { id: 'a1' } },
         { _id: 'a2', orgId: 'org_1', revision: 1, deletedAt: new Date(0) },
@@ -56,13 +60,21 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     });
 
     it('return revisions, also of tombstones', async () => {
-      const found = await opened.store.readRevisions('conversation', ['a2', 'a1', 'a1', 'a0']);
+      const found = await opened.store.readRevisions('conversation', ['a2', 'a1', 'a1', 'a0'], ['org_1']);
       expect(found).toEqual(
         new Map([
-          ['a1', 1],
-          ['a2', 1],
+          [entityKey('org_1', 'a1'), 1],
+          [entityKey('org_1', 'a2'), 1],
         ]),
       );
+    });
+
+    it('return nothing of another organization', async () => {
+      const ids = ['a1', 'a2'];
+      const orgIds = ['org_2', 'org_3'];
+      expect(await opened.store.readCurrent('conversation', ids, orgIds)).toMatchObject({ documents: [] });
+      expect(await opened.store.readEntities('conversation', ids, orgIds)).toEqual([]);
+      expect(await opened.store.readRevisions('conversation', ids, orgIds)).toEqual(new Map());
     });
 
     it('return envelopes, of the state the id alone', async () => {
@@ -89,7 +101,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       const found: string[] = [];
       const sizes: number[] = [];
       for (let remaining = [...ids, 'l30']; remaining.length > 0;) {
-        const read = await opened.store.readCurrent('conversation', remaining);
+        const read = await opened.store.readCurrent('conversation', remaining, ['org_1']);
         sizes.push(read.documents.length);
         found.push(...read.documents.map(({ _id }) => _id));
         remaining = read.remaining;
@@ -125,16 +137,38 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       expect(await find('c1')).toEqual(document);
     });
 
-    it('applies only to the organization that it was built on, also to none', async () => {
-      await given([
-        { _id: 'd1', orgId: null, version: 0, revision: 1, position: null, tombstonePosition: position(4) },
-      ]);
-      const document = conversation('d1', 'ti_d', 0, { revision: 2, tombstonePosition: position(4) });
-      const write = { op: 'put' as const, document, guard: { revision: 1, orgId: 'org_1' } };
+    it('applies only to the organization that it was built on', async () => {
+      const document = conversation('d1', 'ti_d');
+      await given([document]);
+      const other = { ...document, orgId: 'org_3', revision: 2 };
+      const write = { op: 'put' as const, document: other, guard: { revision: 1, orgId: 'org_3' } };
       expect(await opened.store.write('conversation', [write])).toEqual(conflict('d1'));
-      const right = { ...write, guard: { revision: 1, orgId: null } };
-      expect(await opened.store.write('conversation', [right])).toEqual(applied);
       expect(await find('d1')).toEqual(document);
+    });
+
+    it('of a tombstone without an organization keeps it apart, under the same guards', async () => {
+      const unowned = {
+        ...{
+          _id: 'd2',
+          orgId: null,
+          version: 0,
+          revision: 1,
+          position: null,
+          tombstonePosition: position(4),
+        },
+        deletedAt: new Date(3),
+      };
+      const [document, other] = [conversation('d2', 'ti_d'), conversation('d3', 'ti_d')];
+      expect(await given([unowned, other])).toEqual(applied);
+      expect(await given([unowned])).toEqual(conflict('d2'));
+      expect(await given([document])).toEqual(applied);
+      expect(await find('d2')).toEqual(document);
+      const later = { ...unowned, revision: 2, tombstonePosition: position(7) };
+      const write = { op: 'put' as const, document: later, guard: { revision: 1, orgId: null } };
+      expect(await opened.store.write('conversation', [write])).toEqual(applied);
+      expect(await opened.store.write('conversation', [write])).toEqual(conflict('d2'));
+      expect(await opened.store.readUnownedTombstones('conversation', ['d2', 'd3'])).toEqual([later]);
+      expect(await opened.store.readUnownedTombstones('message', ['d2'])).toEqual([]);
     });
 
     it('applies if the store has dropped the tombstone that it was built on', async () => {
@@ -216,7 +250,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       await given([living, tombstoneOf(dead)]);
       const cursor = { from: 'ticket' as const, edge: 'conversations', after: 'ti_7' };
       const save = (id: string, version: number, isDeleted: boolean, to: typeof cursor | null) =>
-        opened.store.saveFanOutCursor('conversation', { id, version, isDeleted }, to);
+        opened.store.saveFanOutCursor('conversation', { id, orgId: 'org_1', version, isDeleted }, to);
       await save('i1', 3, false, cursor);
       await save('i2', 1, true, cursor);
       // and not on another version, a wrong deletion flag, or a missing document

@@ -2,6 +2,7 @@ import { hash as digest } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Db } from 'mongodb';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
+import { allOrganizations } from '../../../shared/store/all-organizations.ts';
 import { blockedKeys } from '../../../shared/store/blocked-keys.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import type { Caller } from '../http/context.ts';
@@ -76,7 +77,7 @@ export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps): ApiKeyCa
 export const isToken = (shape: RegExp, token: string) => token.length <= tokenLengthMax && shape.test(token);
 
 /**
- * The only query without an organization, because the key determines it. If several keys have the same token, the first
+ * The API's only query without an organization, because the key determines it. If several keys have the same token, the first
  * active one by id is used. The filter omits the archived state, and the function reads blocks even if it found no key.
  * Otherwise the response time would reveal whether a key exists.
  */
@@ -87,8 +88,8 @@ export async function findCallers(
 ): Promise<Map<string, Caller>> {
   const keys = await collectionOf<ApiKeyDocument>(authDatabase, 'apiKey')
     .find(
-      { 'state.tokenSha256': { $in: hashes }, orgId: { $type: 'string' } },
-      { hint: 'token', ...readOptions() },
+      { 'state.tokenSha256': { $in: hashes } },
+      { hint: 'token', comment: allOrganizations.authentication, ...readOptions() },
     )
     .project<{ _id: string; orgId: string; deletedAt?: Date; state: StoredKey }>({
       orgId: 1,

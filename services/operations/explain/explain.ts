@@ -1,7 +1,9 @@
 import type { Db, MongoClient } from 'mongodb';
 import { kinds, type Kind, type Position } from '../../../shared/documents/document.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
+import { allOrganizations } from '../../../shared/store/all-organizations.ts';
 import { collectionOf, controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
+import { unownedId, unownedTombstonesOf } from '../../../shared/store/unowned-tombstones.ts';
 import {
   projectionVersion,
   type Generation,
@@ -93,8 +95,14 @@ export async function explain(deps: Deps, id: string): Promise<Explanation> {
   const [active] = sides;
   const completeTo = active ? await watermark(control, active.number) : null;
   const explainKind = async (side: Side, kind: Kind) => {
-    const document = await collectionOf<StoredDocument>(side.database, kind).findOne({ _id: id });
-    return document ? [await explainDocument({ ...deps, control, now, active }, side, kind, document)] : [];
+    const document =
+      (await collectionOf<StoredDocument>(side.database, kind).findOne(
+        { _id: id },
+        { comment: allOrganizations.owner },
+      )) ?? (await unownedTombstonesOf<StoredDocument>(side.database).findOne({ _id: unownedId(kind, id) }));
+    return document
+      ? [await explainDocument({ ...deps, control, now, active, id }, side, kind, document)]
+      : [];
   };
   const found = sides.flatMap((side) => kinds.map((kind) => explainKind(side, kind)));
   const documents = (await Promise.all(found)).flat();
@@ -109,7 +117,13 @@ export async function idInTrace(control: Db, requestId: string): Promise<string>
 }
 
 async function explainDocument(
-  { config, control, now, active }: Deps & { control: Db; now: Date; active: Side | undefined },
+  {
+    config,
+    control,
+    now,
+    active,
+    id,
+  }: Deps & { control: Db; now: Date; active: Side | undefined; id: string },
   side: Side,
   kind: Kind,
   document: StoredDocument,
@@ -125,7 +139,7 @@ async function explainDocument(
       time: new Date(timestampMs).toISOString(),
     };
   };
-  const { _id: id, orgId, version, position, tombstonePosition, deletedAt, pending } = document;
+  const { orgId, version, position, tombstonePosition, deletedAt, pending } = document;
   const record = recordOf(kind, position);
   const progress =
     record && (await progressOf(control).findOne({ _id: `${number}/${record.topic}/${record.partition}` }));
@@ -170,7 +184,7 @@ async function explainReferences(
     edgesOf(kind).map(async ({ name: edge, to, fields }) => {
       const wanted = ids.get(edge) ?? [];
       const found = await collectionOf<StoredDocument>(database, to)
-        .find({ _id: { $in: wanted } })
+        .find({ _id: { $in: wanted } }, { comment: allOrganizations.owner })
         .project<StoredDocument>({ orgId: 1, version: 1, position: 1, deletedAt: 1, 'state.id': 1 })
         .toArray();
       const byId = new Map(found.map((entity) => [entity._id, entity]));

@@ -2,6 +2,7 @@ import type { Db } from 'mongodb';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import { blockedKeys, type BlockedKey } from '../../../shared/store/blocked-keys.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
+import { allOrganizations } from '../../../shared/store/all-organizations.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 
 /** `database` holds the documents of the served generation. */
@@ -21,7 +22,10 @@ export type ListedKey = {
 export async function listKeys({ control, database }: KeysDeps, orgId?: string): Promise<ListedKey[]> {
   const [keys, blocks] = await Promise.all([
     collectionOf<ApiKeyDocument>(database, 'apiKey')
-      .find({ orgId: orgId ?? { $type: 'string' }, deletedAt: { $exists: false } })
+      .find(
+        { ...(orgId !== undefined && { orgId }), deletedAt: { $exists: false } },
+        { ...(orgId === undefined && { comment: allOrganizations.keys }) },
+      )
       .project<Pick<ApiKeyDocument, '_id' | 'orgId' | 'state'>>({ orgId: 1, state: 1 })
       .toArray(),
     blockedKeys(control)
@@ -58,7 +62,7 @@ export async function blockKey(
 ): Promise<BlockedKey> {
   const key = await collectionOf<ApiKeyDocument>(database, 'apiKey').findOne(
     { _id: id },
-    { projection: { orgId: 1 } },
+    { projection: { orgId: 1 }, comment: allOrganizations.owner },
   );
   if (!key?.orgId) throw new Error(`there is no key ${id}; "keys list" prints the ids`);
   const block = { orgId: key.orgId, at: await storeTime(control), by, why };

@@ -3,6 +3,7 @@ import type { Admin } from 'kafkajs';
 import { MongoServerError, type Db, type MongoClient } from 'mongodb';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
+import { allOrganizations } from '../../../shared/store/all-organizations.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
 import { generationOf, readRegistry } from '../../../shared/store/generations.ts';
 import { watermark } from '../../../shared/store/progress.ts';
@@ -85,7 +86,10 @@ export async function readStatus(deps: {
     readPartitions(log, control, topics, generation ?? 1),
     readWarnings(admin, topics, warningsOf),
     estimateDocuments(database),
-    collectionOf(database, 'conversation').countDocuments({ pending: true }, { limit: countMax }),
+    collectionOf(database, 'conversation').countDocuments(
+      { pending: true },
+      { limit: countMax, comment: allOrganizations.status },
+    ),
     countMissingTickets(database),
     deadLettersOf(control).countDocuments({}, { limit: countMax }),
   ]);
@@ -162,7 +166,7 @@ async function countMissingTickets(database: Db): Promise<number | null> {
     { $count: 'tickets' },
   ];
   const found = await collectionOf(database, 'conversation')
-    .aggregate<{ tickets: number }>(stages, { maxTimeMS: ticketsTimeoutMs })
+    .aggregate<{ tickets: number }>(stages, { maxTimeMS: ticketsTimeoutMs, comment: allOrganizations.status })
     .toArray()
     .catch((error: unknown) => {
       if (error instanceof MongoServerError && error.code === maxTimeExpired) return null;

@@ -3,7 +3,7 @@ import { kinds, type Envelope, type Kind, type Position } from '../../../shared/
 import type { Change, Upsert } from '../events/change.ts';
 import { kindOfTopic, topicOf, topics } from '../events/topics.ts';
 import { isAfter } from '../materialize/evolve.ts';
-import type { Store } from '../materialize/store.ts';
+import { readInAnyOrganization, type EntityReader } from '../materialize/read-stored.ts';
 import { projections } from '../projections/projections.ts';
 import { deadLettersOf, removeDeadLetters, type DeadLetter, type Rejected } from './collection.ts';
 import { subjectsOf } from './subjects.ts';
@@ -18,8 +18,6 @@ type Erasable = Pick<
 type Erasure = { kind: Kind; id: string; covers: (deadLetter: Erasable) => boolean };
 
 type Deletion = Exclude<Change, Upsert>;
-
-type EnvelopeStore = Pick<Store, 'readEnvelopes'>;
 
 /** Dead letters and entities read at a time. */
 const deadLettersPerPage = 500;
@@ -62,7 +60,7 @@ export async function eraseDeadLetters(
  * late erases no later dead letter.
  */
 export async function erasuresAmong(
-  store: EnvelopeStore,
+  store: EntityReader,
   kind: Kind,
   { changes, rejected }: { changes: Change[]; rejected: Rejected[] },
 ): Promise<Erasure[]> {
@@ -97,7 +95,7 @@ export async function eraseSince(
 }
 
 type EraseSinceOptions = {
-  store: EnvelopeStore;
+  store: EntityReader;
   control: Db;
   prefix: string;
   signal: AbortSignal;
@@ -109,7 +107,7 @@ async function* pages<T>(cursor: FindCursor<T>): AsyncGenerator<T[]> {
 }
 
 async function erasuresOf(
-  store: EnvelopeStore,
+  store: EntityReader,
   kind: Kind,
   ids: string[],
   deletions: Map<string, Deletion[]>,
@@ -117,7 +115,7 @@ async function erasuresOf(
   const erasures: Erasure[] = [];
   for (const [idKind, idsOfKind] of Map.groupBy(new Set(ids), (id) => kindOf(kind, id))) {
     for (let start = 0; start < idsOfKind.length; start += idsPerRead) {
-      const found = await store.readEnvelopes(idKind, idsOfKind.slice(start, start + idsPerRead));
+      const found = await readInAnyOrganization(store, idKind, idsOfKind.slice(start, start + idsPerRead));
       for (const stored of found) {
         const accepted = (deletions.get(stored._id) ?? []).filter(
           (deletion) => deletion.op === 'tombstone' || deletion.orgId === stored.orgId,

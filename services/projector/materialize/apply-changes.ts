@@ -20,7 +20,9 @@ export async function applyChanges<K extends Kind>(
   for (let start = 0; start < ids.length; start += chunkSize) {
     deps.signal.throwIfAborted();
     const chunk = ids.slice(start, start + chunkSize);
-    const { entities, rejections } = await reconcile(deps, kind, chunk, byId);
+    const named = chunk.flatMap((id) => byId.get(id) ?? []);
+    const orgIds = [...new Set(named.flatMap((change) => (change.op === 'tombstone' ? [] : change.orgId)))];
+    const { entities, rejections } = await reconcile(deps, kind, { ids: chunk, orgIds }, byId);
     refused.push(...rejections);
     deps.onProgress();
     const superseded = [...entities.keys()].flatMap((id) => statesInBatch(byId.get(id) ?? []));

@@ -6,7 +6,7 @@ import type { StoredState } from './store.ts';
 /** An entity as stored, or as it is about to be: its envelope, and its state while it lives. */
 export type Entity = Omit<Envelope, '_id' | 'revision'> & { state?: StoredState };
 
-type Evolved = { entity: Entity | null; changed: boolean; rejected?: Rejection };
+export type Evolved = { entity: Entity | null; changed: boolean; rejected?: Rejection };
 
 /** The kind's rule, the clock, and how long a tombstone stays. */
 export type EvolveRules = { deletionIsFinal: boolean; now: Date; tombstoneDays: number };
@@ -64,7 +64,8 @@ export function toTombstone(entity: Entity, rules: EvolveRules): Entity {
   };
 }
 
-function evolveTombstone(current: Entity | null, position: Position, rules: EvolveRules): Evolved {
+/** The latest tombstone of a key counts. */
+export function evolveTombstone(current: Entity | null, position: Position, rules: EvolveRules): Evolved {
   const known: Entity = current ?? { orgId: null, version: 0, position: null };
   if (known.tombstonePosition && !isAfter(position, known.tombstonePosition))
     return { entity: known, changed: false };

@@ -36,13 +36,17 @@ export async function updateDependents(
   for (const from of dependentKinds(kind)) {
     const states = stale.map(({ entity }) => entity.state).filter((state) => state !== undefined);
     const parents = parentsIn(kind, from, [...states, ...superseded]);
-    await refreshAll(deps, from, parents);
+    await refreshAll(deps, from, parents, organizationsOf(entities));
     await refreshReferring(deps, kind, from, stale, new Set(parents));
   }
   for (const entity of entities)
     if (entity.resumeAt || (deps.outOfOrder && incomingEdges(kind).length > 0))
       await deps.store.saveFanOutCursor(kind, stateOf(entity), null);
 }
+
+const organizationsOf = (entities: Reconciled[]): string[] => [
+  ...new Set(entities.map(({ orgId }) => orgId)),
+];
 
 /** The parents of one kind that states name. */
 const parentsIn = (kind: Kind, from: Kind, states: StoredState[]): string[] => {
@@ -63,13 +67,13 @@ async function refreshReferring(
   const refsOf = ({ entity, edges }: StaleEdges) =>
     edges.flatMap((incoming) => (incoming.from === from ? [refOf(incoming.edge.name, entity.id)] : []));
   const refs = stale.flatMap(refsOf);
-  const orgIds = [...new Set(stale.flatMap(({ entity }) => entity.orgId ?? []))];
-  if (refs.length === 0 || orgIds.length === 0) return;
+  const orgIds = organizationsOf(stale.map(({ entity }) => entity));
+  if (refs.length === 0) return;
   const resumes = stale.some(({ entity }) => entity.resumeAt);
   const ids = resumes ? null : await deps.store.findDependents(from, orgIds, refs);
   if (ids) {
     const others = ids.filter((id) => !refreshed.has(id));
-    return refreshAll(deps, from, others);
+    return refreshAll(deps, from, others, orgIds);
   }
   for (const { entity, edges } of stale)
     for (const incoming of edges)
@@ -91,9 +95,9 @@ async function refreshPages(
   const ref = refOf(edge.name, entity.id);
   let after = startOnEdge(kind, entity, incoming);
   while (after !== null) {
-    const page = await deps.store.pageOfDependents(from, entity.orgId ?? '', ref, after);
+    const page = await deps.store.pageOfDependents(from, entity.orgId, ref, after);
     const others = page.ids.filter((id) => !refreshed.has(id));
-    await refreshAll(deps, from, others);
+    await refreshAll(deps, from, others, [entity.orgId]);
     after = page.next;
     if (after === null) return;
     await saveCursor(deps, kind, entity, incoming, after);
@@ -111,7 +115,10 @@ async function saveCursor(
   await store.saveFanOutCursor(kind, stateOf(entity), entity.resumeAt);
 }
 
-const stateOf = ({ id, version, state }: Reconciled) => ({ id, version, isDeleted: state === undefined });
+const stateOf = ({ id, orgId, version, state }: Reconciled) => ({
+  ...{ id, orgId, version },
+  isDeleted: state === undefined,
+});
 
 /** The id to start after: the cursor on its own edge, the first id on later edges, null on completed edges. */
 function startOnEdge(kind: Kind, { resumeAt }: Reconciled, { from, edge }: Incoming): string | null {
@@ -124,11 +131,11 @@ function startOnEdge(kind: Kind, { resumeAt }: Reconciled, { from, edge }: Incom
   return index < cursorIndex ? null : '';
 }
 
-async function refreshAll(deps: UpdateDeps, kind: Kind, ids: string[]): Promise<void> {
+async function refreshAll(deps: UpdateDeps, kind: Kind, ids: string[], orgIds: string[]): Promise<void> {
   for (let start = 0; start < ids.length; start += chunkSize) {
     deps.signal.throwIfAborted();
     deps.onFanOut?.(ids.length - start);
-    await reconcile(deps, kind, ids.slice(start, start + chunkSize), null);
+    await reconcile(deps, kind, { ids: ids.slice(start, start + chunkSize), orgIds }, null);
     deps.onProgress();
   }
   deps.onFanOut?.(0);

@@ -3,7 +3,7 @@ import type { Change, Rejection, Upsert } from '../events/change.ts';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import { projections } from '../projections/projections.ts';
 import { edgesOf } from './edges.ts';
-import { evolve, type Entity, type EvolveRules } from './evolve.ts';
+import { evolve, evolveTombstone, type Entity, type Evolved, type EvolveRules } from './evolve.ts';
 import {
   idsInRefs,
   idsInState,
@@ -12,8 +12,16 @@ import {
   type BatchReferences,
   type Joining,
 } from './join.ts';
+import { readDocuments, readMissed, readStored, type Applied, type Wanted } from './read-stored.ts';
 import type { ReferenceCache } from './reference-cache.ts';
-import type { Current, Store, StoredState, Write } from './store.ts';
+import {
+  idInEntityKey,
+  type Current,
+  type Store,
+  type StoredState,
+  type UnownedTombstone,
+  type Write,
+} from './store.ts';
 import { writeOf, type PendingWrite, type WriteDeps } from './writes.ts';
 
 export type ReconcileDeps = WriteDeps & {
@@ -37,7 +45,7 @@ type RepeatCause = (typeof repeatCauses)[number];
 /** An entity after its changes, and before them. */
 export type Reconciled = {
   id: string;
-  orgId: string | null;
+  orgId: string;
   version: number;
   /** Absent if the entity is deleted. */
   state?: StoredState;
@@ -60,7 +68,7 @@ type Round<K extends Kind> = {
   refused: Rejected<K>[];
   /** Documents for another round. */
   unfinished: string[];
-  /** Documents among them that were written from references that have changed since: Invariant 3. */
+  /** Documents among them that were written without another worker's change: Invariants 3 and 19. */
   outdated: string[];
 };
 
@@ -75,7 +83,7 @@ const referencesPerRoundMax = 10_000;
 export async function reconcile<K extends Kind>(
   deps: ReconcileDeps,
   kind: K,
-  ids: string[],
+  { ids, orgIds }: Wanted,
   changes: Map<string, Change<K>[]> | null,
 ): Promise<Outcome<K>> {
   const entities = new Map<string, Reconciled>();
@@ -85,22 +93,22 @@ export async function reconcile<K extends Kind>(
   const outdated = new Set<string>();
   let pending = ids;
   for (let isFirst = true; pending.length > 0; isFirst = false) {
-    const read = await deps.store.readCurrent(kind, pending);
-    const stored = new Map(read.documents.map((document) => [document._id, document]));
-    const notRead = new Set(read.remaining);
+    const { documents, unowned, remaining } = await (changes ? readStored : readDocuments)(deps.store, kind, {
+      ...{ ids: pending, orgIds },
+    });
     const planned = pending.flatMap((id): PendingWrite<K>[] => {
-      const current = stored.get(id);
-      if (notRead.has(id)) return [];
+      const current = documents.get(id);
+      if (remaining.has(id)) return [];
       if (!changes) return current?.state ? [pendingWrite(kind, id, current, current, [])] : [];
       const accepted = (changes.get(id) ?? []).filter((change) => !refused.has(change));
       const { write, rejections } = planWrite(deps, kind, {
-        ...{ id, current, changes: accepted },
+        ...{ id, current, unowned: unowned.get(id), changes: accepted },
         isOutdated: outdated.has(id),
       });
       rejected.set(id, rejections);
       return write ? [write] : [];
     });
-    pending = [...read.remaining];
+    pending = [...remaining];
     for (const batch of splitBySize(planned, referencesOf, referencesPerRoundMax)) {
       // Invariant 9: a refresh and a later round follow a change that the cache may not have.
       const round = await writeBatch(deps, kind, batch, isFirst && changes !== null);
@@ -116,6 +124,7 @@ export async function reconcile<K extends Kind>(
 type Planned<K extends Kind> = {
   id: string;
   current: Current | undefined;
+  unowned: UnownedTombstone | undefined;
   changes: Change<K>[];
   /** Whether this call wrote the document from references that have changed since. */
   isOutdated: boolean;
@@ -125,21 +134,24 @@ type Planned<K extends Kind> = {
 function planWrite<K extends Kind>(
   deps: ReconcileDeps,
   kind: K,
-  { id, current, changes, isOutdated }: Planned<K>,
+  { id, current, unowned, changes, isOutdated }: Planned<K>,
 ): { write: PendingWrite<K> | null; rejections: Rejected<K>[] } {
   const { deletionIsFinal } = projections[kind];
   const rules: EvolveRules = { deletionIsFinal, now: deps.now(), tombstoneDays: deps.tombstoneDays };
   const rejections: Rejected<K>[] = [];
-  let entity: Entity | null = current ?? null;
-  let changed = false;
+  let { entity, changed }: Evolved =
+    current && unowned
+      ? evolveTombstone(current, unowned.tombstonePosition, rules)
+      : { entity: current ?? unowned ?? null, changed: false };
   for (const change of changes) {
     const next = evolve(entity, change, rules);
     entity = next.entity;
     changed ||= next.changed;
     if (next.rejected) rejections.push({ change, rejection: next.rejected });
   }
-  const isDone = !changed && !isOutdated && current !== undefined && isPropagated(deps, kind, current);
-  const write = entity && !isDone ? pendingWrite(kind, id, current, entity, changes) : null;
+  const stored = entity?.orgId === null ? unowned : current;
+  const isDone = !changed && !isOutdated && stored !== undefined && isPropagated(deps, kind, stored);
+  const write = entity && !isDone ? pendingWrite(kind, id, stored, entity, changes) : null;
   return { write, rejections };
 }
 
@@ -189,6 +201,7 @@ async function writeBatch<K extends Kind>(
   const { conflicted, refused } = await store.write(kind, writes);
   const round: Round<K> = { entities: new Map(), refused: [], unfinished: [...remaining], outdated: [] };
   const toRecheck: Joining[] = [];
+  const applied: Applied[] = [];
   for (const [index, item] of ready.entries()) {
     const write = writes[index];
     const detail = refused.get(item.id);
@@ -200,15 +213,22 @@ async function writeBatch<K extends Kind>(
       round.unfinished.push(item.id);
     } else if (detail !== undefined) deps.onNotRefreshed(kind, item.id, detail);
     else {
+      applied.push({ document: write.document, before: item.current });
       if (write.op === 'put') cache.put(kind, write.document);
       else cache.forget(kind, item.id);
-      round.entities.set(item.id, reconciledOf(deps, kind, item, write));
+      const { orgId } = write.document;
+      // Nothing refers to an entity without an organization.
+      if (orgId !== null) round.entities.set(item.id, { ...reconciledOf(deps, kind, item, write), orgId });
       const { refs } = write.document;
       if (item.joining && refs && (mayReadCache || !isSame(item.current?.state && item.current.refs, refs)))
         toRecheck.push(item.joining);
     }
   }
-  round.outdated = await recheck(deps, kind, toRecheck, references);
+  const rechecked = await Promise.all([
+    recheck(deps, kind, toRecheck, references),
+    readMissed(store, kind, applied),
+  ]);
+  round.outdated = [...new Set(rechecked.flat())];
   round.unfinished.push(...round.outdated);
   if (conflicted.size > 0) deps.onRepeated?.(kind, 'conflict', conflicted.size);
   if (round.outdated.length > 0) deps.onRepeated?.(kind, 'reference', round.outdated.length);
@@ -227,7 +247,8 @@ async function recheck(
 ): Promise<string[]> {
   if (joinings.length === 0 || edgesOf(kind).length === 0) return [];
   const { outdated, changed } = await recheckReferences(store, kind, joinings, references);
-  for (const [changedKind, id] of changed) cache.forget(changedKind, id);
+  for (const [changedKind, keys] of changed)
+    for (const key of keys) cache.forget(changedKind, idInEntityKey(key));
   return outdated;
 }
 
@@ -236,11 +257,11 @@ function reconciledOf<K extends Kind>(
   kind: Kind,
   { id, current, entity }: PendingWrite<K>,
   { op, document }: Write,
-): Reconciled {
+): Omit<Reconciled, 'orgId'> {
   const state = op === 'put' ? document.state : current?.state;
   const isKnown = current !== undefined && isPropagated(deps, kind, current) && !deps.outOfOrder;
   return {
-    ...{ id, orgId: document.orgId, version: entity.version },
+    ...{ id, version: entity.version },
     ...(state !== undefined && { state }),
     before: isKnown ? current : null,
     // Invariant 8: a new state starts its fan-out from the beginning.

@@ -1,4 +1,4 @@
-import type { Document, Envelope, Kind } from '../../../shared/documents/document.ts';
+import type { Document, Envelope, Kind, Position } from '../../../shared/documents/document.ts';
 
 /** Progress of a large fan-out: the edge, the kind of its documents, and the last id refreshed. */
 export type FanOutCursor = { from: Kind; edge: string; after: string };
@@ -18,8 +18,16 @@ export type StoredDocument = Omit<Document<StoredState, object>, 'state' | 'join
 /** The part of a document that the engine reads before a write. The state has the fields that edges need. */
 export type Current = Envelope & Pick<StoredDocument, 'state' | 'refs' | 'orphanedAt' | 'fanOutCursor'>;
 
+/** See `unownedTombstonesOf`. */
+export type UnownedTombstone = Envelope & { orgId: null; tombstonePosition: Position };
+
 /** The part of an entity that its dependents are joined from. The state has the fields that edges need. */
 export type ReferencedEntity = Pick<StoredDocument, '_id' | 'orgId' | 'revision' | 'deletedAt' | 'state'>;
+
+/** An entity's key among those of several organizations: on a sharded cluster, two of them may have one id. */
+export const entityKey = (orgId: string | null, id: string): string => `${orgId}\0${id}`;
+
+export const idInEntityKey = (key: string): string => key.slice(key.indexOf('\0') + 1);
 
 export type Child = ReferencedEntity & { byCreated?: string };
 
@@ -53,15 +61,20 @@ export type Written = { conflicted: Set<string>; refused: Map<string, string> };
 
 /**
  * The store as the engine needs it. Every read sees every acknowledged write, which is durable; a read of several
- * replies is not a snapshot. After a failure nothing is known of the writes in progress.
+ * replies is not a snapshot. After a failure nothing is known of the writes in progress. Each read but the last two
+ * returns only documents of the named organizations.
  */
 export type Store = {
   /** Documents by id, as far as bounded memory allows; `remaining` are the ids still to be read. */
-  readCurrent: (kind: Kind, ids: string[]) => Promise<{ documents: Current[]; remaining: string[] }>;
+  readCurrent: (
+    kind: Kind,
+    ids: string[],
+    orgIds: string[],
+  ) => Promise<{ documents: Current[]; remaining: string[] }>;
   /** The entities that others are joined from, by id, without missing ones. */
-  readEntities: (kind: Kind, ids: string[]) => Promise<ReferencedEntity[]>;
-  /** Revisions by id, without missing documents. */
-  readRevisions: (kind: Kind, ids: string[]) => Promise<Map<string, number>>;
+  readEntities: (kind: Kind, ids: string[], orgIds: string[]) => Promise<ReferencedEntity[]>;
+  /** Revisions by `entityKey`, without missing documents. */
+  readRevisions: (kind: Kind, ids: string[], orgIds: string[]) => Promise<Map<string, number>>;
   /**
    * For each parent (its organization by its id) the first `max` living entities of that organization that name it
    * in `parentField`, by `byCreated`, each once. Reads as far as bounded memory allows; `remaining` are the
@@ -72,7 +85,7 @@ export type Store = {
     by: { parentField: string; max: number },
     parents: Map<string, string>,
   ) => Promise<{ children: Map<string, Child[]>; remaining: string[] }>;
-  /** Applies the writes in any order. */
+  /** Applies the writes in any order. A document without an organization becomes an unowned tombstone. */
   write: (kind: Kind, writes: Write[]) => Promise<Written>;
   /** Ids of the documents that refer to one of `refs`, in no order; null if there are more than one page. */
   findDependents: (kind: Kind, orgIds: string[], refs: string[]) => Promise<string[] | null>;
@@ -86,9 +99,11 @@ export type Store = {
   /** Records the progress of a state's fan-out (null: complete), if the document still has that state. */
   saveFanOutCursor: (
     kind: Kind,
-    of: { id: string; version: number; isDeleted: boolean },
+    of: { id: string; orgId: string; version: number; isDeleted: boolean },
     cursor: FanOutCursor | null,
   ) => Promise<void>;
-  /** Envelopes by id, of tombstones too. Of the state they have the id alone. */
+  /** Envelopes by id, of every organization, of tombstone documents too. Of the state they have the id alone. */
   readEnvelopes: (kind: Kind, ids: string[]) => Promise<(Envelope & Pick<StoredDocument, 'state'>)[]>;
+  /** Unowned tombstones by id. */
+  readUnownedTombstones: (kind: Kind, ids: string[]) => Promise<UnownedTombstone[]>;
 };

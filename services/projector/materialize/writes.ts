@@ -77,7 +77,7 @@ function tombstoneOf<K extends Kind>(
     ...(tombstonePosition && { tombstonePosition }),
     ...(deletedAt && { deletedAt }),
     ...(expiresAt && { expiresAt }),
-    ...(deletedAt && fanOutStarted(deps, kind)),
+    ...(deletedAt && orgId !== null && fanOutStarted(deps, kind)),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Db } from 'mongodb';
 import type { Envelope } from '../../../shared/documents/document.ts';
 import { sortKey } from '../../../shared/documents/instant.ts';
+import { allOrganizations } from '../../../shared/store/all-organizations.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { deadLettersOf } from '../dead-letters/collection.ts';
 import { eraseDeadLetters } from '../dead-letters/erase.ts';
@@ -29,7 +30,10 @@ function expiring(database: Db): Pick<SweepStore, ReadsDocuments> {
   return {
     readChannels: async (after) => {
       const found = await channels
-        .find({ _id: { $gt: after }, 'state.dataRetentionDays': { $gt: 0 } })
+        .find(
+          { _id: { $gt: after }, 'state.dataRetentionDays': { $gt: 0 } },
+          { comment: allOrganizations.retention },
+        )
         .project<{ _id: string; orgId: string; state: { dataRetentionDays: number } }>({
           ...{ orgId: 1, 'state.dataRetentionDays': 1 },
         })
@@ -73,8 +77,11 @@ function expiringMessages(database: Db): Omit<SweepStore, ReadsDocuments | Reads
     },
     readOrphans: async (upTo) => {
       const found = await messages
-        .find({ orphanedAt: { $lte: upTo } }, { hint: 'orphaned' })
-        .project<Envelope & { state: { conversationId: string } }>({ ...envelope, 'state.conversationId': 1 })
+        .find({ orphanedAt: { $lte: upTo } }, { hint: 'orphaned', comment: allOrganizations.retention })
+        .project<Envelope & { orgId: string; state: { conversationId: string } }>({
+          ...envelope,
+          'state.conversationId': 1,
+        })
         .limit(pageSize)
         .toArray();
       return found.map(({ state, ...message }) => ({ ...message, ...state }));

@@ -71,8 +71,11 @@ async function sweepChannel(deps: SweepDeps, { channel, after }: Turn, swept: Sw
 }
 
 /** Read for each page: the retention may be raised during a long sweep, and its documents are served again then. */
-async function readExpiredUpTo({ store, asOf }: SweepDeps, { id }: ExpiringChannel): Promise<Date | null> {
-  const [channel] = await store.readEntities('channel', [id]);
+async function readExpiredUpTo(
+  { store, asOf }: SweepDeps,
+  { id, orgId }: ExpiringChannel,
+): Promise<Date | null> {
+  const [channel] = await store.readEntities('channel', [id], [orgId]);
   return expiredUpTo((channel?.state?.dataRetentionDays ?? null) as number | null, asOf);
 }
 
@@ -118,7 +121,8 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
     const ids = [...new Set(orphans.map(({ conversationId }) => conversationId))];
     // In this order: a redrive writes the conversation before it removes the dead letter.
     const isNamed = await sweepStore.readInDeadLetters(ids);
-    const conversations = await store.readEnvelopes('conversation', ids);
+    const orgIds = [...new Set(orphans.map(({ orgId }) => orgId))];
+    const conversations = await store.readEntities('conversation', ids, orgIds);
     const living = new Map(conversations.flatMap(({ _id, orgId, state }) => (state ? [[_id, orgId]] : [])));
     const {
       marked = [],
@@ -129,8 +133,7 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
       return isNamed.has(conversationId) ? 'waiting' : 'lost';
     });
     // A refresh removes the mark of a message whose conversation is there.
-    const idsOfMarked = marked.map(({ _id }) => _id);
-    await reconcile(deps, 'message', idsOfMarked, null);
+    await reconcile(deps, 'message', { ids: marked.map(({ _id }) => _id), orgIds }, null);
     // A message whose refresh the store refuses keeps its mark, and this loop would read it again at once.
     if (marked.length + waiting.length > 0)
       await sweepStore.waitAgain([...marked, ...waiting], upTo, deps.now());
@@ -169,7 +172,7 @@ type ExpiringChannel = { id: string; orgId: string; dataRetentionDays: number };
 /** A conversation. Without `updatedAt`, a sweep has purged its state, but may not have refreshed its dependents. */
 type ExpiringConversation = Envelope & { updatedAt?: Date };
 
-type Orphan = Envelope & { conversationId: string };
+type Orphan = Envelope & { orgId: string; conversationId: string };
 
 /**
  * The reads of the sweep, each of one bounded page. Every read sees every acknowledged write. The sweep writes through
