@@ -55,6 +55,12 @@ export const startScript = (
     options,
   );
 
+/** The variables that a process takes over from this one. None is a setting of a service. */
+const inherited = () => {
+  const { PATH, NODE_OPTIONS, COMMANDS_WITHOUT_ORGANIZATION } = process.env;
+  return { PATH, NODE_OPTIONS, COMMANDS_WITHOUT_ORGANIZATION };
+};
+
 /** Runs a command; `name` stands for it in errors. */
 export function startCommand(
   command: string[],
@@ -64,7 +70,7 @@ export function startCommand(
 ): Service {
   const [file = '', ...args] = [...dieWithParent(), ...command];
   const child = spawn(file, args, {
-    env: { PATH: process.env.PATH, LOG_LEVEL: 'info', SHUTDOWN_DELAY_SECONDS: '0', ...environment },
+    env: { ...inherited(), LOG_LEVEL: 'info', SHUTDOWN_DELAY_SECONDS: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: ownGroup,
   });

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { CommandStartedEvent, MongoClient } from 'mongodb';
+import { MongoClient, type CommandStartedEvent } from 'mongodb';
 import { generate } from 'selfsigned';
 import { ensureRegistry } from '../../shared/store/generations.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
@@ -13,6 +13,7 @@ import type { Credentials } from '../../services/api/server/tls.ts';
 import { createReadBudget } from '../../services/api/store/read-budget.ts';
 import { createReaders } from '../../services/api/store/reader.ts';
 import { documented, type HoldToDocument } from '../support/documented.ts';
+import { monitorCommands } from '../support/monitor-commands.ts';
 import { apiKey, fill, type Documents } from './builders.ts';
 
 /** Tokens of the keys in every test store: two organizations, one archived key. */
@@ -30,12 +31,16 @@ export function mongoUrl(): string {
   return url;
 }
 
-/** The databases of one test file, with generation 1 active and indexed; `close` drops them. */
+/**
+ * The databases of one test file, with generation 1 active and indexed; `close` drops them. `client` is for the API; the
+ * databases have another client, whose commands need not name organizations.
+ */
 export async function startStore(documents: Documents = {}) {
   const client = createMongo(mongoUrl(), 'api-tests');
+  const testsClient = new MongoClient(mongoUrl(), { ignoreUndefined: true });
   const name = `api_test_${randomBytes(6).toString('hex')}`;
-  const control = controlDatabase(client, name);
-  const database = generationDatabase(client, name, 1);
+  const control = controlDatabase(testsClient, name);
+  const database = generationDatabase(testsClient, name, 1);
   await ensureRegistry(control);
   await ensureIndexes(database);
   const keys = [
@@ -46,7 +51,7 @@ export async function startStore(documents: Documents = {}) {
   await fill(database, { ...documents, apiKey: [...keys, ...(documents.apiKey ?? [])] });
   const close = async () => {
     for (const each of [control, database]) await each.dropDatabase();
-    await client.close();
+    await Promise.all([client.close(), testsClient.close()]);
   };
   return { client, name, control, database, close };
 }
@@ -131,10 +136,8 @@ export type TestApi = Awaited<ReturnType<typeof startApi>>;
 
 /** A client of the store, and the commands that it has sent. */
 function monitoredMongo() {
-  const client = createMongo(mongoUrl(), 'api-tests');
+  const client = monitorCommands(createMongo(mongoUrl(), 'api-tests'));
   const commands: CommandStartedEvent[] = [];
-  // The driver has this setter, but its type declarations do not.
-  Object.assign(client, { monitorCommands: true });
   client.on('commandStarted', (event) => commands.push(event));
   return { client, commands };
 }

@@ -1,13 +1,15 @@
-import { MongoClient, type Document } from 'mongodb';
+import type { Document } from 'mongodb';
 import { kinds } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { dayMs } from '../../shared/documents/retention.ts';
 import { ensureRegistry, generationsOf } from '../../shared/store/generations.ts';
+import { createMongo } from '../../shared/store/connection.ts';
 import { watermarksOf } from '../../shared/store/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { readStatus, type Status } from '../../services/operations/status/status.ts';
 import { createLogClient } from '../../services/projector/kafka/log-client.ts';
 import { readTopicSettings } from '../../services/projector/kafka/topic-settings.ts';
+import { monitorCommands } from '../support/monitor-commands.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { startService } from '../../infra/service.ts';
@@ -62,7 +64,7 @@ describe('the work of the store for a status', () => {
     const { admin, config, kafka, name } = testEnvironment;
     const log = createLogClient(kafka);
     await log.connect();
-    const mongo = new MongoClient(config.MONGODB_URL, { monitorCommands: true });
+    const mongo = monitorCommands(createMongo(config.MONGODB_URL, 'test'));
     const commands: Document[] = [];
     mongo.on('commandStarted', ({ command }) => commands.push(command));
     await readStatus({ admin, log, mongo, config: { ...config, REBUILD_DAYS_MAX: 6 } });

@@ -12,8 +12,12 @@ type Opened = { store: Store; sweepStore: SweepStore; close: () => Promise<void>
 
 const open: Record<string, () => Promise<Opened>> = {
   'the real store': async () => {
-    const { store, database, control, close } = await openEngineStore();
-    return { store, close, sweepStore: mongoSweepStore({ database, control, prefix: 'support.' }) };
+    const { store, ofServices, control, close } = await openEngineStore();
+    return {
+      store,
+      close,
+      sweepStore: mongoSweepStore({ database: ofServices, control, prefix: 'support.' }),
+    };
   },
   "the simulation's store": async () => {
     const data = emptyData();
