@@ -20,7 +20,7 @@ describe('the arguments of the CLI', () => {
   it.each([
     [
       '',
-      'a verb is missing: one of topics, status, trace, explain, rebuild, verify, dead-letters, keys, completion',
+      'a verb is missing: one of topics, status, trace, explain, rebuild, verify, dead-letters, keys, shard, completion',
       '',
     ],
     ['statu', "unknown command 'statu' (Did you mean status?)", ''],
