@@ -53,8 +53,8 @@ export async function ask(child: Target, path: string, options: Options = {}) {
 export const codeOf = (text: string) => errorEnvelopeSchema.parse(JSON.parse(text)).error.code;
 
 /** Writes a self-signed certificate and its key; returns the settings that name their files. */
-export async function writeCertificate(folder: string) {
-  const { cert, key } = await selfSigned();
+export async function writeCertificate(folder: string, notAfter?: Date) {
+  const { cert, key } = await selfSigned(notAfter);
   const settings = { API_TLS_CERT: join(folder, 'cert.pem'), API_TLS_KEY: join(folder, 'key.pem') };
   writeFileSync(settings.API_TLS_CERT, cert);
   writeFileSync(settings.API_TLS_KEY, key);

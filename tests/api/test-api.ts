@@ -58,9 +58,10 @@ export async function startStore(documents: Documents = {}) {
 
 export type TestStore = Awaited<ReturnType<typeof startStore>>;
 
-/** A certificate for `localhost`. */
-export async function selfSigned(): Promise<Credentials> {
-  const pair = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 });
+/** A certificate for `localhost`, valid for a year by default. */
+export async function selfSigned(notAfter?: Date): Promise<Credentials> {
+  const options = { keySize: 2048, ...(notAfter && { notAfterDate: notAfter }) };
+  const pair = await generate([{ name: 'commonName', value: 'localhost' }], options);
   return { cert: pair.cert, key: pair.private };
 }
 

@@ -4,6 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
 import { rows } from '../../infra/monitoring/panels.ts';
+import { dayMs } from '../../shared/documents/retention.ts';
+import { generationsOf } from '../../shared/store/generations.ts';
+import { writeCertificate } from '../api/requests.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { installPrometheus, startPrometheus } from './prometheus.ts';
@@ -105,6 +108,47 @@ describe('with a Prometheus that scrapes the services', () => {
     await cli('rebuild', 'pace', '1', 'none');
     await applied();
     await eventually(async () => !(await fires(expr)) && !(await fires(cause)));
+  }, 240_000);
+
+  test('an event that is older than the watermark is seen as late', async () => {
+    const old = { ...created('tag', 'tag_late'), time: new Date(Date.now() - 3_600_000) };
+    const series = await sees(exprOf('SupportLateEvents'), () => publish(old));
+    expect(series).toEqual([{ topic: services.topic('tag') }]);
+  }, 240_000);
+
+  test('a lag that was longer than Kafka keeps tombstones is seen', async () => {
+    const longestBehindSeconds = (days: number) =>
+      generationsOf(services.environment.control).updateOne(
+        { _id: 'active' },
+        { $set: { 'generations.0.longestBehindSeconds': days * 86_400 } },
+      );
+    const series = await sees(exprOf('SupportTombstonesMissed'), () => longestBehindSeconds(7));
+    expect(series).toEqual([{ generation: '1' }]);
+    await longestBehindSeconds(0);
+  }, 240_000);
+
+  test('a certificate that expires within days is seen, until it is renewed', async () => {
+    const expr = exprOf('SupportCertificateExpires');
+    await sees(expr, () => writeCertificate(processes.folder, new Date(Date.now() + 2 * dayMs)));
+    await writeCertificate(processes.folder);
+    await eventually(async () => !(await fires(expr)));
+  }, 240_000);
+
+  test('an API that cannot read MongoDB is seen, until it can', async () => {
+    const expr = exprOf('SupportStoreErrors');
+    await sees(expr, services.store.cut);
+    await services.store.restore();
+    await eventually(async () => !(await fires(expr)));
+  }, 240_000);
+
+  test('a rate limit that is not shared any more is seen', async () => {
+    const expr = exprOf('SupportRateLimitNotShared');
+    expect(await prometheus.query(expr)).toEqual([]);
+    await processes.valkey.stop();
+    await eventually(async () => {
+      await services.get('/v1/tickets');
+      return fires(expr);
+    });
   }, 240_000);
 
   test('alerts see a stop of all projectors, and that archived keys may still work', async () => {
