@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { requestIdShape } from '../../shared/store/request-traces.ts';
 import { explain, idInTrace, type Explanation } from '../operations/explain/explain.ts';
-import { explainedRows, notFoundText } from '../operations/explain/rows.ts';
+import { explainedRows, notFoundText, requestRows } from '../operations/explain/rows.ts';
 import { configs } from './config.ts';
 import { withMongo, type Accept, type CommandOutput, type Context } from './context.ts';
 import { example, jsonOption } from './options.ts';
@@ -34,12 +34,14 @@ async function printExplanation(
 }
 
 /** Renders an explanation as text. */
-const renderExplanation = (explanation: Explanation): string =>
-  explanation.documents.length === 0
-    ? `${notFoundText(explanation)}\n`
-    : explanation.documents
-        .map(
-          (document) =>
-            `${document.kind} ${document.id}\n${rows(explainedRows(document, explanation.now), '  ')}`,
-        )
-        .join('\n');
+function renderExplanation(explanation: Explanation): string {
+  const { documents, now } = explanation;
+  const explained = documents.map(
+    (document) => `${document.kind} ${document.id}\n${rows(explainedRows(document, now), '  ')}`,
+  );
+  const requests = requestRows(explanation);
+  return [
+    ...(documents.length === 0 ? [`${notFoundText(explanation)}\n`] : explained),
+    ...(requests.length > 0 ? [`latest requests\n${rows(requests, '  ')}`] : []),
+  ].join('\n');
+}

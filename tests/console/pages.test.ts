@@ -96,6 +96,8 @@ describe('a dead letter and a document', () => {
     const text = textOf(await console.read(`/explain?id=${_id}`));
     expect(text).toContain('/v1/tickets/:id');
     expect(text).toContain('ticket ti_1');
+    // The requests that named a document are listed with it.
+    expect(await console.read('/explain?id=ti_1')).toContain(`<a href="/explain?id=${_id}">`);
     expect(textOf(await console.read('/explain?id=req_01HNZX8JGFACFA36RBXDHEQN6F'))).toContain(
       'there is no trace of',
     );

@@ -2,7 +2,7 @@ import type { MongoClient } from 'mongodb';
 import { html, type Html } from '../../../shared/pages/html.ts';
 import { requestIdShape } from '../../../shared/store/request-traces.ts';
 import { explain, idInTrace } from '../../operations/explain/explain.ts';
-import { explainedRows, notFoundText } from '../../operations/explain/rows.ts';
+import { explainedRows, notFoundText, requestRows } from '../../operations/explain/rows.ts';
 import { readTrace, traceRows } from '../../operations/traces/read-trace.ts';
 import type { ConsoleConfig } from '../config.ts';
 import { command, definitions, type Page } from '../layout.ts';
@@ -11,10 +11,7 @@ import type { Sources } from '../sources.ts';
 
 type Deps = { mongo: MongoClient; config: ConsoleConfig; sources: Sources; ask: Ask };
 
-/**
- * Explains a document by its id or by the Request-Id of a request that named it, as `support-cli explain` does. The
- * requests that served a document are not listed: no index has their ids.
- */
+/** Explains a document by its id or by the Request-Id of a request that named it, as `support-cli explain` does. */
 export const explainPage = (deps: Deps): Page => ({
   path: '/explain',
   title: 'Explain',
@@ -47,5 +44,11 @@ async function explained({ mongo, config, sources }: Deps, id: string): Promise<
       html`<h2>${document.kind} ${document.id}</h2>
         ${definitions(explainedRows(document, now))}`,
   )}
+  ${
+    explanation.requests.length > 0
+      ? html`<h2>Latest requests</h2>
+          ${definitions(requestRows(explanation).map(([name, text]) => [name, html`<a href="/explain?id=${name}">${text}</a>`]))}`
+      : html``
+  }
   ${/^[\w-]+$/.test(id) ? html`<p>On a terminal: ${command(`${commands.cli} explain ${id}`)}</p>` : html``}`;
 }

@@ -15,7 +15,7 @@ import { requireRegistry } from '../../projector/generations/registry.ts';
 import { edgesOf, idsByEdge } from '../../projector/materialize/edges.ts';
 import type { FanOutCursor, StoredDocument } from '../../projector/materialize/store.ts';
 import { differingPairs, type PairSource } from '../rebuild/compare.ts';
-import { readTrace } from '../traces/read-trace.ts';
+import { readTrace, recentRequests } from '../traces/read-trace.ts';
 import { betweenGenerations, withFreshJoins } from '../rebuild/pair-sources.ts';
 import { servedUntil } from './retention.ts';
 
@@ -70,6 +70,8 @@ export type Explanation = {
   now: string;
   /** The documents of all living generations with this id, the active generation first. */
   documents: ExplainedDocument[];
+  /** The latest traced requests whose path names the id, the latest first. */
+  requests: { id: string; time: string; status: number; code: string | null; key: string | null }[];
 };
 
 type Deps = { mongo: MongoClient; config: { DATABASE_NAME: string; TOPIC_PREFIX: string } };
@@ -106,7 +108,10 @@ export async function explain(deps: Deps, id: string): Promise<Explanation> {
   };
   const found = sides.flatMap((side) => kinds.map((kind) => explainKind(side, kind)));
   const documents = (await Promise.all(found)).flat();
-  return { id, completeTo: completeTo?.toISOString() ?? null, now: now.toISOString(), documents };
+  const requests = (await recentRequests(control, id)).map(({ _id, at, status, code, keyId }) => ({
+    ...{ id: _id, time: at.toISOString(), status, code, key: keyId },
+  }));
+  return { id, completeTo: completeTo?.toISOString() ?? null, now: now.toISOString(), documents, requests };
 }
 
 /** The id in the path of a traced request. */

@@ -9,6 +9,13 @@ export const notFoundText = ({ id, completeTo }: Explanation): string =>
   `${id}: no living generation has a document with this id. Either no record of it was applied, its record is a dead letter ` +
   `(dead-letters list), or its tombstone has expired. Complete up to ${completeTo ?? 'no instant yet'}.`;
 
+/** The latest requests that named the id, by their Request-Id. */
+export const requestRows = ({ requests }: Explanation): Row[] =>
+  requests.map(({ id, time, status, code, key }) => [
+    id,
+    `${time}, ${status}${code ? ` ${code}` : ''}, ${key ?? 'no key accepted'}`,
+  ]);
+
 /** The rows that explain a document: its own, then one for each reference, named by its edge. `now` is the explanation's. */
 export function explainedRows(document: ExplainedDocument, now: string): Row[] {
   const { generation, generationState, orgId, version, status, partition } = document;

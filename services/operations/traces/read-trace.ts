@@ -14,6 +14,20 @@ export async function readTrace(control: Db, requestId: string): Promise<Request
   );
 }
 
+/** Traces that are searched for an id, the latest ones: an index of the ids would cost each request a write. */
+const searchedMax = 20_000;
+const recentMax = 5;
+
+/** The latest traced requests whose path names an id, the latest first. */
+export const recentRequests = (control: Db, id: string): Promise<RequestTrace[]> =>
+  requestTracesOf(control)
+    // A Request-Id begins with its time.
+    .aggregate<RequestTrace>([
+      { $sort: { _id: -1 } },
+      ...[{ $limit: searchedMax }, { $match: { pathId: id } }, { $limit: recentMax }],
+    ])
+    .toArray();
+
 /** The fields of a trace that are known, as an operator reads them. */
 export function traceRows(trace: RequestTrace): [name: string, value: string][] {
   const parameters = trace.parameters.map(
