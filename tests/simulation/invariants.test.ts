@@ -7,6 +7,11 @@ it.each(mutations)('docs/internals/consistency.md names the planted fault "$name
   expect(invariants).toContain(`\`${name}\``);
 });
 
+it.each(mutations)('the planted fault "$name" finds the texts that it replaces', ({ file, edits }) => {
+  const text = readFileSync(file, 'utf8');
+  for (const [find] of edits) expect([find, text.split(find).length - 1]).toEqual([find, 1]);
+});
+
 it('the invariants that the code refers to exist', () => {
   const sources = globSync('services/projector/**/*.ts').map((file) => readFileSync(file, 'utf8'));
   const numbers = sources.flatMap((text) =>

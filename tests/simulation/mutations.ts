@@ -81,15 +81,15 @@ export const mutations: Mutation[] = [
     file: memoryStore,
     edits: [
       [
-        'else save(kind, written(',
-        "else if (write.op === 'put' && write.document.deletedAt) documents(kind).delete(write.document._id);\n        else save(kind, written(",
+        'if (applies(stored, write)) save(',
+        "if (applies(stored, write) && write.op === 'put' && write.document.deletedAt)\n          documents(kind).delete(placeOf(write.document));\n        else if (applies(stored, write)) save(",
       ],
     ],
   },
   {
     name: 'an equal version is not checked again',
     file: reconcile,
-    edits: [['current !== undefined && isPropagated(deps, kind, current);', 'current !== undefined;']],
+    edits: [['stored !== undefined && isPropagated(deps, kind, stored);', 'stored !== undefined;']],
   },
   {
     name: 'an outdated document is not joined again once another worker has applied its change',
@@ -118,14 +118,14 @@ export const mutations: Mutation[] = [
     file: `${engine}/apply-changes.ts`,
     edits: [
       [
-        'const { entities, rejections } = await reconcile(deps, kind, chunk, byId);',
+        'const { entities, rejections } = await reconcile(deps, kind, { ids: chunk, orgIds }, byId);',
         `const early = chunk.map((id) => {
       const orgId = byId.get(id)?.find((change) => change.op !== 'tombstone')?.orgId ?? null;
       const state = byId.get(id)?.findLast((change) => change.op === 'upsert')?.state;
       return { id, orgId, version: 0, state, before: null, resumeAt: undefined };
     });
     await updateDependents(deps, kind, early as never, []);
-    const { entities, rejections } = await reconcile(deps, kind, chunk, byId);`,
+    const { entities, rejections } = await reconcile(deps, kind, { ids: chunk, orgIds }, byId);`,
       ],
       [
         'await updateDependents(deps, kind, [...entities.values()], superseded);',
@@ -146,7 +146,7 @@ export const mutations: Mutation[] = [
   {
     name: 'the parent that a child names is not refreshed',
     file: fanOut,
-    edits: [['await refreshAll(deps, from, parents);', '']],
+    edits: [['await refreshAll(deps, from, parents, organizationsOf(entities));', '']],
   },
   {
     name: 'documents of a deleted owner are not refreshed',

@@ -61,8 +61,9 @@ const { connect } = MongoClient.prototype as { connect: (this: MongoClient) => P
 const watched = new WeakSet<MongoClient>();
 MongoClient.prototype.connect = function (this: MongoClient) {
   const { appName } = this.options;
-  // The services name themselves; the clients with which tests look into the databases do not.
-  if (appName !== undefined && !watched.has(this)) {
+  // The services name themselves; the clients with which tests look into the databases do not. The contenders of the
+  // bench write as simply as possible.
+  if (appName !== undefined && appName !== 'bench' && !watched.has(this)) {
     watched.add(this);
     monitorCommands(this);
     this.on('commandStarted', ({ commandName, databaseName, command }) => {
