@@ -51,7 +51,11 @@ export async function withKafka<T>(
     patienceMs,
   );
   try {
-    await reached('Kafka (KAFKA_BROKERS)', Promise.all([admin.connect(), log.connect()]));
+    // One after the other: if one fails, the other must not connect after the disconnect, and keep the process alive.
+    await reached(
+      'Kafka (KAFKA_BROKERS)',
+      admin.connect().then(() => log.connect()),
+    );
     clearTimeout(waiting);
     return await use({ kafka, admin, log });
   } finally {

@@ -15,7 +15,9 @@ export function holdKafka(kafka: Kafka): HeldKafka {
   const open = async (): Promise<Clients> => {
     const clients = { admin: kafka.admin(), log: createLogClient(kafka) };
     try {
-      await Promise.all([clients.admin.connect(), clients.log.connect()]);
+      // One after the other, so that neither connects after the disconnect.
+      await clients.admin.connect();
+      await clients.log.connect();
     } catch (error) {
       await disconnect(clients);
       throw error;
