@@ -2,6 +2,7 @@ import type { Kind } from '../../../shared/documents/document.ts';
 import type { Change } from '../events/change.ts';
 import { reconcile, type Outcome } from './reconcile.ts';
 import { chunkSize, updateDependents, type UpdateDeps } from './fan-out.ts';
+import { organizationsOf } from './read-stored.ts';
 import type { StoredState } from './store.ts';
 
 /**
@@ -21,7 +22,7 @@ export async function applyChanges<K extends Kind>(
     deps.signal.throwIfAborted();
     const chunk = ids.slice(start, start + chunkSize);
     const named = chunk.flatMap((id) => byId.get(id) ?? []);
-    const orgIds = [...new Set(named.flatMap((change) => (change.op === 'tombstone' ? [] : change.orgId)))];
+    const orgIds = organizationsOf(named.filter((change) => change.op !== 'tombstone'));
     const { entities, rejections } = await reconcile(deps, kind, { ids: chunk, orgIds }, byId);
     refused.push(...rejections);
     deps.onProgress();

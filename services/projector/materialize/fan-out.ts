@@ -1,5 +1,6 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import { changedEdges, dependentKinds, idIn, incomingEdges, refOf, type Incoming } from './edges.ts';
+import { organizationsOf } from './read-stored.ts';
 import { reconcile, type Reconciled, type ReconcileDeps } from './reconcile.ts';
 import type { StoredState } from './store.ts';
 
@@ -43,10 +44,6 @@ export async function updateDependents(
     if (entity.resumeAt || (deps.outOfOrder && incomingEdges(kind).length > 0))
       await deps.store.saveFanOutCursor(kind, stateOf(entity), null);
 }
-
-const organizationsOf = (entities: Reconciled[]): string[] => [
-  ...new Set(entities.map(({ orgId }) => orgId)),
-];
 
 /** The parents of one kind that states name. */
 const parentsIn = (kind: Kind, from: Kind, states: StoredState[]): string[] => {

@@ -3,6 +3,7 @@ import type { EntityState } from '../../../shared/documents/resources.ts';
 import type { ChildrenEdge, Edge } from '../projections/define-projection.ts';
 import { projections } from '../projections/projections.ts';
 import { edgesOf, idIn, idsByEdge, refOf } from './edges.ts';
+import { organizationsOf } from './read-stored.ts';
 import { entityKey, type Child, type ReferencedEntity, type Store, type StoredState } from './store.ts';
 
 /** A living document to be joined, with the ids that its state names, by the name of the edge. */
@@ -68,7 +69,7 @@ export async function readReferences(
   }
   const ready = joinings.filter(({ id }) => !remaining.has(id));
   const ids = idsToRead(kind, ready, { byKind, byParent });
-  const orgIds = [...new Set(ready.map(({ orgId }) => orgId))];
+  const orgIds = organizationsOf(ready);
   await Promise.all(
     [...ids].map(async ([to, idsOfKind]) => {
       const found = await readEntities(to, [...idsOfKind], orgIds);

@@ -5,6 +5,11 @@ import type { Current, Store, UnownedTombstone, Write } from './store.ts';
 /** Documents of one kind, and the organizations that they are looked for in. */
 export type Wanted = { ids: string[]; orgIds: string[] };
 
+/** The organizations of changes or documents, each once. */
+export const organizationsOf = (named: { orgId: string | null }[]): string[] => [
+  ...new Set(named.flatMap(({ orgId }) => orgId ?? [])),
+];
+
 export type Stored = {
   documents: Map<string, Current>;
   unowned: Map<string, UnownedTombstone>;
@@ -30,8 +35,8 @@ export async function readStored(store: Store, kind: Kind, wanted: Wanted): Prom
   const unknown = wanted.ids.filter((id) => !documents.has(id) && !remaining.has(id));
   const envelopes = unknown.length > 0 ? await store.readEnvelopes(kind, unknown) : [];
   if (envelopes.length > 0) {
-    const orgIds = [...new Set(envelopes.flatMap(({ orgId }) => orgId ?? []))];
-    const others = await readDocuments(store, kind, { ids: envelopes.map(({ _id }) => _id), orgIds });
+    const ids = envelopes.map(({ _id }) => _id);
+    const others = await readDocuments(store, kind, { ids, orgIds: organizationsOf(envelopes) });
     for (const [id, document] of others.documents) documents.set(id, document);
     for (const id of others.remaining) remaining.add(id);
   }

@@ -94,7 +94,8 @@ export async function reconcile<K extends Kind>(
   let pending = ids;
   for (let isFirst = true; pending.length > 0; isFirst = false) {
     const { documents, unowned, remaining } = await (changes ? readStored : readDocuments)(deps.store, kind, {
-      ...{ ids: pending, orgIds },
+      ids: pending,
+      orgIds,
     });
     const planned = pending.flatMap((id): PendingWrite<K>[] => {
       const current = documents.get(id);

@@ -24,7 +24,7 @@ export type UnownedTombstone = Envelope & { orgId: null; tombstonePosition: Posi
 /** The part of an entity that its dependents are joined from. The state has the fields that edges need. */
 export type ReferencedEntity = Pick<StoredDocument, '_id' | 'orgId' | 'revision' | 'deletedAt' | 'state'>;
 
-/** An entity's key among those of several organizations: on a sharded cluster, two of them may have one id. */
+/** Tells entities of several organizations apart: on a sharded cluster, two of them may have the same id. */
 export const entityKey = (orgId: string | null, id: string): string => `${orgId}\0${id}`;
 
 export const idInEntityKey = (key: string): string => key.slice(key.indexOf('\0') + 1);

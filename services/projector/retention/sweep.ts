@@ -2,6 +2,7 @@ import type { Envelope } from '../../../shared/documents/document.ts';
 import { dayMs, expiredUpTo } from '../../../shared/documents/retention.ts';
 import { refOf } from '../materialize/edges.ts';
 import { updateDependents, type UpdateDeps } from '../materialize/fan-out.ts';
+import { organizationsOf } from '../materialize/read-stored.ts';
 import { reconcile } from '../materialize/reconcile.ts';
 import type { StoredDocument } from '../materialize/store.ts';
 
@@ -121,7 +122,7 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
     const ids = [...new Set(orphans.map(({ conversationId }) => conversationId))];
     // In this order: a redrive writes the conversation before it removes the dead letter.
     const isNamed = await sweepStore.readInDeadLetters(ids);
-    const orgIds = [...new Set(orphans.map(({ orgId }) => orgId))];
+    const orgIds = organizationsOf(orphans);
     const conversations = await store.readEntities('conversation', ids, orgIds);
     const living = new Map(conversations.flatMap(({ _id, orgId, state }) => (state ? [[_id, orgId]] : [])));
     const {
