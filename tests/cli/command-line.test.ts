@@ -44,7 +44,7 @@ async function run(changes: Record<string, string | undefined>, ...args: string[
   return { code: await service.exited, stdout: service.stdout(), stderr: service.stderr() };
 }
 
-test('the commands in the help are those of the deployment, and another deployment is an error', async () => {
+test('the help shows the commands of the deployment, and an unknown deployment is an error', async () => {
   const help = await run({ DEPLOYMENT: 'compose' }, 'status', '--help');
   expect(help).toMatchObject({ code: 0, stderr: '' });
   expect(help.stdout).toContain('\n  docker compose exec projector support-cli status --json | jq');

@@ -21,6 +21,7 @@ describe('support-cli explain', () => {
       created('channel', 'chan_short', { dataRetentionDays: 30 }),
       created('conversation', 'conv_expired', { channelId: 'chan_short', ticketId: 'ti_other' }),
       created('message', 'msg_expired', { conversationId: 'conv_expired' }),
+      { ...created('contact', 'con_gone'), op: 'tombstone' },
     );
     await applied();
     await stop();
@@ -64,6 +65,18 @@ describe('support-cli explain', () => {
     const { text } = await cli('explain', id);
     expect(text).toContain(`expired at ${document?.servedUntil}: the API answers 404`);
     expect((await explained('conv_1')).documents).toMatchObject([{ servedUntil: null }]);
+  });
+
+  it('names the Kafka tombstone of an entity of which nothing else is stored', async () => {
+    expect((await explained('con_gone')).documents).toMatchObject([
+      {
+        kind: 'contact',
+        id: 'con_gone',
+        orgId: null,
+        status: 'deleted',
+        tombstone: { topic: topic('contact') },
+      },
+    ]);
   });
 
   it('gives the possible reasons if there is no document', async () => {

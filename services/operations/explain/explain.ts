@@ -96,18 +96,21 @@ export async function explain(deps: Deps, id: string): Promise<Explanation> {
     .toSorted((a, b) => Number(b.generation.state === 'active') - Number(a.generation.state === 'active'));
   const [active] = sides;
   const completeTo = active ? await watermark(control, active.number) : null;
-  const explainKind = async (side: Side, kind: Kind) => {
-    const document =
-      (await collectionOf<StoredDocument>(side.database, kind).findOne(
-        { _id: id },
-        { comment: allOrganizations.owner },
-      )) ?? (await unownedTombstonesOf<StoredDocument>(side.database).findOne({ _id: unownedId(kind, id) }));
-    return document
-      ? [await explainDocument({ ...deps, control, now, active, id }, side, kind, document)]
-      : [];
+  const explainSide = async (side: Side) => {
+    const unowned = await unownedTombstonesOf<StoredDocument>(side.database)
+      .find({ _id: { $in: kinds.map((kind) => unownedId(kind, id)) } })
+      .toArray();
+    const explained = kinds.map(async (kind) => {
+      const tombstone = unowned.find(({ _id }) => _id === unownedId(kind, id));
+      const stored = collectionOf<StoredDocument>(side.database, kind);
+      const document =
+        (await stored.findOne({ _id: id }, { comment: allOrganizations.owner })) ??
+        (tombstone && { ...tombstone, _id: id });
+      return document ? [await explainDocument({ ...deps, control, now, active }, side, kind, document)] : [];
+    });
+    return (await Promise.all(explained)).flat();
   };
-  const found = sides.flatMap((side) => kinds.map((kind) => explainKind(side, kind)));
-  const documents = (await Promise.all(found)).flat();
+  const documents = (await Promise.all(sides.map(explainSide))).flat();
   const requests = (await recentRequests(control, id)).map(({ _id, at, status, code, keyId }) => ({
     ...{ id: _id, time: at.toISOString(), status, code, key: keyId },
   }));
@@ -122,13 +125,7 @@ export async function idInTrace(control: Db, requestId: string): Promise<string>
 }
 
 async function explainDocument(
-  {
-    config,
-    control,
-    now,
-    active,
-    id,
-  }: Deps & { control: Db; now: Date; active: Side | undefined; id: string },
+  { config, control, now, active }: Deps & { control: Db; now: Date; active: Side | undefined },
   side: Side,
   kind: Kind,
   document: StoredDocument,
@@ -144,7 +141,7 @@ async function explainDocument(
       time: new Date(timestampMs).toISOString(),
     };
   };
-  const { orgId, version, position, tombstonePosition, deletedAt, pending } = document;
+  const { _id: id, orgId, version, position, tombstonePosition, deletedAt, pending } = document;
   const record = recordOf(kind, position);
   const progress =
     record && (await progressOf(control).findOne({ _id: `${number}/${record.topic}/${record.partition}` }));
