@@ -38,10 +38,7 @@ export default tseslint.config(
     },
   },
   { files: ['**/*.mjs'], ...tseslint.configs.disableTypeChecked },
-  {
-    files: ['**/*.test.ts', 'tests/**'],
-    rules: { 'max-lines-per-function': 'off' },
-  },
+  { files: ['**/*.test.ts', 'tests/**'], rules: { 'max-lines-per-function': 'off' } },
   boundary(
     ['clients/*/src/**'],
     '(/services/|/shared/|/infra/|^[^.])',

@@ -98,24 +98,25 @@ export function startCommand(
       const found = log.find((line) => line.msg === message);
       if (found) return resolve(found);
       waiting.push({ message, resolve });
-      void exited.then((code) =>
-        reject(
-          new Error(
-            `${name} ended with ${code} before it logged "${message}": ${errors}${JSON.stringify(log.at(-1))}`,
-          ),
-        ),
-      );
+      void exited.then((code) => {
+        const last = `${errors}${JSON.stringify(log.at(-1))}`;
+        reject(new Error(`${name} ended with ${code} before it logged "${message}": ${last}`));
+      });
     });
-  const stop = (signal: NodeJS.Signals = 'SIGTERM') => {
-    child.kill(signal);
-    return exited;
-  };
-  const dropOutput = () => {
-    lines.close();
-    child.stdout.resume();
-  };
   return {
-    ...{ child, pid: child.pid ?? 0, log, logged, dropOutput, exited, stop },
+    child,
+    pid: child.pid ?? 0,
+    log,
+    logged,
+    exited,
+    dropOutput: () => {
+      lines.close();
+      child.stdout.resume();
+    },
+    stop: (signal: NodeJS.Signals = 'SIGTERM') => {
+      child.kill(signal);
+      return exited;
+    },
     stdout: () => output.join('\n'),
     stderr: () => errors,
   };

@@ -55,10 +55,7 @@ export async function showRebuild(demo: RebuildDemo): Promise<void> {
       run: () => command(demo, ['rebuild', 'rollback', '1']),
     },
     { title: 'Serve the new generation again', run: () => command(demo, ['rebuild', 'promote', `${next}`]) },
-    {
-      title: 'Drop the old one, once no request reads it any more',
-      run: () => drop(demo),
-    },
+    { title: 'Drop the old one, once no request reads it any more', run: () => drop(demo) },
   ];
   for (const [index, { title, run }] of steps.entries()) {
     output.say(`\nRebuild, step ${index + 1} of ${steps.length}. ${title}`);

@@ -8,9 +8,7 @@ import type { Stack } from './provider.ts';
 import { startStack } from './stack.ts';
 
 /** A stack that outlives the process that started it, as `npm run stack` records it on disk. */
-type DetachedStack = Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'how' | 'handles'> & {
-  dataDir: string;
-};
+type DetachedStack = Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'how' | 'handles'> & { dataDir: string };
 
 type ServerState = { line: string; running: boolean };
 

@@ -33,10 +33,17 @@ export function dashboardJson(): string {
 }
 
 const panelJson = ({ title, description, unit, queries }: Panel, gridPos: object) => ({
-  ...{ type: 'timeseries', title, description, datasource, gridPos },
+  type: 'timeseries',
+  title,
+  description,
+  datasource,
+  gridPos,
   fieldConfig: { defaults: { unit, min: 0 }, overrides: [] },
   options: { legend: { displayMode: 'list', placement: 'bottom' }, tooltip: { mode: 'multi', sort: 'desc' } },
   targets: queries.map(([expr, legendFormat], index) => ({
-    ...{ refId: String.fromCharCode(65 + index), datasource, expr, legendFormat },
+    refId: String.fromCharCode(65 + index),
+    datasource,
+    expr,
+    legendFormat,
   })),
 });

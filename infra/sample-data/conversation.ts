@@ -26,12 +26,7 @@ const statusesBy: { [S in TicketStatus]: State['status'][] } = {
 };
 
 /** The length and outcome of a conversation. */
-type ConversationPlan = {
-  role: State['role'];
-  ticketStatus: TicketStatus;
-  messages: number;
-  now: Date;
-};
+type ConversationPlan = { role: State['role']; ticketStatus: TicketStatus; messages: number; now: Date };
 
 /** Creates a conversation of a ticket, without publishing it. Returns it with everything its messages refer to. */
 export function openConversation(

@@ -1,10 +1,5 @@
 /** A reason why people contact support. `{item}` and `{order}` are placeholders for their purchase. */
-export type Scenario = {
-  topic: string;
-  titles: string[];
-  openings: string[];
-  answers: string[];
-};
+export type Scenario = { topic: string; titles: string[]; openings: string[]; answers: string[] };
 
 export const scenarios: Scenario[] = [
   {

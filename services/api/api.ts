@@ -13,6 +13,7 @@ import { observeBudget, type Metrics } from './metrics.ts';
 import { specSettings } from './openapi/info.ts';
 import { createSpec } from './openapi/spec.ts';
 import { createRateLimiter } from './rate-limit/fallback-rate-limiter.ts';
+import type { RateLimit } from './rate-limit/rate-limiter.ts';
 import { createRoutes } from './resources/routes.ts';
 import { startServer } from './server/server.ts';
 import type { Credentials } from './server/tls.ts';
@@ -21,7 +22,7 @@ import { watchLogGap } from './store/log-gap.ts';
 import { createGenerationCheck, createGenerationsInUse } from './store/generations-in-use.ts';
 import { readOptions, serverTimeoutMs } from './store/deadline.ts';
 import { storeTimeOf } from './store/read-data.ts';
-import { createReadSnapshots } from './store/read-snapshot.ts';
+import { createReadSnapshots, type ReadSnapshots } from './store/read-snapshot.ts';
 import { createReadBudget } from './store/read-budget.ts';
 import { createReaders } from './store/reader.ts';
 import { startTracing } from './traces/tracer.ts';
@@ -45,7 +46,7 @@ type ApiDeps = {
  * `closers` stop the API, in this order; the clients of the store stay open.
  */
 export async function startApi(deps: ApiDeps) {
-  const { config, mongo, metrics, logger, now, nowMs } = deps;
+  const { config, metrics, logger, now, nowMs } = deps;
   const settings = specSettings(config);
   const { docs, keyPrefix, limit } = settings;
   const { API_TRUSTED_PROXIES: trustedProxies } = config;
@@ -65,31 +66,31 @@ export async function startApi(deps: ApiDeps) {
       )
     : null;
   const trace = tracing?.trace ?? null;
-  const bytesMax = config.API_ANSWERS_MB_MAX * 1_024 * 1_024;
-  const budget = createReadBudget({ bytesMax, connectionsMax: mongo.options.maxPoolSize || Infinity });
-  observeBudget(metrics, budget.usage);
   const app = createApp({
-    ...{ routes, spec, snapshots, limit, rateLimiter, docs, trustedProxies, metrics, trace, logger },
+    routes,
+    spec,
+    snapshots,
+    limit,
+    rateLimiter,
+    docs,
+    trustedProxies,
+    metrics,
+    trace,
+    logger,
     keyPrefix,
     generationsInUse,
-    apiKeys: createApiKeyCache({
-      nowMs,
-      lookUp: (snapshot, hashes) => findCallers(control, snapshot, hashes),
-    }),
-    authFailures: createAuthFailureLimiter({
-      limit: { ...limit, requests: config.AUTH_FAILURE_LIMIT },
-      ...{ nowMs, logger },
-    }),
-    ...{ requestsMax: config.API_REQUESTS_MAX, budget, nowMs },
-    openReader: createReaders({
-      scanEntriesMax: config.API_SCAN_ENTRIES_MAX,
-      ...{ budget, nowMs, requireGeneration: createGenerationCheck({ control, snapshots }) },
-    }),
+    requestsMax: config.API_REQUESTS_MAX,
+    nowMs,
+    ...authentication(deps, control, limit),
+    ...reading(deps, control, snapshots),
   });
   const { address, drain, stop, useCertificate } = await startServer(
     { listener: app.callback(), logger, docs, trace, nowMs, ...metrics },
     {
-      ...{ host: config.API_HOST, port: config.API_PORT, credentials: deps.credentials, trustedProxies },
+      host: config.API_HOST,
+      port: config.API_PORT,
+      credentials: deps.credentials,
+      trustedProxies,
       connectionsMax: config.API_CONNECTIONS_MAX,
       addressConnectionsMax: config.API_CONNECTIONS_PER_ADDRESS_MAX,
     },
@@ -103,6 +104,37 @@ export async function startApi(deps: ApiDeps) {
     { name: 'rate limit store', close: async () => rateLimiter.stop(), deadlineMs: 1_000 },
   ];
   return { address, spec, snapshots, drain, useCertificate, closers };
+}
+
+/** Who calls: the look-up of keys, and the limit of failed attempts. */
+function authentication({ config, nowMs, logger }: ApiDeps, control: Db, limit: RateLimit) {
+  return {
+    apiKeys: createApiKeyCache({
+      nowMs,
+      lookUp: (snapshot, hashes) => findCallers(control, snapshot, hashes),
+    }),
+    authFailures: createAuthFailureLimiter({
+      limit: { ...limit, requests: config.AUTH_FAILURE_LIMIT },
+      nowMs,
+      logger,
+    }),
+  };
+}
+
+/** How requests read: the bytes that they may hold together, and the entries that one may scan. */
+function reading({ config, mongo, metrics, nowMs }: ApiDeps, control: Db, snapshots: ReadSnapshots) {
+  const bytesMax = config.API_ANSWERS_MB_MAX * 1_024 * 1_024;
+  const budget = createReadBudget({ bytesMax, connectionsMax: mongo.options.maxPoolSize || Infinity });
+  observeBudget(metrics, budget.usage);
+  return {
+    budget,
+    openReader: createReaders({
+      scanEntriesMax: config.API_SCAN_ENTRIES_MAX,
+      budget,
+      nowMs,
+      requireGeneration: createGenerationCheck({ control, snapshots }),
+    }),
+  };
 }
 
 /** Announces the replica and shows a gap in the log, beside the requests. */

@@ -41,7 +41,11 @@ registerPools(metrics.registry, { data: mongo, auth: authMongo });
 const api = await startedOrExit(
   logger,
   startApi({
-    ...{ config, mongo, authMongo, metrics, logger },
+    config,
+    mongo,
+    authMongo,
+    metrics,
+    logger,
     credentials: certificate?.pair ?? null,
     now: () => new Date(),
     nowMs,
@@ -105,8 +109,6 @@ function readCredentials({
   try {
     return { config: { files: { cert, key }, pair: readCertificate({ cert, key }) } };
   } catch (error) {
-    return {
-      errors: [`API_TLS_CERT, API_TLS_KEY: ${errorMessage(error)}`],
-    };
+    return { errors: [`API_TLS_CERT, API_TLS_KEY: ${errorMessage(error)}`] };
   }
 }

@@ -49,7 +49,8 @@ const requestMetrics = (registers: Registry[]) => ({
     registers,
   }),
   rateLimitFallbacks: new Counter({
-    ...{ name: 'api_rate_limit_fallbacks_total', registers },
+    name: 'api_rate_limit_fallbacks_total',
+    registers,
     help: 'Requests counted in this process only, because the shared rate limit store was unavailable: clients may exceed the limit',
   }),
   certificateEnd: new Gauge({
@@ -113,7 +114,9 @@ function initializeCounters({
 export function observeBudget({ registry }: Metrics, usage: ReadBudget['usage']): void {
   const gauge = (name: string, help: string, value: () => number) =>
     new Gauge({
-      ...{ name, help, registers: [registry] },
+      name,
+      help,
+      registers: [registry],
       collect() {
         this.set(value());
       },

@@ -13,11 +13,7 @@ import { addTopics } from './topics.ts';
 import { addTrace } from './trace.ts';
 
 /** A verb that the arguments select, with its options. `run` runs it with them. */
-export type ParsedCommand = {
-  verb: string;
-  options: unknown;
-  run: (context: Context) => Promise<Output>;
-};
+export type ParsedCommand = { verb: string; options: unknown; run: (context: Context) => Promise<Output> };
 
 /** The result of parsing: a verb to run, help to print, or a usage error. */
 type ParsedArguments = { command: ParsedCommand } | { help: string } | { usageError: string };

@@ -19,10 +19,7 @@ const operatorSetting = {
 const topicSettings = { ...mongoSettings, TOPIC_PREFIX: kafkaSettings.TOPIC_PREFIX };
 
 /** Re-driving applies records by the projector's rules, so it shares its settings. */
-const deadLetterSettings = {
-  ...topicSettings,
-  TOMBSTONE_DAYS: projectorSettings.TOMBSTONE_DAYS,
-};
+const deadLetterSettings = { ...topicSettings, TOMBSTONE_DAYS: projectorSettings.TOMBSTONE_DAYS };
 
 /** A new key is published like an event of the source system, and begins as the API expects. */
 const newKeySettings = { ...kafkaSettings, ...logSetting, KEY_PREFIX: apiSettings.KEY_PREFIX };

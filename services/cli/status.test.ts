@@ -2,8 +2,13 @@ import type { Status } from '../operations/status/status.ts';
 import { renderStatus } from './status.ts';
 
 const status: Status = {
-  ...{ generation: 2, watermark: '2026-01-01T00:00:00.000Z', partitions: [], warnings: [] },
-  ...{ documents: { tickets: 12_345 }, pending: { conversations: 3, tickets: 0 }, deadLetters: 7 },
+  generation: 2,
+  watermark: '2026-01-01T00:00:00.000Z',
+  partitions: [],
+  warnings: [],
+  documents: { tickets: 12_345 },
+  pending: { conversations: 3, tickets: 0 },
+  deadLetters: 7,
 };
 
 it('says which figures are estimates, and which are incomplete', () => {

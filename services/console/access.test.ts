@@ -27,8 +27,10 @@ test.each([
 
 test('the user header of a proxy counts beside a token', () => {
   const read = readConsoleConfig({
-    ...{ ...servers, CONSOLE_TOKEN: token },
-    ...{ CONSOLE_TRUSTED_PROXIES: '10.0.0.2', CONSOLE_USER_HEADER: 'X-User' },
+    ...servers,
+    CONSOLE_TOKEN: token,
+    CONSOLE_TRUSTED_PROXIES: '10.0.0.2',
+    CONSOLE_USER_HEADER: 'X-User',
   });
   if ('errors' in read) throw new Error(read.errors.join());
   const status = (remoteAddress: string, headers: Record<string, string>) =>

@@ -18,7 +18,8 @@ export function lagChart(samples: readonly Sample[], nowMs: number): Html {
     lagSeconds === null ? [] : [{ atMs, lagSeconds }],
   );
   const longest = known.reduce((most, one) => (one.lagSeconds > most.lagSeconds ? one : most), {
-    ...{ atMs: nowMs, lagSeconds: 0 },
+    atMs: nowMs,
+    lagSeconds: 0,
   });
   const top = Math.max(scaleSecondsMin, longest.lagSeconds);
   const x = (atMs: number) => Math.round(width * (1 - (nowMs - atMs) / spanMs) * 10) / 10;

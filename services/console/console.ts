@@ -18,10 +18,7 @@ import { createAsk } from './readings.ts';
 import { createSamples, sampleEveryMs, type Samples } from './samples.ts';
 import { createSources, type SourceDeps, type Sources } from './sources.ts';
 
-const file = (path: string, type: string) => ({
-  type,
-  body: readFileSync(new URL(path, import.meta.url)),
-});
+const file = (path: string, type: string) => ({ type, body: readFileSync(new URL(path, import.meta.url)) });
 
 /** Every file that pages load. */
 const assets = new Map([

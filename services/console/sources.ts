@@ -78,7 +78,11 @@ const operatorDeps = (
   { config, mongo, control }: { config: ConsoleConfig; mongo: MongoClient; control: Db },
   clients: Pick<OperatorDeps, 'admin' | 'log'>,
 ): OperatorDeps => ({
-  ...{ ...clients, config, mongo, control, by: 'console' },
+  ...clients,
+  config,
+  mongo,
+  control,
+  by: 'console',
   topics: kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX)),
   now: () => storeTime(control),
   report: () => undefined,

@@ -13,10 +13,7 @@ export type Commands = {
 
 /** The commands of each deployment: in a clone, beside docker-compose.yml, and in the chart's pod of the CLI. */
 export const commandsIn: Record<Deployment, Commands> = {
-  source: {
-    cli: 'npx support-cli',
-    projector: (generation) => `GENERATION=${generation} npm run projector`,
-  },
+  source: { cli: 'npx support-cli', projector: (generation) => `GENERATION=${generation} npm run projector` },
   compose: {
     cli: 'docker compose exec projector support-cli',
     projector: (generation) => `docker compose run --detach --env GENERATION=${generation} projector`,

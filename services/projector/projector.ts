@@ -83,7 +83,8 @@ export async function startProjector(deps: ProjectorDeps) {
   // That its generation was dropped is no failure of a projector.
   const following = followRegistry({ ...connected, now: clock, onFatal: deps.onFatal });
   const sweeper = startSweeper({
-    ...{ ...applyDeps, ...connected },
+    ...applyDeps,
+    ...connected,
     sweepStore: mongoSweepStore({ ...connected, prefix: config.TOPIC_PREFIX }),
     isOwner: () => ownsChannels(consumer, config.TOPIC_PREFIX),
   });
@@ -122,8 +123,16 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
   const by = `projector ${hostname()} ${process.pid}`;
   const { registeredAt } = registered;
   const connected = {
-    ...{ ...deps, ...store, ...brokers, ...steered },
-    ...{ generation, registeredAt, allowanceMs, by, clock, nowMs },
+    ...deps,
+    ...store,
+    ...brokers,
+    ...steered,
+    generation,
+    registeredAt,
+    allowanceMs,
+    by,
+    clock,
+    nowMs,
   };
   // Before the watermark can rise: it tells for how long no projector has run.
   await waitUntil(logger, 'MongoDB is unavailable', () =>
@@ -137,7 +146,9 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
 function createApplyDeps(connected: Connected): ApplyDeps {
   const { config, control, database, generation, logger, metrics, now, positions } = connected;
   return {
-    ...{ control, generation, now },
+    control,
+    generation,
+    now,
     store: mongoStore(database),
     cache: createReferenceCache(),
     prefix: config.TOPIC_PREFIX,

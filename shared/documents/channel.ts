@@ -15,11 +15,7 @@ const channelSettings = z.object({
   insights: enabled,
   topics: enabled,
   aiDisclosure: enabled,
-  utmTagging: enabled.extend({
-    source: optional(name),
-    medium: optional(name),
-    campaign: optional(name),
-  }),
+  utmTagging: enabled.extend({ source: optional(name), medium: optional(name), campaign: optional(name) }),
   autoResolve: z.object({ enabled: optional(z.boolean()), afterHours: optional(z.number()) }),
 });
 

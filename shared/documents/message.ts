@@ -40,11 +40,7 @@ export const messageResource: Resource<Message> = {
   collection: 'messages',
   indexes: [
     { name: 'thread', key: { 'state.conversationId': 1, orgId: 1, byCreated: 1 } },
-    {
-      name: 'orphaned',
-      key: { orphanedAt: 1 },
-      partialFilterExpression: { orphanedAt: { $exists: true } },
-    },
+    { name: 'orphaned', key: { orphanedAt: 1 }, partialFilterExpression: { orphanedAt: { $exists: true } } },
     refsIndex,
     tombstoneIndex,
   ],

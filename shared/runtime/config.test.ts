@@ -4,10 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { orFile, readConfig, type Environment } from './config.ts';
 
-const settings = {
-  KAFKA_BROKERS: z.string(),
-  LATENESS_ALLOWANCE_SECONDS: z.coerce.number().default(5),
-};
+const settings = { KAFKA_BROKERS: z.string(), LATENESS_ALLOWANCE_SECONDS: z.coerce.number().default(5) };
 const complete = { KAFKA_BROKERS: 'kafka:9092' };
 
 describe('a variable that is not a setting', () => {

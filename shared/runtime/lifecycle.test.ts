@@ -7,7 +7,8 @@ const logger = createLogger('test', 'silent');
 async function run(close: Closer['close']) {
   const ran: string[] = [];
   const closer = (name: string, then: Closer['close']): Closer => ({
-    ...{ name, deadlineMs: name === 'second' ? 1 : 60_000 },
+    name,
+    deadlineMs: name === 'second' ? 1 : 60_000,
     close: () => {
       ran.push(name);
       return then();

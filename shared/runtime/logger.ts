@@ -28,7 +28,9 @@ export function loggedError(error: unknown): unknown {
     refused[writeCode] = (refused[writeCode] ?? 0) + 1;
   }
   return {
-    ...{ type, message, stack },
+    type,
+    message,
+    stack,
     ...(typeof code === 'number' || typeof code === 'string' ? { code } : {}),
     ...(Object.keys(refused).length > 0 ? { refused } : {}),
     ...(error instanceof AggregateError ? { errors: error.errors.map(loggedError) } : {}),

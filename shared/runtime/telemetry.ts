@@ -46,7 +46,8 @@ export async function startTelemetry(
   const sdk = new NodeSDK({
     serviceName: process.env.OTEL_SERVICE_NAME ?? serviceName,
     // Prometheus scrapes the metrics, and the logs are on stdout.
-    ...{ metricReaders: [], logRecordProcessors: [] },
+    metricReaders: [],
+    logRecordProcessors: [],
   });
   const warn = (message: string) =>
     logger.warn({ telemetry: message.slice(0, 500) }, 'spans are not exported');

@@ -13,9 +13,7 @@ import { isTransientStoreError } from './transient-errors.ts';
 /** Instances of the driver's classes, filled as the driver fills them. The states cannot be produced on demand. */
 const answered = (code: number, errmsg = 'refused') => new MongoServerError({ ok: 0, code, errmsg });
 const bulk = (code: number, message = 'refused') =>
-  new MongoBulkWriteError({ code, message, writeErrors: [] }, {
-    getWriteErrors: () => [],
-  } as never);
+  new MongoBulkWriteError({ code, message, writeErrors: [] }, { getWriteErrors: () => [] } as never);
 
 describe('an error of MongoDB', () => {
   it.each([

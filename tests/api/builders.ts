@@ -101,19 +101,11 @@ export const message = builder(
   () => ({ author: { name: 'Ada', email: 'ada@example.com' } }),
 );
 
-export const emailBlock = {
-  ...mailbox,
-  provider: 'forwarding',
-  sendingDomain: { hosted: true },
-  liveAt: at,
-};
+export const emailBlock = { ...mailbox, provider: 'forwarding', sendingDomain: { hosted: true }, liveAt: at };
 
 export const channel = builder(
   'channel',
-  {
-    ...{ type: 'form', name: 'Website', ...times },
-    ...{ form: formBlock, email: emailBlock, chatbot: chatbotBlock },
-  },
+  { type: 'form', name: 'Website', ...times, form: formBlock, email: emailBlock, chatbot: chatbotBlock },
   () => ({ agent: { id: 'agent_1', name: 'Bot', disabled: false }, routesTo: null }),
 );
 

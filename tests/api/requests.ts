@@ -28,7 +28,11 @@ export const begin = (
 ) =>
   new Promise<IncomingMessage>((resolve, reject) => {
     const options = {
-      ...{ host: '127.0.0.1', port: child.port, path, agent, rejectUnauthorized: false },
+      host: '127.0.0.1',
+      port: child.port,
+      path,
+      agent,
+      rejectUnauthorized: false,
       headers: { Authorization: `Bearer ${tokens.a}`, 'X-Forwarded-Proto': 'https', ...headers },
     };
     (secure ? httpsGet : httpGet)(options, resolve).on('error', reject);

@@ -7,9 +7,7 @@ const startMs = Date.parse(build.at);
 /** The instant this many days after the first creation, plus an offset in milliseconds. */
 const day = (count: number, offsetMs = 0) => new Date(startMs + count * dayMs + offsetMs);
 const channelWith = (dataRetentionDays: number | null) =>
-  build.conversationJoined({
-    channel: { id: 'chan_1', name: 'Support', type: 'email', dataRetentionDays },
-  });
+  build.conversationJoined({ channel: { id: 'chan_1', name: 'Support', type: 'email', dataRetentionDays } });
 
 const clock = { now: day(0) };
 /** A thread of six messages, one per day, two of them at the same instant; its conversation expires on day 30. */

@@ -54,8 +54,12 @@ function haproxy(program: string[]) {
   const [name = '', ...args] = [...dieWithParent(), ...program, '-f', file, '-db'];
   return {
     command: {
-      ...{ name: 'HAProxy', file: name, args, cwd: children.folder },
-      ...{ logFile: join(children.folder, 'haproxy.log'), stopSignal: 'SIGTERM' as const },
+      name: 'HAProxy',
+      file: name,
+      args,
+      cwd: children.folder,
+      logFile: join(children.folder, 'haproxy.log'),
+      stopSignal: 'SIGTERM' as const,
     },
     ready: () => answers(proxyPort),
   };
@@ -63,8 +67,11 @@ function haproxy(program: string[]) {
 
 async function start({ port, adminPort }: Replica): Promise<ApiProcess> {
   const child = await children.start({
-    ...{ API_PORT: String(port), ADMIN_PORT: String(adminPort), API_TRUSTED_PROXIES: host },
-    ...{ RATE_LIMIT_REQUESTS: '0', SHUTDOWN_DELAY_SECONDS: '5' },
+    API_PORT: String(port),
+    ADMIN_PORT: String(adminPort),
+    API_TRUSTED_PROXIES: host,
+    RATE_LIMIT_REQUESTS: '0',
+    SHUTDOWN_DELAY_SECONDS: '5',
   });
   await child.logged('ready');
   return child;

@@ -187,12 +187,7 @@ const requester =
     const text = await response.text();
     const { status, headers: received } = response;
     holdToDocument({ method, path, status, headers: received, text });
-    return {
-      status,
-      headers: received,
-      text,
-      json: () => JSON.parse(text) as unknown,
-    };
+    return { status, headers: received, text, json: () => JSON.parse(text) as unknown };
   };
 
 type ErrorBody = { error: { type: string; code: string; param?: string; docUrl: string; requestId: string } };

@@ -49,7 +49,8 @@ test('the help shows the commands of the deployment, and an unknown deployment i
   expect(help).toMatchObject({ code: 0, stderr: '' });
   expect(help.stdout).toContain('\n  docker compose exec projector support-cli status --json | jq');
   expect(await run({ DEPLOYMENT: 'nomad' }, 'status')).toEqual({
-    ...{ code: 2, stdout: '' },
+    code: 2,
+    stdout: '',
     stderr: 'Bad configuration:\n  DEPLOYMENT: must be one of source, compose, helm\n',
   });
 }, 60_000);

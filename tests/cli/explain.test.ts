@@ -30,15 +30,13 @@ describe('support-cli explain', () => {
   it('names the Kafka record of each part of a document, and the missing references', async () => {
     expect((await explained('ti_1')).documents).toMatchObject([
       {
-        ...{
-          kind: 'ticket',
-          id: 'ti_1',
-          status: 'living',
-          version: 1,
-          generation: 1,
-          outdated: [],
-          fanOut: null,
-        },
+        kind: 'ticket',
+        id: 'ti_1',
+        status: 'living',
+        version: 1,
+        generation: 1,
+        outdated: [],
+        fanOut: null,
         record: { topic: topic('ticket'), partition: 0, offset: 0 },
         partition: { position: 1, end: 1 },
         references: [

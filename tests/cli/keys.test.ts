@@ -61,13 +61,11 @@ describe('keys', () => {
     const json = (await keys('list', '--org', 'org_b', '--json')).stdout;
     expect(JSON.parse(json)).toEqual([
       {
-        ...{
-          id: 'key_b',
-          orgId: 'org_b',
-          mode: 'live',
-          name: expect.any(String) as string,
-          archivedAt: null,
-        },
+        id: 'key_b',
+        orgId: 'org_b',
+        mode: 'live',
+        name: expect.any(String) as string,
+        archivedAt: null,
         blocked: { at: expect.any(String) as string, by: 'ann', why: 'leaked' },
       },
     ]);

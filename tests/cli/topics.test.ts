@@ -7,7 +7,9 @@ import { useOpened } from '../support/use-opened.ts';
 /** The error of kafkajs while a broker does not know a new topic, or does not know that it leads a partition. */
 const unknownTopic = () =>
   Object.assign(new Error('This server does not host this topic-partition'), {
-    ...{ name: 'KafkaJSProtocolError', type: 'UNKNOWN_TOPIC_OR_PARTITION', retriable: true },
+    name: 'KafkaJSProtocolError',
+    type: 'UNKNOWN_TOPIC_OR_PARTITION',
+    retriable: true,
   });
 
 describe('topics create', () => {

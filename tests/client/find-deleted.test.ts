@@ -8,8 +8,12 @@ const expiryMs = Date.parse(build.at) + days * 86_400_000;
 const clock = { now: new Date(expiryMs - 10_000) };
 
 const embedded = (id: string, retainUntil: Date | null = null) => ({
-  ...{ id, role: 'primary' as const, status: 'resolved' as const },
-  ...{ createdAt: new Date(build.at), updatedAt: new Date(build.at), retainUntil },
+  id,
+  role: 'primary' as const,
+  status: 'resolved' as const,
+  createdAt: new Date(build.at),
+  updatedAt: new Date(build.at),
+  retainUntil,
 });
 const channel = { id: 'chan_1', name: 'Support', type: 'email' as const, dataRetentionDays: days };
 

@@ -43,7 +43,11 @@ export function fold(history: Event[], gone = new Set<string>()): Expected {
     if (kind === 'message' && view.isDeleted((state as EntityState['message']).conversationId)) continue;
     const { joined, refs } = relate(kind, state, view);
     expected.set(id, {
-      ...{ kind, orgId, version, state, joined },
+      kind,
+      orgId,
+      version,
+      state,
+      joined,
       refs: Object.entries(refs)
         .flatMap(([edge, ids]) => present(ids).map((one) => `${edge}:${one}`))
         .sort(),
@@ -134,7 +138,11 @@ function ticket({ id, requesterId, tagIds, topicIds }: EntityState['ticket'], vi
       conversations: children
         .filter(({ channelId }) => view.one('channel', channelId))
         .map(({ id: child, role, status, createdAt, updatedAt, channelId }) => ({
-          ...{ id: child, role, status, createdAt, updatedAt },
+          id: child,
+          role,
+          status,
+          createdAt,
+          updatedAt,
           retainUntil: afterDays(updatedAt, view.one('channel', channelId)?.dataRetentionDays ?? 0),
         })),
       moreAfter:
@@ -143,7 +151,9 @@ function ticket({ id, requesterId, tagIds, topicIds }: EntityState['ticket'], vi
           : null,
     },
     refs: {
-      ...{ requester: [requesterId], tags: tagIds, topics: topicIds },
+      requester: [requesterId],
+      tags: tagIds,
+      topics: topicIds,
       conversations: children.map((child) => child.id),
       channels: [...new Set(children.map(({ channelId }) => channelId))],
     },
@@ -160,7 +170,9 @@ function conversation(state: EntityState['conversation'], view: View): Related {
   return {
     joined: {
       channel: channel && {
-        ...{ id: channel.id, name: channel.name, type: channel.type },
+        id: channel.id,
+        name: channel.name,
+        type: channel.type,
         dataRetentionDays: channel.dataRetentionDays,
       },
       contact: person(view.one('contact', contactId)),
@@ -169,8 +181,11 @@ function conversation(state: EntityState['conversation'], view: View): Related {
       tags: present(tagIds.map((id) => view.one('tag', id))),
     },
     refs: {
-      ...{ channel: [channelId], contact: [contactId], assignedUser: [assignedUserId] },
-      ...{ topics: topicIds, tags: tagIds },
+      channel: [channelId],
+      contact: [contactId],
+      assignedUser: [assignedUserId],
+      topics: topicIds,
+      tags: tagIds,
     },
   };
 }

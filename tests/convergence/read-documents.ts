@@ -23,7 +23,11 @@ export const comparable = (
   kind: Kind,
   { orgId, version, state, joined, refs, byCreated, byUpdated, pending }: StoredDocument,
 ) => ({
-  ...{ kind, orgId, version, state, joined },
+  kind,
+  orgId,
+  version,
+  state,
+  joined,
   refs: refs?.toSorted(),
   sortKeys: { ...(byCreated !== undefined && { byCreated }), ...(byUpdated !== undefined && { byUpdated }) },
   isPending: pending === true,

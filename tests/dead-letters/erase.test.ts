@@ -49,7 +49,11 @@ describe('the dead letters about a deleted entity', () => {
       const deletion: Change =
         op === 'deleted' ? { ...change, op: 'delete', version: 3 } : { ...change, op: 'tombstone' };
       const stored = {
-        ...{ _id: 'con_9', orgId: 'org_1', version: 4, revision: 1, position: position(4) },
+        _id: 'con_9',
+        orgId: 'org_1',
+        version: 4,
+        revision: 1,
+        position: position(4),
         ...(op === 'tombstone' && { tombstonePosition: position(3) }),
       };
       const envelopes = { readEnvelopes: async () => [stored], readUnownedTombstones: async () => [] };

@@ -17,7 +17,10 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
   /** Stores a dead letter at this offset whose record this version accepts, as if another version had rejected it. */
   const deadLettered = (event: Event, offset: number) =>
     storeDeadLetter({ control: environment.control, prefix: environment.config.TOPIC_PREFIX }, event, {
-      ...{ offset, partition: 7, timestampMs: 1_700_000_000_123, reason: 'unknown_type' },
+      offset,
+      partition: 7,
+      timestampMs: 1_700_000_000_123,
+      reason: 'unknown_type',
     });
 
   /** The committed offset of the contacts, once it has reached the end of the log. */
@@ -156,10 +159,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     expect((await cli('purge', '--all', '--yes')).text).toContain(`${all - 2} dead letters deleted`);
     expect((await cli('list')).text).toBe('no dead letters');
     const repeated = await cli('purge', `${topic('tag')}/7/52`, '--yes');
-    expect(repeated).toMatchObject({
-      code: 1,
-      text: '0 dead letters deleted; not found: 1 id',
-    });
+    expect(repeated).toMatchObject({ code: 1, text: '0 dead letters deleted; not found: 1 id' });
   });
 
   test('a usage error exits with code 2 and says what is wrong; an unknown dead letter exits with code 1', async () => {

@@ -126,16 +126,25 @@ describe('storing dead letters, in a real MongoDB', () => {
     test('is not the record that an earlier version stored there', async () => {
       const instants = { firstAt: new Date(0), lastAt: new Date(0) };
       await deadLettersOf(opened.control).insertOne({
-        ...{ _id: `${topic}/0/43`, topic, partition: 0, offset: 43 },
-        ...{ key: new Binary(Buffer.from('tag_43')), value: new Binary(first), truncated: null, bytes: 8 },
-        ...{
-          headers: [],
-          timestampMs: 1_700_000_000_000,
-          orgId: null,
-          versioned: null,
-          subjects: ['tag_43'],
-        },
-        ...{ reason: 'not_json', detail: 'JSON', ...instants, count: 1, generation: 1, generations: [1] },
+        _id: `${topic}/0/43`,
+        topic,
+        partition: 0,
+        offset: 43,
+        key: new Binary(Buffer.from('tag_43')),
+        value: new Binary(first),
+        truncated: null,
+        bytes: 8,
+        headers: [],
+        timestampMs: 1_700_000_000_000,
+        orgId: null,
+        versioned: null,
+        subjects: ['tag_43'],
+        reason: 'not_json',
+        detail: 'JSON',
+        ...instants,
+        count: 1,
+        generation: 1,
+        generations: [1],
       });
       await store([record(43, first)]);
       expect(await places(43)).toMatchObject([{ isSuffixed: false, count: 2 }]);
@@ -172,7 +181,9 @@ describe('storing dead letters, in a real MongoDB', () => {
     expect(deadLetter).toMatchObject({
       bytes: value.length + 'tag_24'.length,
       truncated: {
-        ...{ keyBytes: 6, headersBytes: 0, valueBytes: value.length },
+        keyBytes: 6,
+        headersBytes: 0,
+        valueBytes: value.length,
         sha256: createHash('sha256').update(value).digest('hex'),
       },
     });

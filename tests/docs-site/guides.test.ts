@@ -35,9 +35,7 @@ async function pageOf(path: string): Promise<{ text: string }> {
   const text = await mustRun(
     'curl',
     ['-sS', '--output', join(folder, 'page'), `https://127.0.0.1:${api.port}${path}`],
-    {
-      env: { CURL_HOME: folder },
-    },
+    { env: { CURL_HOME: folder } },
   );
   expect(text).toBe('');
   return { text: readFileSync(join(folder, 'page'), 'utf8') };

@@ -21,7 +21,8 @@ const apiKey = created('apiKey', 'key_1', {
 
 describe('from Kafka to the client, with the services as processes', () => {
   const { environment, send, applied, find, committed, startProcess } = useProjector({
-    ...{ partitions: 3, projectors: 0 },
+    partitions: 3,
+    projectors: 0,
   });
   let projector: Service;
   let api: Service;
@@ -197,8 +198,13 @@ describe('a bad configuration', () => {
     [
       'api',
       {
-        ...{ API_PORT: '70000', API_TLS_CERT: '/nowhere', API_TRUSTED_PROXIES: '10.0.0.0/8, nonsense' },
-        ...{ RATE_LIMIT_REQUESTS: '-1', DOCS_URL: 'ftp://docs', BRAND: 'a_b', KEY_PREFIX: 'a_b' },
+        API_PORT: '70000',
+        API_TLS_CERT: '/nowhere',
+        API_TRUSTED_PROXIES: '10.0.0.0/8, nonsense',
+        RATE_LIMIT_REQUESTS: '-1',
+        DOCS_URL: 'ftp://docs',
+        BRAND: 'a_b',
+        KEY_PREFIX: 'a_b',
         RATE_LIMIT_STORE_URL_FILE: '/nowhere',
       },
       [

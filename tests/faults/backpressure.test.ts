@@ -22,7 +22,9 @@ const print = (line: string) => {
 
 describe('load limits only the speed', () => {
   const { environment, applied, fatal, find, startProcess, ...projector } = useProjector({
-    ...{ partitions: 2, each: true, projectors: 0 },
+    partitions: 2,
+    each: true,
+    projectors: 0,
   });
 
   const publish = async (events: Event[], atOnce = 1_000) => {
@@ -37,9 +39,7 @@ describe('load limits only the speed', () => {
     const content = 'x'.repeat(900_000);
     for (let index = 0; index < 200; index += 1)
       await publish([created('message', `msg_${index}`, { content })]);
-    const projector = startProcess({
-      ...{ ...heap, MONGODB_URL: proxiedUrl(port), QUEUED_MEGABYTES_MAX: '32' },
-    });
+    const projector = startProcess({ ...heap, MONGODB_URL: proxiedUrl(port), QUEUED_MEGABYTES_MAX: '32' });
     await applied();
     expect(await collectionOf(environment.database, 'message').countDocuments()).toBe(200);
     expectBounded(projector);

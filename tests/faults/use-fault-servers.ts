@@ -25,7 +25,9 @@ export function useFaultServers({ transactional = false } = {}) {
   });
   afterAll(() => servers.stop());
   const { environment, topic, applied, startProcess } = useProjector({
-    ...{ partitions: 2, each: true, projectors: 0 },
+    partitions: 2,
+    each: true,
+    projectors: 0,
     servers: () => servers.addresses,
   });
   const publishers: Publisher[] = [];

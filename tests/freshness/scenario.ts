@@ -33,10 +33,7 @@ export async function startScenario({
     });
   };
   const projectors = await Promise.all([join(0), join(1)]);
-  const api = await startApi({
-    client: testEnvironment.mongo,
-    name: testEnvironment.name,
-  });
+  const api = await startApi({ client: testEnvironment.mongo, name: testEnvironment.name });
   const tokenSha256 = createHash('sha256').update(tokens.a).digest('hex');
   source.emit(created('apiKey', 'key_1', { tokenSha256 }));
   return {

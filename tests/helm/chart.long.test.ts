@@ -33,7 +33,8 @@ describe.each(deployments)('with %s', (_, values) => {
         expect(container).toMatchObject({
           resources: { limits: { memory: expect.any(String) as string } },
           securityContext: {
-            ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true },
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
             capabilities: { drop: ['ALL'] },
           },
         });
@@ -164,14 +165,17 @@ test('KEDA and the autoscaler decide on the replicas alone', async () => {
   const scaled = manifests.filter(({ kind }) => kind === 'ScaledObject');
   expect(scaled.map(({ spec }) => spec)).toEqual([
     expect.objectContaining({
-      ...{ scaleTargetRef: { name: 'support-projector-g2' }, minReplicaCount: 1, maxReplicaCount: 6 },
+      scaleTargetRef: { name: 'support-projector-g2' },
+      minReplicaCount: 1,
+      maxReplicaCount: 6,
       triggers: [
         {
           type: 'prometheus',
           metadata: {
             serverAddress: 'http://prometheus-operated.monitoring:9090',
             query: 'max(projector_lag_seconds{namespace="prod",generation="2"})',
-            ...{ threshold: '30', ignoreNullValues: 'false' },
+            threshold: '30',
+            ignoreNullValues: 'false',
           },
         },
       ],
@@ -181,7 +185,8 @@ test('KEDA and the autoscaler decide on the replicas alone', async () => {
 
 test('a large number is a whole number in the ConfigMap, and links lead to the host of the Ingress', async () => {
   expect(named(await render(everything), 'ConfigMap', 'support-api')?.data).toEqual({
-    ...{ API_CONNECTIONS_MAX: '1000000', SHUTDOWN_DELAY_SECONDS: '60' },
+    API_CONNECTIONS_MAX: '1000000',
+    SHUTDOWN_DELAY_SECONDS: '60',
     API_BASE_URL: 'https://api.example.com',
   });
 });

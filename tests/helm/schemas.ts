@@ -12,9 +12,7 @@ export type Schema = {
 };
 
 type Kind = { group: string; version: string; kind: string };
-type OpenApi = {
-  definitions: Record<string, Schema & { 'x-kubernetes-group-version-kind'?: Kind[] }>;
-};
+type OpenApi = { definitions: Record<string, Schema & { 'x-kubernetes-group-version-kind'?: Kind[] }> };
 type CustomResource = {
   spec: {
     group: string;

@@ -44,8 +44,12 @@ export async function startPrometheus(folder: string, ports: { projector: number
   const server = await startServer([
     {
       command: {
-        ...{ name: 'Prometheus', file, args, cwd: folder },
-        ...{ logFile: join(folder, 'prometheus.log'), stopSignal: 'SIGTERM' },
+        name: 'Prometheus',
+        file,
+        args,
+        cwd: folder,
+        logFile: join(folder, 'prometheus.log'),
+        stopSignal: 'SIGTERM',
       },
       ready: () =>
         fetch(`${url}/-/ready`).then(

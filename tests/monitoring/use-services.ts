@@ -38,9 +38,13 @@ export function useServices() {
     processes.valkey = await startServer([valkeyPart(words, join(processes.folder, 'valkey'), valkeyPort)]);
     proxyPort = await proxy.listen(0);
     const settings = {
-      ...{ MONGODB_URL: proxiedUrl(proxyPort), DATABASE_NAME: sources.environment.name },
-      ...{ API_HOST: '127.0.0.1', API_PORT: '0', ADMIN_PORT: '0' },
-      ...{ RATE_LIMIT_REQUESTS: '100000', RATE_LIMIT_STORE_URL: `redis://127.0.0.1:${valkeyPort}` },
+      MONGODB_URL: proxiedUrl(proxyPort),
+      DATABASE_NAME: sources.environment.name,
+      API_HOST: '127.0.0.1',
+      API_PORT: '0',
+      ADMIN_PORT: '0',
+      RATE_LIMIT_REQUESTS: '100000',
+      RATE_LIMIT_STORE_URL: `redis://127.0.0.1:${valkeyPort}`,
       ...(await writeCertificate(processes.folder)),
     };
     processes.api = startService('api', settings);

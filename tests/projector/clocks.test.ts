@@ -44,10 +44,7 @@ describe('the watermark', () => {
           aheadMs = stepMs;
           const sinceMs = await storeMs();
           // The brokers reject a timestamp that is more than an hour ahead of their own clock.
-          await send('tag', {
-            ...encode(created('tag', id), 'structured'),
-            timestamp: String(sinceMs),
-          });
+          await send('tag', { ...encode(created('tag', id), 'structured'), timestamp: String(sinceMs) });
           await eventually(async () => (await completeToMs()) > sinceMs);
           expect(await completeToMs()).toBeLessThanOrEqual(await storeMs());
         }
@@ -82,13 +79,15 @@ describe('the watermark', () => {
     await publishAt('pending', publishedMs);
     const commitLoop = startCommitLoop(
       {
-        ...{ control, log, generation: 1, topics: [topic('tag')], allowanceMs: 0 },
+        control,
+        log,
+        generation: 1,
+        topics: [topic('tag')],
+        allowanceMs: 0,
         registeredAt: new Date(0),
-        ...{
-          metrics: createMetrics(),
-          liveness: createLiveness(0),
-          logger: pino({ level: config.LOG_LEVEL }),
-        },
+        metrics: createMetrics(),
+        liveness: createLiveness(0),
+        logger: pino({ level: config.LOG_LEVEL }),
         positions: anyOrder().positions,
         clock: () => storeTime(control),
         nowMs: () => performance.now(),

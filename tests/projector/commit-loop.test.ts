@@ -96,7 +96,10 @@ describe('a run of the commit loop', () => {
   });
 
   const at = (partition: number, position: number): Snapshot => ({
-    ...{ topic: 't', partition, position, progressCount: 0 },
+    topic: 't',
+    partition,
+    position,
+    progressCount: 0,
   });
   const recorded = async (partition = 0) => {
     const found = await progressOf(control).findOne({ topic: 't', partition });

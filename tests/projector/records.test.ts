@@ -8,9 +8,7 @@ import { logEnds } from '../support/progress.ts';
 
 describe('the projector, with a real Kafka and a real MongoDB', () => {
   const { environment, topic, send, publish, applied, find, committed, deadLetters, start, stop } =
-    useProjector({
-      partitions: 2,
-    });
+    useProjector({ partitions: 2 });
 
   test('a record that cannot be applied is stored raw in MongoDB alone, and blocks nothing', async () => {
     // given an invalid record between valid records of the same key

@@ -34,7 +34,10 @@ describe('the offset at which a partition starts', () => {
     );
   const find = async () => {
     const worker = createPartitionWorker({
-      ...{ topic: topic('tag'), partition: 0, logger, retryDelayMs: 1 },
+      topic: topic('tag'),
+      partition: 0,
+      logger,
+      retryDelayMs: 1,
       queue: createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1 }),
       waitForTurn: async () => undefined,
       apply: () => Promise.reject(new Error('it applies nothing')),

@@ -23,7 +23,10 @@ describe('the watermark', () => {
   beforeEach(createRecorder);
 
   const at = (partition: number, position: number): Snapshot => ({
-    ...{ topic: 't', partition, position, progressCount: 0 },
+    topic: 't',
+    partition,
+    position,
+    progressCount: 0,
   });
   /** One run of a projector's commit loop: it reads the end offsets at an instant, and saves its progress. */
   const record = async (atMs: number, ends: number[], snapshot: Snapshot[]) => {

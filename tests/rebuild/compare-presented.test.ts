@@ -9,13 +9,11 @@ describe('two generations of one log, compared as the API presents them,', () =>
     const before = await collection('message').findOne({ _id: 'msg_old' });
     const orphans = ['msg_a', 'msg_b', 'msg_c'].map((_id) => ({
       ...(before as Stored),
-      ...{ _id, state: { ...(before?.state as object), id: _id, conversationId: 'conv_gone' } },
+      _id,
+      state: { ...(before?.state as object), id: _id, conversationId: 'conv_gone' },
     }));
     await collection('message').insertMany(orphans);
-    expect(await builds.compare({ recheckMax: 2 })).toMatchObject({
-      differences: 0,
-      isCutShort: false,
-    });
+    expect(await builds.compare({ recheckMax: 2 })).toMatchObject({ differences: 0, isCutShort: false });
     await collection('message').deleteMany({ _id: { $in: orphans.map(({ _id }) => _id) } });
   });
 
@@ -50,7 +48,9 @@ describe('two generations of one log, compared as the API presents them,', () =>
       const times = index < 3 ? { updatedAt: new Date('2020-01-01T00:00:00Z') } : {};
       const short = index < 3 ? { channel: { ...channel, dataRetentionDays: 1 } } : {};
       return {
-        ...{ ...conversation, _id: id, byCreated: `2026-01-01T00:00:00.000Z${id}` },
+        ...conversation,
+        _id: id,
+        byCreated: `2026-01-01T00:00:00.000Z${id}`,
         state: { ...state, ...times, id, ticketId: 'ti_1' },
         joined: { ...(conversation.joined as object), ...short },
       };

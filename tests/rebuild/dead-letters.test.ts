@@ -27,8 +27,10 @@ describe('dead letters of several generations', () => {
     for (const number of generations)
       await storeDeadLetters(
         {
-          ...{ control: rebuild.control, prefix: rebuild.config.TOPIC_PREFIX },
-          ...{ generation: number, now: () => present },
+          control: rebuild.control,
+          prefix: rebuild.config.TOPIC_PREFIX,
+          generation: number,
+          now: () => present,
         },
         topic,
         [{ record, rejection: { reason: 'bad_data', detail: 'data.name: is missing' } }],

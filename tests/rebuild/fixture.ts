@@ -31,15 +31,19 @@ export const generation = (
   number: number,
   state: GenerationState,
   changes: Partial<Generation> = {},
-): Generation => ({
-  ...{ number, projectionVersion, state, since: longAgo, registeredAt: longAgo },
-  ...changes,
-});
+): Generation => ({ number, projectionVersion, state, since: longAgo, registeredAt: longAgo, ...changes });
 
 /** A comparison that a promotion accepts, with changes. */
 export const report = (changes: Partial<ComparisonReport> = {}): ComparisonReport => ({
-  ...{ at: secondsBefore(60), against: 1, compared: 3, differing: 0, differences: 0, expected: 0, lows: [] },
-  ...{ expectations: [], by: 'bob@host' },
+  at: secondsBefore(60),
+  against: 1,
+  compared: 3,
+  differing: 0,
+  differences: 0,
+  expected: 0,
+  lows: [],
+  expectations: [],
+  by: 'bob@host',
   versions: { generation: projectionVersion, against: projectionVersion },
   ...changes,
 });
@@ -67,16 +71,14 @@ export async function openRebuild() {
   const { config } = read;
   const operatorsClient = createMongo(config.MONGODB_URL, 'test');
   const deps = (changes: Partial<OperatorDeps> = {}): OperatorDeps => ({
-    ...{
-      admin,
-      log,
-      mongo: operatorsClient,
-      control,
-      config,
-      topics,
-      now: async () => present,
-      by: 'ann@host',
-    },
+    admin,
+    log,
+    mongo: operatorsClient,
+    control,
+    config,
+    topics,
+    now: async () => present,
+    by: 'ann@host',
     report: () => undefined,
     ...changes,
   });
@@ -87,7 +89,10 @@ export async function openRebuild() {
     changes: Partial<OperatorDeps> = {},
   ) => {
     const terminal: Terminal = {
-      ...{ print: () => undefined, report: () => undefined, progress: () => undefined, confirm: null },
+      print: () => undefined,
+      report: () => undefined,
+      progress: () => undefined,
+      confirm: null,
     };
     const { text, exitCode } = await verb(deps(changes), options, terminal);
     return { text: String(text), exitCode };
@@ -102,8 +107,13 @@ export async function openRebuild() {
       deps(changes),
       number,
       {
-        ...{ acceptOlder: false, allowRejects: false, needsComparison: true },
-        ...{ why: 'test', dryRun: false, timeoutSeconds: 0, ...options },
+        acceptOlder: false,
+        allowRejects: false,
+        needsComparison: true,
+        why: 'test',
+        dryRun: false,
+        timeoutSeconds: 0,
+        ...options,
       },
       onStep,
     );
@@ -116,8 +126,13 @@ export async function openRebuild() {
   /** Progress of a generation: everything applied, and its watermark a few seconds old. */
   const applied = async (number: number, completeTo = secondsBefore(6)) => {
     const documents = [...(await logOffsets(deps()))].map(([key, { end }]) => ({
-      ...{ _id: `${number}/${key}`, generation: number, ...parsePartitionKey(key), position: end, end },
-      ...{ completeTo, updatedAt: present },
+      _id: `${number}/${key}`,
+      generation: number,
+      ...parsePartitionKey(key),
+      position: end,
+      end,
+      completeTo,
+      updatedAt: present,
     }));
     await progressOf(control).insertMany(documents);
     await watermarksOf(control).insertOne({ _id: number, completeTo });
@@ -162,7 +177,12 @@ export async function openRebuild() {
         await control.collection(collectionName).deleteMany({});
       const active = generations.find(({ state }) => state === 'active')?.number ?? 0;
       await generationsOf(control).insertOne({
-        ...{ _id: 'active', generation: active, since: longAgo, revision: 7, history: [], generations },
+        _id: 'active',
+        generation: active,
+        since: longAgo,
+        revision: 7,
+        history: [],
+        generations,
         lastNumber: Math.max(...generations.map(({ number }) => number)),
       });
       for (const { number, state } of generations) if (state !== 'dropped') await applied(number);
@@ -177,8 +197,13 @@ export async function openRebuild() {
     },
     announceReplica: (changes: object = {}) =>
       replicasOf(control).insertOne({
-        ...{ _id: 'replica', host: 'api-1', pid: 41, generation: 1, versions: [projectionVersion] },
-        ...{ at: present, ...changes },
+        _id: 'replica',
+        host: 'api-1',
+        pid: 41,
+        generation: 1,
+        versions: [projectionVersion],
+        at: present,
+        ...changes,
       }),
     deadLetter: (changes: Partial<DeadLetter> = {}) =>
       deadLettersOf(control).insertOne({ ...deadLetterFields(topics[0] ?? ''), ...changes }),
@@ -214,8 +239,24 @@ export async function openRebuild() {
 }
 
 const deadLetterFields = (topic: string): DeadLetter => ({
-  ...{ _id: `${topic}/0/5`, topic, partition: 0, offset: 5, key: null, value: null, headers: [] },
-  ...{ truncated: null, bytes: 0, timestampMs: 0, orgId: null, versioned: null, subjects: [] },
-  ...{ reason: 'not_json', detail: 'no JSON', firstAt: secondsBefore(60), lastAt: secondsBefore(60) },
-  ...{ count: 1, generation: 2, generations: [2] },
+  _id: `${topic}/0/5`,
+  topic,
+  partition: 0,
+  offset: 5,
+  key: null,
+  value: null,
+  headers: [],
+  truncated: null,
+  bytes: 0,
+  timestampMs: 0,
+  orgId: null,
+  versioned: null,
+  subjects: [],
+  reason: 'not_json',
+  detail: 'no JSON',
+  firstAt: secondsBefore(60),
+  lastAt: secondsBefore(60),
+  count: 1,
+  generation: 2,
+  generations: [2],
 });

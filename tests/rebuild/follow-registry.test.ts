@@ -29,9 +29,15 @@ describe('a projector that follows the registry', () => {
     const throttle = { set: (settings: ThrottleSettings) => void (last = settings) };
     const { stop } = followRegistry(
       {
-        ...{ control: rebuild.control, generation: 2, allowanceMs: 5_000, by: 'projector' },
-        ...{ throttle, positions: createPositions(() => 0), metrics: createMetrics() },
-        ...{ logger: pino({ level: 'silent' }), now: async () => present },
+        control: rebuild.control,
+        generation: 2,
+        allowanceMs: 5_000,
+        by: 'projector',
+        throttle,
+        positions: createPositions(() => 0),
+        metrics: createMetrics(),
+        logger: pino({ level: 'silent' }),
+        now: async () => present,
         onFatal: (error) => fatal.push(error),
       },
       10,
@@ -43,7 +49,8 @@ describe('a projector that follows the registry', () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
     await following(async (settings) => {
       expect(await setPace(2, 250)).toEqual({
-        ...{ exitCode: 0, output: { generation: 2, outcome: 'at 250 records a second' } },
+        exitCode: 0,
+        output: { generation: 2, outcome: 'at 250 records a second' },
       });
       await eventually(() => settings()?.pace === 250);
       await setPace(2, 0);
@@ -184,7 +191,8 @@ test('a projector records the lag that grew while none was running, and the reas
     expect(await projector.metrics.registry.metrics()).toMatch(/projector_max_lag_seconds{.*} 691\d\d\d/);
     await eventually(() => projector.fatal.length > 0);
     expect(await failuresOf(rebuild.control).findOne({ _id: 1 })).toMatchObject({
-      ...{ reason: projector.fatal[0]?.message, isFinal: true },
+      reason: projector.fatal[0]?.message,
+      isFinal: true,
     });
   } finally {
     await projector.stop();

@@ -238,9 +238,7 @@ describe('a generation that may have missed tombstones is refused', () => {
     expect(await rebuild.everything()).toEqual(before);
     // and a standby with a shorter lag is served again, without a comparison
     await rebuild.set(1, { longestBehindSeconds: 6 * 24 * 3_600 });
-    expect(await rebuild.switchOnce(1, rollback)).toMatchObject({
-      outcome: 'promoted',
-    });
+    expect(await rebuild.switchOnce(1, rollback)).toMatchObject({ outcome: 'promoted' });
   });
 
   test.each([

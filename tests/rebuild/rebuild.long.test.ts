@@ -55,7 +55,9 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
     api = startService('api', {
       MONGODB_URL: testEnvironment.config.MONGODB_URL,
       DATABASE_NAME: testEnvironment.name,
-      ...{ API_HOST: '127.0.0.1', API_PORT: '0', API_TRUSTED_PROXIES: '127.0.0.0/8' },
+      API_HOST: '127.0.0.1',
+      API_PORT: '0',
+      API_TRUSTED_PROXIES: '127.0.0.0/8',
       RATE_LIMIT_REQUESTS: '100000',
     });
     const { admin, control, topics } = testEnvironment;
@@ -181,7 +183,8 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
       });
       const restarted = startService('projector', {
         ...testEnvironment.environment,
-        ...{ LOG_LEVEL: 'info', GENERATION: '1' },
+        LOG_LEVEL: 'info',
+        GENERATION: '1',
       });
       expect(await restarted.exited).toBe(1);
       expect(JSON.stringify(restarted.log)).toContain('generation 1 was dropped');

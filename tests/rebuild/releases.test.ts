@@ -11,9 +11,7 @@ import { nextRelease, type Release } from './next-release.ts';
 
 const token = 'svc_live_releases0123456789';
 const events = [
-  created('apiKey', 'key_1', {
-    tokenSha256: createHash('sha256').update(token).digest('hex').toUpperCase(),
-  }),
+  created('apiKey', 'key_1', { tokenSha256: createHash('sha256').update(token).digest('hex').toUpperCase() }),
   created('tag', 'tag_1', { name: 'Billing' }),
   created('contact', 'con_1'),
   created('ticket', 'ti_1', { tagIds: ['tag_1'] }),
@@ -36,8 +34,12 @@ describe('a release that changes a projection', () => {
   };
   const startApi = (folder: string) =>
     start(folder, 'api', {
-      ...{ KAFKA_BROKERS: undefined, TOPIC_PREFIX: undefined, CONSUMER_GROUP: undefined },
-      ...{ API_HOST: '127.0.0.1', API_PORT: '0', API_TRUSTED_PROXIES: '127.0.0.0/8' },
+      KAFKA_BROKERS: undefined,
+      TOPIC_PREFIX: undefined,
+      CONSUMER_GROUP: undefined,
+      API_HOST: '127.0.0.1',
+      API_PORT: '0',
+      API_TRUSTED_PROXIES: '127.0.0.0/8',
     });
   const cli = async (folder: string, ...args: string[]) => {
     const service = start(folder, 'cli', {}, [...args, '--json']);

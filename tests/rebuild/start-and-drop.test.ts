@@ -48,7 +48,9 @@ describe('a start is refused, and registers nothing,', () => {
     await expectRefused(() => start({ topics }), `${topic}/0 begins at offset 2`, '--accept-truncated');
     expect(await start({ topics }, { acceptTruncated: true })).toMatchObject({ number: 2 });
     expect((await rebuild.registry()).generations[1]).toMatchObject({
-      ...{ number: 2, state: 'building', acceptTruncated: true },
+      number: 2,
+      state: 'building',
+      acceptTruncated: true,
       loadTo: [{ topic, partition: 0, end: 3 }],
     });
   });

@@ -19,13 +19,29 @@ describe('an operator is told', () => {
     await rebuild.deadLetter({ generations: [1, 2] });
     const { output, exitCode } = await rebuild.runJson(verbs.status, {});
     expect(exitCode).toBe(0);
-    const topics = rebuild.topics.toSorted().map((topic) => ({
-      ...{ topic, position: 0, end: 0, lag: 0, lagSeconds: 1, recordsPerSecond: 0, secondsLeft: 0 },
-    }));
+    const topics = rebuild.topics
+      .toSorted()
+      .map((topic) => ({
+        topic,
+        position: 0,
+        end: 0,
+        lag: 0,
+        lagSeconds: 1,
+        recordsPerSecond: 0,
+        secondsLeft: 0,
+      }));
     const same = {
-      ...{ projectionVersion, watermark: secondsBefore(6).toISOString(), lagSeconds: 1, lag: 0 },
-      ...{ savedAt: present.toISOString(), rejects: [], rejectCount: 0, stopped: null, afterLoad: 0 },
-      ...{ topics, partitions: topics.map((topic) => ({ ...topic, partition: 0 })) },
+      projectionVersion,
+      watermark: secondsBefore(6).toISOString(),
+      lagSeconds: 1,
+      lag: 0,
+      savedAt: present.toISOString(),
+      rejects: [],
+      rejectCount: 0,
+      stopped: null,
+      afterLoad: 0,
+      topics,
+      partitions: topics.map((topic) => ({ ...topic, partition: 0 })),
     };
     expect(output).toEqual({
       active: 1,

@@ -62,7 +62,9 @@ async function openTwoBuilds() {
     /** Compares the two, at an instant before both watermarks unless the options say otherwise. */
     compare: (options: Partial<CompareOptions> = {}, source = between()) =>
       compareDocuments(source, {
-        ...{ expectations: [], now: async () => now, report: () => undefined },
+        expectations: [],
+        now: async () => now,
+        report: () => undefined,
         ...options,
       }),
     collection: (kind: Kind, number = 2) =>

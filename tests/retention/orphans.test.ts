@@ -45,7 +45,10 @@ describe('a message whose conversation is missing', () => {
     expect(await stored()).toMatchObject({ state: { id: 'msg_a_000' }, orphanedAt: day(100) });
     expect(await model.sweepAsOf(day(130))).toEqual(purged(1));
     expect(await stored()).toEqual({
-      ...{ _id: 'msg_a_000', orgId: 'org_1', version: 1, expiresAt: day(160) },
+      _id: 'msg_a_000',
+      orgId: 'org_1',
+      version: 1,
+      expiresAt: day(160),
       revision: expect.any(Number) as number,
       position: { partition: 0, offset: 1, timestampMs: 1 },
     });
@@ -83,7 +86,9 @@ describe('a message whose conversation is missing', () => {
     await model.apply([message(0)], day(115));
     await model.apply([message(0, 2)], day(120));
     expect(await stored()).toMatchObject({
-      ...{ version: 2, joined: { author: { name: 'Countess' } }, orphanedAt: day(100) },
+      version: 2,
+      joined: { author: { name: 'Countess' } },
+      orphanedAt: day(100),
     });
     expect(await model.sweepAsOf(day(130, -1))).toEqual(purged(0));
     expect(await model.sweepAsOf(day(130))).toEqual(purged(1));
@@ -112,9 +117,7 @@ describe('a message whose conversation is missing', () => {
     resume();
     await refreshed;
     // then the message is an orphan since the sweep, and is deleted 30 days later
-    expect(await stored()).toMatchObject({
-      ...{ joined: { author: { name: 'Countess' } }, orphanedAt: day(30) },
-    });
+    expect(await stored()).toMatchObject({ joined: { author: { name: 'Countess' } }, orphanedAt: day(30) });
     expect(await model.sweepAsOf(day(60))).toEqual(purged(1));
   });
 

@@ -31,7 +31,9 @@ export const eventsOf = (name: string) => ({
       'conversation',
       `conv_${name}`,
       {
-        ...{ ticketId: `ti_${name}`, channelId: `chan_${name}`, title: `title of ${name}` },
+        ticketId: `ti_${name}`,
+        channelId: `chan_${name}`,
+        title: `title of ${name}`,
         updatedAt: day(updated).toISOString(),
       },
       version,
@@ -40,10 +42,7 @@ export const eventsOf = (name: string) => ({
     created(
       'message',
       `msg_${name}_${String(onDay).padStart(3, '0')}`,
-      {
-        ...{ conversationId: `conv_${name}`, content: `content of ${name}` },
-        createdAt: day(onDay).toISOString(),
-      },
+      { conversationId: `conv_${name}`, content: `content of ${name}`, createdAt: day(onDay).toISOString() },
       version,
     ),
 });

@@ -44,7 +44,10 @@ describe('conversation data that expires by the retention of its channel', () =>
     expect(await model.everything()).not.toMatch(/(title|content) of a/);
     const left = await collectionOf(model.database, 'conversation').findOne({ _id: 'conv_a' });
     expect(left).toEqual({
-      ...{ _id: 'conv_a', orgId: 'org_1', version: 1, expiresAt: day(80) },
+      _id: 'conv_a',
+      orgId: 'org_1',
+      version: 1,
+      expiresAt: day(80),
       revision: expect.any(Number) as number,
       position: { partition: 0, offset: 1, timestampMs: 1 },
     });

@@ -26,8 +26,11 @@ describe('the sweeper of a projector', () => {
     const sweeper = startSweeper(
       {
         ...model.sweepDeps(new Date()),
-        ...{ control: model.control, prefix: 'support.', generation: 1 },
-        ...{ metrics, logger: pino({ level: 'silent' }) },
+        control: model.control,
+        prefix: 'support.',
+        generation: 1,
+        metrics,
+        logger: pino({ level: 'silent' }),
         isOwner: () => {
           polls += 1;
           return isOwner;

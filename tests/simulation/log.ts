@@ -40,8 +40,13 @@ export function append(
     const number = [...event.id].reduce((sum, character) => sum + character.charCodeAt(0), 0) % count;
     const name = `${event.kind}/${number}`;
     const partition = partitions.get(name) ?? {
-      ...{ kind: event.kind, name, records: [] },
-      ...{ applied: 0, committed: 0, redeliverableFrom: 0, epoch: 0 },
+      kind: event.kind,
+      name,
+      records: [],
+      applied: 0,
+      committed: 0,
+      redeliverableFrom: 0,
+      epoch: 0,
     };
     partitions.set(name, partition);
     const offset = partition.records.length;

@@ -191,7 +191,11 @@ export const envelopeOf = ({
   deletedAt,
   expiresAt,
 }: StoredDocument) => ({
-  ...{ _id, orgId, version, revision, position },
+  _id,
+  orgId,
+  version,
+  revision,
+  position,
   ...(tombstonePosition && { tombstonePosition }),
   ...(deletedAt && { deletedAt }),
   ...(expiresAt && { expiresAt }),
@@ -208,11 +212,7 @@ const currentOf = (kind: Kind, document: StoredDocument): Current => ({
 const referencedOf = (
   { _id, orgId, revision, deletedAt, state }: StoredDocument,
   fields: string[],
-): ReferencedEntity => ({
-  ...{ _id, orgId, revision },
-  ...(deletedAt && { deletedAt }),
-  ...pick(state, fields),
-});
+): ReferencedEntity => ({ _id, orgId, revision, ...(deletedAt && { deletedAt }), ...pick(state, fields) });
 
 const applies = (stored: StoredDocument | undefined, { guard }: Write): boolean =>
   guard === null

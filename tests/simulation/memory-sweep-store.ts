@@ -34,20 +34,25 @@ export function memorySweepStore(
         'channel',
         (of) => of._id > after && Number(field(of, 'dataRetentionDays')) > 0,
       );
-      return found.slice(0, pageSize).map((channel) => ({
-        ...{ id: channel._id, orgId: channel.orgId ?? '' },
-        dataRetentionDays: Number(field(channel, 'dataRetentionDays')),
-      }));
+      return found
+        .slice(0, pageSize)
+        .map((channel) => ({
+          id: channel._id,
+          orgId: channel.orgId ?? '',
+          dataRetentionDays: Number(field(channel, 'dataRetentionDays')),
+        }));
     },
     readConversations: async ({ id, orgId }, after) => {
       const found = await find(
         'conversation',
         (of) => of._id > after && of.orgId === orgId && !!of.refs?.includes(refOf('channel', id)),
       );
-      return found.slice(0, pageSize).map((document) => ({
-        ...envelopeOf(document),
-        ...(document.state && { updatedAt: document.state.updatedAt as Date }),
-      }));
+      return found
+        .slice(0, pageSize)
+        .map((document) => ({
+          ...envelopeOf(document),
+          ...(document.state && { updatedAt: document.state.updatedAt as Date }),
+        }));
     },
     readExpiredMessages: async (orgId, ids, upTo) => {
       const found = await find('message', isIn(ids, orgId));
@@ -60,11 +65,13 @@ export function memorySweepStore(
     },
     readOrphans: async (upTo) => {
       const found = await find('message', ({ orphanedAt }) => orphanedAt !== undefined && orphanedAt <= upTo);
-      return found.slice(0, pageSize).map((document) => ({
-        ...envelopeOf(document),
-        orgId: document.orgId ?? '',
-        conversationId: String(field(document, 'conversationId')),
-      }));
+      return found
+        .slice(0, pageSize)
+        .map((document) => ({
+          ...envelopeOf(document),
+          orgId: document.orgId ?? '',
+          conversationId: String(field(document, 'conversationId')),
+        }));
     },
     waitAgain: async (orphans, upTo, from) => {
       for (const orphan of orphans) {

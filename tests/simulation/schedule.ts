@@ -31,7 +31,7 @@ export const createWorker = (
   name: string,
   positions: Worker['positions'],
   cache = createReferenceCache(cacheBytes),
-): Worker => ({ ...{ name, isDead: false, positions, cache }, ending: new AbortController() });
+): Worker => ({ name, isDead: false, positions, cache, ending: new AbortController() });
 
 type Waiting = { worker: Worker; label: string; go: () => void; fail: (error: Error) => void };
 

@@ -40,8 +40,14 @@ const batchMax = 4;
 export async function simulate(history: Event[], seed: number): Promise<Failure | null> {
   const schedule = createSchedule(seed);
   const simulation: Simulation = {
-    ...{ schedule, data: emptyData(), partitions: new Map(), deadLetters: new Set(), caches: new Map() },
-    ...{ successors: new Map(), running: new Set(), startMs: firstDay },
+    schedule,
+    data: emptyData(),
+    partitions: new Map(),
+    deadLetters: new Set(),
+    caches: new Map(),
+    successors: new Map(),
+    running: new Set(),
+    startMs: firstDay,
   };
   const late = history.filter(({ time }) => time.getTime() >= lateDay);
   const early = history.filter(({ time }) => time.getTime() < lateDay);

@@ -20,9 +20,7 @@ const folders = ['infra/compose', 'infra/images', 'services', 'shared'];
       mustRun(
         'docker',
         ['compose', '--project-name', 'support-compose-test', '--profile', 'replicas', ...args],
-        {
-          cwd: folder,
-        },
+        { cwd: folder },
       );
     beforeAll(async () => {
       await mustRun(process.execPath, ['tests/stand-in-images/main.ts']);

@@ -12,14 +12,16 @@ type Opened = {
 /** The real store and the simulation's store. One suite holds both to the same behaviour. */
 export const bothStores: { name: string; isReal: boolean; open: () => Promise<Opened> }[] = [
   {
-    ...{ name: 'the real store', isReal: true },
+    name: 'the real store',
+    isReal: true,
     open: async () => {
       const { store, find, close } = await openEngineStore();
       return { store, close, find: (id) => find('conversation', id) };
     },
   },
   {
-    ...{ name: "the simulation's store", isReal: false },
+    name: "the simulation's store",
+    isReal: false,
     open: async () => {
       const data = emptyData();
       const find = async (id: string) =>
@@ -40,7 +42,11 @@ export const conversation = (
   second = 0,
   changes: Partial<StoredDocument> = {},
 ): StoredDocument => ({
-  ...{ _id: id, orgId: 'org_1', version: 1, revision: 1, position: position(1) },
+  _id: id,
+  orgId: 'org_1',
+  version: 1,
+  revision: 1,
+  position: position(1),
   state: { id, ticketId, role: 'side', status: 'resolved', channelId: 'chan_1', title: 'Broken' },
   joined: { channel: null },
   refs: ['channel:chan_1'],

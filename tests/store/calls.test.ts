@@ -16,14 +16,19 @@ type ReferringKind = 'ticket' | 'conversation' | 'message';
 /** The references of each record: entities of its own, so that organizations share none. */
 const references: Record<ReferringKind, (suffix: string) => Record<string, unknown>> = {
   ticket: (suffix) => ({
-    ...{ requesterId: `con_${suffix}`, tagIds: [`tag_${suffix}`], topicIds: [`topic_${suffix}`] },
+    requesterId: `con_${suffix}`,
+    tagIds: [`tag_${suffix}`],
+    topicIds: [`topic_${suffix}`],
   }),
   conversation: (suffix) => ({
-    ...{ ticketId: `ti_${suffix}`, channelId: `chan_${suffix}` },
-    ...{ contactId: `con_${suffix}`, tagIds: [`tag_${suffix}`] },
+    ticketId: `ti_${suffix}`,
+    channelId: `chan_${suffix}`,
+    contactId: `con_${suffix}`,
+    tagIds: [`tag_${suffix}`],
   }),
   message: (suffix) => ({
-    ...{ conversationId: `conv_${suffix}`, author: { type: 'contact', id: `con_${suffix}` } },
+    conversationId: `conv_${suffix}`,
+    author: { type: 'contact', id: `con_${suffix}` },
   }),
 };
 const prefixes = { ticket: 'ti_', conversation: 'conv_', message: 'msg_' };

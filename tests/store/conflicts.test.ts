@@ -5,8 +5,14 @@ const ids = Array.from({ length: 500 }, (_, index) => `tag_${String(index).padSt
 const rounds = 5;
 
 const tag = (id: string, revision: number, by: string): StoredDocument => ({
-  ...{ _id: id, orgId: 'org_1', version: 1, revision, position: null },
-  ...{ state: { id, name: by }, joined: {}, refs: [] },
+  _id: id,
+  orgId: 'org_1',
+  version: 1,
+  revision,
+  position: null,
+  state: { id, name: by },
+  joined: {},
+  refs: [],
 });
 
 describe('concurrent writers of the same documents', () => {
@@ -45,7 +51,8 @@ describe('concurrent writers of the same documents', () => {
         found
           .filter(({ revision }) => revision === round)
           .map(({ _id }) => ({
-            ...{ op: 'put' as const, document: tag(_id, round + 1, 'next') },
+            op: 'put' as const,
+            document: tag(_id, round + 1, 'next'),
             guard: { revision: round, orgId: 'org_1' },
           })),
       );

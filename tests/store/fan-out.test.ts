@@ -9,7 +9,11 @@ import type { Event } from '../support/events.ts';
 import { useEngineStore } from './engine-store.ts';
 
 const message = (id: string): StoredDocument => ({
-  ...{ _id: id, orgId: 'org_1', version: 1, revision: 1, joined: { author: null } },
+  _id: id,
+  orgId: 'org_1',
+  version: 1,
+  revision: 1,
+  joined: { author: null },
   position: { partition: 0, offset: 1, timestampMs: 1 },
   state: { id, conversationId: 'conv_1', author: { type: 'contact', id: 'con_1' }, content: 'Hello' },
   refs: ['contact:con_1'],

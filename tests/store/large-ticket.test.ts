@@ -26,8 +26,15 @@ describe(`a ticket with ${children} conversations`, () => {
       if (change.op !== 'upsert') throw new Error('the event carries no state');
       const { id, state, orgId, version, position } = change;
       return {
-        ...{ _id: id, orgId, version, revision: 1, position, state },
-        ...{ joined: { channel: null }, refs: ['channel:chan_1'], byCreated: keyOf(index) },
+        _id: id,
+        orgId,
+        version,
+        revision: 1,
+        position,
+        state,
+        joined: { channel: null },
+        refs: ['channel:chan_1'],
+        byCreated: keyOf(index),
       };
     });
     const conversations = collectionOf<StoredDocument>(opened.database, 'conversation');

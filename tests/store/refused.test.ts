@@ -18,7 +18,12 @@ describe('a document that the store refuses', () => {
   let offset = 0;
 
   const tag = (id: string, nameLength: number): StoredDocument => ({
-    ...{ _id: id, orgId: 'org_1', version: 1, revision: 1, joined: {}, refs: [] },
+    _id: id,
+    orgId: 'org_1',
+    version: 1,
+    revision: 1,
+    joined: {},
+    refs: [],
     position: { partition: 0, offset: 0, timestampMs: 0 },
     state: { id, name: 'x'.repeat(nameLength) },
   });

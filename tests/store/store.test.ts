@@ -148,14 +148,12 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
 
     it('of a tombstone without an organization keeps it apart, under the same guards', async () => {
       const unowned = {
-        ...{
-          _id: 'd2',
-          orgId: null,
-          version: 0,
-          revision: 1,
-          position: null,
-          tombstonePosition: position(4),
-        },
+        _id: 'd2',
+        orgId: null,
+        version: 0,
+        revision: 1,
+        position: null,
+        tombstonePosition: position(4),
         deletedAt: new Date(3),
       };
       const [document, other] = [conversation('d2', 'ti_d'), conversation('d3', 'ti_d')];

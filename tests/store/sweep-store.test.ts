@@ -28,11 +28,23 @@ const open: Record<string, () => Promise<Opened>> = {
 
 const at = (second: number) => new Date(second * 1_000);
 const channel = (id: string, dataRetentionDays: number | null, orgId = 'org_1'): StoredDocument => ({
-  ...{ _id: id, orgId, version: 1, revision: 1, position: position(1), joined: {}, refs: [] },
+  _id: id,
+  orgId,
+  version: 1,
+  revision: 1,
+  position: position(1),
+  joined: {},
+  refs: [],
   state: { id, dataRetentionDays },
 });
 const message = (id: string, conversationId: string, second: number, orphanedAt?: Date): StoredDocument => ({
-  ...{ _id: id, orgId: 'org_1', version: 1, revision: 1, position: position(1), joined: {}, refs: [] },
+  _id: id,
+  orgId: 'org_1',
+  version: 1,
+  revision: 1,
+  position: position(1),
+  joined: {},
+  refs: [],
   state: { id, conversationId, createdAt: at(second) },
   byCreated: keyOf(second, id),
   ...(orphanedAt && { orphanedAt }),

@@ -16,7 +16,10 @@ export function decode(
   const attribute = (name: string) => String(isBinary ? headers[`ce_${name}`] : body?.[name]);
   const data = (isBinary ? body : body?.data) as Event['data'];
   return {
-    ...{ kind, id, orgId: attribute('orgid'), version: Number(attribute('entityversion')) },
+    kind,
+    id,
+    orgId: attribute('orgid'),
+    version: Number(attribute('entityversion')),
     op: attribute('type').split('.')[2] as Event['op'],
     time: new Date(attribute('time')),
     ...(data && { data }),

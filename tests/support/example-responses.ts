@@ -29,7 +29,8 @@ export const batchBytes = (...batches: ExampleBatch[]): Buffer => Buffer.concat(
 
 /** A batch as the projector queues it. */
 export const rawBatch = (batch: ExampleBatch): RawBatch => ({
-  ...{ baseOffset: batch.baseOffset, lastOffset: batch.lastOffset },
+  baseOffset: batch.baseOffset,
+  lastOffset: batch.lastOffset,
   bytes: oneBatch(batch),
 });
 

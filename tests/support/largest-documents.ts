@@ -56,8 +56,13 @@ export function largestTicket(): TicketDocument {
   const channels = conversations.map((_, index) => idOf('chan_', index));
   const named = { requesterId: idOf('con_'), tagIds, topicIds };
   const state = accepted('ticket', {
-    ...{ id, title: textOf(longTextLengthMax), status: 'assumed_resolved', ...named },
-    ...{ estimatedScore: 5, createdAt: instant, updatedAt: instant },
+    id,
+    title: textOf(longTextLengthMax),
+    status: 'assumed_resolved',
+    ...named,
+    estimatedScore: 5,
+    createdAt: instant,
+    updatedAt: instant,
   });
   return {
     ...envelope,
@@ -68,8 +73,12 @@ export function largestTicket(): TicketDocument {
       tags: tagIds.map(label),
       topics: topicIds.map(label),
       conversations: conversations.map((one) => ({
-        ...{ id: one, role: 'primary', status: 'scheduled_ai_response' },
-        ...{ createdAt: date, updatedAt: date, retainUntil: date },
+        id: one,
+        role: 'primary',
+        status: 'scheduled_ai_response',
+        createdAt: date,
+        updatedAt: date,
+        retainUntil: date,
       })),
       moreAfter: sortKey(date, idOf('conv_')),
     },
@@ -89,15 +98,21 @@ export function largestConversation(): ConversationDocument {
   const [tagIds, topicIds] = [idsOf('tag_'), idsOf('topic_')];
   const others = { channelId: idOf('chan_'), contactId: idOf('con_'), assignedUserId: idOf('user_') };
   const state = accepted('conversation', {
-    ...{ id, ticketId: idOf('ti_'), role: 'primary', title: textOf(longTextLengthMax), ...others },
-    ...{ status: 'scheduled_ai_response', supportLevel: 'human', tagIds, topicIds, urgencyScore: 3 },
-    ...{
-      createdAt: instant,
-      updatedAt: instant,
-      waitingSince: instant,
-      firstHumanReplyAt: instant,
-      resolvedAt: instant,
-    },
+    id,
+    ticketId: idOf('ti_'),
+    role: 'primary',
+    title: textOf(longTextLengthMax),
+    ...others,
+    status: 'scheduled_ai_response',
+    supportLevel: 'human',
+    tagIds,
+    topicIds,
+    urgencyScore: 3,
+    createdAt: instant,
+    updatedAt: instant,
+    waitingSince: instant,
+    firstHumanReplyAt: instant,
+    resolvedAt: instant,
   });
   return {
     ...envelope,
@@ -125,7 +140,9 @@ export function largestMessage(): MessageDocument {
   const id = idOf('msg_');
   const author = { type: 'contact', id: idOf('con_') };
   const attachments = idsOf('att_').map((one) => ({
-    ...{ id: one, filename: textOf(nameLengthMax), inline: true },
+    id: one,
+    filename: textOf(nameLengthMax),
+    inline: true,
   }));
   const fields = { id, conversationId: idOf('conv_'), type: 'email', role: 'assistant', author };
   const given = { ...fields, attachments, createdAt: instant, sentAt: instant, content: '' };

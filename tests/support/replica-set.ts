@@ -30,15 +30,16 @@ export async function startReplicaSet(mongodbUrl: string) {
     return {
       ...reply,
       ...times,
-      ...{ ismaster: isPrimary, isWritablePrimary: isPrimary, secondary: !isPrimary },
-      ...{
-        setName: 'rs',
-        setVersion: 1,
-        hosts: Object.values(hosts),
-        me: hosts[member],
-        primary: hosts.primary,
-      },
-      ...{ logicalSessionTimeoutMinutes: 30, topologyVersion: undefined },
+      ismaster: isPrimary,
+      isWritablePrimary: isPrimary,
+      secondary: !isPrimary,
+      setName: 'rs',
+      setVersion: 1,
+      hosts: Object.values(hosts),
+      me: hosts[member],
+      primary: hosts.primary,
+      logicalSessionTimeoutMinutes: 30,
+      topologyVersion: undefined,
     };
   };
   const listen = async (member: Received['member']) => {
@@ -98,7 +99,8 @@ function parse(message: Buffer) {
   const bodyAt =
     opCode === opMsg ? headerBytes + 5 : opCode === opReply ? headerBytes + 20 : message.indexOf(0, 20) + 9;
   const document = BSON.deserialize(message.subarray(bodyAt), {
-    ...{ promoteValues: false, allowObjectSmallerThanBufferSize: true },
+    promoteValues: false,
+    allowObjectSmallerThanBufferSize: true,
   });
   const rebuilt = (other: Document) => {
     const changed = Buffer.concat([

@@ -28,7 +28,8 @@ export async function startConsuming(
   const log = createLogClient(kafka);
   await log.connect();
   const consuming = await startConsumer({
-    ...{ kafka, log },
+    kafka,
+    log,
     admin: testEnvironment.admin,
     control: testEnvironment.control,
     groupId: testEnvironment.config.CONSUMER_GROUP,
@@ -44,7 +45,9 @@ export async function startConsuming(
     onFatal: (error) => fatal.push(error),
   });
   return {
-    ...{ consuming, log, fatal },
+    consuming,
+    log,
+    fatal,
     /** The values of the applied records, in order. */
     seen: (topic: string): string[] => seen.get(topic) ?? [],
     /** The applied position of the topic's first partition. */

@@ -129,7 +129,8 @@ export function useProjector({
     /** Connects another producer; with a `transactionalId`, one for transactions. */
     connectProducer: async (options: ProducerConfig = {}) => {
       const producer = environment.kafka.producer({
-        ...{ allowAutoTopicCreation: false, maxInFlightRequests: 1 },
+        allowAutoTopicCreation: false,
+        maxInFlightRequests: 1,
         idempotent: options.transactionalId !== undefined,
         ...options,
       });

@@ -33,12 +33,7 @@ export function errorOf({ status, headers }: Response, text: string, nowMs: numb
   const body = parseJson(text);
   const waitMs = retryAfterMs(headers, nowMs);
   if (isEnvelope(body)) {
-    return new ApiError({
-      ...body.error,
-      status,
-      dataAsOf: dataAsOfOf(headers),
-      retryAfterMs: waitMs,
-    });
+    return new ApiError({ ...body.error, status, dataAsOf: dataAsOfOf(headers), retryAfterMs: waitMs });
   }
   return new ApiError({
     status,

@@ -85,11 +85,7 @@ const earlier = (known: Date | null, dataAsOf: Date): Date => (known && known < 
 /** Reads a page of tickets. If the API refuses the cursor, for example after a release, the run starts again. */
 async function readTickets({ client, limit, signal }: Run, position: ExportPosition) {
   const { from, cursor } = position;
-  const query = {
-    limit,
-    sort: 'updatedAt' as const,
-    ...(from === null ? {} : { updatedAt: { gte: from } }),
-  };
+  const query = { limit, sort: 'updatedAt' as const, ...(from === null ? {} : { updatedAt: { gte: from } }) };
   if (cursor === null) return { page: await client.tickets.list(query, { signal }), position };
   try {
     return { page: await client.tickets.list({ ...query, startingAfter: cursor }, { signal }), position };

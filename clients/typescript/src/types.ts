@@ -26,9 +26,7 @@ export type Query<P extends Path> = Nested<NonNullable<paths[P]['get']['paramete
 
 type Nested<Parameters> = {
   [Name in keyof Parameters as Name extends `${string}[${string}]` ? never : Name]: Parameters[Name];
-} & {
-  [Name in keyof Parameters as Name extends `${infer Field}[${string}]` ? Field : never]?: Bounds;
-};
+} & { [Name in keyof Parameters as Name extends `${infer Field}[${string}]` ? Field : never]?: Bounds };
 
 /** Inclusive bounds of a time: ISO 8601 or a `Date`. */
 export type Bounds = { gte?: string | Date | undefined; lte?: string | Date | undefined };

@@ -12,11 +12,7 @@ const java: Tool = {
   package: 'default-jre-headless',
   present: async () => javaVersion((await run('java', ['-version'])).output) >= 17,
 };
-const maven: Tool = {
-  what: 'Maven',
-  package: 'maven',
-  present: async () => (await run('mvn', ['-v'])).ok,
-};
+const maven: Tool = { what: 'Maven', package: 'maven', present: async () => (await run('mvn', ['-v'])).ok };
 const mmdebstrap: Tool = {
   what: 'mmdebstrap',
   package: 'mmdebstrap',

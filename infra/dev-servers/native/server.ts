@@ -4,10 +4,7 @@ import { isRunning, launch, signalTree, stopProcess, untilEnded } from './proces
 import type { Command, ProcessRecord } from './processes.ts';
 
 /** One process of a server: its command, and the check whether it serves. */
-export type Part = {
-  command: Command;
-  ready: (pid: number) => Promise<boolean>;
-};
+export type Part = { command: Command; ready: (pid: number) => Promise<boolean> };
 
 /** A server of one process, or of several where each needs the previous one. */
 export type Server = {

@@ -34,11 +34,7 @@ const sameHashMax = 10;
 
 export const tokenShape = (keyPrefix: string) => new RegExp(`^${keyPrefix}_(live|test)_[!-~]+$`);
 
-type CacheDeps = {
-  lookUp: LookUp;
-  nowMs: () => number;
-  pause?: (ms: number) => Promise<unknown>;
-};
+type CacheDeps = { lookUp: LookUp; nowMs: () => number; pause?: (ms: number) => Promise<unknown> };
 
 /**
  * Looks keys up by the SHA-256 of the token and caches both outcomes. Unknown and archived tokens take the same path.

@@ -29,8 +29,17 @@ async function* widePieces(): AsyncGenerator<string, void> {
 }
 
 const route = (path: string, count: number, fails = false): Route => ({
-  ...{ method: 'GET', path, operationId: path, tag: 'Tickets', summary: '', description: '', example: {} },
-  ...{ params: z.object({}), query: z.object({}), response: z.any(), errors: [] },
+  method: 'GET',
+  path,
+  operationId: path,
+  tag: 'Tickets',
+  summary: '',
+  description: '',
+  example: {},
+  params: z.object({}),
+  query: z.object({}),
+  response: z.any(),
+  errors: [],
   respond: async () => ({ chunks: pieces(count, fails) }),
 });
 

@@ -4,11 +4,7 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { methodLabel } from '../http/methods.ts';
 import type { Middleware } from '../http/context.ts';
 
-type Deps = {
-  logger: Logger;
-  durations: Histogram<'method' | 'route' | 'status'>;
-  inFlight: Gauge;
-};
+type Deps = { logger: Logger; durations: Histogram<'method' | 'route' | 'status'>; inFlight: Gauge };
 
 /**
  * Writes one log line and one metric observation per request, when its response has been sent or interrupted. Paths and

@@ -10,7 +10,10 @@ async function handle(thrown: Error, { hasLeft = false } = {}) {
   const requestsRefused = new Counter({ name: 'refused', help: '-', labelNames: ['reason'], registers });
   const headers: Record<string, string> = {};
   const context = {
-    ...{ res: { closed: hasLeft }, req: { socket: {} }, state: {}, status: 200 },
+    res: { closed: hasLeft },
+    req: { socket: {} },
+    state: {},
+    status: 200,
     set: (more: Record<string, string>) => Object.assign(headers, more),
     remove: () => undefined,
   };
@@ -25,15 +28,19 @@ async function handle(thrown: Error, { hasLeft = false } = {}) {
 describe('a 503', () => {
   it.each(['memory', 'requests'] as const)('by the limit of %s is no error of the store', async (limit) => {
     expect(await handle(new Overloaded(limit, 'full'))).toEqual({
-      ...{ status: 503, retryAfter: '1' },
-      ...{ refused: [[limit, 1]], store: [0] },
+      status: 503,
+      retryAfter: '1',
+      refused: [[limit, 1]],
+      store: [0],
     });
   });
 
   it('by the store is no refusal of a limit', async () => {
     expect(await handle(new StoreUnavailable('away'))).toEqual({
-      ...{ status: 503, retryAfter: '5' },
-      ...{ refused: [], store: [1] },
+      status: 503,
+      retryAfter: '5',
+      refused: [],
+      store: [1],
     });
   });
 

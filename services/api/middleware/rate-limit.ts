@@ -3,10 +3,7 @@ import type { Context, Middleware } from '../http/context.ts';
 import { retryAfter, wholeSeconds } from '../http/headers.ts';
 import type { RateLimit, RateLimiter, RateLimitUsage } from '../rate-limit/rate-limiter.ts';
 
-type Deps = {
-  limit: RateLimit;
-  rateLimiter: RateLimiter;
-};
+type Deps = { limit: RateLimit; rateLimiter: RateLimiter };
 
 /** Limits each key, and reports its usage in every response. A 304 counts too: it costs the store as much. */
 export function rateLimit({ limit, rateLimiter }: Deps): Middleware {

@@ -66,7 +66,9 @@ type OldestFirst = Pick<RangeQuery, 'kind' | 'within' | 'hint'> & {
 
 /** The documents after the sort key `after`, all of them for null, in the order of their creation. */
 export const oldestFirst = ({ kind, within, hint, after, from = null }: OldestFirst): RangeQuery => ({
-  ...{ kind, within, hint },
+  kind,
+  within,
+  hint,
   field: 'byCreated',
   direction: 'ascending',
   range: keyRange({ from, until: null }, { after, direction: 'ascending' }),

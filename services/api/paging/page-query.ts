@@ -45,13 +45,12 @@ const find = (
   filter: Filter<Document>,
   options: FindOptions,
 ) =>
-  database.collection(resources[kind].collection).find(
-    { ...within, [field]: range, ...filter },
-    {
-      sort: { [field]: direction === 'ascending' ? 1 : -1 },
-      ...{ hint, ...options },
-    },
-  );
+  database
+    .collection(resources[kind].collection)
+    .find(
+      { ...within, [field]: range, ...filter },
+      { sort: { [field]: direction === 'ascending' ? 1 : -1 }, hint, ...options },
+    );
 
 export const pageCursor = (database: Db, query: PageQuery, options: FindOptions = {}) => {
   const { field, filter = {}, limit, projection = presentedFields } = query;
@@ -111,7 +110,10 @@ async function readItems<T extends Document>(database: Db, query: PageQuery, opt
   }
   const isOpen = cursor.id !== undefined && !cursor.id.isZero();
   return {
-    ...{ items, bytes, isTruncated: isOpen || items.length < found.length },
-    ...{ replyItems: found.length, replyBytes: found.reduce((sum, { length }) => sum + length, 0) },
+    items,
+    bytes,
+    isTruncated: isOpen || items.length < found.length,
+    replyItems: found.length,
+    replyBytes: found.reduce((sum, { length }) => sum + length, 0),
   };
 }

@@ -21,7 +21,10 @@ export function createMemoryRateLimiter({
 }): MemoryRateLimiter {
   const windowMs = windowSeconds * 1_000;
   const windows = new LRUCache<string, number[]>({
-    ...{ max: keysMax, ttl: windowMs, ttlResolution: 0, perf: { now: nowMs } },
+    max: keysMax,
+    ttl: windowMs,
+    ttlResolution: 0,
+    perf: { now: nowMs },
   });
   let purgedMs = nowMs();
 

@@ -8,10 +8,7 @@ import { isTrustedPeer, networkOf } from '../http/proxy.ts';
  */
 export type AddressLimit = (socket: Socket) => { release: () => void } | null;
 
-type Options = {
-  trustedProxies: AddressRange[];
-  max: number;
-};
+type Options = { trustedProxies: AddressRange[]; max: number };
 
 /** Limits each client address, so that one leaves room for the others. Trusted proxies are exempt. */
 export function createAddressLimit({ trustedProxies, max }: Options): AddressLimit {

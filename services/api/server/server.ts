@@ -94,7 +94,11 @@ export async function startServer(
       return listener(request as unknown as IncomingMessage, response as unknown as ServerResponse);
     },
     {
-      ...{ headersLengthMax, headersTimeoutMs, silenceTimeoutMs, connectionsRefused, nowMs },
+      headersLengthMax,
+      headersTimeoutMs,
+      silenceTimeoutMs,
+      connectionsRefused,
+      nowMs,
       streamsMax: connectionsMax,
       addressLimit: createAddressLimit({ trustedProxies, max }),
     },

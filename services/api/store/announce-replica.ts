@@ -46,8 +46,12 @@ export function announceReplica({ control, snapshots, generationsInUse, logger, 
     if (generation !== null)
       metrics.dataAge.set((now().getTime() - snapshots.lastDataAsOf().getTime()) / 1_000);
     const announced = {
-      ...{ host: hostname(), pid: process.pid, release, versions: servedVersions },
-      ...{ generation, inProgress: generationsInUse.counts() },
+      host: hostname(),
+      pid: process.pid,
+      release,
+      versions: servedVersions,
+      generation,
+      inProgress: generationsInUse.counts(),
     };
     const update = { $set: announced, $currentDate: { at: true as const } };
     await replicas.updateOne({ _id }, update, { upsert: true, ...limits });

@@ -13,10 +13,7 @@ export const readTimeoutMs = 10_000;
 export const poolTimeoutMs = 2_000;
 
 /** The time limits of every read. After `readTimeoutMs` the driver drops the connection and throws a `TimeoutError`. */
-export const readOptions = () => ({
-  maxTimeMS: serverTimeoutMs,
-  signal: AbortSignal.timeout(readTimeoutMs),
-});
+export const readOptions = () => ({ maxTimeMS: serverTimeoutMs, signal: AbortSignal.timeout(readTimeoutMs) });
 
 /** A time limit for operations that take no signal, such as connecting. The operation itself is not cancelled. */
 export async function withDeadline<T>(read: Promise<T>, timeoutMs = readTimeoutMs): Promise<T> {

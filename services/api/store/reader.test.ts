@@ -9,7 +9,8 @@ const nothing = { replyItems: 0, replyBytes: 0 };
 function open() {
   const openReader = createReaders({
     budget: createReadBudget({ bytesMax, connectionsMax: 10, waitMs: 1 }),
-    ...{ scanEntriesMax: 100, nowMs: () => 0 },
+    scanEntriesMax: 100,
+    nowMs: () => 0,
     requireGeneration: async () => undefined,
   });
   const snapshot = { database: {}, generation: 1, readAfter: null } as Parameters<typeof openReader>[1];

@@ -20,8 +20,13 @@ describe('the outcome of a promotion', () => {
 
   it('names the replicas that do not serve it yet', () => {
     const replica = {
-      ...{ _id: 'a', host: 'api-1', pid: 41, release: '1.4.0' },
-      ...{ generation: 1, versions: [2], at: new Date(0) },
+      _id: 'a',
+      host: 'api-1',
+      pid: 41,
+      release: '1.4.0',
+      generation: 1,
+      versions: [2],
+      at: new Date(0),
     };
     const text = renderSwitched({ ...switched, waiting: [replica] });
     expect(text).toContain('generation 2 is active, but not served by every replica yet\n');

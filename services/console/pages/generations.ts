@@ -27,10 +27,7 @@ export const generationsPage = ({ overview, checks, commands }: Sources): Page =
           commands,
           one,
           registry.generations.find(({ number }) => number === one.number),
-          {
-            checks: checked.value?.get(one.number) ?? null,
-            build,
-          },
+          { checks: checked.value?.get(one.number) ?? null, build },
         ),
       )}
       ${build !== null ? html`` : html`<p>To build another one: ${command(`${commands.cli} rebuild start`)}</p>`}`,

@@ -112,7 +112,11 @@ export async function explain(deps: Deps, id: string): Promise<Explanation> {
   };
   const documents = (await Promise.all(sides.map(explainSide))).flat();
   const requests = (await recentRequests(control, id)).map(({ _id, at, status, code, keyId }) => ({
-    ...{ id: _id, time: at.toISOString(), status, code, key: keyId },
+    id: _id,
+    time: at.toISOString(),
+    status,
+    code,
+    key: keyId,
   }));
   return { id, completeTo: completeTo?.toISOString() ?? null, now: now.toISOString(), documents, requests };
 }
@@ -160,7 +164,9 @@ async function explainDocument(
     record,
     tombstone: recordOf(kind, tombstonePosition),
     partition: progress && {
-      ...{ position: progress.position, end: progress.end, completeTo: progress.completeTo.toISOString() },
+      position: progress.position,
+      end: progress.end,
+      completeTo: progress.completeTo.toISOString(),
     },
     references: await explainReferences(database, kind, document, recordOf),
     servedUntil: (await servedUntil(database, kind, document))?.toISOString() ?? null,

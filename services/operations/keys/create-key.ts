@@ -26,16 +26,29 @@ export async function createKey(
   const token = `${keyPrefix}_${mode}_${randomBytes(tokenBytes).toString('hex')}`;
   const time = new Date().toISOString();
   const data: z.input<typeof apiKeyState> = {
-    ...{ id, name, mode, access: 'read', createdAt: time },
+    id,
+    name,
+    mode,
+    access: 'read',
+    createdAt: time,
     tokenSha256: hash('sha256', token),
   };
   const event = {
-    ...{ specversion: '1.0', id: `${id}:1`, source: '/support-cli', type: 'support.apiKey.created.v1' },
-    ...{ subject: id, time, orgid: orgId, entityversion: 1, datacontenttype: 'application/json', data },
+    specversion: '1.0',
+    id: `${id}:1`,
+    source: '/support-cli',
+    type: 'support.apiKey.created.v1',
+    subject: id,
+    time,
+    orgid: orgId,
+    entityversion: 1,
+    datacontenttype: 'application/json',
+    data,
   };
   const topic = topicOf('apiKey', topicPrefix);
   const message = {
-    ...{ key: id, value: JSON.stringify(event) },
+    key: id,
+    value: JSON.stringify(event),
     headers: { 'content-type': 'application/cloudevents+json' },
   };
   try {

@@ -34,7 +34,10 @@ export async function listKeys({ control, database }: KeysDeps, orgId?: string):
   ]);
   const blockOf = new Map(blocks.map((block) => [block._id, block]));
   const listed = keys.map(({ _id, orgId: owner, state }): ListedKey => ({
-    ...{ id: _id, orgId: owner ?? '', name: state.name, mode: state.mode },
+    id: _id,
+    orgId: owner ?? '',
+    name: state.name,
+    mode: state.mode,
     archivedAt: state.archivedAt ? new Date(state.archivedAt).toISOString() : null,
     blocked: present(blockOf.get(_id)),
   }));
@@ -42,7 +45,11 @@ export async function listKeys({ control, database }: KeysDeps, orgId?: string):
   const absent = blocks
     .filter(({ _id }) => !ids.has(_id))
     .map((block): ListedKey => ({
-      ...{ id: block._id, orgId: block.orgId, name: null, mode: null, archivedAt: null },
+      id: block._id,
+      orgId: block.orgId,
+      name: null,
+      mode: null,
+      archivedAt: null,
       blocked: present(block),
     }));
   return [...listed, ...absent].sort((a, b) => a.orgId.localeCompare(b.orgId) || a.id.localeCompare(b.id));

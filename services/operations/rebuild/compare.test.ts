@@ -3,7 +3,11 @@ import { compareDocuments, type PairSource, type Pair } from './compare.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');
 const tag = (number: number, name: string) => ({
-  ...{ _id: `tag_${number}`, orgId: 'org_1', version: 1, state: { id: `tag_${number}`, name }, joined: {} },
+  _id: `tag_${number}`,
+  orgId: 'org_1',
+  version: 1,
+  state: { id: `tag_${number}`, name },
+  joined: {},
 });
 const numbers = [0, 1, 2, 3, 4];
 const unequal = numbers.map((number): Pair => ({ expected: tag(number, 'old'), actual: tag(number, 'new') }));

@@ -3,8 +3,12 @@ import { nextStep } from './next-step.ts';
 
 type Progress = Parameters<typeof nextStep>[1];
 const build: Progress = {
-  ...{ number: 2, stopped: null, savedAt: new Date(), rejectCount: 0 },
-  ...{ state: 'ready', condition: 'ready' },
+  number: 2,
+  stopped: null,
+  savedAt: new Date(),
+  rejectCount: 0,
+  state: 'ready',
+  condition: 'ready',
 };
 const check = (name: string, isMet: boolean): Check => ({ name, isMet, detail: `${name} detail` });
 const all = ['state', 'offsets', 'compared'].map((name) => check(name, true));

@@ -105,7 +105,11 @@ function orderOf(expected: ComparedDocument | null, actual: ComparedDocument | n
 
 /** The fields of a conversation that a ticket presents. A ticket may have 100,000 conversations. */
 const presentedOfConversations = {
-  ...{ 'state.id': 1, 'state.role': 1, 'state.status': 1, 'state.createdAt': 1, 'state.updatedAt': 1 },
+  'state.id': 1,
+  'state.role': 1,
+  'state.status': 1,
+  'state.createdAt': 1,
+  'state.updatedAt': 1,
   'joined.channel.dataRetentionDays': 1,
 };
 
@@ -166,7 +170,9 @@ export function withFreshJoins({ control }: { control: Db }, { database, number 
     const pairs: Pair[] = [];
     for (let batch = stored; batch.length > 0;) {
       const joinings = batch.map(({ _id: id, orgId, state }) => ({
-        ...{ id, orgId: orgId ?? '', ids: idsInState(kind, state as EntityState[K]) },
+        id,
+        orgId: orgId ?? '',
+        ids: idsInState(kind, state as EntityState[K]),
       }));
       const { references, remaining } = await readReferences(store, kind, joinings, store.readEntities);
       for (const [index, actual] of batch.entries()) {
@@ -175,7 +181,12 @@ export function withFreshJoins({ control }: { control: Db }, { database, number 
         const { joined, refs, isPending, ownerDeleted } = join(kind, joining, references);
         const { _id, orgId, version, state } = actual;
         const expected = {
-          ...{ _id, orgId, version, joined, refs, ...resources[kind].sortKeys(state as EntityState[K]) },
+          _id,
+          orgId,
+          version,
+          joined,
+          refs,
+          ...resources[kind].sortKeys(state as EntityState[K]),
           ...(state && { state }),
           ...(isPending && { pending: true as const }),
         };

@@ -5,7 +5,12 @@ import { activate, beginDrop, configure, endDrop, register } from './transitions
 const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour));
 const cause = (hour: number) => ({ by: 'ann@host', at: at(hour), why: 'test' });
 const first: GenerationRegistry = {
-  ...{ _id: 'active', generation: 1, since: at(0), revision: 1, lastNumber: 1, history: [] },
+  _id: 'active',
+  generation: 1,
+  since: at(0),
+  revision: 1,
+  lastNumber: 1,
+  history: [],
   generations: [{ number: 1, projectionVersion, state: 'active', since: at(0), registeredAt: at(0) }],
 };
 const statesOf = ({ generations }: GenerationRegistry) =>

@@ -32,7 +32,11 @@ export const register =
       );
     const number = registry.lastNumber + 1;
     const built: Generation = {
-      ...{ number, projectionVersion, state: 'building', since: at, registeredAt: at },
+      number,
+      projectionVersion,
+      state: 'building',
+      since: at,
+      registeredAt: at,
       ...options,
     };
     return withTransition(
@@ -97,7 +101,9 @@ export const configure =
     ) as Generation;
     const { state } = current;
     return withTransition(withGeneration(registry, next), {
-      ...{ generation: number, from: state, to: state },
+      generation: number,
+      from: state,
+      to: state,
       ...cause,
     });
   };

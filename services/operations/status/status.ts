@@ -159,9 +159,7 @@ async function countMissingTickets(database: Db): Promise<number | null> {
   const stages = [
     { $match: { 'state.ticketId': { $gt: '' } } },
     { $group: { _id: '$state.ticketId' } },
-    {
-      $lookup: { from: resources.ticket.collection, localField: '_id', foreignField: '_id', as: 'ticket' },
-    },
+    { $lookup: { from: resources.ticket.collection, localField: '_id', foreignField: '_id', as: 'ticket' } },
     { $match: { 'ticket.state': { $exists: false } } },
     { $count: 'tickets' },
   ];

@@ -2,13 +2,32 @@ import type { Rated, RatedPartition } from '../rebuild/status.ts';
 import { heldBackBy, judge, laggingPartitions } from './verdict.ts';
 
 const partition = (topic: string, lag: number | null, lagSeconds: number | null): RatedPartition => ({
-  ...{ topic, partition: 0, position: 10, end: 10, lag, lagSeconds, recordsPerSecond: 0, secondsLeft: null },
+  topic,
+  partition: 0,
+  position: 10,
+  end: 10,
+  lag,
+  lagSeconds,
+  recordsPerSecond: 0,
+  secondsLeft: null,
 });
 
 const generation = (changes: Partial<Rated> = {}): Rated => ({
-  ...{ number: 1, state: 'active', condition: 'active', stopped: null, projectionVersion: 2 },
-  ...{ watermark: new Date(), lagSeconds: 1, topics: [], partitions: [], lag: 0, afterLoad: 0 },
-  ...{ savedAt: new Date(), rejects: [], rejectCount: 0, waitsFor: [] },
+  number: 1,
+  state: 'active',
+  condition: 'active',
+  stopped: null,
+  projectionVersion: 2,
+  watermark: new Date(),
+  lagSeconds: 1,
+  topics: [],
+  partitions: [],
+  lag: 0,
+  afterLoad: 0,
+  savedAt: new Date(),
+  rejects: [],
+  rejectCount: 0,
+  waitsFor: [],
   ...changes,
 });
 

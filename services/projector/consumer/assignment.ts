@@ -60,20 +60,19 @@ export function createAssignment(
     if (assigned.get(key) !== worker || nextFetchOffset === null) return;
     const isDue = worker.queuedBytes() <= shareBytes() && nextFetchOffset < positions.loadEnd(key);
     if (isDue !== paused.has(key)) return;
-    if (isDue) paused.delete(key);
-    else paused.add(key);
+    paused[isDue ? 'delete' : 'add'](key);
     consumer[isDue ? 'resume' : 'pause']([{ topic, partitions: [partition] }]);
   };
   positions.onLoadChange(() => [...assigned.values()].forEach(updateFetching));
   const add = (topic: string, partition: number, previousStopped: Promise<void> | undefined) => {
     const created = createPartitionWorker({
-      ...{ topic, partition, logger: deps.logger, retryDelayMs: 500 },
+      topic,
+      partition,
+      logger: deps.logger,
+      retryDelayMs: 500,
       queue: createRecordQueue({ partition, budget, chunkBytesMax: shareBytes }),
       waitForTurn: createWaitForTurn(positions, deps.prerequisitesOf),
-      apply: async (records, work) => {
-        await previousStopped;
-        return deps.apply(topic, records, work);
-      },
+      apply: (records, work) => Promise.resolve(previousStopped).then(() => deps.apply(topic, records, work)),
       onApplied: (worker, applied) => {
         positions.observe(partitionKey(worker), { position: worker.position ?? 0 });
         deps.onApplied(worker, applied);
@@ -95,11 +94,12 @@ export function createAssignment(
       assigned.clear();
       committedOffsets.clear();
       paused.clear();
-      for (const [topic, partitions] of Object.entries(memberAssignment)) {
-        for (const partition of partitions)
-          add(topic, partition, stopped.get(partitionKey({ topic, partition })));
-      }
-      consumer.pause(Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions })));
+      const topics = Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions }));
+      for (const { topic, partitions } of topics)
+        partitions.forEach((partition) =>
+          add(topic, partition, stopped.get(partitionKey({ topic, partition }))),
+        );
+      consumer.pause(topics);
       return [...assigned.values()];
     },
     updateFetching,

@@ -49,7 +49,9 @@ function given({
     completeToMs: new Map([['t/0', completeTo.getTime()]]),
     watermark: secondsAgo(watermarkAge),
     heldBy: {
-      ...{ topic: 't', partition: heldBy, completeTo: secondsAgo(watermarkAge) },
+      topic: 't',
+      partition: heldBy,
+      completeTo: secondsAgo(watermarkAge),
       updatedAt: secondsAgo(silentSeconds),
     },
   });

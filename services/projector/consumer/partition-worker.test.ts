@@ -49,7 +49,9 @@ it('a worker that waits for its turn gives the memory of its batch back', async 
   const budget = createBudget(100);
   const compressed = { codec: 1, by: (records: Buffer) => gzipSync(records) };
   const large = rawBatch({
-    ...{ baseOffset: 0, lastOffset: 1, compressed },
+    baseOffset: 0,
+    lastOffset: 1,
+    compressed,
     records: [0, 1].map((offset) => ({ offset, value: Buffer.alloc(200) })),
   });
   const applied: number[] = [];

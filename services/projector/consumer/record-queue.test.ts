@@ -10,7 +10,8 @@ const range = (from: number, to: number) => Array.from({ length: to - from }, (_
 /** A batch of records of 100 bytes and a few more. */
 const batch = (from: number, to: number, changes: Partial<ExampleBatch> = {}) =>
   rawBatch({
-    ...{ baseOffset: from, lastOffset: to - 1 },
+    baseOffset: from,
+    lastOffset: to - 1,
     records: range(from, to).map((offset) => ({ offset, value: Buffer.alloc(100, String(offset)) })),
     ...changes,
   });

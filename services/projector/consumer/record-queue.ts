@@ -161,7 +161,9 @@ function undecodable(partition: number, from: number, batch: RawBatch, error: un
   const { lastOffset, bytes } = batch;
   const offset = Math.max(from, batch.baseOffset);
   return {
-    ...{ key: null, value: bytes, headers: noHeaders },
+    key: null,
+    value: bytes,
+    headers: noHeaders,
     position: { partition, offset, timestampMs: timestampMs(bytes) },
     undecodable: `the records of offsets ${offset} to ${lastOffset} cannot be decoded: ${errorMessage(error)}`,
   };

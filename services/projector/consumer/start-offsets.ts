@@ -28,13 +28,7 @@ type StartOffset = {
   topicId: string | null;
 };
 
-type StartOffsetDeps = {
-  admin: Admin;
-  log: LogClient;
-  control: Db;
-  groupId: string;
-  generation: number;
-};
+type StartOffsetDeps = { admin: Admin; log: LogClient; control: Db; groupId: string; generation: number };
 
 /**
  * Finds the offset from which to read each partition on, of those that have a leader. Rejects with a `LogGap` if the next

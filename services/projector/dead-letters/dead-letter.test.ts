@@ -18,7 +18,9 @@ const long = (prefix: string) => prefix.padEnd(257, 'x');
 
 test('a dead letter has the position of its record, its organization and its entity', () => {
   expect(deadLetter(structured({ orgid: 'org_7' }))).toMatchObject({
-    ...{ topic: 'support.tags', partition: 2, offset: 7 },
+    topic: 'support.tags',
+    partition: 2,
+    offset: 7,
     orgId: 'org_7',
     versioned: { id: 'tag_1', version: 3 },
     timestampMs: structured().position.timestampMs,
@@ -77,7 +79,9 @@ test('a record of 8 MB is stored whole, a larger one as its head, sizes and hash
   expect(head).toMatchObject({
     bytes: larger.length + 2_010,
     truncated: {
-      ...{ keyBytes: 2_000, headersBytes: 10, valueBytes: larger.length },
+      keyBytes: 2_000,
+      headersBytes: 10,
+      valueBytes: larger.length,
       sha256: createHash('sha256').update(larger).digest('hex'),
     },
   });

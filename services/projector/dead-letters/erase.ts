@@ -36,10 +36,7 @@ export async function eraseDeadLetters(
   const byId = Map.groupBy(erasures, ({ id }) => id);
   await using candidates = deadLettersOf(control)
     .find({ subjects: { $in: [...byId.keys()] } })
-    .project<Erasable>({
-      ...{ topic: 1, subjects: 1, versioned: 1 },
-      ...{ partition: 1, offset: 1, timestampMs: 1 },
-    });
+    .project<Erasable>({ topic: 1, subjects: 1, versioned: 1, partition: 1, offset: 1, timestampMs: 1 });
   // An id without a prefix may belong to another entity on another topic.
   const isAbout = (deadLetter: Erasable, { kind }: Erasure) =>
     topics[kind].idPrefix !== '' || deadLetter.topic === topicOf(kind, prefix);
@@ -94,12 +91,7 @@ export async function eraseSince(
   }
 }
 
-type EraseSinceOptions = {
-  store: EntityReader;
-  control: Db;
-  prefix: string;
-  signal: AbortSignal;
-};
+type EraseSinceOptions = { store: EntityReader; control: Db; prefix: string; signal: AbortSignal };
 
 async function* pages<T>(cursor: FindCursor<T>): AsyncGenerator<T[]> {
   cursor.batchSize(deadLettersPerPage);

@@ -3,12 +3,7 @@ import type { Rejection } from '../events/change.ts';
 import { deadLettersOf, type Rejected } from './collection.ts';
 import { fingerprint, placeOf, recordFields } from './dead-letter.ts';
 
-export type StoreDeadLettersDeps = {
-  control: Db;
-  prefix: string;
-  generation: number;
-  now: () => Date;
-};
+export type StoreDeadLettersDeps = { control: Db; prefix: string; generation: number; now: () => Date };
 
 /**
  * Stores rejected records of one topic: Invariant 13 in docs/internals/consistency.md. A record that is delivered again

@@ -9,11 +9,7 @@ const attachment = { id: 'att_1', filename: 'a.txt', inline: false };
 const chatbot = {
   layout: 'page',
   languages: { default: 'en', enabled: ['en'] },
-  routing: {
-    entry: 'ai',
-    escalation: {},
-    contactCapture: { name: false, phone: false, verifyEmail: false },
-  },
+  routing: { entry: 'ai', escalation: {}, contactCapture: { name: false, phone: false, verifyEmail: false } },
   allowedDomains: ['example.com'],
   audience: { ruleCount: 0, fallback: 'open' },
   identityRequired: false,

@@ -49,10 +49,7 @@ describe('events of several schema versions', () => {
       ],
     };
     expect(parse('tag', event(1, { id: 'tag_1' }), failing)).toEqual({
-      rejected: {
-        reason: 'bad_data',
-        detail: 'data: cannot be turned from schema version 1 into 2',
-      },
+      rejected: { reason: 'bad_data', detail: 'data: cannot be turned from schema version 1 into 2' },
     });
   });
 });

@@ -75,7 +75,9 @@ export const withState = (
   cause: Cause,
 ): GenerationRegistry =>
   withTransition(withGeneration(registry, { ...generation, state: to, since: cause.at }), {
-    ...{ generation: generation.number, from: generation.state, to },
+    generation: generation.number,
+    from: generation.state,
+    to,
     ...cause,
   });
 

@@ -22,7 +22,9 @@ const tokens = (nowMs?: () => number) =>
   createAccessTokens(
     {
       url: `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/`,
-      ...{ clientId: 'reader', clientSecret: 'secret', scope: undefined },
+      clientId: 'reader',
+      clientSecret: 'secret',
+      scope: undefined,
     },
     nowMs,
   );

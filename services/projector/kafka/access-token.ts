@@ -2,12 +2,7 @@ import kafkajs, { type OauthbearerProviderResponse } from 'kafkajs';
 import { z } from 'zod';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 
-type TokenSettings = {
-  url: string;
-  clientId: string;
-  clientSecret: string;
-  scope: string | undefined;
-};
+type TokenSettings = { url: string; clientId: string; clientSecret: string; scope: string | undefined };
 
 /** A token is used for this part of its lifetime, so that it is still valid when a broker reads it. */
 const usedPart = 0.8;

@@ -116,10 +116,7 @@ function createCluster(kafka: Kafka): Cluster {
 
 type Wanted = { topic: string; partitions: { partition: number; timestamp: number }[] };
 type Listed = {
-  responses: {
-    topic: string;
-    partitions: { partition: number; errorCode: number; offset: string }[];
-  }[];
+  responses: { topic: string; partitions: { partition: number; errorCode: number; offset: string }[] }[];
 };
 type ListOffsets = (options: { topics: Wanted[] }) => ProtocolCall<Listed>;
 

@@ -63,7 +63,9 @@ describe('the metadata of topics', () => {
 });
 
 const topic = (leaders: [leader: number, leaderEpoch: number][], changes: Partial<TopicMetadata> = {}) => ({
-  ...{ errorCode: 0, topic: 't', topicId: 'a'.repeat(32) },
+  errorCode: 0,
+  topic: 't',
+  topicId: 'a'.repeat(32),
   partitions: leaders.map(([leader, leaderEpoch], partition) => ({ partition, leader, leaderEpoch })),
   ...changes,
 });

@@ -152,7 +152,10 @@ describe('evolve', () => {
 
   describe('an entity whose state was purged by retention', () => {
     const purged: Entity = {
-      ...{ orgId: 'org_1', version: 3, position: at(3), expiresAt: new Date('2026-02-01T00:00:00Z') },
+      orgId: 'org_1',
+      version: 3,
+      position: at(3),
+      expiresAt: new Date('2026-02-01T00:00:00Z'),
     };
     const final = { ...rules, deletionIsFinal: true };
 
@@ -171,7 +174,10 @@ describe('evolve', () => {
     test('an older version does not restore it, and a later deletion deletes it', () => {
       expect(evolve(purged, upsert(2, at(2)), final)).toEqual({ entity: purged, changed: false });
       expect(evolve(purged, deletion(4, at(9)), final).entity).toEqual({
-        ...{ orgId: 'org_1', version: 4, position: at(9), deletedAt: now },
+        orgId: 'org_1',
+        version: 4,
+        position: at(9),
+        deletedAt: now,
       });
     });
 

@@ -113,7 +113,9 @@ async function saveCursor(
 }
 
 const stateOf = ({ id, orgId, version, state }: Reconciled) => ({
-  ...{ id, orgId, version },
+  id,
+  orgId,
+  version,
   isDeleted: state === undefined,
 });
 

@@ -34,7 +34,10 @@ export const envelope = {
 } as const;
 const ofState = (fields: string[]) => Object.fromEntries(fields.map((name) => [`state.${name}`, 1]));
 const current = (kind: Kind) => ({
-  ...{ ...envelope, refs: 1, orphanedAt: 1, fanOutCursor: 1 },
+  ...envelope,
+  refs: 1,
+  orphanedAt: 1,
+  fanOutCursor: 1,
   ...ofState(embeddedFields(kind)),
 });
 const entity = { orgId: 1, revision: 1, deletedAt: 1 } as const;
@@ -140,7 +143,8 @@ const childrenOf =
       .find(filter as Filter<StoredDocument>, {
         hint: indexOn(kind, `state.${parentField}`),
         ...(order && { sort: order }),
-        ...{ limit, batchSize: limit + 1 },
+        limit,
+        batchSize: limit + 1,
       })
       .project<Child>(child(kind))
       .toArray();

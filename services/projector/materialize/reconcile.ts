@@ -56,10 +56,7 @@ export type Reconciled = {
 
 type Rejected<K extends Kind> = { change: Change<K>; rejection: Rejection };
 
-export type Outcome<K extends Kind = Kind> = {
-  entities: Map<string, Reconciled>;
-  rejections: Rejected<K>[];
-};
+export type Outcome<K extends Kind = Kind> = { entities: Map<string, Reconciled>; rejections: Rejected<K>[] };
 
 /** The result of one bulk write. */
 type Round<K extends Kind> = {
@@ -103,7 +100,10 @@ export async function reconcile<K extends Kind>(
       if (!changes) return current?.state ? [pendingWrite(kind, id, current, current, [])] : [];
       const accepted = (changes.get(id) ?? []).filter((change) => !refused.has(change));
       const { write, rejections } = planWrite(deps, kind, {
-        ...{ id, current, unowned: unowned.get(id), changes: accepted },
+        id,
+        current,
+        unowned: unowned.get(id),
+        changes: accepted,
         isOutdated: outdated.has(id),
       });
       rejected.set(id, rejections);
@@ -262,7 +262,8 @@ function reconciledOf<K extends Kind>(
   const state = op === 'put' ? document.state : current?.state;
   const isKnown = current !== undefined && isPropagated(deps, kind, current) && !deps.outOfOrder;
   return {
-    ...{ id, version: entity.version },
+    id,
+    version: entity.version,
     ...(state !== undefined && { state }),
     before: isKnown ? current : null,
     // Invariant 8: a new state starts its fan-out from the beginning.

@@ -43,7 +43,9 @@ export function createReferenceCache(bytesMax = bytesMaxByKind): ReferenceCache 
       if (incomingEdges(kind).length === 0 || orgId === null) return;
       const embedded = state && Object.fromEntries(referencedFields(kind).map((name) => [name, state[name]]));
       caches[kind].set(_id, {
-        ...{ _id, orgId, revision },
+        _id,
+        orgId,
+        revision,
         ...(deletedAt && { deletedAt }),
         ...(embedded && { state: embedded }),
       });

@@ -53,7 +53,11 @@ function joinedFields<K extends Kind>(
 ): Omit<JoinedFields, 'revision'> {
   const { orgId, position, tombstonePosition } = entity;
   return {
-    ...{ _id: id, orgId, position, joined, refs },
+    _id: id,
+    orgId,
+    position,
+    joined,
+    refs,
     ...(tombstonePosition && { tombstonePosition }),
     ...(isPending && { pending: true as const }),
     // An orphan that is written again has waited for its owner since it first missed it.
@@ -73,7 +77,11 @@ function tombstoneOf<K extends Kind>(
   const { orgId, version, position, tombstonePosition, deletedAt, expiresAt } =
     entity.state === undefined ? entity : toTombstone(entity, rules);
   return {
-    ...{ _id: id, orgId, version, revision, position },
+    _id: id,
+    orgId,
+    version,
+    revision,
+    position,
     ...(tombstonePosition && { tombstonePosition }),
     ...(deletedAt && { deletedAt }),
     ...(expiresAt && { expiresAt }),

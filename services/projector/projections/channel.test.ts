@@ -11,7 +11,9 @@ test('a channel embeds its agent', () => {
 test('a form embeds the channel that it routes to', () => {
   const form = { title: 'Ask us', fields: [], allowedDomains: [], routesToChannelId: 'chan_1' };
   const { joined } = given(living('channel', { id: 'chan_1', name: 'Help' })).whenJoined('channel', {
-    ...{ id: 'chan_2', type: 'form', form },
+    id: 'chan_2',
+    type: 'form',
+    form,
   });
   expect(joined).toEqual({ agent: null, routesTo: { id: 'chan_1', name: 'Help' } });
 });

@@ -11,8 +11,11 @@ test('a conversation embeds its channel, people and labels', () => {
     living('tag', { id: 'tag_1', name: 'Billing' }),
     living('tag', { id: 'tag_2', name: 'Urgent' }),
   ).whenJoined('conversation', {
-    ...{ channelId: 'chan_1', contactId: 'con_1', assignedUserId: 'user_1' },
-    ...{ topicIds: ['topic_1'], tagIds: ['tag_2', 'tag_1'] },
+    channelId: 'chan_1',
+    contactId: 'con_1',
+    assignedUserId: 'user_1',
+    topicIds: ['topic_1'],
+    tagIds: ['tag_2', 'tag_1'],
   });
   expect(joined).toEqual({
     channel: { id: 'chan_1', name: 'Help', type: 'email', dataRetentionDays: 30 },

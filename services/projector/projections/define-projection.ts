@@ -87,7 +87,10 @@ type Resolved<E> = { [Name in keyof E]: E[Name] extends { readonly resolved?: in
 
 const edgeBuilders = <K extends Kind>(): EdgeBuilders<K> => ({
   one: (to, id, ...fields) => ({
-    ...{ type: 'reference', to, single: true, fields },
+    type: 'reference',
+    to,
+    single: true,
+    fields,
     ids: (state) => [id(state)].filter((value) => value !== null),
   }),
   many: (to, ids, ...fields) => ({ type: 'reference', to, single: false, fields, ids }),

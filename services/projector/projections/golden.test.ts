@@ -15,8 +15,12 @@ const path = join(__dirname, 'golden', `version-${projectionVersion}.json`);
 const references: { [K in Kind]?: Record<string, unknown> } = {
   ticket: { requesterId: 'con_1', tagIds: ['tag_1'], topicIds: ['topic_1'] },
   conversation: {
-    ...{ ticketId: 'ti_1', channelId: 'chan_1', contactId: 'con_1', assignedUserId: 'user_1' },
-    ...{ tagIds: ['tag_1'], topicIds: ['topic_1'] },
+    ticketId: 'ti_1',
+    channelId: 'chan_1',
+    contactId: 'con_1',
+    assignedUserId: 'user_1',
+    tagIds: ['tag_1'],
+    topicIds: ['topic_1'],
   },
   channel: { agentId: 'agent_1' },
   message: { conversationId: 'conv_1', author: { type: 'contact', id: 'con_1' } },

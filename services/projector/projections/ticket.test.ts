@@ -5,8 +5,12 @@ const channel = living('channel', { id: 'chan_1', dataRetentionDays: 30 });
 const createdAt = (second: number) => new Date(second * 1_000).toISOString();
 const conversation = (id: string, second = 0, changes: Record<string, unknown> = {}) =>
   living('conversation', {
-    ...{ id, ticketId: 'ti_1', channelId: 'chan_1', createdAt: createdAt(second) },
-    ...{ updatedAt: '2026-01-02T00:00:00Z', ...changes },
+    id,
+    ticketId: 'ti_1',
+    channelId: 'chan_1',
+    createdAt: createdAt(second),
+    updatedAt: '2026-01-02T00:00:00Z',
+    ...changes,
   });
 
 test('a ticket embeds its requester and labels', () => {
@@ -34,8 +38,11 @@ test('a ticket embeds its conversations in order of creation, each with the end 
   expect(joined).toMatchObject({
     conversations: [
       {
-        ...{ id: 'conv_1', role: 'primary', status: 'archived' },
-        ...{ createdAt: new Date(1_000), updatedAt: new Date('2026-01-02T00:00:00Z') },
+        id: 'conv_1',
+        role: 'primary',
+        status: 'archived',
+        createdAt: new Date(1_000),
+        updatedAt: new Date('2026-01-02T00:00:00Z'),
         retainUntil: new Date('2026-02-01T00:00:00Z'),
       },
       { id: 'conv_2' },

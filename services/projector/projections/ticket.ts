@@ -28,7 +28,10 @@ export const ticket = defineProjection(
   ({ requester, tags, topics, conversations, channels }): TicketJoined => {
     const channelById = new Map(channels.map((channel) => [channel.id, channel]));
     return {
-      ...{ requester, tags, topics, moreAfter: conversations.moreAfter },
+      requester,
+      tags,
+      topics,
+      moreAfter: conversations.moreAfter,
       conversations: conversations.items.flatMap(({ channelId, ...conversation }) => {
         const channel = channelById.get(channelId);
         if (!channel) return [];

@@ -35,7 +35,8 @@ function expiring(database: Db): Pick<SweepStore, ReadsDocuments> {
           { comment: allOrganizations.retention },
         )
         .project<{ _id: string; orgId: string; state: { dataRetentionDays: number } }>({
-          ...{ orgId: 1, 'state.dataRetentionDays': 1 },
+          orgId: 1,
+          'state.dataRetentionDays': 1,
         })
         .sort({ _id: 1 })
         .limit(pageSize)
@@ -112,7 +113,8 @@ const deadLetters = (deps: DeadLetterDeps): Pick<SweepStore, ReadsDeadLetters> =
     await eraseDeadLetters(
       deps,
       conversationIds.map((id) => ({
-        ...{ kind: 'conversation', id },
+        kind: 'conversation',
+        id,
         covers: ({ timestampMs }) => timestampMs <= upTo.getTime(),
       })),
     );

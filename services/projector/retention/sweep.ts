@@ -154,7 +154,12 @@ async function purge(
 ): Promise<StoredDocument[]> {
   const expiresAt = new Date(now().getTime() + tombstoneDays * dayMs);
   const purged = documents.map(({ _id, orgId, version, revision, position, tombstonePosition }) => ({
-    ...{ _id, orgId, version, revision: revision + 1, position, expiresAt },
+    _id,
+    orgId,
+    version,
+    revision: revision + 1,
+    position,
+    expiresAt,
     ...(tombstonePosition && { tombstonePosition }),
     ...(refs && { refs }),
   }));

@@ -51,7 +51,12 @@ const fullSize = {
 };
 type Size = typeof fullSize;
 const quickSize: Size = {
-  ...{ tickets: [1_000], threads: [100, 1_000], compileMs: 200, warmMs: 100, sliceMs: 300, repeats: 3 },
+  tickets: [1_000],
+  threads: [100, 1_000],
+  compileMs: 200,
+  warmMs: 100,
+  sliceMs: 300,
+  repeats: 3,
 };
 /** The connections that one process must serve with little memory. */
 const manyConnections = 256;
@@ -124,7 +129,8 @@ async function measureContender(
     const options = { warmMs, ms, connections };
     const { seconds, processorSeconds, latenciesMs } = await load({ ...target, paths }, { pid }, options);
     slices.push({
-      ...{ contender, endpoint },
+      contender,
+      endpoint,
       requestsPerSecond: latenciesMs.length / seconds,
       processorMs: (processorSeconds / latenciesMs.length) * 1_000,
       p50Ms: percentile(latenciesMs, 0.5) ?? 0,
@@ -212,7 +218,8 @@ function checkGoals({ slices, peaks, alone }: Serving): Goal[] {
   const memory = peaks.flatMap(({ contender, megabytes }) => (contender === 'api' ? [megabytes] : []));
   return [
     ...Object.entries(bounds).map(([endpoint, atLeast]) => ({
-      ...{ goal: `${endpoint} ÷ bare`, atLeast },
+      goal: `${endpoint} ÷ bare`,
+      atLeast,
       figures: over('bare', endpoint),
     })),
     { goal: 'a ticket ÷ fastify', atLeast: 1.5, figures: over('fastify', 'a ticket') },

@@ -41,12 +41,7 @@ export const channelExample: ChannelResponse = {
     connection: null,
     sendingDomain: { domain: 'example.com', verificationStatus: 'verifying' },
     aiMode: { mode: 'autopilot', replyDelayMinutes: 5, aiDisplayName: 'Assistant' },
-    signatures: {
-      human: 'Your Example team',
-      ai: null,
-      useForNewMessages: true,
-      useForReplies: false,
-    },
+    signatures: { human: 'Your Example team', ai: null, useForNewMessages: true, useForReplies: false },
     autoReply: null,
     liveAt: '2025-10-02T08:00:00.000Z',
   },

@@ -45,11 +45,7 @@ const projection = {
 export const hasMoreConversations = ({ joined }: Pick<Ticket, 'joined'>): boolean =>
   joined.moreAfter !== null;
 
-type TicketEnd = {
-  orgId: string;
-  ticketId: string;
-  moreAfter: string;
-};
+type TicketEnd = { orgId: string; ticketId: string; moreAfter: string };
 
 /** The conversations of a ticket after the last one that its document embeds. */
 export const remainingQuery = ({ orgId, ticketId, moreAfter }: TicketEnd): RangeQuery =>

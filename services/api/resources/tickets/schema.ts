@@ -13,10 +13,12 @@ const precision =
   'An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or ' +
   'fractions of one, stands for that whole day, minute or second.';
 const bound = (meaning: string, other: string, example: string) =>
-  dateBound.optional().meta({
-    description: `${meaning} (inclusive). ${precision} Cannot be combined with \`${other}[…]\`.`,
-    examples: [example],
-  });
+  dateBound
+    .optional()
+    .meta({
+      description: `${meaning} (inclusive). ${precision} Cannot be combined with \`${other}[…]\`.`,
+      examples: [example],
+    });
 
 export const ticketListQuery = z.object({
   ...pageParameters,
