@@ -62,6 +62,12 @@ export const mutations: Mutation[] = [
     ],
   },
   {
+    name: 'the first revision of a new document is 1',
+    schedules: 3_000,
+    file: writes,
+    edits: [['(current?.revision ?? deps.now().getTime()) + 1', '(current?.revision ?? 0) + 1']],
+  },
+  {
     name: 'a write is not guarded by the revision',
     file: memoryStore,
     edits: [['stored.revision === guard.revision', 'guard.revision > 0']],
