@@ -1,0 +1,158 @@
+import { join } from 'node:path';
+import { createClient } from '@redis/client';
+import { freePorts } from '../../infra/dev-servers/native/ports.ts';
+import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
+import { installValkey, valkeyPart } from '../../infra/dev-servers/native/valkey.ts';
+import { eventually } from '../support/eventually.ts';
+import { useApiProcesses, type ApiProcess } from './api-processes.ts';
+import { metricOf } from './raw-socket.ts';
+import { ask } from './requests.ts';
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+const lost = 'the rate limit store is unavailable: each replica counts for itself';
+const back = 'rate limits are shared';
+
+const children = useApiProcesses();
+let port: number;
+let tlsPort: number;
+let valkey: Server;
+const running: ApiProcess[] = [];
+
+beforeAll(async () => {
+  const words = await installValkey(say);
+  [port = 0, tlsPort = 0] = await freePorts(2);
+  const { API_TLS_CERT: cert = '', API_TLS_KEY: key = '' } = children.tls;
+  const files = ['--tls-cert-file', cert, '--tls-key-file', key];
+  const settings = ['--tls-port', String(tlsPort), ...files, '--tls-auth-clients', 'no'];
+  valkey = await startServer([valkeyPart(words, join(children.folder, 'valkey'), port, settings)]);
+}, 300_000);
+
+afterEach(async () => {
+  for (const child of running.splice(0)) expect(await child.stop()).toBe(0);
+});
+
+afterAll(() => valkey.stop());
+
+const start = async (settings: Record<string, string> = {}) => {
+  const child = await children.start({
+    API_TRUSTED_PROXIES: '127.0.0.1',
+    RATE_LIMIT_REQUESTS: '10',
+    RATE_LIMIT_WINDOW_SECONDS: '3600',
+    RATE_LIMIT_STORE_URL: `redis://127.0.0.1:${port}`,
+    ADMIN_PORT: '0',
+    ...settings,
+  });
+  running.push(child);
+  return child;
+};
+const get = (child: ApiProcess) => ask(child, '/v1/tickets');
+const count = (child: ApiProcess, message: string) => child.log.filter(({ msg }) => msg === message).length;
+const shared = (child: ApiProcess, times = 1) => eventually(async () => count(child, back) >= times);
+const remaining = async (child: ApiProcess) => Number((await get(child)).headers['ratelimit-remaining']);
+const fallbacks = (child: ApiProcess) => metricOf(child, 'api_rate_limit_fallbacks_total');
+
+it('is one exact limit for all replicas under concurrent requests, and survives their restart', async () => {
+  const url = `redis://127.0.0.1:${port}/2`;
+  const [a, b] = [await start({ RATE_LIMIT_STORE_URL: url }), await start({ RATE_LIMIT_STORE_URL: url })];
+  await Promise.all([shared(a), shared(b)]);
+  await eventually(async () => (await get(a)).status !== 503);
+  const used = 10 - (await remaining(a)) + 1;
+  const answers = await Promise.all(Array.from({ length: 30 }, (_, index) => get(index % 2 === 0 ? a : b)));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(10 - used + 1);
+  const refused = answers.filter(({ status }) => status === 429);
+  expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(3_500);
+  expect(Number(refused[0]?.headers['retry-after'])).toBeLessThanOrEqual(3_600);
+  const c = await start({ RATE_LIMIT_STORE_URL: url });
+  await shared(c);
+  await eventually(async () => (await get(c)).status === 429);
+});
+
+it('is a sliding window by the clock of the store', async () => {
+  const url = `redis://127.0.0.1:${port}/3`;
+  const child = await start({
+    RATE_LIMIT_STORE_URL: url,
+    RATE_LIMIT_REQUESTS: '2',
+    RATE_LIMIT_WINDOW_SECONDS: '2',
+  });
+  await shared(child);
+  const admitted: number[] = [];
+  await eventually(async () => {
+    const askedMs = performance.now();
+    if ((await get(child)).status === 200) admitted.push(askedMs);
+    return admitted.length === 6;
+  });
+  const apart = admitted.slice(2).map((instant, index) => instant - (admitted[index] ?? 0));
+  // The instant is read before the request is counted, so the true distance may be a few milliseconds shorter.
+  for (const ms of apart) expect(ms).toBeGreaterThan(1_900);
+});
+
+it('uses TLS to the store', async () => {
+  const child = await start({
+    RATE_LIMIT_STORE_URL: `rediss://localhost:${tlsPort}/4`,
+    NODE_EXTRA_CA_CERTS: children.tls.API_TLS_CERT ?? '',
+  });
+  await shared(child);
+  await eventually(async () => (await get(child)).status === 200);
+  expect(await fallbacks(child)).toBe(0);
+});
+
+describe('a store with outages', () => {
+  it('delays no request: each replica counts for itself meanwhile, logs that once, and shares again afterwards', async () => {
+    const url = `redis://127.0.0.1:${port}/5`;
+    const child = await start({ RATE_LIMIT_STORE_URL: url });
+    await shared(child);
+    await eventually(async () => (await get(child)).status === 200);
+    await valkey.kill('SIGKILL');
+    expect([await remaining(child), await remaining(child)]).toEqual([9, 8]);
+    expect([count(child, lost), await fallbacks(child)]).toEqual([1, 2]);
+    await valkey.restart();
+    await shared(child, 2);
+    expect([await remaining(child), await fallbacks(child)]).toEqual([9, 2]);
+  });
+
+  it('delays only the requests in progress when it hangs', async () => {
+    const url = `redis://127.0.0.1:${port}/6`;
+    const child = await start({ RATE_LIMIT_STORE_URL: url, RATE_LIMIT_REQUESTS: '1000' });
+    await shared(child);
+    await eventually(async () => (await get(child)).status === 200);
+    await valkey.kill('SIGSTOP');
+    const answers = await Promise.all(Array.from({ length: 20 }, () => get(child)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(count(child, lost)).toBe(1);
+    await Promise.all(Array.from({ length: 20 }, () => get(child)));
+    expect(await fallbacks(child)).toBe(40);
+    await valkey.kill('SIGCONT');
+    await shared(child, 2);
+    await get(child);
+    expect(await fallbacks(child)).toBe(40);
+  });
+
+  it('gets a connection for each pause, not for each request, while it is read-only', async () => {
+    const url = `redis://127.0.0.1:${port}/7`;
+    const child = await start({ RATE_LIMIT_STORE_URL: url, RATE_LIMIT_REQUESTS: '1000' });
+    await shared(child);
+    await eventually(async () => (await get(child)).status === 200);
+    const operator = await createClient({ url }).connect();
+    const connections = async () =>
+      Number(/total_connections_received:(\d+)/.exec(await operator.info('stats'))?.[1]);
+    await operator.sendCommand(['REPLICAOF', '127.0.0.1', '1']);
+    const [before, startMs] = [await connections(), performance.now()];
+    const answers = await Promise.all(Array.from({ length: 100 }, () => get(child)));
+    for (let request = 0; request < 50; request += 1) answers.push(await get(child));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const seconds = Math.ceil((performance.now() - startMs) / 1_000);
+    expect((await connections()) - before).toBeLessThanOrEqual(seconds);
+    expect(count(child, lost)).toBe(1);
+    await operator.sendCommand(['REPLICAOF', 'NO', 'ONE']);
+    await operator.close();
+    await shared(child, 2);
+  });
+
+  it('may be unavailable at the start', async () => {
+    const [closed = 0] = await freePorts(1);
+    const child = await start({ RATE_LIMIT_STORE_URL: `redis://:secretive@127.0.0.1:${closed}` });
+    await eventually(async () => (await get(child)).status === 200);
+    expect(count(child, lost)).toBe(1);
+    expect(JSON.stringify(child.log)).not.toContain('secretive');
+  });
+});
