@@ -51,38 +51,7 @@ const retired: Retired[] = [
   { word: /\bat the least\b/gi, say: 'at least', planted: 'one at the least' },
   { word: /\bso (?:many|much)(?=[\s.,;:])/gi, say: 'the number', planted: 'so many of them' },
   { word: /\bunless told\b/gi, say: 'by default', planted: 'unless told otherwise' },
-  // The words of the field
-  {
-    word: /(?<!dead[\s*/-]{1,12})\bletters?\b(?!,? (?:and )?digits)/gi,
-    say: 'dead letter',
-    planted: 'the letters of a partition',
-    within: /^services\/projector\//,
-  },
-  { word: /\bsets? aside\b/gi, say: 'dead-lettered, stored as a dead letter', planted: 'is set aside' },
-  { word: /\b(?:the|a|no) bus\b|\bBusRecord\b/gi, say: 'the Kafka topics', planted: 'on the bus' },
-  { word: /\bthe product\b/gi, say: 'the source system', planted: 'the product sends' },
-  { word: /\blaps(?:e|es|ed|ing)\b/gi, say: 'expired', planted: 'lapsed conversations' },
-  { word: /\bdesks?\b/gi, say: 'sample data', planted: 'a desk of events' },
-  { word: /\bleavings\b/gi, say: 'handles', planted: 'the leavings' },
-  { word: /\blast will\b|\blastWill\b/g, say: 'on the death of the parent', planted: 'its last will' },
-  { word: /\brigs?\b/gi, say: 'test environment', planted: 'a test rig' },
-  { word: /\bbur(?:y|ied|ies)\b/gi, say: 'to make a tombstone of', planted: 'is buried' },
-  { word: /\buntold\b/gi, say: 'not propagated', planted: 'an untold state' },
-  { word: /\bown states?\b/gi, say: 'state', planted: 'its own state' },
-  { word: /\bwrong words\b/gi, say: 'usage error', planted: 'wrong words' },
-  {
-    word: /(?<![/:]|planted )(?:\bf|(?<=[a-z])F)aults?\b(?! (?:tests|injection))/g,
-    say: 'error, issue',
-    planted: 'const tlsFaults = [];',
-    within: /^(?:services|shared)\//,
-  },
-  { word: /\bdrafts?\b/gi, say: 'pending write', planted: 'a draft', within: /^services\/projector\// },
-  {
-    word: /\bcheckpoints?\b/gi,
-    say: 'throwIfAborted',
-    planted: 'a checkpoint',
-    within: /^services\/projector\//,
-  },
+  // MongoDB is the store only where the engine's port is meant
   {
     word: /\bthe store\b/gi,
     say: 'MongoDB: the store is a port of the engine',
@@ -94,23 +63,6 @@ const retired: Retired[] = [
     say: 'MongoDB, in messages to operators',
     planted: "logger.warn('waiting for the store');",
     within: /^services\/.*(?<!\.test)\.ts$/,
-  },
-  // Names of this code
-  {
-    word: /\b(?:keptUntil|giveBack|foresee|insured|letterOf|letterId|removeLetters|fanned|cutAt|Step|Views?|Printed|TicketOwn)\b/g,
-    say: 'the name that it has now',
-    planted: 'letterOf(record)',
-    within: /^services\//,
-  },
-  {
-    word: /\b(?:settledTo|wasBehind|roomFor|lookAgain\w*)\b/g,
-    say: 'comparableUntil, recordMaxLag, buildLimits, pollMs',
-    planted: 'lookAgainMs: 500',
-  },
-  {
-    word: /\b(?:whole-batches|one-at-a-time|tls-front|unparsed-request|well-formed\.ts|find-own)\b/g,
-    say: 'the name that it has now',
-    planted: 'whole-batches.ts',
   },
 ];
 
