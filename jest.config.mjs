@@ -8,6 +8,7 @@ export default {
     '<rootDir>/infra',
     '<rootDir>/tests',
   ],
+  testSequencer: '<rootDir>/tests/sequencer.mjs',
   reporters: ['default', '<rootDir>/tests/reporter.mjs'],
   setupFilesAfterEnv: ['<rootDir>/tests/support/every-test-file.ts'],
   testMatch: ['**/*.test.ts'],

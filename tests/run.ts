@@ -1,89 +1,129 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
+import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
+import { dieWithParent } from '../infra/dev-servers/parent-death.ts';
 import type { Stack } from '../infra/dev-servers/provider.ts';
 import { startStack } from '../infra/dev-servers/stack.ts';
 import { temporaryFolder } from '../infra/dev-servers/temporary-folder.ts';
-import { dieWithParent } from '../infra/dev-servers/parent-death.ts';
 import { errorMessage } from '../shared/runtime/error-message.ts';
 
 /**
- * `npm test`: types, lint and format; the unit tests; then the tests that need servers, on a Kafka and a store of this
- * run's own. `npm run test:long`: randomized tests at full size, a browser, limits of memory and
- * connections, and faults of real servers.
- * Arguments after `--` go to jest, which then runs without the checks: `npm test -- tests/convergence`.
+ * `npm test`: `npm run check` beside all tests but the long ones, on a Kafka and a store of this run's own.
+ * `npm run test:long`: randomized tests at full size, a browser, limits of memory and connections, and faults of real
+ * servers. Arguments after `--` go to jest, which then runs without the checks: `npm test -- tests/convergence`.
+ * `TEST_SEED` repeats the order of the files.
  */
 const isLong = process.argv[2] === '--long';
 const jestArguments = process.argv.slice(isLong ? 3 : 2);
+const seed = process.env.TEST_SEED ?? `${Math.floor(Math.random() * 1_000_000)}`;
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 const longOnly = ['\\.long\\.test\\.ts$', '/tests/faults/'];
 const sized = ['/tests/simulation/simulation\\.test', '/tests/convergence/'];
-const jest = 'node_modules/.bin/jest';
-const unitRoots = ['clients', 'services', 'shared', 'infra'];
-const rootsOf = (folders: string[]) => folders.flatMap((folder) => ['--roots', folder]);
+/** These measure memory and time, or stop servers: nothing runs beside them. */
+const measuring = ['/tests/(api|bench)/.*\\.long\\.test\\.ts$', '/tests/faults/'];
 
-let stack: Stack | undefined;
-let running: ReturnType<typeof spawn> | undefined;
+/** As in the last line of a run. A check that fails counts as one failure. */
+type Counts = { passed: number; failed: number };
+
+const children = new Set<ChildProcess>();
 let interrupted = false;
-
-const run = (
-  command: string,
-  args: string[],
-  environment: NodeJS.ProcessEnv = process.env,
-): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const [file = '', ...rest] = [...dieWithParent(), command, ...args];
-    running = spawn(file, rest, { stdio: 'inherit', env: environment });
-    running.once('error', reject);
-    running.once('exit', (code) => resolve(code ?? 1));
-  });
+const endAll = (signal: NodeJS.Signals) => children.forEach((child) => child.kill(signal));
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     interrupted = true;
-    running?.kill(signal);
+    endAll(signal);
   });
 }
 
-/** Runs one after the other until one fails; returns the exit code of the last. */
-async function inTurn(runs: (() => Promise<number>)[]): Promise<number> {
-  for (const each of runs) {
-    const code = await each();
-    if (code !== 0 || interrupted) return interrupted ? 130 : code;
-  }
-  return 0;
+function start(command: string[], options: SpawnOptions): { child: ChildProcess; code: Promise<number> } {
+  const [file = '', ...args] = [...dieWithParent(), ...command];
+  const child = spawn(file, args, options);
+  children.add(child);
+  const code = once(child, 'close').then(([exitCode]) => {
+    children.delete(child);
+    return typeof exitCode === 'number' ? exitCode : 1;
+  });
+  return { child, code };
 }
 
-async function onServers(...args: string[]): Promise<number> {
+async function jest(args: string[], environment: NodeJS.ProcessEnv): Promise<Counts> {
+  if (interrupted) return { passed: 0, failed: 0 };
+  const { child, code } = start(['node_modules/.bin/jest', `--seed=${seed}`, ...args], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: environment,
+  });
+  // tests/reporter.mjs sends the counts. The channel closes after its last message.
+  let { passed, failed }: Counts = { passed: 0, failed: 0 };
+  child.on('message', (counts: Counts) => ({ passed, failed } = counts));
+  const [exitCode] = await Promise.all([code, once(child, 'disconnect')]);
+  return { passed, failed: exitCode === 0 ? failed : Math.max(failed, 1) };
+}
+
+/** Prints nothing while jest runs: jest redraws its last lines, and would erase parts of the output. */
+async function check(): Promise<{ isFailed: boolean; output: string }> {
+  const { child, code } = start(['npm', 'run', '--silent', 'check'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const isFailed = (await code) !== 0;
+  if (isFailed && !interrupted) print('npm run check FAILED; its output stands at the end of this run');
+  return { isFailed, output };
+}
+
+/** Runs jest once for each list of arguments, on the same servers. */
+async function onServers(...runs: string[][]): Promise<Counts> {
   const { path: dataDir, release } = await temporaryFolder('support-read-models-test-');
+  let stack: Stack | undefined;
+  const counts = { passed: 0, failed: 0 };
   try {
     stack = await startStack({ report: print, dataDir });
-    if (interrupted) return 130;
     const { kafkaBrokers: KAFKA_BROKERS, mongodbUrl: MONGODB_URL } = stack;
     // kafkajs sets timers in the past, of which Node 24 warns in every process.
     const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --disable-warning=TimeoutNegativeWarning`;
     const environment = { ...process.env, KAFKA_BROKERS, MONGODB_URL, NODE_OPTIONS };
-    return await run(jest, args, isLong ? { ...environment, TEST_LONG: '1' } : environment);
+    for (const args of runs) {
+      const { passed, failed } = await jest(args, isLong ? { ...environment, TEST_LONG: '1' } : environment);
+      counts.passed += passed;
+      counts.failed += failed;
+    }
   } finally {
     await stack?.stop();
     await rm(dataDir, { recursive: true, force: true });
     await release();
   }
+  return counts;
 }
 
-function main(): Promise<number> {
-  if (jestArguments.length > 0) return onServers('--runInBand', ...jestArguments);
-  if (isLong) return onServers('--runInBand', ...sized, ...longOnly);
-  return inTurn([
-    () => run('npm', ['run', 'check']),
-    () => run(jest, rootsOf(unitRoots)),
-    () => onServers('--maxWorkers', '2', ...rootsOf(['tests']), '--testPathIgnorePatterns', ...longOnly),
-  ]);
+async function main(): Promise<Counts> {
+  if (jestArguments.length > 0) return onServers(['--runInBand', ...jestArguments]);
+  if (isLong) {
+    return onServers(
+      ['--maxWorkers=2', ...sized, ...longOnly, '--testPathIgnorePatterns', ...measuring],
+      ['--runInBand', ...measuring],
+    );
+  }
+  const checking = check();
+  // Tests wait for servers more than they compute: four workers keep two cores busy.
+  const { passed, failed } = await onServers(['--maxWorkers=4', '--testPathIgnorePatterns', ...longOnly]);
+  const { isFailed, output } = await checking;
+  if (isFailed) print(`\nnpm run check\n${output}`);
+  return { passed, failed: failed + (isFailed ? 1 : 0) };
 }
 
+print(`The seed of the order of the test files is ${seed}`);
 try {
-  process.exitCode = await main();
+  const { passed, failed } = await main();
+  process.exitCode = failed > 0 ? 1 : 0;
+  if (interrupted) process.exitCode = 130;
+  else {
+    const command = `npm ${isLong ? 'run test:long' : 'test'}${jestArguments.length > 0 ? ' -- ' : ''}`;
+    if (failed > 0) print(`\nThe same order again: TEST_SEED=${seed} ${command}${jestArguments.join(' ')}`);
+    print(`\n${passed} passed, ${failed} failed`);
+  }
 } catch (error) {
+  endAll('SIGTERM');
   process.stderr.write(`${errorMessage(error)}\n`);
-  process.exitCode = 1;
+  process.exitCode = interrupted ? 130 : 1;
 }

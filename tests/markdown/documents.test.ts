@@ -132,6 +132,7 @@ const notSettings = [
   'NODE_OPTIONS',
   'API_KEY', // a placeholder in the text of an API error
   'UPDATE_GOLDEN', // read by services/projector/projections/golden.test.ts
+  'TEST_SEED', // read by tests/run.ts
   'FAN_OUT', // read by tests/faults/backpressure.test.ts
 ];
 
