@@ -75,7 +75,7 @@ describe('a dead letter and a document', () => {
       await console.read(`/explain?id=${encodeURIComponent(hostile)}`),
     ];
     for (const page of pages) expect(page).not.toMatch(/<script>|alert\("/);
-    expect(pages[1]).toContain('[redacted 27 chars]');
+    expect(pages[1]).toContain('&#60;27 bytes&#62;');
     expect(pages[3]).toContain('&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;');
   }, 60_000);
 

@@ -59,18 +59,10 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     // and `show` prints only the fields that identify the record
     const shown = await cli('show', `${topic('channel')}/0/0`);
     expect(shown.code).toBe(0);
-    for (const kept of [
-      'chan_p',
-      'org_1',
-      'unknown_type',
-      'created.v2',
-      'x-by: <16 bytes>',
-      'cloudevents+json',
-    ]) {
+    for (const kept of ['chan_p', 'org_1', 'unknown_type', '--raw prints'])
       expect(shown.text).toContain(kept);
-    }
     const asJson = JSON.stringify(await json('show', `${topic('channel')}/0/0`));
-    for (const secret of ['SECRET', 'help@example.com', 'Support']) {
+    for (const secret of ['SECRET', 'help@example.com', 'jane@example.com', 'Support']) {
       for (const text of [list.text, shown.text, asJson]) expect(text).not.toContain(secret);
     }
     // and with --raw it prints the bytes, and a warning apart from them

@@ -56,7 +56,7 @@ export function addDeadLetters(program: Command, accept: Accept): void {
     .action(({ limit, json, ...filter }) => accept(withServers(verbs.list), { filter, limit, json }));
   group
     .command('show')
-    .description('print one dead letter, with secrets and personal data redacted')
+    .description('print one dead letter, without its headers and its value')
     .argument('<id>', '<topic>/<partition>/<offset>', idOf)
     .option('--raw', 'print the original bytes of the value; with --json, key, headers and value in base64')
     .addOption(jsonOption())

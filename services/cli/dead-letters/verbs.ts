@@ -1,11 +1,11 @@
 import { kinds } from '../../../shared/documents/document.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import {
+  deadLetterDetails,
   listDeadLetters,
   readDeadLetter,
-  redactedRecord,
+  type DeadLetterDetails,
   type DeadLetterList,
-  type RedactedRecord,
 } from '../../operations/dead-letters/list.ts';
 import {
   redriveSelected,
@@ -72,28 +72,25 @@ export const show: Verb<Json & { id: string; raw?: true | undefined }> = async (
   const { id, raw, json } = options;
   const deadLetter = await readDeadLetter(deps.control, id);
   if (raw) return showRaw(terminal, deadLetter, json ?? false);
-  const details = redactedRecord(deadLetter, deps.config.TOPIC_PREFIX);
+  const details = deadLetterDetails(deadLetter, deps.config.TOPIC_PREFIX);
   return output(options, details, renderDetails(details));
 };
 
-function renderDetails(details: RedactedRecord): string {
-  const fields = rows([
+const renderDetails = (details: DeadLetterDetails): string =>
+  rows([
     ['record', details.id],
     ['key', details.key],
     ['org', details.orgId ?? 'unknown'],
     ['timestamp', details.recordAt ?? 'none'],
-    ['size', counted(details.bytes, 'byte')],
+    ['size', `${counted(details.bytes, 'byte')}; --raw prints the value`],
     ...truncatedRows(details),
     ['reason', details.reason],
     ['detail', details.detail],
     ['stored', `${details.count}×, first ${details.firstAt}, last ${details.lastAt}`],
     ['generations', details.generations.join(', ')],
-    ...details.headers.map(({ name, value }): Row => ['header', `${name}: ${value}`]),
   ]);
-  return `${fields}\n${details.value}\n`;
-}
 
-const truncatedRows = ({ truncated }: RedactedRecord): Row[] =>
+const truncatedRows = ({ truncated }: DeadLetterDetails): Row[] =>
   truncated
     ? [
         ['truncated', 'only the head of the record is kept, so it cannot be re-driven'],

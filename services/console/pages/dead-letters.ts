@@ -1,13 +1,16 @@
-import { codeBlock } from '../../../shared/pages/document.ts';
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
-import { readDeadLetter, redactedRecord, type DeadLetterList } from '../../operations/dead-letters/list.ts';
+import {
+  deadLetterDetails,
+  readDeadLetter,
+  type DeadLetterList,
+} from '../../operations/dead-letters/list.ts';
 import type { Commands } from '../../operations/deployment.ts';
 import { command, definitions, freshness, type Page } from '../layout.ts';
 import type { Ask } from '../readings.ts';
 import type { Sources } from '../sources.ts';
 
-/** The dead letters by topic and reason, with an example of each, and one of them in full, redacted. */
+/** The dead letters by topic and reason, with an example of each, and one of them in full, without its bytes. */
 export const deadLettersPage = ({ deadLetters, control, prefix, commands }: Sources, ask: Ask): Page => ({
   path: '/dead-letters',
   title: 'Dead letters',
@@ -15,7 +18,7 @@ export const deadLettersPage = ({ deadLetters, control, prefix, commands }: Sour
     const id = query.get('id')?.slice(0, idLengthMax);
     if (!id) return html``;
     return ask(async () => {
-      const shown = redactedRecord(await readDeadLetter(control, id), prefix);
+      const shown = deadLetterDetails(await readDeadLetter(control, id), prefix);
       return html`<h2>${shown.id}</h2>
         ${definitions([
           ['Reason', `${shown.reason}: ${shown.detail}`],
@@ -27,10 +30,9 @@ export const deadLettersPage = ({ deadLetters, control, prefix, commands }: Sour
             'Size',
             `${counted(shown.bytes, 'byte')}${shown.truncated ? ', of which the head is stored' : ''}`,
           ],
-          ['Headers', shown.headers.map(({ name, value }) => `${name}: ${value}`).join(', ') || 'none'],
           ['Re-drive it', command(`${commands.cli} dead-letters redrive ${shown.id}`)],
-        ])}
-        ${codeBlock('The value, redacted', shown.value)}`;
+          ['Print its bytes', command(`${commands.cli} dead-letters show ${shown.id} --raw`)],
+        ])}`;
     });
   },
   regions: async () => {

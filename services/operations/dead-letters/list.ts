@@ -1,9 +1,9 @@
 import type { Db } from 'mongodb';
+import { counted } from '../../../shared/runtime/counted.ts';
 import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
-import { kindOfTopic } from '../../projector/events/topics.ts';
-import { redactHeaders, redactKey } from './redact-headers.ts';
-import { redactRecord, redactText } from './redact.ts';
+import { decodeText } from '../../projector/events/bytes.ts';
+import { idSchema, kindOfTopic } from '../../projector/events/topics.ts';
 import { storeFilter, type DeadLetterFilter } from './select.ts';
 
 export type DeadLetterDetails = ReturnType<typeof deadLetterDetails>;
@@ -46,8 +46,8 @@ export async function listDeadLetters(
 }
 
 /**
- * A dead letter without headers and value, with personal data redacted. Instants are ISO 8601; `recordAt` is null if the
- * record's timestamp is not a valid one.
+ * A dead letter for display: without headers and value, which may hold secrets and personal data. Instants are ISO 8601;
+ * `recordAt` is null if the record's timestamp is not a valid one.
  */
 export function deadLetterDetails(deadLetter: Omit<DeadLetter, 'headers' | 'value'>, prefix: string) {
   const { topic, partition, offset, reason, detail, count, generation, generations } = deadLetter;
@@ -57,8 +57,8 @@ export function deadLetterDetails(deadLetter: Omit<DeadLetter, 'headers' | 'valu
     topic,
     partition,
     offset,
-    key: redactKey(kindOfTopic(topic, prefix), buffer(deadLetter.key)),
-    orgId: deadLetter.orgId === null ? null : redactText(deadLetter.orgId, 'id'),
+    key: shownKey(deadLetter, prefix),
+    orgId: deadLetter.orgId && shownId(deadLetter.orgId),
     reason,
     detail,
     firstAt: deadLetter.firstAt.toISOString(),
@@ -72,18 +72,23 @@ export function deadLetterDetails(deadLetter: Omit<DeadLetter, 'headers' | 'valu
   };
 }
 
-/** Returns a dead letter with its bytes: redact it before it is displayed. Throws an error if there is none. */
+/** A key is shown if it is an id of its kind. Any other may be a name, an address or a secret. */
+function shownKey({ topic, key }: Pick<DeadLetter, 'topic' | 'key'>, prefix: string): string {
+  const bytes = buffer(key);
+  if (bytes === null) return 'null';
+  const [kind, text] = [kindOfTopic(topic, prefix), decodeText(bytes)];
+  const isId = kind !== null && text !== null && idSchema(kind).safeParse(text).success;
+  return isId ? shownId(text) : sizeOf(bytes);
+}
+
+/** An id, unless it has characters that a name or an address has. */
+const shownId = (id: string): string => (/^[A-Za-z0-9_-]{1,64}$/.test(id) ? id : sizeOf(Buffer.from(id)));
+
+const sizeOf = (bytes: Buffer) => `<${counted(bytes.length, 'byte')}>`;
+
+/** Returns a dead letter with its bytes, which only `--raw` prints. Throws an error if there is none. */
 export async function readDeadLetter(control: Db, id: string): Promise<DeadLetter> {
   const deadLetter = await deadLettersOf(control).findOne({ _id: id });
   if (deadLetter) return deadLetter;
   throw new Error(`there is no dead letter ${id}: it was never stored, or has been re-driven or purged`);
 }
-
-export type RedactedRecord = ReturnType<typeof redactedRecord>;
-
-/** A dead letter with headers and value, with secrets and personal data redacted. */
-export const redactedRecord = (deadLetter: DeadLetter, prefix: string) => ({
-  ...deadLetterDetails(deadLetter, prefix),
-  headers: redactHeaders(deadLetter.headers.map(({ name, value }) => ({ name, value: buffer(value) }))),
-  value: redactRecord(buffer(deadLetter.value)),
-});

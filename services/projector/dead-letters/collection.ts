@@ -4,7 +4,7 @@ import type { KafkaRecord } from '../kafka/record-format.ts';
 
 /**
  * A record that could not be applied, stored for an operator. Key, headers and value are as Kafka delivered them, or
- * their heads: redact them before they are displayed.
+ * their heads: they may hold secrets and personal data, so only `--raw` displays them.
  */
 export type DeadLetter = {
   /**
