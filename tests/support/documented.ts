@@ -2,8 +2,6 @@ import type { Header, OpenApiDocument, Reference, Response } from '../../service
 import { errorResponse } from '../../services/api/openapi/errors.ts';
 import { responseComponentOf } from '../../services/api/openapi/operation.ts';
 import { responseHeaders } from '../../services/api/openapi/headers.ts';
-import { toJsonSchema } from '../../services/api/openapi/json-schema.ts';
-import { errorEnvelopeSchemaOf } from '../../services/api/http/error-envelope.ts';
 import { documentSchemas, type Validate } from './document-schemas.ts';
 
 export type Exchange = {
@@ -61,7 +59,6 @@ function withUnlisted(document: OpenApiDocument): OpenApiDocument {
     docs: { docsUrl: undefined, baseUrl: undefined },
     headersOf: (status: number) => responseHeaders(status, isLimited),
   };
-  const routeNotFound = errorEnvelopeSchemaOf(['route_not_found']);
   return {
     ...document,
     components: {
@@ -71,7 +68,6 @@ function withUnlisted(document: OpenApiDocument): OpenApiDocument {
         RouteNotFound: errorResponse(described, 404, ['route_not_found']),
         Methods: { description: 'The methods that are served.', headers: responseHeaders(204, isLimited) },
       },
-      schemas: { ...components.schemas, ...toJsonSchema(routeNotFound).components },
     },
   };
 }
@@ -147,8 +143,11 @@ function* bodyErrors(
   }
   const type = new Map(headers).get('content-type');
   if (type !== 'application/json; charset=utf-8') yield `the type is ${type}`;
-  const error = validate(`${pointer}/content/application~1json/schema`, JSON.parse(text));
+  const body = JSON.parse(text) as { error?: { code: string } };
+  const error = validate(`${pointer}/content/application~1json/schema`, body);
   if (error) yield error;
+  const { examples } = response.content['application/json'];
+  if (examples && !(String(body.error?.code) in examples)) yield 'the code is not documented for this status';
 }
 
 const lastOf = (ref: string) => ref.slice(ref.lastIndexOf('/') + 1);

@@ -13,7 +13,7 @@ export type ChannelItem = Schemas['ChannelItem'];
 export type Qa = Schemas['Qa'];
 
 /** The error codes of the API. New releases add codes, so keep a branch for others. */
-export type ErrorCode = Schemas[Extract<keyof Schemas, `${string}Error`>]['code'] | (string & {});
+export type ErrorCode = Schemas['Error']['error']['code'];
 
 /** The paths below `/v1`, as in the OpenAPI document. */
 export type Path = Extract<keyof paths, `/v1/${string}`>;

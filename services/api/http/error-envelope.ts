@@ -4,33 +4,35 @@ import { errorCatalogue, type ErrorCode, type ErrorType } from './error-catalogu
 
 export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 
-const common = {
-  message: z.string().describe('An explanation for people. It may change between releases.'),
-  docUrl: z.url().describe('The URL of the page about this code.'),
-  requestId: z
-    .string()
-    .startsWith('req_')
-    .describe('The id of the request, as in the header `Request-Id`. Quote it when you contact support.'),
-};
-const param = { param: z.string().describe('The name of the invalid query parameter.') };
+const types = [...new Set(Object.values(errorCatalogue).map(({ type }) => type))] as [
+  ErrorType,
+  ...ErrorType[],
+];
 
-/** The schema of one error. `invalid_query_parameter` always names a parameter; other codes never do. */
-const errorSchemaOf = (code: ErrorCode) => {
-  const fields = {
-    type: z.literal<ErrorType>(errorCatalogue[code].type).describe('The category of the error.'),
-    code: z.literal(code).describe('The cause of the error. Branch on this field.'),
-    ...common,
-  };
-  return z
-    .strictObject(code === 'invalid_query_parameter' ? { ...fields, ...param } : fields)
-    .meta({ id: componentOf(code), description: errorCatalogue[code].message });
-};
+const error = z
+  .strictObject({
+    type: z.enum(types).describe('The category of the error.'),
+    code: z
+      .enum(errorCodes)
+      .describe('The cause of the error. Branch on this field; later releases may add codes.'),
+    message: z.string().describe('An explanation for people. It may change between releases.'),
+    docUrl: z.url().describe('The URL of the page about this code.'),
+    requestId: z
+      .string()
+      .startsWith('req_')
+      .describe('The id of the request, as in the header `Request-Id`. Quote it when you contact support.'),
+    param: z
+      .string()
+      .optional()
+      .describe('The name of the invalid query parameter, only with `invalid_query_parameter`.'),
+  })
+  .refine((found) => (found.param === undefined) === (found.code !== 'invalid_query_parameter'))
+  .describe('The error.');
 
-/** `invalid_cursor` → `InvalidCursorError`: the name of the error's component in the OpenAPI document. */
-const componentOf = (code: ErrorCode): string => {
-  const name = code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  return name.endsWith('Error') ? name : `${name}Error`;
-};
+/** The schema of every error response. */
+export const errorEnvelopeSchema = z
+  .strictObject({ error })
+  .meta({ id: 'Error', description: 'The body of every error response.' });
 
 type ErrorEnvelope = {
   error: {
@@ -42,24 +44,6 @@ type ErrorEnvelope = {
     param?: string;
   };
 };
-
-export const errorSchemas = Object.fromEntries(
-  errorCodes.map((code) => [code, errorSchemaOf(code)]),
-) as Record<ErrorCode, ReturnType<typeof errorSchemaOf>>;
-
-/** The schema of an error response with one of these codes. */
-export const errorEnvelopeSchemaOf = ([first, ...rest]: [ErrorCode, ...ErrorCode[]]) =>
-  z.strictObject({
-    error:
-      rest.length === 0
-        ? errorSchemas[first]
-        : z
-            .discriminatedUnion('code', [errorSchemas[first], ...rest.map((code) => errorSchemas[code])])
-            .describe('The error.'),
-  });
-
-/** The schema of every error response. */
-export const errorEnvelopeSchema = errorEnvelopeSchemaOf(errorCodes);
 
 /** Where the pages about error codes are: below `docsUrl` or, if that is not set, below `<baseUrl>/docs`. */
 export type DocsLocation = { docsUrl: string | undefined; baseUrl: string | undefined };

@@ -1,12 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { ApiError } from '../http/api-error.ts';
 import { errorCatalogue, type ErrorCode } from '../http/error-catalogue.ts';
-import {
-  errorCodes,
-  errorEnvelope,
-  errorEnvelopeSchemaOf,
-  type DocsLocation,
-} from '../http/error-envelope.ts';
+import { errorCodes, errorEnvelope, errorEnvelopeSchema, type DocsLocation } from '../http/error-envelope.ts';
 import { headers } from './headers.ts';
 import { toJsonSchema } from './json-schema.ts';
 import type { Response } from './types.ts';
@@ -56,7 +51,7 @@ export function errorResponse(
     headers: headersOf(status),
     content: {
       'application/json': {
-        schema: toJsonSchema(errorEnvelopeSchemaOf(codes)).schema,
+        schema: toJsonSchema(errorEnvelopeSchema).schema,
         examples: Object.fromEntries(examples) as Record<string, { summary: string; value: unknown }>,
       },
     },

@@ -76,7 +76,7 @@ const rateLimit = ({ requests, windowSeconds }: SpecSettings['limit']): string =
 export const tags = [
   {
     name: 'Tickets',
-    description: 'Cases. Each has one primary conversation and any number of side conversations.',
+    description: 'Cases. Each has at most one primary conversation and any number of side conversations.',
   },
   { name: 'Conversations', description: 'Threads of messages, each with one contact.' },
   { name: 'Channels', description: 'Chat widgets, email inboxes and forms, with their current status.' },

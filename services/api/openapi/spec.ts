@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import { release } from '../../../shared/runtime/release.ts';
-import { errorSchemas } from '../http/error-envelope.ts';
+import { errorEnvelopeSchema } from '../http/error-envelope.ts';
 import type { Route } from '../http/route.ts';
-import { commonErrors } from './errors.ts';
 import { headerComponents } from './headers.ts';
 import { description, tags, type SpecSettings } from './info.ts';
 import { toJsonSchema, type JsonSchema } from './json-schema.ts';
@@ -17,7 +16,6 @@ export function createSpec(
 ): OpenApiDocument {
   const { docs, keyPrefix, limit, traceDays } = settings;
   const operationSettings = { docs, isLimited: limit.requests > 0 };
-  const codes = new Set([...commonErrors, ...routes.flatMap(({ errors }) => errors)]);
   return {
     openapi: '3.1.1',
     info: {
@@ -50,10 +48,7 @@ export function createSpec(
       parameters: { IfNoneMatch: ifNoneMatch },
       headers: headerComponents(operationSettings.isLimited, traceDays),
       responses: responseComponents(operationSettings),
-      schemas: schemaComponents([
-        ...routes.map(({ response }) => response),
-        ...[...codes].map((code) => errorSchemas[code]),
-      ]),
+      schemas: schemaComponents([...routes.map(({ response }) => response), errorEnvelopeSchema]),
     },
   };
 }

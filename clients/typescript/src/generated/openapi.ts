@@ -266,28 +266,6 @@ export interface components {
             /** @description The path of the request. */
             url: string;
         };
-        /** @description There is no such channel. */
-        ChannelNotFoundError: {
-            /**
-             * @description The cause of the error. Branch on this field.
-             * @constant
-             */
-            code: "channel_not_found";
-            /**
-             * Format: uri
-             * @description The URL of the page about this code.
-             */
-            docUrl: string;
-            /** @description An explanation for people. It may change between releases. */
-            message: string;
-            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
-            requestId: string;
-            /**
-             * @description The category of the error.
-             * @constant
-             */
-            type: "not_found";
-        };
         /** @description Processing settings that all channel types share. */
         ChannelSettings: {
             /** @description Disclosure that an AI answers. */
@@ -458,28 +436,6 @@ export interface components {
                 };
             };
         };
-        /** @description Filter by either `createdAt` or `updatedAt`, not by both. */
-        ConflictingDateRangeError: {
-            /**
-             * @description The cause of the error. Branch on this field.
-             * @constant
-             */
-            code: "conflicting_date_range";
-            /**
-             * Format: uri
-             * @description The URL of the page about this code.
-             */
-            docUrl: string;
-            /** @description An explanation for people. It may change between releases. */
-            message: string;
-            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
-            requestId: string;
-            /**
-             * @description The category of the error.
-             * @constant
-             */
-            type: "validation_error";
-        };
         /** @description A contact as the sender. */
         ContactAuthor: {
             /** @description The email address; null if it is unknown. */
@@ -597,28 +553,6 @@ export interface components {
             role: "user" | "assistant" | "human" | "system" | (string & {});
             /** @description When an outbound message was delivered; null for inbound messages and for drafts that have not been delivered. */
             sentAt: string | null;
-        };
-        /** @description There is no such conversation. */
-        ConversationNotFoundError: {
-            /**
-             * @description The cause of the error. Branch on this field.
-             * @constant
-             */
-            code: "conversation_not_found";
-            /**
-             * Format: uri
-             * @description The URL of the page about this code.
-             */
-            docUrl: string;
-            /** @description An explanation for people. It may change between releases. */
-            message: string;
-            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
-            requestId: string;
-            /**
-             * @description The category of the error.
-             * @constant
-             */
-            type: "not_found";
         };
         /** @description A reference to a conversation of a ticket. */
         ConversationReference: {
@@ -755,6 +689,33 @@ export interface components {
                 useForReplies: boolean;
             };
         };
+        /** @description The body of every error response. */
+        Error: {
+            /** @description The error. */
+            error: {
+                /**
+                 * @description The cause of the error. Branch on this field; later releases may add codes.
+                 * @enum {string}
+                 */
+                code: "missing_api_key" | "invalid_api_key" | "https_required" | "route_not_found" | "ticket_not_found" | "conversation_not_found" | "channel_not_found" | "malformed_request" | "method_not_allowed" | "request_timeout" | "uri_too_long" | "headers_too_large" | "invalid_query_parameter" | "invalid_path_parameter" | "invalid_cursor" | "conflicting_date_range" | "too_many_requests" | "internal_error" | "service_unavailable" | (string & {});
+                /**
+                 * Format: uri
+                 * @description The URL of the page about this code.
+                 */
+                docUrl: string;
+                /** @description An explanation for people. It may change between releases. */
+                message: string;
+                /** @description The name of the invalid query parameter, only with `invalid_query_parameter`. */
+                param?: string;
+                /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
+                requestId: string;
+                /**
+                 * @description The category of the error.
+                 * @enum {string}
+                 */
+                type: "authentication_error" | "invalid_request_error" | "not_found" | "validation_error" | "rate_limit_error" | "api_error" | (string & {});
+            };
+        };
         /** @description A form. */
         FormChannel: {
             /** @description The AI agent assigned to the channel; null if there is none. */
@@ -826,190 +787,12 @@ export interface components {
             /** @description The heading of the form. */
             title: string;
         };
-        /** @description The request headers are too large. */
-        HeadersTooLargeError: {
-            /**
-             * @description The cause of the error. Branch on this field.
-             * @constant
-             */
-            code: "headers_too_large";
-            /**
-             * Format: uri
-             * @description The URL of the page about this code.
-             */
-            docUrl: string;
-            /** @description An explanation for people. It may change between releases. */
-            message: string;
-            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
-            requestId: string;
-            /**
-             * @description The category of the error.
-             * @constant
-             */
-            type: "invalid_request_error";
-        };
-        /** @description Plain HTTP is not served; repeat the request over HTTPS, and replace any API key that was sent unencrypted. */
-        HttpsRequiredError: {
-            /**
-             * @description The cause of the error. Branch on this field.
-             * @constant
-             */
-            code: "https_required";
-            /**
-             * Format: uri
-             * @description The URL of the page about this code.
-             */
-            docUrl: string;
-            /** @description An explanation for people. It may change between releases. */
-            message: string;
-            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
-            requestId: string;
-            /**
-             * @description The category of the error.
-             * @constant
-             */
-            type: "invalid_request_error";
-        };
-        /** @description Something failed on our side; quote the request id when you contact support. */
-        InternalError: {
-            /**
-             * @description The cause of the error. Branch on this field.
-             * @constant
-             */
-            code: "internal_error";
-            /**
-             * Format: uri
-             * @description The URL of the page about this code.
-             */
-            docUrl: string;
-            /** @description An explanation for people. It may change between releases. */
-            message: string;
-            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
-            requestId: string;
-            /**
-             * @description The category of the error.
-             * @constant
-             */
-            type: "api_error";
-        };
-        /** @description The API key is malformed, unknown or archived. */
-        InvalidApiKeyError: {
-            /**
-             * @description The cause of the error. Branch on this field.
-             * @constant
-             */
-            code: "invalid_api_key";
-            /**
-             * Format: uri
-             * @description The URL of the page about this code.
-             */
-            docUrl: string;
-            /** @description An explanation for people. It may change between releases. */
-            message: string;
-            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
-            requestId: string;
-            /**
-             * @description The category of the error.
-             * @constant
-             */
-            type: "authentication_error";
-        };
-        /** @description `startingAfter` must be the `nextCursor` of a previous page of this list, with the same sort and filters. */
-        InvalidCursorError: {
-            /**
-             * @description The cause of the error. Branch on this field.
-             * @constant
-             */
-            code: "invalid_cursor";
-            /**
-             * Format: uri
-             * @description The URL of the page about this code.
-             */
-            docUrl: string;
-            /** @description An explanation for people. It may change between releases. */
-            message: string;
-            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
-            requestId: string;
-            /**
-             * @description The category of the error.
-             * @constant
-             */
-            type: "validation_error";
-        };
-        /** @description The id in the path is not a valid id of this resource. */
-        InvalidPathParameterError: {
-            /**
-             * @description The cause of the error. Branch on this field.
-             * @constant
-             */
-            code: "invalid_path_parameter";
-            /**
-             * Format: uri
-             * @description The URL of the page about this code.
-             */
-            docUrl: string;
-            /** @description An explanation for people. It may change between releases. */
-            message: string;
-            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
-            requestId: string;
-            /**
-             * @description The category of the error.
-             * @constant
-             */
-            type: "validation_error";
-        };
-        /** @description A query parameter is not valid. */
-        InvalidQueryParameterError: {
-            /**
-             * @description The cause of the error. Branch on this field.
-             * @constant
-             */
-            code: "invalid_query_parameter";
-            /**
-             * Format: uri
-             * @description The URL of the page about this code.
-             */
-            docUrl: string;
-            /** @description An explanation for people. It may change between releases. */
-            message: string;
-            /** @description The name of the invalid query parameter. */
-            param: string;
-            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
-            requestId: string;
-            /**
-             * @description The category of the error.
-             * @constant
-             */
-            type: "validation_error";
-        };
         /** @description A tag or a topic. */
         Label: {
             /** @description Id of the tag or topic. */
             id: string;
             /** @description Name of the tag or topic. */
             name: string;
-        };
-        /** @description The request is not well-formed HTTP. */
-        MalformedRequestError: {
-            /**
-             * @description The cause of the error. Branch on this field.
-             * @constant
-             */
-            code: "malformed_request";
-            /**
-             * Format: uri
-             * @description The URL of the page about this code.
-             */
-            docUrl: string;
-            /** @description An explanation for people. It may change between releases. */
-            message: string;
-            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
-            requestId: string;
-            /**
-             * @description The category of the error.
-             * @constant
-             */
-            type: "invalid_request_error";
         };
         /** @description A message in a list. */
         Message: {
@@ -1059,50 +842,6 @@ export interface components {
             object: "list";
             /** @description The path of the request. */
             url: string;
-        };
-        /** @description This API is read-only; the header Allow names the methods that are served here. */
-        MethodNotAllowedError: {
-            /**
-             * @description The cause of the error. Branch on this field.
-             * @constant
-             */
-            code: "method_not_allowed";
-            /**
-             * Format: uri
-             * @description The URL of the page about this code.
-             */
-            docUrl: string;
-            /** @description An explanation for people. It may change between releases. */
-            message: string;
-            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
-            requestId: string;
-            /**
-             * @description The category of the error.
-             * @constant
-             */
-            type: "invalid_request_error";
-        };
-        /** @description Send your API key in the header `Authorization: Bearer <API_KEY>`. */
-        MissingApiKeyError: {
-            /**
-             * @description The cause of the error. Branch on this field.
-             * @constant
-             */
-            code: "missing_api_key";
-            /**
-             * Format: uri
-             * @description The URL of the page about this code.
-             */
-            docUrl: string;
-            /** @description An explanation for people. It may change between releases. */
-            message: string;
-            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
-            requestId: string;
-            /**
-             * @description The category of the error.
-             * @constant
-             */
-            type: "authentication_error";
         };
         /** @description A question and its answer in the knowledge base. */
         Qa: {
@@ -1162,53 +901,9 @@ export interface components {
             /** @description The display name; null if it is unknown. */
             name: string | null;
         };
-        /** @description The request did not arrive in time. */
-        RequestTimeoutError: {
-            /**
-             * @description The cause of the error. Branch on this field.
-             * @constant
-             */
-            code: "request_timeout";
-            /**
-             * Format: uri
-             * @description The URL of the page about this code.
-             */
-            docUrl: string;
-            /** @description An explanation for people. It may change between releases. */
-            message: string;
-            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
-            requestId: string;
-            /**
-             * @description The category of the error.
-             * @constant
-             */
-            type: "invalid_request_error";
-        };
-        /** @description The data cannot be read at the moment; try again shortly. */
-        ServiceUnavailableError: {
-            /**
-             * @description The cause of the error. Branch on this field.
-             * @constant
-             */
-            code: "service_unavailable";
-            /**
-             * Format: uri
-             * @description The URL of the page about this code.
-             */
-            docUrl: string;
-            /** @description An explanation for people. It may change between releases. */
-            message: string;
-            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
-            requestId: string;
-            /**
-             * @description The category of the error.
-             * @constant
-             */
-            type: "api_error";
-        };
-        /** @description A case with one primary conversation and any number of side conversations. */
+        /** @description A case: at most one primary conversation and any number of side conversations. */
         Ticket: {
-            /** @description The conversations of the ticket, oldest first, without their messages. */
+            /** @description The conversations of the ticket, oldest first, without their messages. At most one has the role `primary`. There is none before its first event has arrived, or after its retention has expired. */
             conversations: components["schemas"]["TicketConversation"][];
             /**
              * Format: date-time
@@ -1276,7 +971,7 @@ export interface components {
         };
         /** @description A ticket in a list, with references to its conversations. */
         TicketItem: {
-            /** @description References to the conversations of the ticket, oldest first. */
+            /** @description References to the conversations of the ticket, oldest first. At most one has the role `primary`. There is none before its first event has arrived, or after its retention has expired. */
             conversations: components["schemas"]["ConversationReference"][];
             /**
              * Format: date-time
@@ -1325,72 +1020,6 @@ export interface components {
             object: "list";
             /** @description The path of the request. */
             url: string;
-        };
-        /** @description There is no such ticket. */
-        TicketNotFoundError: {
-            /**
-             * @description The cause of the error. Branch on this field.
-             * @constant
-             */
-            code: "ticket_not_found";
-            /**
-             * Format: uri
-             * @description The URL of the page about this code.
-             */
-            docUrl: string;
-            /** @description An explanation for people. It may change between releases. */
-            message: string;
-            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
-            requestId: string;
-            /**
-             * @description The category of the error.
-             * @constant
-             */
-            type: "not_found";
-        };
-        /** @description Too many requests with this API key; wait as long as the header Retry-After says. */
-        TooManyRequestsError: {
-            /**
-             * @description The cause of the error. Branch on this field.
-             * @constant
-             */
-            code: "too_many_requests";
-            /**
-             * Format: uri
-             * @description The URL of the page about this code.
-             */
-            docUrl: string;
-            /** @description An explanation for people. It may change between releases. */
-            message: string;
-            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
-            requestId: string;
-            /**
-             * @description The category of the error.
-             * @constant
-             */
-            type: "rate_limit_error";
-        };
-        /** @description The request target is too long. */
-        UriTooLongError: {
-            /**
-             * @description The cause of the error. Branch on this field.
-             * @constant
-             */
-            code: "uri_too_long";
-            /**
-             * Format: uri
-             * @description The URL of the page about this code.
-             */
-            docUrl: string;
-            /** @description An explanation for people. It may change between releases. */
-            message: string;
-            /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
-            requestId: string;
-            /**
-             * @description The category of the error.
-             * @constant
-             */
-            type: "invalid_request_error";
         };
         /** @description A teammate as the sender. */
         UserAuthor: {
@@ -1443,9 +1072,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    error: components["schemas"]["MalformedRequestError"];
-                };
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description Forbidden: `https_required`. */
@@ -1460,9 +1087,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    error: components["schemas"]["HttpsRequiredError"];
-                };
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description Internal Server Error: `internal_error`. */
@@ -1492,9 +1117,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    error: components["schemas"]["InternalError"];
-                };
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description Method Not Allowed: `method_not_allowed`. */
@@ -1513,9 +1136,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    error: components["schemas"]["MethodNotAllowedError"];
-                };
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description Request Header Fields Too Large: `headers_too_large`. */
@@ -1538,9 +1159,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    error: components["schemas"]["HeadersTooLargeError"];
-                };
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description Request Timeout: `request_timeout`. */
@@ -1563,9 +1182,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    error: components["schemas"]["RequestTimeoutError"];
-                };
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description Service Unavailable: `service_unavailable`. */
@@ -1596,9 +1213,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    error: components["schemas"]["ServiceUnavailableError"];
-                };
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description Too Many Requests: `too_many_requests`. */
@@ -1629,9 +1244,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    error: components["schemas"]["TooManyRequestsError"];
-                };
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description Unauthorized: `missing_api_key`, `invalid_api_key`. */
@@ -1647,10 +1260,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @description The error. */
-                    error: components["schemas"]["MissingApiKeyError"] | components["schemas"]["InvalidApiKeyError"];
-                };
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description URI Too Long: `uri_too_long`. */
@@ -1665,9 +1275,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    error: components["schemas"]["UriTooLongError"];
-                };
+                "application/json": components["schemas"]["Error"];
             };
         };
     };
@@ -1799,9 +1407,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        error: components["schemas"]["MalformedRequestError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Method Not Allowed: `method_not_allowed`. */
@@ -1816,9 +1422,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        error: components["schemas"]["MethodNotAllowedError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Request Timeout: `request_timeout`. */
@@ -1836,9 +1440,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        error: components["schemas"]["RequestTimeoutError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description URI Too Long: `uri_too_long`. */
@@ -1852,9 +1454,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        error: components["schemas"]["UriTooLongError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Request Header Fields Too Large: `headers_too_large`. */
@@ -1872,9 +1472,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        error: components["schemas"]["HeadersTooLargeError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error: `internal_error`. */
@@ -1888,9 +1486,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        error: components["schemas"]["InternalError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
@@ -1996,9 +1592,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        error: components["schemas"]["MalformedRequestError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Forbidden: `https_required`. */
@@ -2012,9 +1606,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        error: components["schemas"]["HttpsRequiredError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Method Not Allowed: `method_not_allowed`. */
@@ -2029,9 +1621,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        error: components["schemas"]["MethodNotAllowedError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Request Timeout: `request_timeout`. */
@@ -2049,9 +1639,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        error: components["schemas"]["RequestTimeoutError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description URI Too Long: `uri_too_long`. */
@@ -2065,9 +1653,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        error: components["schemas"]["UriTooLongError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Request Header Fields Too Large: `headers_too_large`. */
@@ -2085,9 +1671,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        error: components["schemas"]["HeadersTooLargeError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error: `internal_error`. */
@@ -2101,9 +1685,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        error: components["schemas"]["InternalError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
@@ -2233,10 +1815,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description The error. */
-                        error: components["schemas"]["InvalidQueryParameterError"] | components["schemas"]["InvalidCursorError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             429: components["responses"]["TooManyRequests"];
@@ -2402,9 +1981,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        error: components["schemas"]["ChannelNotFoundError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -2425,10 +2002,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description The error. */
-                        error: components["schemas"]["InvalidPathParameterError"] | components["schemas"]["InvalidQueryParameterError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             429: components["responses"]["TooManyRequests"];
@@ -2585,9 +2159,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        error: components["schemas"]["ConversationNotFoundError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -2608,10 +2180,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description The error. */
-                        error: components["schemas"]["InvalidPathParameterError"] | components["schemas"]["InvalidQueryParameterError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             429: components["responses"]["TooManyRequests"];
@@ -2757,9 +2326,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        error: components["schemas"]["ConversationNotFoundError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -2780,10 +2347,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description The error. */
-                        error: components["schemas"]["InvalidPathParameterError"] | components["schemas"]["InvalidQueryParameterError"] | components["schemas"]["InvalidCursorError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             429: components["responses"]["TooManyRequests"];
@@ -2902,10 +2466,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description The error. */
-                        error: components["schemas"]["InvalidQueryParameterError"] | components["schemas"]["InvalidCursorError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             429: components["responses"]["TooManyRequests"];
@@ -3083,10 +2644,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description The error. */
-                        error: components["schemas"]["InvalidQueryParameterError"] | components["schemas"]["InvalidCursorError"] | components["schemas"]["ConflictingDateRangeError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             429: components["responses"]["TooManyRequests"];
@@ -3225,9 +2783,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        error: components["schemas"]["TicketNotFoundError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -3248,10 +2804,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description The error. */
-                        error: components["schemas"]["InvalidPathParameterError"] | components["schemas"]["InvalidQueryParameterError"];
-                    };
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             429: components["responses"]["TooManyRequests"];

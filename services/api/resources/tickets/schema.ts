@@ -104,6 +104,9 @@ const ticketConversation = z
   .meta({ id: 'TicketConversation', description: 'A conversation inside a retrieved ticket.' });
 
 const order = 'oldest first';
+const completeness =
+  'At most one has the role `primary`. There is none before its first event has arrived, or after its retention ' +
+  'has expired.';
 
 /** A ticket in a list, with references to its conversations. */
 const ticketItemSchema = z
@@ -111,7 +114,7 @@ const ticketItemSchema = z
     ...ticketFields,
     conversations: z
       .array(conversationReference)
-      .describe(`References to the conversations of the ticket, ${order}.`),
+      .describe(`References to the conversations of the ticket, ${order}. ${completeness}`),
     ...ticketTimes,
   })
   .meta({ id: 'TicketItem', description: 'A ticket in a list, with references to its conversations.' });
@@ -121,12 +124,12 @@ export const ticketSchema = z
     ...ticketFields,
     conversations: z
       .array(ticketConversation)
-      .describe(`The conversations of the ticket, ${order}, without their messages.`),
+      .describe(`The conversations of the ticket, ${order}, without their messages. ${completeness}`),
     ...ticketTimes,
   })
   .meta({
     id: 'Ticket',
-    description: 'A case with one primary conversation and any number of side conversations.',
+    description: 'A case: at most one primary conversation and any number of side conversations.',
   });
 export const ticketListSchema = listSchema('TicketList', ticketItemSchema);
 
