@@ -9,7 +9,7 @@ if [ ! -x node_modules/.bin/node ] || [ ! -f "$stamp" ] || [ package-lock.json -
   npm ci --no-audit --no-fund --loglevel=error >&2
   touch "$stamp"
 fi
-# Halves the processor time that each start takes. Beside the packages, so that `npm ci` removes what is outdated.
+# Halves the processor time of each start. Lies beside the packages, so that `npm ci` removes it.
 export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$PWD/node_modules/.cache/node}"
 # kafkajs sets timers in the past. Node 24 would print a warning about that in every process.
 exec node_modules/.bin/node --disable-warning=TimeoutNegativeWarning "$@"
