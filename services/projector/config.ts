@@ -1,19 +1,12 @@
 import { z } from 'zod';
 import { readConfig, type Environment } from '../../shared/runtime/config.ts';
-import {
-  commonSettings,
-  kafkaRule,
-  kafkaSettings,
-  storeSettings,
-  telemetrySettings,
-} from '../../shared/runtime/settings.ts';
+import { commonSettings, kafkaRule, kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
 
 /** The environment variables that the projector reads. */
 export const projectorSettings = {
   ...kafkaSettings,
   ...storeSettings,
   ...commonSettings,
-  ...telemetrySettings,
   GENERATION: z.coerce
     .number()
     .int()

@@ -4,7 +4,6 @@ import { configOrExit } from '../../shared/runtime/config.ts';
 import { boundHeapGrowth, boundYoungGeneration } from '../../shared/runtime/heap.ts';
 import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
-import { startTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
 import { projectorConfig } from './config.ts';
@@ -17,7 +16,6 @@ boundHeapGrowth();
 boundYoungGeneration();
 const config = configOrExit(projectorConfig(process.env));
 const logger = createLogger('projector', config.LOG_LEVEL);
-const telemetry = await startTelemetry('support-projector', config, logger);
 const metrics = createMetrics();
 const kafka = createKafka(config, logger);
 const mongo = createMongo(config.MONGODB_URL, 'projector', { poolSize: 40 });
@@ -54,7 +52,6 @@ try {
   closers.push(
     { name: 'projector', close: projector.stop, deadlineMs: 25_000 },
     { name: 'store', close: () => mongo.close(), deadlineMs: 5_000 },
-    ...telemetry,
   );
   logger.info('projecting');
 } catch (error) {

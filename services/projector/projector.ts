@@ -1,17 +1,13 @@
 import { hostname } from 'node:os';
-import { SpanKind } from '@opentelemetry/api';
 import type { Kafka } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import type { z } from 'zod';
 import type { Logger } from '../../shared/runtime/logger.ts';
-import { inSpan, linksTo } from '../../shared/runtime/telemetry.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import type { projectorSettings } from './config.ts';
 import { startCommitLoop, type CommitLoop } from './consumer/commit-loop.ts';
 import { startConsumer, type ConsumerDeps, type RunningConsumer } from './consumer/consumer.ts';
 import { createPositions, type Positions } from './consumer/positions.ts';
-import type { KafkaRecord } from './kafka/record-format.ts';
-import { traceparentsOf } from './events/headers.ts';
 import { kindOfTopic, topicOf } from './events/topics.ts';
 import { partitionKey } from './kafka/topic-partition.ts';
 import { prerequisites } from './materialize/edges.ts';
@@ -179,7 +175,6 @@ function createConsumerDeps(connected: Connected, applyDeps: ApplyDeps): Omit<Co
     apply: async (topic, records, context) => {
       const kind = kindOf(topic);
       if (!kind) throw new Error(`${topic} is not a topic of this projector`);
-      const span = () => batchSpan(groupIdOf(config, generation), topic, records);
       const apply = async () => {
         const end = metrics.batchSeconds.startTimer({ topic });
         const applied = await applyRecords(applyDeps, kind, records, context);
@@ -187,27 +182,11 @@ function createConsumerDeps(connected: Connected, applyDeps: ApplyDeps): Omit<Co
         metrics.batchRecords.observe(records.length);
         return applied;
       };
-      return throttle.run(records, context, () => inSpan(`process ${topic}`, span, apply));
+      return throttle.run(records, context, apply);
     },
     onFetched: (topic, records) => metrics.fetched.inc({ topic }, records),
   };
 }
-
-/** The span of a batch; its links lead to the spans that published the records. */
-const batchSpan = (groupId: string, topic: string, records: KafkaRecord[]) => ({
-  kind: SpanKind.CONSUMER,
-  links: linksTo(traceparentsOf(records)),
-  attributes: {
-    'messaging.system': 'kafka',
-    'messaging.operation.type': 'process',
-    'messaging.operation.name': 'process',
-    'messaging.consumer.group.name': groupId,
-    'messaging.destination.name': topic,
-    'messaging.destination.partition.id': String(records[0]?.position.partition),
-    'messaging.kafka.offset': records[0]?.position.offset ?? 0,
-    'messaging.batch.message_count': records.length,
-  },
-});
 
 /** Counts applied events and dead letters. An event older than the watermark counts as late. */
 function countApplied(

@@ -45,9 +45,7 @@ export const telemetrySettings = {
   OTEL_EXPORTER_OTLP_HEADERS: readBySdk(
     'Headers for the collector, such as a token: `name=value,name=value`',
   ).meta(orFile),
-  OTEL_SERVICE_NAME: readBySdk(
-    'Name of the service in spans; `support-projector` or `support-api` by default',
-  ),
+  OTEL_SERVICE_NAME: readBySdk('Name of the service in spans; `support-api` by default'),
   OTEL_RESOURCE_ATTRIBUTES: readBySdk('Attributes of all spans: `name=value,name=value`'),
   OTEL_TRACES_SAMPLER: readBySdk(
     'Sampler, such as `parentbased_traceidratio`; by default a span is made if its parent was, or if it has no parent',

@@ -20,7 +20,6 @@ export const startProjector = (servers: Servers, name: string, prefix: string, g
     ...serviceSettings(servers, name, prefix),
     GENERATION: String(generation),
     LOG_LEVEL: 'warn',
-    ...(process.env.OTEL_ON ? { OTEL_EXPORTER_OTLP_ENDPOINT: process.env.OTEL_ON } : {}),
   });
 
 /** Resolves when the group has assigned its partitions: the process has started, and consumption begins. */

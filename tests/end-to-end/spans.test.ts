@@ -4,7 +4,6 @@ import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import type { AddressInfo } from 'node:net';
 import { created } from '../support/entities.ts';
-import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
 import { startService } from '../../infra/service.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -15,20 +14,13 @@ const [traceId, spanId] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331
 const traceparent = `00-${traceId}-${spanId}-01`;
 
 type Attribute = { key: string; value: Record<string, unknown> };
-type Span = {
-  name: string;
-  traceId: string;
-  spanId: string;
-  parentSpanId?: string;
-  links?: { traceId: string; spanId: string }[];
-  attributes: Attribute[];
-};
+type Span = { name: string; traceId: string; spanId: string; parentSpanId?: string; attributes: Attribute[] };
 type ExportRequest = {
   resourceSpans: { resource: { attributes: Attribute[] }; scopeSpans: { spans: Span[] }[] }[];
 };
 
 describe('with a collector of OpenTelemetry', () => {
-  const { environment, send, applied, startProcess } = useProjector({ projectors: 0 });
+  const { environment, publish, applied } = useProjector();
   const spans: (Span & { service: unknown })[] = [];
   const collector = createServer((request, response) => {
     void (json(request) as Promise<ExportRequest>).then(({ resourceSpans }) => {
@@ -54,20 +46,9 @@ describe('with a collector of OpenTelemetry', () => {
   const childrenOf = ({ spanId: parent }: Span) =>
     spans.filter(({ parentSpanId }) => parentSpanId === parent).map(({ name }) => name);
 
-  test('the span of a batch links to the publisher, and its children are the commands of MongoDB', async () => {
-    const projector = startProcess(settings());
-    await projector.logged('projecting');
-    const { value, key, headers } = encode(apiKey, 'binary');
-    await send('apiKey', { value, key, headers: { ...headers, traceparent } });
-    await applied();
-    const batch = await spanNamed(`process ${environment.config.TOPIC_PREFIX}api-keys`);
-    expect(batch.service).toBe('support-projector');
-    expect(batch.links).toEqual([expect.objectContaining({ traceId, spanId })]);
-    expect(childrenOf(batch)).toEqual(expect.arrayContaining(['find apiKeys', 'insert apiKeys']));
-    expect(await projector.stop()).toBe(0);
-  });
-
   test('the span of a request continues the trace of a trusted proxy, and log lines name it', async () => {
+    await publish(apiKey);
+    await applied();
     const api = startService('api', {
       MONGODB_URL: environment.config.MONGODB_URL,
       DATABASE_NAME: environment.name,

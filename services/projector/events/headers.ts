@@ -70,14 +70,6 @@ export function decodeHeaders(headers: KafkaRecord['headers']): RecordHeader[] {
   }));
 }
 
-/** The contexts of the spans that published the records (W3C Trace Context), as far as the headers name them. */
-export const traceparentsOf = (records: KafkaRecord[]): string[] =>
-  records
-    .filter(({ headers }) => describeLargeHeaders(headers) === null)
-    .flatMap(({ headers }) => decodeHeaders(headers))
-    .filter(({ name }) => name === 'traceparent' || name === 'ce_traceparent')
-    .map(({ value }) => String(value));
-
 /** The headers as a record carries them; the inverse of `decodeHeaders`. */
 export const encodeHeaders = (headers: RecordHeader[]): Buffer =>
   Buffer.concat([
