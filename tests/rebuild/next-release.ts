@@ -19,9 +19,10 @@ const edits: { file: string; find: string; replace: string }[] = [
   },
   {
     file: 'services/projector/projections/ticket.ts',
-    find: '...{ requester, tags, topics, moreAfter',
+    // The later `tags` of the literal wins.
+    find: 'topics,\n      moreAfter: conversations.moreAfter',
     replace:
-      '...{ requester, topics }, tags: tags.map(({ id, name }) => ({ id, name: `${name}!` })), ...{ moreAfter',
+      'topics, tags: tags.map(({ id, name }) => ({ id, name: `${name}!` })), moreAfter: conversations.moreAfter',
   },
 ];
 
