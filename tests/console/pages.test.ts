@@ -53,7 +53,7 @@ describe('the pages of the console', () => {
 });
 
 describe('a dead letter and a document', () => {
-  const { environment, publish, send, applied, topic, cli } = useProjector();
+  const { environment, publish, send, applied, topic, cli, deadLetters } = useProjector();
   const hostile = '<script>alert("1")</script>';
   let console: TestConsole;
   beforeAll(async () => {
@@ -65,7 +65,7 @@ describe('a dead letter and a document', () => {
   afterAll(() => console.close(), 60_000);
 
   it('show no markup and no text of the record that a stranger wrote', async () => {
-    const id = `${topic('contact')}/0/1`;
+    const [{ _id: id } = { _id: '' }] = await deadLetters();
     const redrive = `npx support-cli dead-letters redrive --topic ${topic('contact')} --reason`;
     await untilShown(() => console, '/dead-letters', id, redrive, '1 dead letter,');
     const pages = [

@@ -1,3 +1,4 @@
+import type { Kind } from '../../shared/documents/document.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event } from '../support/events.ts';
@@ -8,6 +9,9 @@ import { eventually } from '../support/eventually.ts';
 describe('the dead-letter commands of the CLI, while a projector runs', () => {
   const { environment, topic, send, publish, applied, find, deadLetters, ...projector } = useProjector();
   const deadLetterOf = async (id: string) => (await deadLetters({ _id: id }))[0] ?? null;
+  /** The id of the dead letter at an offset of partition 0. */
+  const idAt = async (kind: Kind, offset: number) =>
+    (await deadLetters({ topic: topic(kind), partition: 0, offset }))[0]?._id ?? '';
   const cli = (...args: string[]) => projector.cli('dead-letters', ...args);
   const json = async (...args: string[]) => {
     const { text } = await cli(...args, '--json');
@@ -45,8 +49,10 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     expect(list.text).toContain(`2 shown of 2:`);
     const lines = list.text.split('\n').filter((line) => line.includes('×'));
     expect(lines.toSorted().reverse()).toEqual(lines);
-    expect(list.text).toMatch(/channels\/0\/0 {2}key chan_p {2}org_1 {2}1× {2}unknown_type: type: must be/);
-    expect(list.text).toMatch(/tags\/0\/0 {2}key <15 bytes> {2}no org {2}1× {2}not_json/);
+    expect(list.text).toMatch(
+      /channels\/0\/0@\d+ {2}key chan_p {2}org_1 {2}1× {2}unknown_type: type: must be/,
+    );
+    expect(list.text).toMatch(/tags\/0\/0@\d+ {2}key <15 bytes> {2}no org {2}1× {2}not_json/);
     expect(await json('list', '--org', 'org_1')).toMatchObject({
       total: 1,
       deadLetters: [{ key: 'chan_p' }],
@@ -57,19 +63,20 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       deadLetters: [],
     });
     // and `show` prints only the fields that identify the record
-    const shown = await cli('show', `${topic('channel')}/0/0`);
+    const id = await idAt('channel', 0);
+    const shown = await cli('show', id);
     expect(shown.code).toBe(0);
     for (const kept of ['chan_p', 'org_1', 'unknown_type', '--raw prints'])
       expect(shown.text).toContain(kept);
-    const asJson = JSON.stringify(await json('show', `${topic('channel')}/0/0`));
+    const asJson = JSON.stringify(await json('show', id));
     for (const secret of ['SECRET', 'help@example.com', 'jane@example.com', 'Support']) {
       for (const text of [list.text, shown.text, asJson]) expect(text).not.toContain(secret);
     }
     // and with --raw it prints the bytes, and a warning apart from them
-    const raw = await cli('show', `${topic('channel')}/0/0`, '--raw');
+    const raw = await cli('show', id, '--raw');
     expect(raw.text).toBe(value);
     expect(raw.errors).toContain('personal data and secrets');
-    const whole = await json('show', `${topic('channel')}/0/0`, '--raw');
+    const whole = await json('show', id, '--raw');
     expect(Buffer.from(String(whole.value), 'base64').toString()).toBe(value);
   });
 
@@ -81,7 +88,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     await applied();
     const fresh = await deadLettered(created('contact', 'con_fresh', { name: 'Fresh' }), 41);
     const stale = await deadLettered(created('contact', 'con_moved', { name: 'Then' }, 4), 42);
-    const [bad, org] = [`${topic('contact')}/0/2`, `${topic('contact')}/0/3`];
+    const [bad, org] = [await idAt('contact', 2), await idAt('contact', 3)];
     // and the entity of another organization is removed
     await collectionOf(environment.database, 'contact').deleteOne({ _id: 'con_org' });
     const [before, moved] = [await committedAtEnd(), await find('contact', 'con_moved')];
@@ -128,7 +135,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
 
   test('a purge deletes the selected dead letters, and only with --yes', async () => {
     await deadLettered(created('tag', 'tag_1'), 51);
-    await deadLettered(created('tag', 'tag_2'), 52);
+    const second = await deadLettered(created('tag', 'tag_2'), 52);
     const count = async () => (await deadLetters()).length;
     const all = await count();
     const unsure = await cli('purge', '--topic', topic('tag'));
@@ -145,12 +152,12 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       '--yes',
     );
     expect(one).toEqual({ purged: 1 });
-    const done = await cli('purge', `${topic('tag')}/7/52`, '--yes');
+    const done = await cli('purge', second, '--yes');
     expect(done).toMatchObject({ code: 0, text: '1 dead letter deleted' });
     expect(await count()).toBe(all - 2);
     expect((await cli('purge', '--all', '--yes')).text).toContain(`${all - 2} dead letters deleted`);
     expect((await cli('list')).text).toBe('no dead letters');
-    const repeated = await cli('purge', `${topic('tag')}/7/52`, '--yes');
+    const repeated = await cli('purge', second, '--yes');
     expect(repeated).toMatchObject({ code: 1, text: '0 dead letters deleted; not found: 1 id' });
   });
 
@@ -160,7 +167,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       code: 2,
       errors: expect.stringContaining(topic('ticket')) as string,
     });
-    expect(await cli('show', `${topic('tag')}/0/99`)).toMatchObject({
+    expect(await cli('show', `${topic('tag')}/0/99@1`)).toMatchObject({
       code: 1,
       errors: expect.stringContaining('there is no dead letter') as string,
     });

@@ -35,7 +35,7 @@ describe('while dead letters cannot be stored, consumption waits', () => {
     expect(await deadLetters()).toEqual([]);
   };
   const expectAllThere = async () => {
-    expect(await deadLetters()).toMatchObject([{ _id: `${topic('tag')}/0/1` }]);
+    expect(await deadLetters()).toMatchObject([{ topic: topic('tag'), offset: 1 }]);
     expect(await find('tag', 'tag_1')).toMatchObject({ state: { name: 'after' } });
   };
 

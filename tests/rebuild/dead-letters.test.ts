@@ -1,5 +1,6 @@
 import { redriveSelected } from '../../services/operations/dead-letters/redrive-selected.ts';
 import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
+import { deadLetterId } from '../../services/projector/dead-letters/dead-letter.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { rawHeaders } from '../support/example-records.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
@@ -35,7 +36,7 @@ describe('dead letters of several generations', () => {
         topic,
         [{ record, rejection: { reason: 'bad_data', detail: 'data.name: is missing' } }],
       );
-    return `${topic}/0/${offset}`;
+    return deadLetterId(topic, position);
   };
   const redrive = (...ids: string[]) =>
     redriveSelected(

@@ -239,7 +239,7 @@ export async function openRebuild() {
 }
 
 const deadLetterFields = (topic: string): DeadLetter => ({
-  _id: `${topic}/0/5`,
+  _id: `${topic}/0/5@0`,
   topic,
   partition: 0,
   offset: 5,

@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb';
+import { deadLetterId } from '../../services/projector/dead-letters/dead-letter.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import type { Rejection } from '../../services/projector/events/change.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
@@ -30,5 +31,5 @@ export async function storeDeadLetter(
   const record = recordAt(event, { partition, offset, timestampMs });
   const rejection = { reason, detail: 'data: must be another' };
   await storeDeadLetters({ control, prefix, generation: 1, now: () => now }, topic, [{ record, rejection }]);
-  return `${topic}/${partition}/${offset}`;
+  return deadLetterId(topic, record.position);
 }

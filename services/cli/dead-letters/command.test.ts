@@ -1,6 +1,6 @@
 import { parseArguments } from '../command.ts';
 
-const id = 'support.tags/0/17';
+const id = 'support.tags/0/17@1795503600000';
 const parse = (args: string) => parseArguments(['dead-letters', ...args.split(' ').filter(Boolean)]);
 const read = (args: string) => {
   const parsed = parse(args);
@@ -26,7 +26,7 @@ describe('the arguments of the dead-letter verbs', () => {
   });
 
   it('show one dead letter by its id', () => {
-    for (const shown of [id, `${id}/0123456789abcdef`])
+    for (const shown of [id, 'support.tags/0/17@-1'])
       expect(read(`show ${shown} --raw`)).toMatchObject({ id: shown, raw: true });
   });
 
@@ -47,8 +47,8 @@ describe('the arguments of the dead-letter verbs', () => {
     ['redrve', 'Did you mean redrive?'],
     ['show', "missing required argument 'id'"],
     [`show ${id} ${id}`, 'too many arguments'],
-    ['show support.tags/0', 'The id of a dead letter is <topic>/<partition>/<offset>.'],
-    ['redrive support.tags/x/1', 'The id of a dead letter is'],
+    ['show support.tags/0/17', 'The id of a dead letter is <topic>/<partition>/<offset>@<timestamp>'],
+    ['redrive support.tags/x/1@2', 'The id of a dead letter is'],
     [`list ${id}`, 'too many arguments'],
     ['redrive', 'ids, or filters, or --all'],
     ['purge --limit 3', 'ids, or filters, or --all'],

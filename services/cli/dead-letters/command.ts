@@ -35,7 +35,7 @@ const filtered = (group: Command, name: string) =>
 /** Adds a verb that takes ids, or filters, or `--all`. */
 const selecting = (group: Command, name: string) =>
   filtered(group, name)
-    .argument('[ids...]', '<topic>/<partition>/<offset>', idsOf)
+    .argument('[ids...]', '<topic>/<partition>/<offset>@<timestamp>', idsOf)
     .option('--limit <n>', 'at most this many; with filters or --all', wholeNumber(Number.MAX_SAFE_INTEGER))
     .option('--all', 'select every dead letter');
 
@@ -45,10 +45,7 @@ export function addDeadLetters(program: Command, accept: Accept): void {
     .command('dead-letters')
     .helpCommand(false)
     .description('list, inspect, re-drive or delete records that the projector could not apply')
-    .addHelpText(
-      'after',
-      '\nAn id is <topic>/<partition>/<offset>, or <topic>/<partition>/<offset>/<fingerprint>, as list prints it.\n',
-    );
+    .addHelpText('after', '\nAn id is <topic>/<partition>/<offset>@<timestamp>, as list prints it.\n');
   filtered(group, 'list')
     .description('list dead letters, the latest first, with counts by topic and reason')
     .option('--limit <n>', 'at most this many', wholeNumber(listLimit.max), listLimit.default)
@@ -57,11 +54,11 @@ export function addDeadLetters(program: Command, accept: Accept): void {
   group
     .command('show')
     .description('print one dead letter, without its headers and its value')
-    .argument('<id>', '<topic>/<partition>/<offset>', idOf)
+    .argument('<id>', '<topic>/<partition>/<offset>@<timestamp>', idOf)
     .option('--raw', 'print the original bytes of the value; with --json, key, headers and value in base64')
     .addOption(jsonOption())
     .addHelpText('after', '\nOf a record above 8 MB, only the head is stored.')
-    .addHelpText('after', example('dead-letters show support.contacts/0/17'))
+    .addHelpText('after', example('dead-letters show support.contacts/0/17@1795503600000'))
     .action((id, options) => accept(withServers(verbs.show), { id, ...options }));
   selecting(group, 'redrive')
     .description(
@@ -72,7 +69,7 @@ export function addDeadLetters(program: Command, accept: Accept): void {
     .addHelpText(
       'after',
       example(
-        'dead-letters redrive support.contacts/0/17',
+        'dead-letters redrive support.contacts/0/17@1795503600000',
         'dead-letters redrive --topic support.contacts --dry-run',
       ),
     )
@@ -102,11 +99,13 @@ function selectionOf(
   return { ids: [...new Set(ids)] };
 }
 
-const idShape = /^[A-Za-z0-9._-]{1,249}\/\d{1,10}\/\d{1,16}(\/[0-9a-f]{16})?$/;
+const idShape = /^[A-Za-z0-9._-]{1,249}\/\d{1,10}\/\d{1,16}@-?\d{1,16}$/;
 
 function idOf(text: string): string {
   if (idShape.test(text)) return text;
-  throw new InvalidArgumentError('The id of a dead letter is <topic>/<partition>/<offset>.');
+  throw new InvalidArgumentError(
+    'The id of a dead letter is <topic>/<partition>/<offset>@<timestamp>, as list prints it.',
+  );
 }
 
 const idsOf = (text: string, before: string[] | undefined): string[] => [...(before ?? []), idOf(text)];

@@ -7,10 +7,7 @@ import type { KafkaRecord } from '../kafka/record-format.ts';
  * their heads: they may hold secrets and personal data, so only `--raw` displays them.
  */
 export type DeadLetter = {
-  /**
-   * `<topic>/<partition>/<offset>`; with `/<fingerprint>` if that is the id of another record, of a topic of the same name
-   * that was deleted.
-   */
+  /** `<topic>/<partition>/<offset>@<timestamp>`. The timestamp tells the records of a topic that was created again apart. */
   _id: string;
   topic: string;
   partition: number;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { BSON, Binary } from 'mongodb';
+import { Binary } from 'mongodb';
 import { anyId, prefixedId } from '../../../shared/documents/fields.ts';
 import type { KafkaRecord } from '../kafka/record-format.ts';
 import { readContent } from '../events/content-mode.ts';
@@ -23,16 +23,10 @@ export function recordFields(topic: string, prefix: string, record: KafkaRecord)
   };
 }
 
-/** The place of a record, as an id. A topic that was created again has another record there. */
-export const placeOf = ({ topic, partition, offset }: RecordFields): string =>
-  `${topic}/${partition}/${offset}`;
-
-/** Tells records at one place apart, by content and timestamp. The order of headers with different names is irrelevant. */
-export function fingerprint({ timestampMs, key, headers, value, truncated }: RecordFields): string {
-  const byName = headers.toSorted((a, b) => Number(a.name > b.name) - Number(a.name < b.name));
-  const bytes = BSON.serialize({ timestampMs, key, headers: byName, value, truncated });
-  return createHash('sha256').update(bytes).digest('hex').slice(0, 16);
-}
+export const deadLetterId = (
+  topic: string,
+  { partition, offset, timestampMs }: KafkaRecord['position'],
+): string => `${topic}/${partition}/${offset}@${timestampMs}`;
 
 /** The record of a dead letter that is not truncated, as `parse` received it. */
 export function recordOf({ key, value, headers, partition, offset, timestampMs }: RecordFields): KafkaRecord {
