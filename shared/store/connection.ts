@@ -47,7 +47,6 @@ export function createMongo(
     ...(poolSizeMax === undefined
       ? {}
       : { maxPoolSize: Math.min(size || poolSizeMax, poolSizeMax), minPoolSize: 0 }),
-    ignoreUndefined: true,
     monitorCommands: isTelemetryOn(),
     writeConcern: {
       w: 'majority',

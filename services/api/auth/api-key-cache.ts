@@ -87,12 +87,7 @@ export async function findCallers(
       { 'state.tokenSha256': { $in: hashes } },
       { hint: 'token', comment: allOrganizations.authentication, ...readOptions() },
     )
-    .project<{ _id: string; orgId: string; deletedAt?: Date; state: StoredKey }>({
-      orgId: 1,
-      deletedAt: 1,
-      'state.tokenSha256': 1,
-      'state.archivedAt': 1,
-    })
+    .project<StoredKey>({ orgId: 1, deletedAt: 1, 'state.tokenSha256': 1, 'state.archivedAt': 1 })
     .sort({ _id: 1 })
     .limit(sameHashMax * hashes.length)
     .toArray();
@@ -100,15 +95,22 @@ export async function findCallers(
     .find({ _id: { $in: keys.map(({ _id }) => _id) } }, { projection: { _id: 1 }, ...readOptions() })
     .toArray();
   const blocked = new Set(blocks.map(({ _id }) => _id));
-  const active = keys.filter(
-    ({ _id, deletedAt, state }) => !deletedAt && !state.archivedAt && !blocked.has(_id),
+  const active = keys.flatMap(({ _id, orgId, deletedAt, state }) =>
+    orgId && !deletedAt && !state.archivedAt && !blocked.has(_id)
+      ? [[state.tokenSha256, { keyId: _id, orgId }] as const]
+      : [],
   );
-  return new Map(
-    active.toReversed().map(({ _id, orgId, state }) => [state.tokenSha256, { keyId: _id, orgId }]),
-  );
+  // Of equal tokens the last one stays in the map.
+  return new Map(active.toReversed());
 }
 
 /** The result of a look-up, and when the store was queried, by `nowMs`. */
 type Found = { caller: Caller | null; queriedMs: number };
 
-type StoredKey = { tokenSha256: string; archivedAt?: Date | null };
+/** A key without an organization can only be a damaged document: it is no key. */
+type StoredKey = {
+  _id: string;
+  orgId?: string | null;
+  deletedAt?: Date;
+  state: { tokenSha256: string; archivedAt?: Date | null };
+};

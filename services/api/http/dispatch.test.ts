@@ -51,14 +51,12 @@ const hold = (bytes: number) => {
 };
 
 let server: Server;
+let caller: { keyId: string; orgId: string };
 let port: number;
 beforeAll(async () => {
   const app = new Koa<RequestState>();
   app.use((context, next) => {
-    Object.assign(context.state, {
-      caller: { keyId: 'key_1', orgId: 'org_1' },
-      store: { holdOnly: (bytes: number) => (held = bytes), hold },
-    });
+    Object.assign(context.state, { caller, store: { holdOnly: (bytes: number) => (held = bytes), hold } });
     return next();
   });
   app.use(compression);
@@ -77,7 +75,10 @@ beforeAll(async () => {
   port = (server.address() as AddressInfo).port;
 });
 afterAll(() => new Promise((resolve) => server.close(resolve)));
-beforeEach(() => (ended = held = 0));
+beforeEach(() => {
+  ended = held = 0;
+  caller = { keyId: 'key_1', orgId: 'org_1' };
+});
 
 const open = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   new Promise<IncomingMessage>((resolve, reject) => {
@@ -137,6 +138,13 @@ describe.each(Object.keys(unpack))('a chunked reply, sent as %s', (encoding) => 
     const { date: _headed, 'transfer-encoding': _none, ...found } = head.headers;
     expect([head.statusCode, found]).toEqual([get.statusCode, expected]);
   });
+});
+
+it('a route has no scope without an organization', async () => {
+  caller.orgId = '';
+  const response = await open('/short');
+  expect(response.resume().statusCode).toBe(500);
+  expect(ended).toBe(0);
 });
 
 describe('the memory of a response', () => {

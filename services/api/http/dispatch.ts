@@ -42,7 +42,7 @@ function isPercentEncoded(path: string): boolean {
 
 async function answer(context: Context, route: Route, params: Record<string, string>): Promise<void> {
   const { caller, store } = context.state;
-  if (!caller || !store) throw new Error('a route was reached without authentication');
+  if (!caller?.orgId || !store) throw new Error('a route was reached without an organization');
   if (!handleMethod(context)) return;
   // The path has matched, so the invalid part is its parameter.
   if (!isPercentEncoded(context.path)) throw new ApiError('invalid_path_parameter');

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto';
+import { findCallers } from '../../services/api/auth/api-key-cache.ts';
+import type { ReadSnapshot } from '../../services/api/store/read-snapshot.ts';
+import * as build from './builders.ts';
+import { listOf, useApi } from './test-api.ts';
+
+const twice = 'svc_live_twice';
+const sha256 = (token: string) => createHash('sha256').update(token).digest('hex');
+const tokens = Array.from({ length: 20 }, (_, index) => `svc_live_many${index}`);
+
+const api = useApi({
+  ticket: [build.ticket({ id: 'ti_1' }), build.ticket({ id: 'ti_b' }, { orgId: 'org_b' })],
+  apiKey: [
+    build.apiKey(twice, { id: 'key_1', archivedAt: build.at }),
+    build.apiKey(twice, { id: 'key_2' }, { orgId: 'org_b' }),
+    build.apiKey(twice, { id: 'key_3' }),
+    ...tokens.map((token, index) => build.apiKey(token, { id: `key_many${index}` })),
+  ],
+});
+
+it('of the keys with one token, the first active one by id is used', async () => {
+  expect(listOf(await api.get('/v1/tickets', { token: twice })).data.map(({ id }) => id)).toEqual(['ti_b']);
+});
+
+it('one look-up finds all its keys, however many', async () => {
+  const { control, database } = api.store;
+  const snapshot = { authDatabase: database } as ReadSnapshot;
+  const callers = await findCallers(control, snapshot, tokens.map(sha256));
+  expect(tokens.map((token) => callers.get(sha256(token))?.keyId)).toEqual(
+    tokens.map((_, index) => `key_many${index}`),
+  );
+});
