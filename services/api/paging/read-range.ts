@@ -12,8 +12,7 @@ type BatchOptions = {
 
 /**
  * Reads every document of a range in order, batch by batch. Each batch is a query of its own that starts after the last
- * key. So a slow client holds no cursor open, and no time limit runs while it reads. The end of the range counts only
- * while the generation exists: after a drop, each further batch would be empty.
+ * key. So a slow client holds no cursor open, and no time limit runs while it reads.
  */
 export async function* readRange<T extends Document>(
   store: StoreReader,
@@ -26,10 +25,7 @@ export async function* readRange<T extends Document>(
     const release = store.hold(page.bytes);
     yield page.items;
     release();
-    if (page.nextKey === null) {
-      await store.requireGeneration();
-      return;
-    }
+    if (page.nextKey === null) return;
     range = rangeAfter(range, query.direction, page.nextKey);
   }
 }

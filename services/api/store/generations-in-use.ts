@@ -30,7 +30,7 @@ export function createGenerationsInUse(): GenerationsInUse {
 
 /**
  * Creates the function that rejects with `StoreUnavailable` if a generation was dropped. The collections of a dropped
- * generation read as empty, which a range that is read batch by batch would take for its end.
+ * generation read as empty, which a client would take for the end of a list, or for a deletion.
  */
 export const createGenerationCheck =
   ({ control, snapshots }: { control: Db; snapshots: Pick<ReadSnapshots, 'current'> }) =>

@@ -15,7 +15,7 @@ export type StoreReader = {
   requireGeneration: () => Promise<void>;
   /** Runs a read once the budget admits it. */
   read: <T extends Reply>(reading: Reading, run: (options: ReadDataOptions) => Promise<T>) => Promise<T>;
-  /** Finds a document of the organization by its id; null if there is none. Requests share queries. */
+  /** Finds a document of the organization by its id; null if there is none, and its generation exists. Requests share queries. */
   find: (shape: Shape, id: string) => Promise<Document | null>;
   /** Counts bytes that the request keeps in memory. The returned function releases them. */
   hold: (bytes: number) => () => void;
@@ -60,7 +60,9 @@ export function createReaders({ scanEntriesMax, requireGeneration, nowMs, budget
       read: (reading, run) => admit(reading, () => readData(snapshot, run)),
       find: async (shape, id) => {
         const reading = { kind: shape.kind, items: 1 };
-        return (await admit(reading, () => findDocument(snapshot, shape, { orgId, id }))).found;
+        const { found } = await admit(reading, () => findDocument(snapshot, shape, { orgId, id }));
+        if (!found) await requireGeneration(snapshot.generation);
+        return found;
       },
     };
   };
