@@ -1,9 +1,9 @@
-export function median(values: number[]): number {
+const median = (values: number[]): number => {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
   const [low = NaN, high = NaN] = [sorted[sorted.length % 2 ? middle : middle - 1], sorted[middle]];
   return (low + high) / 2;
-}
+};
 
 /** The smallest value that `share` (0 to 1) of the values do not exceed; null without values. */
 export function percentile(values: number[], share: number): number | null {
@@ -12,7 +12,7 @@ export function percentile(values: number[], share: number): number | null {
 }
 
 /** The median of the values that a run could measure, followed by the minimum and the maximum if they differ. */
-export function formatted(values: (number | null)[], digits: number): string {
+export function formatted(values: (number | null)[], digits = 0): string {
   const known = values.filter((value) => value !== null);
   if (known.length === 0) return '–';
   const spread = [median(known), Math.min(...known), Math.max(...known)];
@@ -22,3 +22,13 @@ export function formatted(values: (number | null)[], digits: number): string {
 
 export const grouped = (value: number, digits = 0): string =>
   value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+
+/** A figure of each run divided by that of another's in the same round: other load on the machine affects both. */
+export const ratios = <Run>(runs: Run[], others: Run[], figure: (run: Run) => number): (number | null)[] =>
+  runs.map((run, round) => (others[round] ? figure(run) / figure(others[round]) : null));
+
+/** The turns of a round: each round starts with another one, so that none always follows the same. */
+export function rotated<T>(turns: readonly T[], round: number): T[] {
+  const first = round % turns.length;
+  return [...turns.slice(first), ...turns.slice(0, first)];
+}

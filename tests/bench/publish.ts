@@ -7,6 +7,7 @@ import { createRandom } from '../support/random.ts';
 import type { Dataset } from './dataset.ts';
 
 export const partitionsPerTopic = 3;
+const recordsPerRequest = 500;
 
 /** A published dataset and its topics. */
 export type Published = {
@@ -17,7 +18,6 @@ export type Published = {
   entities: number;
   /** The records of the log: more than the entities if the producer has sent some twice. */
   records: number;
-  bytes: number;
   /** The log's end by `<topic>/<partition>`. */
   ends: Offsets;
   /** The last record of each partition: once the store has these ids, it has all others. */
@@ -29,40 +29,33 @@ export async function publishDataset(
   { admin, producer }: { admin: Admin; producer: Producer },
   dataset: Dataset,
   prefix: string,
-  { partitions, recordsPerRequest } = { partitions: partitionsPerTopic, recordsPerRequest: 500 },
 ): Promise<Published> {
-  await createTopics(admin, prefix, partitions);
+  await createTopics(admin, prefix, partitionsPerTopic);
   const topics = kinds.map((kind) => topicOf(kind, prefix));
   const lastIds = new Map<string, { kind: Kind; id: string }>();
-  let [entities, bytes] = [0, 0];
+  let entities = 0;
   for (const kind of kinds) {
     const topic = topicOf(kind, prefix);
     for (let from = 0; from < dataset.counts[kind]; from += recordsPerRequest) {
       const size = Math.min(recordsPerRequest, dataset.counts[kind] - from);
       const messages = Array.from({ length: size }, (_, index) => {
         const record = dataset.record(kind, from + index);
-        return { ...record, partition: choosePartition(record.key, partitions) };
+        return { ...record, partition: choosePartition(record.key) };
       });
-      for (const { key, value, partition } of messages) {
-        lastIds.set(`${topic}/${partition}`, { kind, id: key });
-        bytes += Buffer.byteLength(value ?? '');
-      }
+      for (const { key, partition } of messages) lastIds.set(`${topic}/${partition}`, { kind, id: key });
       entities += size;
       await producer.send({ topic, messages, compression: CompressionTypes.GZIP });
     }
   }
   const ends = await logEnds(admin, topics);
-  const records = countRecords(ends);
-  return { dataset, prefix, topics, entities, records, bytes, ends, lastIds: [...lastIds.values()] };
+  const records = [...ends.values()].reduce((total, end) => total + end, 0);
+  return { dataset, prefix, topics, entities, records, ends, lastIds: [...lastIds.values()] };
 }
 
-/** The number of records before these offsets. */
-export const countRecords = (ends: Offsets): number =>
-  [...ends.values()].reduce((total, end) => total + end, 0);
-
 /** The publisher chooses the partition, not the client, so that it knows the last record of each partition. */
-const choosePartition = (key: string, partitions: number): number =>
-  [...key].reduce((hash, character) => (hash * 31 + character.charCodeAt(0)) % 65_521, 7) % partitions;
+const choosePartition = (key: string): number =>
+  [...key].reduce((hash, character) => (hash * 31 + character.charCodeAt(0)) % 65_521, 7) %
+  partitionsPerTopic;
 
 /** An event among others of its request. */
 export type Sample = {
@@ -94,10 +87,7 @@ export function createTraffic(producer: Producer, { dataset, prefix }: Published
     const byTopic = Map.groupBy(events, ({ kind }) => topicOf(kind, prefix));
     const topicMessages = [...byTopic].map(([topic, some]) => ({
       topic,
-      messages: some.map(({ record: one }) => ({
-        ...one,
-        partition: choosePartition(one.key, partitionsPerTopic),
-      })),
+      messages: some.map(({ record: one }) => ({ ...one, partition: choosePartition(one.key) })),
     }));
     const publishedMs = performance.now();
     await producer.sendBatch({ topicMessages });

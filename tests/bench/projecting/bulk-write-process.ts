@@ -7,7 +7,7 @@ import { topicOf } from '../../../services/projector/events/topics.ts';
 
 /**
  * `node bulk-write-process.ts RECORDS`: a minimal consumer as a process. It logs `consuming` at the first record and
- * `consumed` after the last applied one, then waits to be killed.
+ * `consumed` after the last applied one, then waits to be stopped.
  */
 const {
   KAFKA_BROKERS = '',
@@ -42,6 +42,8 @@ function plainDocument(kind: Kind, value: Buffer): PlainDocument {
   const sortKeys = resources[kind].sortKeys as (state: object) => object;
   return { _id: data.id, orgId: orgid, version: entityversion, state, ...sortKeys(state) };
 }
+
+process.once('SIGTERM', () => process.exit(0));
 
 const mongo = createMongo(MONGODB_URL, 'bench');
 const database = generationDatabase(mongo, DATABASE_NAME, 1);

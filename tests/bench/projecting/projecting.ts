@@ -1,148 +1,112 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createDataset } from '../dataset.ts';
 import { progress, type BenchEnvironment } from '../environment.ts';
-import { formatted, grouped, percentile } from '../figures.ts';
+import { formatted, grouped, percentile, ratios, rotated } from '../figures.ts';
+import type { Counts } from '../count-commands.ts';
 import { publishDataset, type Published } from '../publish.ts';
-import {
-  relativeTo,
-  rotated,
-  runBenchmark,
-  renderTable,
-  type Figure,
-  type Goal,
-  type ReportOptions,
-} from '../report.ts';
-import {
-  backlogColumns,
-  fromStart,
-  processorPerMillion,
-  recordsPerSecond,
-  runBulkWrite,
-  runProjector,
-  type BacklogRun,
-} from './backlog.ts';
+import { runBenchmark, table, type ReportOptions } from '../report.ts';
 import { ConnectorFailed, runConnector } from './connector.ts';
-import { liveColumns, runLive, type FollowRun } from './live.ts';
+import { countCommands, runBacklog, type BacklogRun } from './contenders.ts';
+import { runLive, type LiveRun } from './live.ts';
 
-const contenders = {
-  'bulk-write': { title: 'kafkajs `eachBatch` + unguarded `bulkWrite`, no joins', run: runBulkWrite },
-  connector: { title: 'MongoDB Kafka sink connector, no joins', run: runConnector },
-  projector: { title: 'this projector, all joins', run: runProjector },
+const titles = {
+  'bulk-write': 'kafkajs `eachBatch` + unguarded `bulkWrite`, no joins',
+  connector: 'MongoDB Kafka sink connector, no joins',
+  projector: 'this projector, all joins',
 } as const;
-
+type Contender = keyof typeof titles;
 const turns = ['bulk-write', 'connector', 'projector', 'live'] as const;
-type Backlog = keyof typeof contenders;
 
-/** The records of the backlog, and of the dataset that live changes are about. */
-const rates = [300, 1_000, 3_000];
-const fullSize = { backlog: 151_800, live: 11_500, follow: { rates, secondsPerRate: 8, idleSeconds: 20 } };
-const quickSize = { backlog: 2_300, live: 2_300, follow: { rates, secondsPerRate: 2, idleSeconds: 2 } };
+/** The records of the backlog and of the dataset that live changes are about, and the traffic. */
+const fullSize = { backlog: 151_800, live: 11_500, eventsPerSecond: 1_000, seconds: 10 };
+const quickSize = { backlog: 2_300, live: 2_300, eventsPerSecond: 300, seconds: 2 };
 
 /** Pause between two runs, so that the store's remaining work for one does not slow the next. */
 const pauseMs = 1_000;
 
-/** Every run, and the reason why the connector was left out. `entities` is the expected number of documents. */
-export type Projecting = {
-  entities: number;
-  backlog: (BacklogRun & { contender: Backlog })[];
-  live: FollowRun[];
+type Measured = {
+  published: Published;
+  backlog: Record<Contender, BacklogRun[]>;
+  counts: [Contender, Counts][];
+  live: LiveRun[];
+  /** Why the connector was left out. */
   leftOut: string | null;
 };
 
 /** Compares the projector with other ways to write the same records to the same store. */
 export const benchProjecting = (options: ReportOptions): Promise<void> =>
-  runBenchmark('projecting', 'docs/benchmarks.md', options, async (environment) => {
-    const { quick, rounds } = options;
-    const size = quick ? quickSize : fullSize;
-    const published = await publishRecords(environment, size.backlog, 'backlog');
-    const measured: Projecting = { entities: published.entities, backlog: [], live: [], leftOut: null };
-    for (let round = 0; round < rounds; round += 1) {
+  runBenchmark('projecting', options, async (environment) => {
+    const size = options.quick ? quickSize : fullSize;
+    const published = await publish(environment, size.backlog, 'backlog');
+    const backlog: Measured['backlog'] = { 'bulk-write': [], connector: [], projector: [] };
+    const measured: Measured = { published, backlog, counts: [], live: [], leftOut: null };
+    for (let round = 0; round < options.rounds; round += 1)
       for (const turn of rotated(turns, round)) {
-        progress(`round ${round + 1} of ${rounds}: ${turn}…`);
+        progress(`round ${round + 1} of ${options.rounds}: ${turn}`);
         if (turn === 'live') {
-          const followed = await publishRecords(environment, size.live, `live${round}`);
-          measured.live.push(await runLive(environment, followed, size.follow));
-        } else if (turn !== 'connector' || measured.leftOut === null) {
-          await runBacklog(environment, turn, published, measured);
-        }
+          const followed = await publish(environment, size.live, `live${round}`);
+          measured.live.push(await runLive(environment, followed, size));
+        } else if (turn === 'connector') await tryConnector(environment, measured);
+        else backlog[turn].push(await runBacklog(environment, turn, published));
         await sleep(pauseMs);
       }
+    for (const contender of ['bulk-write', 'projector'] as const) {
+      progress(`counting the commands of ${contender}`);
+      measured.counts.push([contender, await countCommands(environment, contender, published)]);
     }
-    return { measured, parts: renderParts(measured), goals: checkGoals(measured) };
+    return renderParts(measured);
   });
 
-async function publishRecords(
-  environment: BenchEnvironment,
-  count: number,
-  name: string,
-): Promise<Published> {
-  const prefix = `${environment.prefix}${name}.`;
-  const published = await publishDataset(environment, createDataset(count), prefix);
-  const kilobytes = (published.bytes / published.records / 1_024).toFixed(2);
-  progress(`published ${published.records} records, ${kilobytes} KB each on average`);
-  return published;
-}
+const publish = ({ admin, producer, prefix }: BenchEnvironment, count: number, name: string) =>
+  publishDataset({ admin, producer }, createDataset(count), `${prefix}${name}.`);
 
-async function runBacklog(
-  environment: BenchEnvironment,
-  contender: Backlog,
-  published: Published,
-  measured: Projecting,
-): Promise<void> {
+async function tryConnector(environment: BenchEnvironment, measured: Measured): Promise<void> {
+  if (measured.leftOut !== null) return;
   try {
-    const run = await contenders[contender].run(environment, published);
-    progress(`${contender}: ${Math.round(recordsPerSecond(run))} records/s, ${run.seconds.toFixed(1)} s`);
-    measured.backlog.push({ contender, ...run });
+    measured.backlog.connector.push(await runConnector(environment, measured.published));
   } catch (error) {
     if (!(error instanceof ConnectorFailed)) throw error;
     measured.leftOut = error.message;
   }
 }
 
-const columns = backlogColumns.toSpliced(2, 0, { title: 'from process start', figure: fromStart });
+const recordsPerSecond = ({ records, seconds }: BacklogRun) => records / seconds;
+const perMillion = (run: BacklogRun) => (run.processorSeconds / run.records) * 1e6;
 
-function renderParts({ backlog, live, leftOut }: Projecting): string[] {
-  const firstCells = ({ contender }: Projecting['backlog'][number]) => [
-    `\`${contender}\``,
-    contenders[contender].title,
-  ];
-  const rateCells = ({ eventsPerSecond }: FollowRun['rates'][number]) => [grouped(eventsPerSecond)];
-  const idlePercents = live.map(({ idlePercent }) => idlePercent);
-  const peaks = live.map(({ peakMegabytes }) => peakMegabytes);
-  return [
-    renderTable(['contender', 'description'], backlog, firstCells, columns),
-    ...(leftOut === null ? [] : [`Left out: \`connector\`, because it ${leftOut}.`]),
-    ...live.slice(0, 1).flatMap(({ partitions }) => [
-      renderTable(
-        ['events/s'],
-        live.flatMap((followed) => followed.rates),
-        rateCells,
-        liveColumns,
+function renderParts({ published, backlog, counts, live, leftOut }: Measured): string[] {
+  const measured = (Object.keys(titles) as Contender[]).filter((name) => backlog[name].length > 0);
+  const rows = measured.map((name) => {
+    const runs = backlog[name];
+    return [
+      `\`${name}\`: ${titles[name]}`,
+      formatted(runs.map(({ documents }) => documents)),
+      formatted(runs.map(recordsPerSecond)),
+      formatted(ratios(runs, backlog['bulk-write'], recordsPerSecond), 2),
+      formatted(ratios(runs, backlog.connector, recordsPerSecond), 2),
+      formatted(runs.map(perMillion)),
+      formatted(ratios(runs, backlog['bulk-write'], perMillion), 2),
+      formatted(
+        runs.map((run) => run.storeProcessorSeconds && (run.storeProcessorSeconds / run.records) * 1e6),
       ),
-      `Idle: ${formatted(idlePercents, 1)} % of a core with ${partitions} partitions and no traffic. ` +
-        `Peak memory while live: ${formatted(peaks, 0)} MB.`,
-    ]),
-  ];
-}
-
-function checkGoals({ backlog, live }: Projecting): Goal[] {
-  const runsOf = (name: Backlog) => backlog.filter(({ contender }) => contender === name);
-  const projector = runsOf('projector');
-  const over = (name: Backlog, figure: Figure<BacklogRun>) =>
-    projector.map(relativeTo<BacklogRun>(runsOf(name), figure));
-  const atThousand = live.flatMap(({ rates }) => rates.filter((rate) => rate.eventsPerSecond === 1_000));
-  const p99s = atThousand.map(({ latenciesMs }) => percentile(latenciesMs, 0.99));
-  const peaks = projector.map(({ peakMegabytes }) => peakMegabytes);
+      formatted(runs.map(({ peakMegabytes }) => peakMegabytes)),
+    ];
+  });
+  const perThousand = (count: number) => grouped((count / published.records) * 1_000, 1);
+  const countRows = counts.map(([name, { commands, read, written }]) => [
+    `\`${name}\``,
+    ...[commands, read, written].map(perThousand),
+  ]);
+  const liveRows = [...Map.groupBy(live, ({ eventsPerSecond }) => eventsPerSecond)].map(([rate, runs]) => [
+    grouped(rate),
+    ...[0.5, 0.99].map((share) => formatted(runs.map(({ latenciesMs }) => percentile(latenciesMs, share)))),
+  ]);
+  const titlesOfRates = ['records/s', '÷ bulk-write', '÷ connector'];
+  const titlesOfCosts = ['processor s per million', '÷ bulk-write', 'of the store', 'peak MB'];
   return [
-    {
-      goal: 'records/s from process start ÷ bulk-write',
-      atLeast: 0.5,
-      figures: over('bulk-write', fromStart),
-    },
-    { goal: 'records/s ÷ connector', atLeast: 1, figures: over('connector', recordsPerSecond) },
-    { goal: 'processor seconds per million', atMost: 85, figures: projector.map(processorPerMillion) },
-    { goal: 'live p99 at 1,000 events/s, in ms', atMost: 500, figures: p99s },
-    { goal: 'peak memory over a backlog, in MB', atMost: 256, figures: peaks },
-    { goal: 'idle, in % of a core', atMost: 2, figures: live.map(({ idlePercent }) => idlePercent) },
+    `${grouped(published.records)} records.`,
+    table(['contender', 'documents', ...titlesOfRates, ...titlesOfCosts], rows),
+    ...(leftOut === null ? [] : [`Left out: \`connector\`, because it ${leftOut}.`]),
+    table(['per 1,000 records', 'commands', 'documents read', 'written'], countRows),
+    table(['live events/s', 'readable after, p50 ms', 'p99 ms'], liveRows),
   ];
 }

@@ -1,20 +1,25 @@
-import { createMongo, collectionOf, generationDatabase } from '../../../../shared/store/connection.ts';
-import type { ConversationDocument } from '../../../../shared/documents/conversation.ts';
-import type { MessageDocument } from '../../../../shared/documents/message.ts';
-import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createMongo, collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
+import type { ConversationDocument } from '../../../shared/documents/conversation.ts';
+import type { MessageDocument } from '../../../shared/documents/message.ts';
+import type { TicketDocument } from '../../../shared/documents/ticket.ts';
 import {
   presentConversationHead,
   presentEmbeddedMessage,
-} from '../../../../services/api/resources/conversations/presenter.ts';
-import { presentMessageItem } from '../../../../services/api/resources/messages/presenter.ts';
-import { presentTicket, presentTicketItem } from '../../../../services/api/resources/tickets/presenter.ts';
+} from '../../../services/api/resources/conversations/presenter.ts';
+import { presentMessageItem } from '../../../services/api/resources/messages/presenter.ts';
+import { presentTicket, presentTicketItem } from '../../../services/api/resources/tickets/presenter.ts';
 
-/** The API's answers, from the same index ranges and by the same presenters, without its other work. */
+/*
+ * The minimal server: Node's HTTP server and the driver. It sends the API's answers, from the same index ranges and by the
+ * same presenters, but checks no keys or parameters, and writes no log.
+ */
 
 const { MONGODB_URL = '', DATABASE_NAME = '' } = process.env;
 const client = createMongo(MONGODB_URL, 'bench');
 await client.connect();
-export const database = generationDatabase(client, DATABASE_NAME, 1);
+const database = generationDatabase(client, DATABASE_NAME, 1);
 
 const tickets = collectionOf<TicketDocument>(database, 'ticket');
 const conversations = collectionOf<ConversationDocument>(database, 'conversation');
@@ -28,7 +33,7 @@ const pageSize = 20;
 const projection = { state: 1, joined: 1, byCreated: 1, byUpdated: 1 } as const;
 const onePage = { limit: pageSize + 1, batchSize: pageSize + 2 };
 
-export async function readTickets() {
+async function readTickets() {
   const options = { sort: { byUpdated: -1 }, hint: 'updated', projection, ...onePage } as const;
   const found = await tickets.find({ orgId }, options).toArray();
   const now = new Date();
@@ -36,14 +41,14 @@ export async function readTickets() {
   return page(found, '/v1/tickets', present, ({ byUpdated }) => byUpdated);
 }
 
-export async function readTicket(id: string) {
+async function readTicket(id: string) {
   const ticket = await tickets.findOne({ _id: id, orgId }, { projection });
   return ticket && presentTicket(ticket, new Date());
 }
 
 const thread = { sort: { byCreated: 1 }, hint: 'thread' } as const;
 
-export async function readConversation(id: string) {
+async function readConversation(id: string) {
   const [found, some] = await Promise.all([
     conversations.findOne({ _id: id, orgId }, { projection }),
     messages.find({ 'state.conversationId': id, orgId }, { ...thread, projection: { state: 1 } }).toArray(),
@@ -56,7 +61,7 @@ export async function readConversation(id: string) {
   };
 }
 
-export async function readMessages(id: string) {
+async function readMessages(id: string) {
   const [found, some] = await Promise.all([
     conversations.findOne({ _id: id, orgId }, { projection }),
     messages.find({ 'state.conversationId': id, orgId }, { ...thread, projection, ...onePage }).toArray(),
@@ -79,9 +84,25 @@ function page<T>(found: T[], url: string, present: (item: T) => unknown, sortKey
   };
 }
 
-/** Logs the port, as the API does, so that the benchmark can send requests. */
-export const announce = (address: unknown) => {
-  const { port } = address as { port: number };
-  process.stdout.write(`${JSON.stringify({ level: 'info', msg: 'listening', port })}\n`);
-  process.once('SIGTERM', () => process.exit(0));
+const answer = (path: string): Promise<unknown> => {
+  const [, , list, id = '', messages] = path.split('/');
+  if (list === 'tickets') return id ? readTicket(id) : readTickets();
+  return messages ? readMessages(id) : readConversation(id);
 };
+
+const server = createServer((request, response) => {
+  void answer(request.url ?? '').then((body) => {
+    const text = JSON.stringify(body);
+    response.writeHead(body === null ? 404 : 200, {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': Buffer.byteLength(text),
+    });
+    response.end(text);
+  });
+});
+server.listen(0, '127.0.0.1', () => {
+  // As the API logs it, so that the benchmark can send requests.
+  const { port } = server.address() as AddressInfo;
+  process.stdout.write(`${JSON.stringify({ level: 'info', msg: 'listening', port })}\n`);
+});
+process.once('SIGTERM', () => process.exit(0));

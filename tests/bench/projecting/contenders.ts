@@ -1,0 +1,113 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Db } from 'mongodb';
+import { startScript, startService, type Service } from '../../../infra/service.ts';
+import { resources } from '../../../shared/documents/resources.ts';
+import { eventually } from '../../support/eventually.ts';
+import { reached, type Offsets } from '../../support/progress.ts';
+import type { Counts } from '../count-commands.ts';
+import { countAllDocuments, withScratch, type BenchEnvironment } from '../environment.ts';
+import { exitErrors, serviceSettings } from '../processes.ts';
+import type { Published } from '../publish.ts';
+import { measure, type Usage } from '../usage.ts';
+
+/** One run of one contender over a backlog: its usage from the first record consumed to the last one applied. */
+export type BacklogRun = Usage & { records: number; documents: number };
+
+/** A contender: a process with an empty database. */
+type Contender = {
+  prepare: (database: Db) => Promise<unknown>;
+  start: (settings: Record<string, string>, published: Published) => Service;
+  /** Resolves when the process consumes. */
+  consumes: (environment: BenchEnvironment, service: Service, group: string) => Promise<unknown>;
+  /** Resolves when it has applied everything. */
+  applied: (control: Db, service: Service, ends: Offsets) => Promise<unknown>;
+};
+
+/** Resolves when the projector has recorded these offsets as applied; rejects when its process ends first. */
+export const appliedTo = (control: Db, projector: Service, ends: Offsets): Promise<void> =>
+  reached(control, ends, () => exitErrors(projector));
+
+export const startProjector = (settings: Record<string, string>): Service =>
+  startService('projector', { ...settings, LOG_LEVEL: 'warn' });
+
+const projector: Contender = {
+  prepare: () => Promise.resolve(),
+  start: startProjector,
+  // The group has assigned its partitions: the process has started, and consumption begins.
+  consumes: ({ admin }, service, group) =>
+    eventually(
+      async () => (await admin.describeGroups([group])).groups[0]?.state === 'Stable',
+      () => exitErrors(service),
+      25,
+    ),
+  applied: appliedTo,
+};
+
+/** A plain consumer, on a database that has the indexes of the API alone. */
+const bulkWrite: Contender = {
+  prepare: createListIndexes,
+  start: (settings, { records }) =>
+    startScript('tests/bench/projecting/bulk-write-process.ts', settings, [String(records)]),
+  consumes: (_environment, service) => service.logged('consuming'),
+  applied: (_control, service) => service.logged('consumed'),
+};
+
+export const contenders = { 'bulk-write': bulkWrite, projector };
+
+export const runBacklog = (
+  environment: BenchEnvironment,
+  name: keyof typeof contenders,
+  published: Published,
+): Promise<BacklogRun> =>
+  withContender(environment, name, published, {}, async (service, database, applied) => {
+    const usage = await measure(service, applied);
+    return { ...usage, records: published.records, documents: await countAllDocuments(database) };
+  });
+
+/** Applies the backlog once more, and counts the commands. Counting costs processor time, so this run is not measured. */
+export async function countCommands(
+  environment: BenchEnvironment,
+  name: keyof typeof contenders,
+  published: Published,
+): Promise<Counts> {
+  const file = join(environment.dataDir, `${name}.counts`);
+  const module = pathToFileURL(join(import.meta.dirname, '../count-commands.ts')).href;
+  const counting = { COUNTS_FILE: file, NODE_OPTIONS: `--import=${module}` };
+  await withContender(environment, name, published, counting, async (_service, _database, applied) => {
+    await applied();
+  });
+  return JSON.parse(await readFile(file, 'utf8')) as Counts;
+}
+
+const withContender = <T>(
+  environment: BenchEnvironment,
+  name: keyof typeof contenders,
+  published: Published,
+  more: Record<string, string>,
+  work: (service: Service, database: Db, applied: () => Promise<unknown>) => Promise<T>,
+): Promise<T> =>
+  withScratch(environment, async ({ name: group, control, database }) => {
+    const { prepare, start, consumes, applied } = contenders[name];
+    await prepare(database);
+    const settings = { ...serviceSettings(environment, group, published.prefix), ...more };
+    const service = start(settings, published);
+    try {
+      await consumes(environment, service, group);
+      return await work(service, database, () => applied(control, service, published.ends));
+    } finally {
+      await service.stop();
+    }
+  });
+
+/** The indexes that a projector needs for itself. */
+const indexesOfProjector = new Set(['references', 'tombstones', 'pending', 'orphaned']);
+
+async function createListIndexes(database: Db): Promise<void> {
+  for (const { collection, indexes } of Object.values(resources)) {
+    const ofLists = indexes.filter(({ name = '' }) => !indexesOfProjector.has(name));
+    if (ofLists.length > 0) await database.collection(collection).createIndexes(ofLists);
+    else await database.createCollection(collection);
+  }
+}
