@@ -27,6 +27,18 @@ export default {
       'Both services import shared/.',
     ),
     upward(
+      'store-knows-no-control',
+      '^shared/store/',
+      '^shared/control/',
+      'store/ connects to MongoDB; control/ keeps its documents there.',
+    ),
+    upward(
+      'control-is-plain-data',
+      '^shared/control/',
+      '^shared/(documents|pages)/',
+      'control/ knows generations and their progress, not the documents in them.',
+    ),
+    upward(
       'services-know-no-tests',
       '^(services|infra|clients)/',
       '^tests/',

@@ -8,7 +8,7 @@ import { createTopics } from '../../services/operations/topics/create-topics.ts'
 import { projectorConfig } from '../../services/projector/config.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
-import { groupIdOf } from '../../shared/store/generations.ts';
+import { groupIdOf } from '../../shared/control/generations.ts';
 import type { Stack } from '../dev-servers/provider.ts';
 
 const partitions = 3;

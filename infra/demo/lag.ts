@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { estimateDocuments } from '../../services/operations/status/status.ts';
 import { endOffsets, recordedPositions } from '../../services/projector/consumer/progress.ts';
 import { controlDatabase, generationDatabase } from '../../shared/store/connection.ts';
-import { activeGeneration } from '../../shared/store/generations.ts';
+import { activeGeneration } from '../../shared/control/generations.ts';
 import type { DemoConnections } from './connections.ts';
 
 /** The records in Kafka, and the number of them that the active generation has not applied yet. */

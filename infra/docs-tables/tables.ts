@@ -6,7 +6,7 @@ import { cliSettings } from '../../services/cli/config.ts';
 import { consoleSettings } from '../../services/console/config.ts';
 import { projectorSettings } from '../../services/projector/config.ts';
 import { holdCauses } from '../../services/projector/consumer/hold-causes.ts';
-import { rejectionReasons } from '../../services/projector/events/change.ts';
+import { rejectionReasons } from '../../shared/control/rejections.ts';
 import { topics } from '../../services/projector/events/topics.ts';
 import { createMetrics as createProjectorMetrics } from '../../services/projector/metrics.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';

@@ -5,7 +5,7 @@ import { projectorConfig } from '../../services/projector/config.ts';
 import { endOffsets } from '../../services/projector/consumer/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
-import { parsePartitionKey } from '../../services/projector/kafka/topic-partition.ts';
+import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
 import { kinds } from '../../shared/documents/document.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { createProgram } from '../program.ts';

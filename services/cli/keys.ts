@@ -2,7 +2,7 @@ import { Option, type Command } from '@commander-js/extra-typings';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import { createKey, type NewKey } from '../operations/keys/create-key.ts';
 import { blockKey, listKeys, unblockKey, type KeysDeps, type ListedKey } from '../operations/keys/keys.ts';
-import { requireRegistry } from '../projector/generations/registry.ts';
+import { requireRegistry } from '../../shared/control/registry.ts';
 import { configs } from './config.ts';
 import { withKafka, withMongo, type Accept, type Context, type Output } from './context.ts';
 import { operatorName } from './operator.ts';

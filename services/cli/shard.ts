@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { generationDatabaseName } from '../../shared/store/connection.ts';
-import { readRegistry } from '../../shared/store/generations.ts';
+import { readRegistry } from '../../shared/control/generations.ts';
 import { shardPlan } from '../operations/sharding/plan.ts';
 import { configs } from './config.ts';
 import { withMongo, type Accept, type Context } from './context.ts';

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { kinds } from '../../shared/documents/document.ts';
 import { registerBuildInfo } from '../../shared/runtime/release.ts';
-import { rejectionReasons } from './events/change.ts';
+import { rejectionReasons } from '../../shared/control/rejections.ts';
 import { repeatCauses } from './materialize/reconcile.ts';
 
 /**

@@ -9,7 +9,7 @@ import { startCommitLoop, type CommitLoop } from './consumer/commit-loop.ts';
 import { startConsumer, type ConsumerDeps, type RunningConsumer } from './consumer/consumer.ts';
 import { createPositions, type Positions } from './consumer/positions.ts';
 import { kindOfTopic, topicOf } from './events/topics.ts';
-import { partitionKey } from './kafka/topic-partition.ts';
+import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { prerequisites } from './materialize/edges.ts';
 import { mongoStore } from './materialize/mongo-store.ts';
 import { createReferenceCache } from './materialize/reference-cache.ts';
@@ -23,7 +23,7 @@ import {
   waitForTopics,
   type BrokerClients,
 } from './startup/connect-brokers.ts';
-import { groupIdOf } from '../../shared/store/generations.ts';
+import { groupIdOf } from '../../shared/control/generations.ts';
 import { createLiveness } from './liveness.ts';
 import { initializeCounters, type Metrics } from './metrics.ts';
 import { applyGenerationSettings, followRegistry, recordAbsence } from './generations/follow.ts';

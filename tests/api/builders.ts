@@ -6,7 +6,7 @@ import type { MessageJoined } from '../../shared/documents/message.ts';
 import { resources, states, type EntityState } from '../../shared/documents/resources.ts';
 import type { TicketJoined } from '../../shared/documents/ticket.ts';
 import type { ChannelJoined } from '../../shared/documents/channel.ts';
-import { watermarksOf } from '../../shared/store/progress.ts';
+import { watermarksOf } from '../../shared/control/progress.ts';
 import { chatbotBlock, formBlock, mailbox, states as examples } from '../support/entities.ts';
 
 export { chatbotBlock };

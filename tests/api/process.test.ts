@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
 import { ask, codeOf } from './requests.ts';
-import { liveReplicas } from '../../shared/store/replicas.ts';
+import { liveReplicas } from '../../shared/control/replicas.ts';
 import { eventually } from '../support/eventually.ts';
 import { runToExit, useApiProcesses, type ApiProcess } from './api-processes.ts';
 import * as build from './builders.ts';

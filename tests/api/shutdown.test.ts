@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
-import { replicasOf } from '../../shared/store/replicas.ts';
+import { replicasOf } from '../../shared/control/replicas.ts';
 import { requestTracesOf } from '../../shared/store/request-traces.ts';
 import { eventually } from '../support/eventually.ts';
 import { createStoreProxy } from '../support/store-proxy.ts';

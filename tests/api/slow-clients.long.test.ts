@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { replicasOf } from '../../shared/store/replicas.ts';
+import { replicasOf } from '../../shared/control/replicas.ts';
 import { eventually } from '../support/eventually.ts';
 import { peakMegabytes } from '../support/memory.ts';
 import { useApiProcesses, type ApiProcess } from './api-processes.ts';

@@ -1,6 +1,6 @@
 import { ask, codeOf } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
-import { generationsOf } from '../../shared/store/generations.ts';
+import { generationsOf } from '../../shared/control/generations.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';

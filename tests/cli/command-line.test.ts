@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseArguments } from '../../services/cli/command.ts';
-import { ensureRegistry } from '../../shared/store/generations.ts';
+import { ensureRegistry } from '../../shared/control/generations.ts';
 import { eventually } from '../support/eventually.ts';
 import { startService } from '../../infra/service.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';

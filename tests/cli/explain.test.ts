@@ -1,6 +1,6 @@
 import type { Explanation } from '../../services/operations/explain/explain.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { generationsOf, projectionVersion } from '../../shared/store/generations.ts';
+import { generationsOf, projectionVersion } from '../../shared/control/generations.ts';
 import { requestTracesOf, type RequestTrace } from '../../shared/store/request-traces.ts';
 import { created } from '../support/entities.ts';
 import { useProjector } from '../support/use-projector.ts';

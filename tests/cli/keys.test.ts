@@ -1,5 +1,5 @@
 import { ensureIndexes } from '../../shared/store/indexes.ts';
-import { watermarksOf } from '../../shared/store/progress.ts';
+import { watermarksOf } from '../../shared/control/progress.ts';
 import { apiKey, store } from '../api/builders.ts';
 import { mongoUrl, startApi, startStore, tokens, type TestApi, type TestStore } from '../api/test-api.ts';
 import { generation, longAgo, openRebuild } from '../rebuild/fixture.ts';

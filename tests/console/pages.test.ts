@@ -1,5 +1,5 @@
 import { requestTracesOf, type RequestTrace } from '../../shared/store/request-traces.ts';
-import { progressOf } from '../../shared/store/progress.ts';
+import { progressOf } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { waitingKafka } from '../support/waiting-kafka.ts';

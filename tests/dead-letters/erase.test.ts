@@ -1,8 +1,5 @@
-import {
-  deadLettersOf,
-  ensureDeadLetterIndexes,
-  type Rejected,
-} from '../../services/projector/dead-letters/collection.ts';
+import { deadLettersOf, ensureDeadLetterIndexes } from '../../shared/control/dead-letters.ts';
+import type { Rejected } from '../../services/projector/dead-letters/dead-letter.ts';
 import { eraseDeadLetters, erasuresAmong } from '../../services/projector/dead-letters/erase.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import type { Change } from '../../services/projector/events/change.ts';

@@ -1,4 +1,4 @@
-import { deadLettersOf, ensureDeadLetterIndexes } from '../../services/projector/dead-letters/collection.ts';
+import { deadLettersOf, ensureDeadLetterIndexes } from '../../shared/control/dead-letters.ts';
 import { day, eventsOf, useReadModel } from '../retention/read-model.ts';
 import type { Event } from '../support/events.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';

@@ -1,5 +1,5 @@
 import { selected, type DeadLetterFilter } from '../../services/operations/dead-letters/select.ts';
-import { deadLettersOf, type DeadLetter } from '../../services/projector/dead-letters/collection.ts';
+import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { openDatabases } from '../support/databases.ts';
 

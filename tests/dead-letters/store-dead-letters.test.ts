@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
+import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { buffer } from '../../services/projector/dead-letters/dead-letter.ts';
-import type { Rejection } from '../../services/projector/events/change.ts';
+import type { Rejection } from '../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../../services/projector/kafka/record-format.ts';
 import { rawHeaders, type Headers } from '../support/example-records.ts';
 import { useOpened } from '../support/use-opened.ts';

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { ensureRegistry } from '../../shared/store/generations.ts';
+import { ensureRegistry } from '../../shared/control/generations.ts';
 import { dieWithParent } from '../../infra/dev-servers/parent-death.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';

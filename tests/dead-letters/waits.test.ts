@@ -1,5 +1,5 @@
 import { pino, type Logger } from 'pino';
-import { progressOf } from '../../shared/store/progress.ts';
+import { progressOf } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';

@@ -1,6 +1,6 @@
 import { kinds } from '../../shared/documents/document.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
+import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { fold } from '../convergence/fold.ts';
 import { readDocuments } from '../convergence/read-documents.ts';
 import type { Event } from '../support/events.ts';

@@ -1,7 +1,7 @@
 import { components } from '../../infra/helm/values.ts';
 import { projectorConfig } from '../../services/projector/config.ts';
 import { variableNames } from '../../shared/runtime/config.ts';
-import { groupIdOf } from '../../shared/store/generations.ts';
+import { groupIdOf } from '../../shared/control/generations.ts';
 import { parseManifests, useChart, type Manifest, type Values } from './chart.ts';
 import { deployments, everything, password, required, twoGenerations } from './example-values.ts';
 

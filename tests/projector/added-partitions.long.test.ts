@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { createLogClient } from '../../services/projector/kafka/log-client.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
-import { watermark } from '../../shared/store/progress.ts';
+import { watermark } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { dayMs } from '../../shared/documents/retention.ts';
 import { storeTime } from '../../shared/store/clock.ts';
-import { watermark } from '../../shared/store/progress.ts';
+import { watermark } from '../../shared/control/progress.ts';
 import { startCommitLoop } from '../../services/projector/consumer/commit-loop.ts';
 import { ensureControlIndexes } from '../../services/projector/startup/open-store.ts';
 import { createLiveness } from '../../services/projector/liveness.ts';

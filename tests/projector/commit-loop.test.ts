@@ -1,6 +1,6 @@
 import { type CommandStartedEvent, type Db } from 'mongodb';
 import { pino } from 'pino';
-import { progressOf, watermark } from '../../shared/store/progress.ts';
+import { progressOf, watermark } from '../../shared/control/progress.ts';
 import type { RunningConsumer } from '../../services/projector/consumer/consumer.ts';
 import { startCommitLoop, type CommitLoop } from '../../services/projector/consumer/commit-loop.ts';
 import type { Snapshot } from '../../services/projector/consumer/progress.ts';

@@ -1,5 +1,5 @@
 import { BSON } from 'mongodb';
-import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
+import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event, type Produced } from '../support/events.ts';
 import { useProjector } from '../support/use-projector.ts';

@@ -2,7 +2,7 @@ import { connect, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel, PartitionAssigners, type ISocketFactory, type PartitionAssigner } from 'kafkajs';
 import { pino } from 'pino';
-import { progressOf } from '../../shared/store/progress.ts';
+import { progressOf } from '../../shared/control/progress.ts';
 import { patchKafkajs } from '../../services/projector/kafka/kafkajs-patch.ts';
 import { eventually } from '../support/eventually.ts';
 import { startConsuming } from '../support/start-consuming.ts';

@@ -1,6 +1,6 @@
 import type { Admin, Kafka } from 'kafkajs';
 import { storeTime } from '../../shared/store/clock.ts';
-import { progressOf } from '../../shared/store/progress.ts';
+import { progressOf } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,4 +1,4 @@
-import { topicIdsOf } from '../../shared/store/progress.ts';
+import { topicIdsOf } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,5 +1,5 @@
 import { resources } from '../../shared/documents/resources.ts';
-import { generationsOf, projectionVersion } from '../../shared/store/generations.ts';
+import { generationsOf, projectionVersion } from '../../shared/control/generations.ts';
 import { type Service } from '../../infra/service.ts';
 import { useProjector } from '../support/use-projector.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { progressOf } from '../../shared/store/progress.ts';
+import { progressOf } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,4 +1,4 @@
-import { progressOf, raiseWatermark, watermark } from '../../shared/store/progress.ts';
+import { progressOf, raiseWatermark, watermark } from '../../shared/control/progress.ts';
 import {
   createProgressRecorder,
   registerPartitions,

@@ -1,4 +1,4 @@
-import { groupIdOf } from '../../shared/store/generations.ts';
+import { groupIdOf } from '../../shared/control/generations.ts';
 import { activeAndReady, useRebuild } from './fixture.ts';
 import { activeAndStandby, later, nothing, operatorsOf, standbyAndActive, stepsOf } from './operators.ts';
 

@@ -1,5 +1,5 @@
 import { redriveSelected } from '../../services/operations/dead-letters/redrive-selected.ts';
-import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
+import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { deadLetterId } from '../../services/projector/dead-letters/dead-letter.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { rawHeaders } from '../support/example-records.ts';

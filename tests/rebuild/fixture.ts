@@ -1,11 +1,11 @@
 import { cliConfig } from '../../services/cli/config.ts';
 import type { CommandOutput, Terminal } from '../../services/cli/context.ts';
-import { deadLettersOf, type DeadLetter } from '../../services/projector/dead-letters/collection.ts';
+import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
 import { logOffsets, type OperatorDeps } from '../../services/operations/rebuild/deps.ts';
 import { switchTo, type OnStep, type Switched } from '../../services/operations/rebuild/switch.ts';
 import { untilLed } from '../../services/operations/topics/create-topics.ts';
 import { createLogClient } from '../../services/projector/kafka/log-client.ts';
-import { parsePartitionKey } from '../../services/projector/kafka/topic-partition.ts';
+import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
 import { collectionOf, createMongo, generationDatabase } from '../../shared/store/connection.ts';
 import {
   generationsOf,
@@ -15,9 +15,9 @@ import {
   type GenerationRegistry,
   type GenerationState,
   type ComparisonReport,
-} from '../../shared/store/generations.ts';
-import { progressOf, topicIdsOf, watermarksOf } from '../../shared/store/progress.ts';
-import { replicasOf } from '../../shared/store/replicas.ts';
+} from '../../shared/control/generations.ts';
+import { progressOf, topicIdsOf, watermarksOf } from '../../shared/control/progress.ts';
+import { replicasOf } from '../../shared/control/replicas.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { progressOf } from '../../shared/store/progress.ts';
+import { progressOf } from '../../shared/control/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { randomHistory, wide, type Population } from '../convergence/history.ts';
 import { encode, type Event } from '../support/events.ts';

@@ -1,19 +1,19 @@
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { projectionVersion } from '../../shared/store/generations.ts';
+import { projectionVersion } from '../../shared/control/generations.ts';
 
 export type Release = { folder: string; projectionVersion: number; remove: () => Promise<void> };
 
 /** The changes of the next release: a tag's name that a ticket embeds ends in an exclamation mark. */
 const edits: { file: string; find: string; replace: string }[] = [
   {
-    file: 'shared/store/generations.ts',
+    file: 'shared/control/generations.ts',
     find: `export const projectionVersion = ${projectionVersion};`,
     replace: `export const projectionVersion = ${projectionVersion + 1};`,
   },
   {
-    file: 'shared/store/generations.ts',
+    file: 'shared/control/generations.ts',
     find: 'export const servedVersions: readonly number[] = [projectionVersion',
     replace: `export const servedVersions: readonly number[] = [projectionVersion, ${projectionVersion}`,
   },

@@ -1,9 +1,9 @@
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import type { OnStep } from '../../services/operations/rebuild/switch.ts';
 import { configure } from '../../services/operations/rebuild/transitions.ts';
-import { changeRegistry } from '../../services/projector/generations/registry.ts';
-import { activeGeneration, type Generation } from '../../shared/store/generations.ts';
-import { progressOf, watermarksOf } from '../../shared/store/progress.ts';
+import { changeRegistry } from '../../shared/control/registry.ts';
+import { activeGeneration, type Generation } from '../../shared/control/generations.ts';
+import { progressOf, watermarksOf } from '../../shared/control/progress.ts';
 import { generation, present, secondsBefore, type Rebuild } from './fixture.ts';
 
 /** By then replicas have noticed a switch, and projectors that saved progress at `present` still count as running. */

@@ -1,6 +1,6 @@
 import type { Switched } from '../../services/operations/rebuild/switch.ts';
-import { failuresOf } from '../../shared/store/failures.ts';
-import { progressOf } from '../../shared/store/progress.ts';
+import { failuresOf } from '../../shared/control/failures.ts';
+import { progressOf } from '../../shared/control/progress.ts';
 import {
   activeAndReady,
   generation,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { projectionVersion } from '../../shared/store/generations.ts';
+import { projectionVersion } from '../../shared/control/generations.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { startScript, type Service } from '../../infra/service.ts';

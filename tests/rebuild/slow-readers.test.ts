@@ -1,10 +1,10 @@
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import { beginDrop } from '../../services/operations/rebuild/transitions.ts';
-import { changeRegistry } from '../../services/projector/generations/registry.ts';
+import { changeRegistry } from '../../shared/control/registry.ts';
 import { storeTime } from '../../shared/store/clock.ts';
-import { generationsOf } from '../../shared/store/generations.ts';
+import { generationsOf } from '../../shared/control/generations.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
-import { replicasOf } from '../../shared/store/replicas.ts';
+import { replicasOf } from '../../shared/control/replicas.ts';
 import * as build from '../api/builders.ts';
 import { startApi, tokens, type TestApi } from '../api/test-api.ts';
 import { eventually } from '../support/eventually.ts';

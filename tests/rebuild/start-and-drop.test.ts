@@ -5,7 +5,7 @@ import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import type { OperatorDeps } from '../../services/operations/rebuild/deps.ts';
 import { startRebuild } from '../../services/operations/rebuild/start.ts';
 import { openStore } from '../../services/projector/startup/open-store.ts';
-import { progressOf } from '../../shared/store/progress.ts';
+import { progressOf } from '../../shared/control/progress.ts';
 import { activeAndReady, generation, useRebuild, present, secondsBefore } from './fixture.ts';
 
 const rebuild = useRebuild();

@@ -1,8 +1,8 @@
-import { projectionVersion } from '../../shared/store/generations.ts';
+import { projectionVersion } from '../../shared/control/generations.ts';
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
-import { failuresOf } from '../../shared/store/failures.ts';
+import { failuresOf } from '../../shared/control/failures.ts';
 import type { Measured } from '../../services/operations/rebuild/measure.ts';
-import { progressOf } from '../../shared/store/progress.ts';
+import { progressOf } from '../../shared/control/progress.ts';
 import { generation, useRebuild, present, secondsBefore } from './fixture.ts';
 
 const rebuild = useRebuild();

@@ -3,7 +3,7 @@ import { betweenGenerations } from '../../services/operations/rebuild/pair-sourc
 import { compareDocuments, type CompareOptions } from '../../services/operations/rebuild/compare.ts';
 import type { Kind } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
-import { progressOf, watermark } from '../../shared/store/progress.ts';
+import { progressOf, watermark } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { logEnds, reached } from '../support/progress.ts';

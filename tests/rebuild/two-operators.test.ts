@@ -1,6 +1,6 @@
-import { RebuildRefused } from '../../services/projector/generations/registry.ts';
+import { RebuildRefused } from '../../shared/control/registry.ts';
 import type { OnStep } from '../../services/operations/rebuild/switch.ts';
-import { NoSuchGeneration } from '../../shared/store/generations.ts';
+import { NoSuchGeneration } from '../../shared/control/generations.ts';
 import { activeAndReady, useRebuild, present } from './fixture.ts';
 import { activeAndStandby, later, nothing, operatorsOf, stepsOf } from './operators.ts';
 

@@ -1,4 +1,4 @@
-import { readRegistry } from '../../shared/store/generations.ts';
+import { readRegistry } from '../../shared/control/generations.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';

@@ -3,7 +3,7 @@ import { collectionOf } from '../../shared/store/connection.ts';
 import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
-import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
+import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { changeOf, engineDeps, haltingStore } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';

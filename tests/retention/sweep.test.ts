@@ -1,5 +1,5 @@
 import { collectionOf } from '../../shared/store/connection.ts';
-import { watermarksOf } from '../../shared/store/progress.ts';
+import { watermarksOf } from '../../shared/control/progress.ts';
 import { dayMs } from '../../shared/documents/retention.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { sweep, type SweepStore } from '../../services/projector/retention/sweep.ts';

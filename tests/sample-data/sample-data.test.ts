@@ -1,4 +1,4 @@
-import { deadLettersOf } from '../../services/projector/dead-letters/collection.ts';
+import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { registerCodecs } from '../../services/projector/kafka/codecs.ts';
 import { generateSampleData, type SampleBatch } from '../../infra/sample-data/sample-data.ts';
 import type { SampleRecord } from '../../infra/sample-data/encode.ts';

@@ -4,7 +4,7 @@ import { startConsumer, type ConsumerDeps } from '../../services/projector/consu
 import { createLogClient } from '../../services/projector/kafka/log-client.ts';
 import type { KafkaRecord } from '../../services/projector/kafka/record-format.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
-import { ensureRegistry } from '../../shared/store/generations.ts';
+import { ensureRegistry } from '../../shared/control/generations.ts';
 import { anyOrder } from './order.ts';
 import type { TestEnvironment } from './test-environment.ts';
 

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Db } from 'mongodb';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import { allOrganizations } from '../../../shared/store/all-organizations.ts';
-import { blockedKeys } from '../../../shared/store/blocked-keys.ts';
+import { blockedKeys } from '../../../shared/control/blocked-keys.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import type { Caller } from '../http/context.ts';
 import { readOptions } from '../store/deadline.ts';

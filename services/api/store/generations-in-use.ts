@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
-import { readRegistry } from '../../../shared/store/generations.ts';
-import type { RequestsInProgress } from '../../../shared/store/replicas.ts';
+import { readRegistry } from '../../../shared/control/generations.ts';
+import type { RequestsInProgress } from '../../../shared/control/replicas.ts';
 import { readOptions } from './deadline.ts';
 import type { ReadSnapshots } from './read-snapshot.ts';
 import { StoreUnavailable } from './store-errors.ts';

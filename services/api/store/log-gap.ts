@@ -1,8 +1,8 @@
 import type { Db } from 'mongodb';
 import type { Gauge } from 'prom-client';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
-import { failuresOf, isLastFailure } from '../../../shared/store/failures.ts';
-import { lastSavedAt } from '../../../shared/store/progress.ts';
+import { failuresOf, isLastFailure } from '../../../shared/control/failures.ts';
+import { lastSavedAt } from '../../../shared/control/progress.ts';
 import { readOptions } from './deadline.ts';
 import type { ReadSnapshots } from './read-snapshot.ts';
 

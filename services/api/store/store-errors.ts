@@ -1,4 +1,4 @@
-import { OtherProjectionVersion } from '../../../shared/store/generations.ts';
+import { OtherProjectionVersion } from '../../../shared/control/generations.ts';
 import { isTransientStoreError } from '../../../shared/store/transient-errors.ts';
 
 /** The read model cannot be served for a temporary reason: no generation yet, missing indexes, or no answer in time. */

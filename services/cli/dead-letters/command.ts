@@ -5,7 +5,7 @@ import {
   type CommandUnknownOpts,
 } from '@commander-js/extra-typings';
 import { parseInstant } from '../../../shared/documents/instant.ts';
-import { rejectionReasons, type Rejection } from '../../projector/events/change.ts';
+import { rejectionReasons, type Rejection } from '../../../shared/control/rejections.ts';
 import type { DeadLetterFilter, Selection } from '../../operations/dead-letters/select.ts';
 import type { Accept } from '../context.ts';
 import { example, jsonOption, orgIdOf, wholeNumber } from '../options.ts';

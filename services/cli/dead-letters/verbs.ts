@@ -18,7 +18,7 @@ import {
   type DeadLetterFilter,
   type Selection,
 } from '../../operations/dead-letters/select.ts';
-import type { DeadLetter } from '../../projector/dead-letters/collection.ts';
+import type { DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { topicOf } from '../../projector/events/topics.ts';
 import { configs } from '../config.ts';

@@ -1,4 +1,4 @@
-import type { Transition } from '../../../shared/store/generations.ts';
+import type { Transition } from '../../../shared/control/generations.ts';
 import type { Commands } from '../../operations/deployment.ts';
 import type { Check } from '../../operations/rebuild/checks.ts';
 import type { Rated, RatedTopic } from '../../operations/rebuild/status.ts';

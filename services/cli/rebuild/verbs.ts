@@ -1,7 +1,7 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { kinds } from '../../../shared/documents/document.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
-import { NoSuchGeneration } from '../../../shared/store/generations.ts';
+import { NoSuchGeneration } from '../../../shared/control/generations.ts';
 import { commandsIn } from '../../operations/deployment.ts';
 import { awaitReady } from '../../operations/rebuild/await-ready.ts';
 import type { SwitchOptions } from '../../operations/rebuild/checks.ts';
@@ -15,7 +15,7 @@ import { startRebuild } from '../../operations/rebuild/start.ts';
 import { watchStatus } from '../../operations/rebuild/status.ts';
 import { switchTo } from '../../operations/rebuild/switch.ts';
 import { topicOf } from '../../projector/events/topics.ts';
-import { RebuildRefused, requireRegistry } from '../../projector/generations/registry.ts';
+import { RebuildRefused, requireRegistry } from '../../../shared/control/registry.ts';
 import { configs } from '../config.ts';
 import { withKafka, withMongo, type CommandOutput, type Context, type Terminal } from '../context.ts';
 import { operatorName } from '../operator.ts';

@@ -1,6 +1,6 @@
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
-import type { ComparisonReport, Generation } from '../../../shared/store/generations.ts';
+import type { ComparisonReport, Generation } from '../../../shared/control/generations.ts';
 import { recordsLeft } from '../../operations/rebuild/await-ready.ts';
 import type { Check } from '../../operations/rebuild/checks.ts';
 import { nextStep } from '../../operations/rebuild/next-step.ts';

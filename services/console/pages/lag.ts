@@ -3,7 +3,7 @@ import { counted } from '../../../shared/runtime/counted.ts';
 import type { RatedPartition, RatedTopic } from '../../operations/rebuild/status.ts';
 import type { Owner } from '../../operations/status/owners.ts';
 import { laggingPartitions } from '../../operations/status/verdict.ts';
-import { partitionKey } from '../../projector/kafka/topic-partition.ts';
+import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { freshness, seconds, staleness, type Page } from '../layout.ts';
 import type { Sources } from '../sources.ts';
 

@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import { counted } from '../../../shared/runtime/counted.ts';
-import { deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
+import { deadLettersOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { decodeText } from '../../projector/events/bytes.ts';
 import { idSchema, kindOfTopic } from '../../projector/events/topics.ts';

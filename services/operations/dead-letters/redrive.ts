@@ -1,8 +1,9 @@
 import type { Db } from 'mongodb';
 import type { Kind } from '../../../shared/documents/document.ts';
-import { generationOf, readRegistry } from '../../../shared/store/generations.ts';
+import { generationOf, readRegistry } from '../../../shared/control/generations.ts';
 import { applyParsed } from '../../projector/pipeline/apply-records.ts';
-import type { Change, Rejection } from '../../projector/events/change.ts';
+import type { Change } from '../../projector/events/change.ts';
+import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../../projector/kafka/record-format.ts';
 import { parse } from '../../projector/events/parse.ts';
 import { kindOfTopic } from '../../projector/events/topics.ts';
@@ -11,7 +12,7 @@ import { readInAnyOrganization } from '../../projector/materialize/read-stored.t
 import type { ReconcileDeps } from '../../projector/materialize/reconcile.ts';
 import { createReferenceCache } from '../../projector/materialize/reference-cache.ts';
 import { projections } from '../../projector/projections/projections.ts';
-import { closeDeadLetters, deadLettersOf, type DeadLetter } from '../../projector/dead-letters/collection.ts';
+import { closeDeadLetters, deadLettersOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { eraseDeadLetters, erasuresAmong } from '../../projector/dead-letters/erase.ts';
 import { countAgain } from '../../projector/dead-letters/store-dead-letters.ts';
 import { recordOf } from '../../projector/dead-letters/dead-letter.ts';

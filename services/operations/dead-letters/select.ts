@@ -1,10 +1,6 @@
 import { Binary, type Db, type Filter } from 'mongodb';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
-import {
-  deadLettersOf,
-  removeDeadLetters,
-  type DeadLetter,
-} from '../../projector/dead-letters/collection.ts';
+import { deadLettersOf, removeDeadLetters, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 
 /** Selects dead letters; an absent field matches all. `since` is inclusive, `until` is exclusive. */
 export type DeadLetterFilter = {

@@ -8,10 +8,10 @@ import {
   projectionVersion,
   type Generation,
   type GenerationState,
-} from '../../../shared/store/generations.ts';
-import { progressOf, watermark } from '../../../shared/store/progress.ts';
+} from '../../../shared/control/generations.ts';
+import { progressOf, watermark } from '../../../shared/control/progress.ts';
 import { topicOf } from '../../projector/events/topics.ts';
-import { requireRegistry } from '../../projector/generations/registry.ts';
+import { requireRegistry } from '../../../shared/control/registry.ts';
 import { edgesOf, idsByEdge } from '../../projector/materialize/edges.ts';
 import type { FanOutCursor, StoredDocument } from '../../projector/materialize/store.ts';
 import { differingPairs, type PairSource } from '../rebuild/compare.ts';

@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
-import { blockedKeys, type BlockedKey } from '../../../shared/store/blocked-keys.ts';
+import { blockedKeys, type BlockedKey } from '../../../shared/control/blocked-keys.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
 import { allOrganizations } from '../../../shared/store/all-organizations.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';

@@ -1,6 +1,6 @@
 import { counted } from '../../../shared/runtime/counted.ts';
-import { generationOf } from '../../../shared/store/generations.ts';
-import { requireRegistry } from '../../projector/generations/registry.ts';
+import { generationOf } from '../../../shared/control/generations.ts';
+import { requireRegistry } from '../../../shared/control/registry.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import { readLog, type OperatorDeps } from './deps.ts';
 import { measure, type Measured } from './measure.ts';

@@ -5,9 +5,9 @@ import {
   type ComparisonReport,
   type Generation,
   type GenerationRegistry,
-} from '../../../shared/store/generations.ts';
-import { watermark } from '../../../shared/store/progress.ts';
-import { liveReplicas } from '../../../shared/store/replicas.ts';
+} from '../../../shared/control/generations.ts';
+import { watermark } from '../../../shared/control/progress.ts';
+import { liveReplicas } from '../../../shared/control/replicas.ts';
 import { recordedPositions } from '../../projector/consumer/progress.ts';
 import { readyWithinSeconds } from '../../projector/generations/follow.ts';
 import { tombstoneWarning } from '../../projector/generations/tombstones.ts';

@@ -1,6 +1,6 @@
 import { generationDatabase } from '../../../shared/store/connection.ts';
-import { generationOf, requireVersion } from '../../../shared/store/generations.ts';
-import { RebuildRefused, changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
+import { generationOf, requireVersion } from '../../../shared/control/generations.ts';
+import { RebuildRefused, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { compareDocuments, resultText, type ComparisonResult } from './compare.ts';
 import { logOffsets, type OperatorDeps } from './deps.ts';
 import { expectationText, type Expectation } from './differences.ts';

@@ -6,12 +6,12 @@ import {
   groupIdOf,
   type Generation,
   type GenerationRegistry,
-} from '../../../shared/store/generations.ts';
-import { progressOf, topicIdsOf, watermarksOf } from '../../../shared/store/progress.ts';
-import { liveReplicas, type Replica } from '../../../shared/store/replicas.ts';
-import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
-import { failuresOf } from '../../../shared/store/failures.ts';
-import { RebuildRefused, changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
+} from '../../../shared/control/generations.ts';
+import { progressOf, topicIdsOf, watermarksOf } from '../../../shared/control/progress.ts';
+import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
+import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
+import { failuresOf } from '../../../shared/control/failures.ts';
+import { RebuildRefused, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import type { OperatorDeps } from './deps.ts';
 import type { OnStep } from './switch.ts';

@@ -1,5 +1,5 @@
 import { counted } from '../../../shared/runtime/counted.ts';
-import { changeRegistry } from '../../projector/generations/registry.ts';
+import { changeRegistry } from '../../../shared/control/registry.ts';
 import type { OperatorDeps } from './deps.ts';
 import { configure } from './transitions.ts';
 

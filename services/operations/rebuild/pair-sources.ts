@@ -6,7 +6,7 @@ import { isExpired, retainUntil } from '../../../shared/documents/retention.ts';
 import type { TicketJoined } from '../../../shared/documents/ticket.ts';
 import { allOrganizations } from '../../../shared/store/all-organizations.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
-import { watermark } from '../../../shared/store/progress.ts';
+import { watermark } from '../../../shared/control/progress.ts';
 import { idsInState, join, readReferences } from '../../projector/materialize/join.ts';
 import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';

@@ -1,9 +1,9 @@
 import { counted } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
-import type { GenerationRegistry } from '../../../shared/store/generations.ts';
-import { RebuildRefused, changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
-import { parsePartitionKey } from '../../projector/kafka/topic-partition.ts';
+import type { GenerationRegistry } from '../../../shared/control/generations.ts';
+import { RebuildRefused, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
+import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 import { readTopicSettings, topicWarnings } from '../../projector/kafka/topic-settings.ts';
 import { check, type Check } from './checks.ts';
 import { logOffsets, type LogOffsets, type OperatorDeps } from './deps.ts';

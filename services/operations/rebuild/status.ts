@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GenerationRegistry } from '../../../shared/store/generations.ts';
-import { requireRegistry } from '../../projector/generations/registry.ts';
+import type { GenerationRegistry } from '../../../shared/control/generations.ts';
+import { requireRegistry } from '../../../shared/control/registry.ts';
 import type { OperatorDeps } from './deps.ts';
 import { measureAll, type Measured, type PartitionProgress, type TopicProgress } from './measure.ts';
 

@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
-import type { Generation } from '../../../shared/store/generations.ts';
-import { progressOf, silentAfterSeconds, topicIdsOf } from '../../../shared/store/progress.ts';
-import { isLastFailure, type Failure } from '../../../shared/store/failures.ts';
+import type { Generation } from '../../../shared/control/generations.ts';
+import { progressOf, silentAfterSeconds, topicIdsOf } from '../../../shared/control/progress.ts';
+import { isLastFailure, type Failure } from '../../../shared/control/failures.ts';
 
 /** `isFinal`: no projector can ever continue the generation. */
 export type Stopped = { reason: string; isFinal: boolean };

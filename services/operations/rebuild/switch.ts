@@ -1,8 +1,8 @@
-import type { GenerationRegistry } from '../../../shared/store/generations.ts';
-import { liveReplicas, type Replica } from '../../../shared/store/replicas.ts';
-import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
-import { changeRegistry, requireRegistry } from '../../projector/generations/registry.ts';
-import { parsePartitionKey } from '../../projector/kafka/topic-partition.ts';
+import type { GenerationRegistry } from '../../../shared/control/generations.ts';
+import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
+import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
+import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
+import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 import { pollUntil } from '../poll-until.ts';
 import { checkSwitch, type Check, type SwitchOptions } from './checks.ts';
 import { logOffsets, type OperatorDeps } from './deps.ts';

@@ -1,5 +1,5 @@
-import { projectionVersion, type GenerationRegistry } from '../../../shared/store/generations.ts';
-import { advance } from '../../projector/generations/registry.ts';
+import { projectionVersion, type GenerationRegistry } from '../../../shared/control/generations.ts';
+import { advance } from '../../../shared/control/registry.ts';
 import { activate, beginDrop, configure, endDrop, register } from './transitions.ts';
 
 const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour));

@@ -3,7 +3,7 @@ import {
   projectionVersion,
   type Generation,
   type GenerationState,
-} from '../../../shared/store/generations.ts';
+} from '../../../shared/control/generations.ts';
 import {
   RebuildRefused,
   withGeneration,
@@ -11,7 +11,7 @@ import {
   withTransition,
   type Cause,
   type RegistryUpdate,
-} from '../../projector/generations/registry.ts';
+} from '../../../shared/control/registry.ts';
 
 /** A build is a generation that has not been promoted. */
 const buildStates: readonly GenerationState[] = ['building', 'catching-up', 'ready'];

@@ -5,15 +5,15 @@ import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import { allOrganizations } from '../../../shared/store/all-organizations.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
-import { generationOf, readRegistry } from '../../../shared/store/generations.ts';
-import { watermark } from '../../../shared/store/progress.ts';
+import { generationOf, readRegistry } from '../../../shared/control/generations.ts';
+import { watermark } from '../../../shared/control/progress.ts';
 import { collectionOf, controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
 import { recordedPositions } from '../../projector/consumer/progress.ts';
-import { deadLettersOf } from '../../projector/dead-letters/collection.ts';
+import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import { topicOf } from '../../projector/events/topics.ts';
 import { tombstoneBound, tombstoneWarning } from '../../projector/generations/tombstones.ts';
 import type { LogClient } from '../../projector/kafka/log-client.ts';
-import { parsePartitionKey } from '../../projector/kafka/topic-partition.ts';
+import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 import {
   readTopicSettings,
   topicWarnings,

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { EachBatchPayload, TopicPartitions } from 'kafkajs';
 import { rawBatch } from '../../../tests/support/example-responses.ts';
-import { partitionKey } from '../kafka/topic-partition.ts';
+import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { createAssignment, type AssignmentDeps } from './assignment.ts';
 import { handleBatch } from './handle-batch.ts';
 import type { PartitionWorker } from './partition-worker.ts';

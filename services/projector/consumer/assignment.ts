@@ -1,7 +1,7 @@
 import type { Consumer } from 'kafkajs';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { KafkaRecord } from '../kafka/record-format.ts';
-import { partitionKey } from '../kafka/topic-partition.ts';
+import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import {
   createPartitionWorker,
   type Applied,

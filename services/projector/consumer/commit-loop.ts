@@ -1,9 +1,9 @@
 import type { Db } from 'mongodb';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
-import { raiseWatermark } from '../../../shared/store/progress.ts';
+import { raiseWatermark } from '../../../shared/control/progress.ts';
 import type { LogClient, LogState } from '../kafka/log-client.ts';
-import { partitionKey } from '../kafka/topic-partition.ts';
+import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { Liveness, ObservedPartition } from '../liveness.ts';
 import type { Metrics } from '../metrics.ts';
 import { isTransient } from '../kafka/transient-errors.ts';

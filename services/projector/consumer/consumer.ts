@@ -1,7 +1,7 @@
 import type { Admin, Consumer, ConsumerGroupJoinEvent, Kafka } from 'kafkajs';
 import type { Db } from 'mongodb';
 import type { LogClient, LogState } from '../kafka/log-client.ts';
-import { partitionKey } from '../kafka/topic-partition.ts';
+import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
 import { createGapDetector } from './gap-detector.ts';
 import { handleBatch, type HandleBatchDeps } from './handle-batch.ts';

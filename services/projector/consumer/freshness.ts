@@ -1,6 +1,6 @@
-import { silentAfterSeconds, type HeldBy } from '../../../shared/store/progress.ts';
+import { silentAfterSeconds, type HeldBy } from '../../../shared/control/progress.ts';
 import type { LogState } from '../kafka/log-client.ts';
-import { parsePartitionKey, partitionKey } from '../kafka/topic-partition.ts';
+import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { Metrics } from '../metrics.ts';
 import type { RunningConsumer } from './consumer.ts';
 import { holdCauses, type HoldCause } from './hold-causes.ts';

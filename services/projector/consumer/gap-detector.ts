@@ -1,5 +1,5 @@
 import type { LogState } from '../kafka/log-client.ts';
-import { partitionKey } from '../kafka/topic-partition.ts';
+import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { PartitionWorker } from './partition-worker.ts';
 
 /** The fields of a worker that tell whether its log has a gap. */

@@ -3,7 +3,7 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { recordsIn } from '../kafka/record-batch.ts';
 import type { BatchMessage } from '../kafka/fetch-decoder.ts';
 import { fetchedOffsetOf } from '../kafka/kafkajs-patch.ts';
-import { partitionKey } from '../kafka/topic-partition.ts';
+import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { Assignment } from './assignment.ts';
 import { seek } from './start-offsets.ts';
 

@@ -1,5 +1,5 @@
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { Rejection } from '../events/change.ts';
+import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../kafka/record-format.ts';
 import { isTransient } from '../kafka/transient-errors.ts';
 import type { HoldCause } from './hold-causes.ts';

@@ -1,4 +1,4 @@
-import { parsePartitionKey } from '../kafka/topic-partition.ts';
+import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 
 /** How far some projector has applied a partition, and the end of its log, both as last reported. */
 type PartitionPosition = { position: number; end: number; movedAtMs: number };

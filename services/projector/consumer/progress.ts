@@ -1,7 +1,7 @@
 import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
-import { progressOf, watermark, topicIdsOf } from '../../../shared/store/progress.ts';
-import { parsePartitionKey, partitionKey } from '../kafka/topic-partition.ts';
+import { progressOf, watermark, topicIdsOf } from '../../../shared/control/progress.ts';
+import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { PartitionWorker } from './partition-worker.ts';
 
 /** How far a partition was applied at one moment. The commit loop saves a snapshot, then commits the same snapshot. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Consumer } from 'kafkajs';
 import type { Db } from 'mongodb';
 import type { LogClient } from '../kafka/log-client.ts';
-import { partitionKey, type TopicPartition } from '../kafka/topic-partition.ts';
+import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import {
   committedButNotApplied,
   deletedRecords,

@@ -7,7 +7,10 @@ import { entityVersion } from '../events/envelope.ts';
 import { encodeHeaders, decodeHeaders, measureHeaders } from '../events/headers.ts';
 import { kindOfTopic } from '../events/topics.ts';
 import { subjectsOf } from './subjects.ts';
-import type { DeadLetter, RecordFields, DeadLetterHeader } from './collection.ts';
+import type { DeadLetter, RecordFields, DeadLetterHeader } from '../../../shared/control/dead-letters.ts';
+import type { Rejection } from '../../../shared/control/rejections.ts';
+
+export type Rejected = { record: KafkaRecord; rejection: Rejection };
 
 /** The part of a dead letter that comes from its record. */
 export function recordFields(topic: string, prefix: string, record: KafkaRecord): RecordFields {

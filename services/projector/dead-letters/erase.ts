@@ -5,7 +5,8 @@ import { kindOfTopic, topicOf, topics } from '../events/topics.ts';
 import { isAfter } from '../materialize/evolve.ts';
 import { readInAnyOrganization, type EntityReader } from '../materialize/read-stored.ts';
 import { projections } from '../projections/projections.ts';
-import { deadLettersOf, removeDeadLetters, type DeadLetter, type Rejected } from './collection.ts';
+import { deadLettersOf, removeDeadLetters, type DeadLetter } from '../../../shared/control/dead-letters.ts';
+import type { Rejected } from './dead-letter.ts';
 import { subjectsOf } from './subjects.ts';
 
 /** The part of a dead letter that decides whether it is erased. */

@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
-import type { Rejection } from '../events/change.ts';
-import { deadLettersOf, type Rejected } from './collection.ts';
-import { deadLetterId, recordFields } from './dead-letter.ts';
+import type { Rejection } from '../../../shared/control/rejections.ts';
+import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
+import { deadLetterId, recordFields, type Rejected } from './dead-letter.ts';
 
 export type StoreDeadLettersDeps = { control: Db; prefix: string; generation: number; now: () => Date };
 

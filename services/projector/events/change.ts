@@ -27,21 +27,3 @@ export type Tombstone = { op: 'tombstone'; id: string; time: Date; position: Pos
 
 /** The effect of a record on one entity of the topic's kind. */
 export type Change<K extends Kind = Kind> = Upsert<K> | Deletion | Tombstone;
-
-/** Every reason for which a record is dead-lettered, explained to an operator. */
-export const rejectionReasons = {
-  not_json: 'the value or the data is not JSON in UTF-8',
-  bad_envelope: 'a CloudEvents attribute is missing or invalid',
-  unknown_type: 'the event type or its version does not belong to this topic',
-  key_mismatch: "the record's key is not the entity's id",
-  bad_data: 'a field of the state is missing, invalid or beyond its limit',
-  wrong_organization: 'the entity belongs to another organization',
-  too_large: 'the state takes more than 8 MB in MongoDB',
-  refused_by_store: 'MongoDB refuses the document',
-  headers_too_large: 'the record has more than 1,000 headers, or more than 256 KB of them',
-  undecodable:
-    'a batch of records cannot be decompressed or decoded; its dead letter stands for all its records',
-} as const;
-
-/** Why a record is dead-lettered; `detail` names fields and rules, never values. */
-export type Rejection = { reason: keyof typeof rejectionReasons; detail: string };

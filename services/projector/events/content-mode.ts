@@ -1,5 +1,5 @@
 import { decodeBase64, decodeJson } from './bytes.ts';
-import type { Rejection } from './change.ts';
+import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../kafka/record-format.ts';
 import { mediaType, readHeaders, type Headers } from './headers.ts';
 

@@ -1,7 +1,8 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import { states } from '../../../shared/documents/resources.ts';
 import { decodeText } from './bytes.ts';
-import type { Change, Rejection } from './change.ts';
+import type { Change } from './change.ts';
+import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../kafka/record-format.ts';
 import { readContent, type RawEvent } from './content-mode.ts';
 import { attributes, typeOf, type Attributes, type Verb } from './envelope.ts';

@@ -5,14 +5,14 @@ import {
   NoSuchGeneration,
   readRegistry,
   type Generation,
-} from '../../../shared/store/generations.ts';
-import { watermark } from '../../../shared/store/progress.ts';
+} from '../../../shared/control/generations.ts';
+import { watermark } from '../../../shared/control/progress.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import type { Positions } from '../consumer/positions.ts';
 import { recordedPositions } from '../consumer/progress.ts';
-import { isFollowed, lagSeconds } from './freshness.ts';
-import { loadEnds, changeRegistry, advance, recordMaxLag } from './registry.ts';
+import { isFollowed, lagSeconds } from '../../../shared/control/freshness.ts';
+import { loadEnds, changeRegistry, advance, recordMaxLag } from '../../../shared/control/registry.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Throttle } from './throttle.ts';
 import { readTombstoneBound, recordedStep, tombstoneWarning } from './tombstones.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from 'mongodb';
-import { failuresOf } from '../../../shared/store/failures.ts';
+import { failuresOf } from '../../../shared/control/failures.ts';
 import { LogGap } from '../consumer/gap-detector.ts';
 
 /** An ending projector waits at most this long for MongoDB, in milliseconds. */

@@ -8,7 +8,7 @@ import {
   type ProtocolCall,
 } from './metadata.ts';
 import { createRequire } from 'node:module';
-import { parsePartitionKey, partitionKey } from './topic-partition.ts';
+import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 
 /** The state of the logs of some topics, as the brokers report it. */
 export type LogState = {

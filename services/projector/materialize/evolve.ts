@@ -1,6 +1,7 @@
 import type { Envelope, Position } from '../../../shared/documents/document.ts';
 import { dayMs } from '../../../shared/documents/retention.ts';
-import type { Change, Rejection, Tombstone } from '../events/change.ts';
+import type { Change, Tombstone } from '../events/change.ts';
+import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { StoredState } from './store.ts';
 
 /** An entity as stored, or as it is about to be: its envelope, and its state while it lives. */

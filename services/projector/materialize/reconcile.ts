@@ -1,5 +1,6 @@
 import type { Kind } from '../../../shared/documents/document.ts';
-import type { Change, Rejection, Upsert } from '../events/change.ts';
+import type { Change, Upsert } from '../events/change.ts';
+import type { Rejection } from '../../../shared/control/rejections.ts';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import { projections } from '../projections/projections.ts';
 import { edgesOf } from './edges.ts';

@@ -1,6 +1,6 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import type { Applied, ApplyContext } from '../consumer/partition-worker.ts';
-import type { Rejected } from '../dead-letters/collection.ts';
+import type { Rejected } from '../dead-letters/dead-letter.ts';
 import { eraseDeadLetters, erasuresAmong } from '../dead-letters/erase.ts';
 import { storeDeadLetters, type StoreDeadLettersDeps } from '../dead-letters/store-dead-letters.ts';
 import type { Change } from '../events/change.ts';

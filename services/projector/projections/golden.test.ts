@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { resources, states } from '../../../shared/documents/resources.ts';
-import { projectionVersion } from '../../../shared/store/generations.ts';
+import { projectionVersion } from '../../../shared/control/generations.ts';
 import { examples } from '../../../tests/support/example-states.ts';
 import { given, living } from '../../../tests/support/example-join.ts';
 
@@ -53,7 +53,7 @@ test(`documents are those of projection version ${projectionVersion}`, async () 
   const actual: unknown = JSON.parse(JSON.stringify(documents()));
   if (!existsSync(path) && mayWrite) await writeFile(path, `${JSON.stringify(actual, null, 2)}\n`);
   const golden: unknown = existsSync(path) ? JSON.parse(await readFile(path, 'utf8')) : null;
-  // If this fails, stored documents change: raise `projectionVersion` in shared/store/generations.ts, then write the new
+  // If this fails, stored documents change: raise `projectionVersion` in shared/control/generations.ts, then write the new
   // file with UPDATE_GOLDEN=1. docs/rebuilding.md says how such a change is deployed.
   expect(actual).toEqual(golden);
 });

@@ -3,7 +3,7 @@ import type { Envelope } from '../../../shared/documents/document.ts';
 import { sortKey } from '../../../shared/documents/instant.ts';
 import { allOrganizations } from '../../../shared/store/all-organizations.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
-import { deadLettersOf } from '../dead-letters/collection.ts';
+import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import { eraseDeadLetters } from '../dead-letters/erase.ts';
 import { refOf } from '../materialize/edges.ts';
 import { envelope } from '../materialize/mongo-store.ts';

@@ -2,7 +2,7 @@ import type { Db } from 'mongodb';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
-import { watermark } from '../../../shared/store/progress.ts';
+import { watermark } from '../../../shared/control/progress.ts';
 import { eraseSince } from '../dead-letters/erase.ts';
 import type { Metrics } from '../metrics.ts';
 import { sweep, type Swept, type SweepDeps } from './sweep.ts';

@@ -6,11 +6,11 @@ import {
   generationOf,
   requireVersion,
   type Generation,
-} from '../../../shared/store/generations.ts';
+} from '../../../shared/control/generations.ts';
 import { ensureIndexes } from '../../../shared/store/indexes.ts';
 import { waitUntil } from './wait-until.ts';
-import { progressOf } from '../../../shared/store/progress.ts';
-import { ensureDeadLetterIndexes } from '../dead-letters/collection.ts';
+import { progressOf } from '../../../shared/control/progress.ts';
+import { ensureDeadLetterIndexes } from '../../../shared/control/dead-letters.ts';
 
 const waitingFor = 'MongoDB is unavailable';
 

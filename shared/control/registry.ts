@@ -5,8 +5,8 @@ import {
   type Generation,
   type GenerationRegistry,
   type GenerationState,
-} from '../../../shared/store/generations.ts';
-import { partitionKey } from '../kafka/topic-partition.ts';
+} from './generations.ts';
+import { partitionKey } from './topic-partition.ts';
 
 /** The registry. Throws `RebuildRefused` before a projector has first started. */
 export async function requireRegistry(control: Db): Promise<GenerationRegistry> {

@@ -1,6 +1,5 @@
 import type { Binary, Collection, Db } from 'mongodb';
-import type { Rejection } from '../events/change.ts';
-import type { KafkaRecord } from '../kafka/record-format.ts';
+import type { Rejection } from './rejections.ts';
 
 /**
  * A record that could not be applied, stored for an operator. Key, headers and value are as Kafka delivered them, or
@@ -49,8 +48,6 @@ export type RecordFields = Omit<
 >;
 
 export type DeadLetterHeader = { name: string; value: Binary | null };
-
-export type Rejected = { record: KafkaRecord; rejection: Rejection };
 
 /** Sizes in bytes of the whole record, and the hash of its whole value in hex. */
 type Truncated = { keyBytes: number; headersBytes: number; valueBytes: number; sha256: string };

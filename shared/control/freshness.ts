@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { lastSavedAt, silentAfterSeconds } from '../../../shared/store/progress.ts';
+import { lastSavedAt, silentAfterSeconds } from './progress.ts';
 
 /** Whether a projector follows the generation. */
 export async function isFollowed(control: Db, generation: number, now: Date): Promise<boolean> {
