@@ -1,6 +1,6 @@
 import type { CommandStartedEvent } from 'mongodb';
 import { generationDatabase } from '../../shared/store/connection.ts';
-import { generationsOf, projectionVersion, type Generation } from '../../shared/store/generations.ts';
+import { generationsOf, projectionVersion, type Generation } from '../../shared/control/generations.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import * as build from './builders.ts';
 import { errorOf, tokens, useApi } from './test-api.ts';
