@@ -54,19 +54,13 @@ type Truncated = { keyBytes: number; headersBytes: number; valueBytes: number; s
 
 export const deadLettersOf = (control: Db): Collection<DeadLetter> => control.collection('dead_letters');
 
-/** Creates the indexes of the dead letters that do not exist yet, and completes dead letters of earlier releases. */
+/** Creates the indexes of the dead letters that do not exist yet. */
 export async function ensureDeadLetterIndexes(control: Db): Promise<void> {
   await deadLettersOf(control).createIndexes([
     { name: 'lastAt', key: { lastAt: -1, _id: -1 } },
     { name: 'subjects', key: { subjects: 1 } },
     { name: 'topicLastAt', key: { topic: 1, lastAt: -1, _id: -1 } },
   ]);
-  const incomplete = { generations: { $exists: false } };
-  for (const generation of await deadLettersOf(control).distinct('generation', incomplete))
-    await deadLettersOf(control).updateMany(
-      { generation, ...incomplete },
-      { $set: { generations: [generation] } },
-    );
 }
 
 /** Removes dead letters by id. Returns how many existed. */

@@ -88,21 +88,17 @@ export type GenerationRegistry = {
   acceptOlder?: boolean;
 };
 
-/** Releases of projection version 1 stored only the first three fields. */
-type StoredRegistry = Pick<GenerationRegistry, '_id' | 'generation' | 'since'> & Partial<GenerationRegistry>;
-
 /**
  * Version of the stored documents: it rises whenever a stored field is added, removed or renamed, or changes its type or meaning, or a
- * projection its result. 2 kept tombstones of unknown organizations among the documents. `golden.test.ts` beside the projections
- * fails if documents change without it.
+ * projection its result. `golden.test.ts` beside the projections fails if documents change without it.
  */
-export const projectionVersion = 3;
+export const projectionVersion = 1;
 
 /**
  * The projection versions that this API can serve. A release that raises `projectionVersion` keeps the one before for as
  * long as a generation of it may be promoted or rolled back to.
  */
-export const servedVersions: readonly number[] = [projectionVersion, 2];
+export const servedVersions: readonly number[] = [projectionVersion];
 
 /** The generation was built by code whose documents this code cannot read or write. */
 export class OtherProjectionVersion extends Error {
@@ -114,22 +110,12 @@ export class NoSuchGeneration extends Error {
   override name = 'NoSuchGeneration';
 }
 
-export const generationsOf = (control: Db): Collection<StoredRegistry> => control.collection('generations');
+export const generationsOf = (control: Db): Collection<GenerationRegistry> =>
+  control.collection('generations');
 
 /** The registry, or null before a projector has first started. */
-export async function readRegistry(
-  control: Db,
-  options: FindOptions = {},
-): Promise<GenerationRegistry | null> {
-  const stored = await generationsOf(control).findOne({ _id: 'active' }, options);
-  return stored && completed(stored);
-}
-
-function completed(stored: StoredRegistry): GenerationRegistry {
-  const { generation: number, since } = stored;
-  const only: Generation = { number, projectionVersion: 1, state: 'active', since, registeredAt: since };
-  return { revision: 0, lastNumber: number, generations: [only], history: [], ...stored };
-}
+export const readRegistry = (control: Db, options: FindOptions = {}): Promise<GenerationRegistry | null> =>
+  generationsOf(control).findOne({ _id: 'active' }, options);
 
 /** Replaces the registry if it is unchanged since it was read. Returns false if it has changed. */
 export async function replaceRegistry(
@@ -137,9 +123,8 @@ export async function replaceRegistry(
   read: GenerationRegistry,
   next: GenerationRegistry,
 ): Promise<boolean> {
-  const isSame = read.revision === 0 ? { revision: { $exists: false } } : { revision: read.revision };
   const { matchedCount } = await generationsOf(control).replaceOne(
-    { _id: 'active', ...isSame },
+    { _id: 'active', revision: read.revision },
     { ...next, revision: read.revision + 1 },
   );
   return matchedCount === 1;

@@ -9,12 +9,12 @@ export type Replica = {
   _id: string;
   host: string;
   pid: number;
-  /** The version in its package.json. Older releases omit it. */
-  release?: string;
+  /** The version in its package.json. */
+  release: string;
   /** The generation that its next request reads; null before it could read one. */
   generation: number | null;
-  /** Its requests in progress: a streamed one reads its generation long after a switch. Older releases omit it. */
-  inProgress?: RequestsInProgress[];
+  /** Its requests in progress: a streamed one reads its generation long after a switch. */
+  inProgress: RequestsInProgress[];
   /** The projection versions that it can serve. */
   versions: readonly number[];
   /** When it announced itself, by the store's clock. */

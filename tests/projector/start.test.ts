@@ -1,5 +1,4 @@
 import { resources } from '../../shared/documents/resources.ts';
-import { generationsOf, projectionVersion } from '../../shared/control/generations.ts';
 import { type Service } from '../../infra/service.ts';
 import { useProjector } from '../support/use-projector.ts';
 
@@ -30,19 +29,6 @@ describe('a projector at its start', () => {
     // and starts after the index is dropped
     await environment.database.collection('tickets').dropIndex(name);
     await start().logged('projecting');
-  });
-
-  test('exits on a database that an earlier release has filled, and says what to do', async () => {
-    const active = generationsOf(environment.control);
-    const registry = await active.findOneAndUpdate({ _id: 'active' }, { $unset: { generations: '' } });
-    const service = start();
-    expect(await service.exited).toBe(1);
-    expect(refusal(service)).toMatch(
-      new RegExp(
-        `generation 1 holds documents of projection version 1.*version ${projectionVersion}\\. A rebuild is due: support-cli rebuild start`,
-      ),
-    );
-    await active.updateOne({ _id: 'active' }, { $set: { generations: registry?.generations ?? [] } });
   });
 
   test('exits if MongoDB rejects its password', async () => {

@@ -201,6 +201,8 @@ export async function openRebuild() {
         host: 'api-1',
         pid: 41,
         generation: 1,
+        release: '1.0.0',
+        inProgress: [],
         versions: [projectionVersion],
         at: present,
         ...changes,

@@ -1,5 +1,6 @@
 import type { Switched } from '../../services/operations/rebuild/switch.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
+import { projectionVersion } from '../../shared/control/generations.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import {
   activeAndReady,
@@ -35,7 +36,7 @@ const invalidReport = (title: string, changes: Parameters<typeof report>[0], say
 
 const saysOfReject = [
   'it has 1 dead letter that the active generation does not have',
-  '/0/5 (not_json: no JSON)',
+  '/0/5@0 (not_json: no JSON)',
   'fix the cause and re-drive them, purge again the ones that you had purged before the build',
   '--allow-rejects',
 ];
@@ -91,7 +92,7 @@ const refusals: Refusal[] = [
   ],
   [
     'a replica that cannot serve its projection version',
-    ({ announceReplica }) => announceReplica({ versions: [1] }),
+    ({ announceReplica }) => announceReplica({ versions: [projectionVersion + 1] }),
     'replicas',
     ['1 of 1 API replica cannot serve', 'process 41 on api-1', "deploy the API's new release first"],
     null,

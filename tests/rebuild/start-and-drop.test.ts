@@ -195,7 +195,7 @@ test('a switch to a generation that does not exist is refused, and changes nothi
 });
 
 test('a projector refuses a generation that is unknown, dropped, or of another projection version', async () => {
-  await rebuild.given([generation(1, 'active', { projectionVersion: 1 }), generation(2, 'dropped')]);
+  await rebuild.given([generation(1, 'active', { projectionVersion: 7 }), generation(2, 'dropped')]);
   const logger = pino({ level: 'silent' });
   const open = (number?: number) =>
     openStore(rebuild.mongo, { DATABASE_NAME: rebuild.name, GENERATION: number }, logger).then(
@@ -205,7 +205,7 @@ test('a projector refuses a generation that is unknown, dropped, or of another p
   const before = await rebuild.everything();
   const [served, dropped, unknown] = await Promise.all([open(), open(2), open(7)]);
   expect(served).toMatch(
-    /^StartRefused: generation 1 holds documents of projection version 1.* rebuild start/s,
+    /^StartRefused: generation 1 holds documents of projection version 7.* rebuild start/s,
   );
   expect(dropped).toMatch(/^StartRefused: generation 2 was dropped.*Unset GENERATION.*rebuild status/s);
   expect(unknown).toMatch(/^StartRefused: there is no generation 7; there are 1, 2.*Unset GENERATION/s);

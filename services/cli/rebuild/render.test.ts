@@ -26,6 +26,7 @@ describe('the outcome of a promotion', () => {
       release: '1.4.0',
       generation: 1,
       versions: [2],
+      inProgress: [],
       at: new Date(0),
     };
     const text = renderSwitched({ ...switched, waiting: [replica] });

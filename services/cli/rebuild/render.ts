@@ -109,7 +109,7 @@ export function renderSwitched({ number, outcome, checks, waiting }: Switched): 
     );
   for (const { host, pid, release, generation } of waiting)
     lines.push(
-      `  the API replica on ${host}, process ${pid}${release ? `, release ${release}` : ''}, still serves ${generation === null ? 'nothing' : `generation ${generation}`}: ` +
+      `  the API replica on ${host}, process ${pid}, release ${release}, still serves ${generation === null ? 'nothing' : `generation ${generation}`}: ` +
         'it follows once the new generation has caught up; see its log, and run this again to keep waiting',
     );
   return `${lines.join('\n')}\n`;

@@ -230,7 +230,6 @@ function whyExpired(
     return 'a projection version has changed since';
   const moved = report.lows.find(({ partition, low }) => (offsets.get(partition)?.low ?? low) !== low);
   if (moved) return `the log of ${moved.partition} now begins at another offset`;
-  if (!('expectations' in report)) return 'an earlier release made it';
   if (now.getTime() - report.at.getTime() > reportValidMs) return 'it is older than a day';
   return null;
 }

@@ -66,7 +66,7 @@ export const readersText = (readers: Replica[], number: number): string =>
     })
     .join(', ');
 
-const requestsOf = ({ inProgress = [] }: Replica, number: number): number =>
+const requestsOf = ({ inProgress }: Replica, number: number): number =>
   inProgress.find(({ generation }) => generation === number)?.requests ?? 0;
 
 const stateIn = ({ generations }: GenerationRegistry, number: number) =>
