@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import openapiTS, { astToString, COMMENT_HEADER } from 'openapi-typescript';
 import ts from 'typescript';
+import { clientSource } from './generate-client.mjs';
 
 /**
- * Generates the types from openapi.json and the version from package.json. With `--check`, writes nothing and fails if a
- * file is out of date.
+ * Generates the types and the methods from openapi.json, and the version from package.json. With `--check`, writes
+ * nothing and fails if a file is out of date.
  */
 const { factory } = ts;
 const read = (path) => readFileSync(new URL(path, import.meta.url), 'utf8');
@@ -30,6 +31,7 @@ const types = await openapiTS(document, { alphabetize: true, postTransform: open
 const { version } = JSON.parse(read('package.json'));
 const files = {
   'src/generated/openapi.ts': `${COMMENT_HEADER}${astToString(types)}`,
+  'src/generated/client.ts': clientSource(document),
   'src/generated/version.ts': `/** As in package.json. */\nexport const version = '${version}';\n`,
 };
 

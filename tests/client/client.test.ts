@@ -92,7 +92,7 @@ describe('the client and the API', () => {
 
   test('the iterator returns 250 tickets, each once, in three requests', async () => {
     const { client, asked } = connected();
-    const returned = await takeAll(client.tickets.all({ limit: 100, sort: 'createdAt' }));
+    const returned = await takeAll(client.tickets.list({ limit: 100, sort: 'createdAt' }));
     expect(returned.map(({ id }) => id)).toEqual(ids);
     expect(asked).toHaveLength(3);
   });
@@ -100,7 +100,7 @@ describe('the client and the API', () => {
   test('sort and filters stay those of the call, even if the caller changes its parameters', async () => {
     const { client } = connected();
     const params = { limit: 100, sort: 'createdAt' as 'createdAt' | '-updatedAt', status: ['open' as const] };
-    const open = client.tickets.all(params);
+    const open = client.tickets.list(params)[Symbol.asyncIterator]();
     await open.next();
     params.sort = '-updatedAt';
     params.status.pop();
@@ -109,7 +109,7 @@ describe('the client and the API', () => {
 
   test('a page is requested when the loop reaches it, not before', async () => {
     const { client, asked } = connected();
-    const pages = client.tickets.pages({ limit: 100 });
+    const pages = client.tickets.list({ limit: 100 }).pages();
     expect(asked).toHaveLength(0);
     await pages.next();
     expect(asked).toHaveLength(1);
@@ -123,7 +123,7 @@ describe('the client and the API', () => {
   test('the messages of a conversation are read in pages', async () => {
     const { client, asked } = connected();
     const { data } = await client.conversations.retrieve('conv_1');
-    const returned = await takeAll(client.conversations.messages.all('conv_1', { limit: 20 }));
+    const returned = await takeAll(client.conversations.messages.list('conv_1', { limit: 20 }));
     expect(returned.map(({ id }) => id)).toEqual(data.messages.map(({ id }) => id));
     expect(returned).toHaveLength(45);
     expect(asked).toHaveLength(4);
@@ -152,7 +152,13 @@ describe('the client and the API', () => {
     };
     const error = await failureOf(requests[title]?.() ?? Promise.resolve());
     expect(error).toBeInstanceOf(ApiError);
-    expect(error).toMatchObject({ name: 'ApiError', status, code, param });
+    expect(error).toMatchObject({
+      name: 'ApiError',
+      status,
+      code,
+      param,
+      type: expect.any(String) as string,
+    });
     expect((error as ApiError).docUrl).toMatch(new RegExp(`/docs/errors/${code}$`));
     expect((error as ApiError).requestId).toMatch(/^req_/);
     expect((error as ApiError).message).not.toBe('');
@@ -165,6 +171,30 @@ describe('the client and the API', () => {
     expect(asked).toEqual([]);
   });
 
+  test('an invalid Date is refused by name before a request is sent', async () => {
+    const { client, asked } = connected();
+    const list = client.tickets.list({ updatedAt: { gte: new Date('soon') } });
+    expect(await failureOf(list)).toEqual(new TypeError('updatedAt[gte] must be a valid Date'));
+    expect(asked).toEqual([]);
+  });
+
+  test('a request can add headers, but cannot replace those of the client', async () => {
+    const sent: unknown[] = [];
+    const { client } = connected({
+      fetch: (url, init) => {
+        sent.push(init?.headers);
+        return fetch(url, init);
+      },
+    });
+    await client.tickets.list({}, { headers: { traceparent: '00-1-1-00' } });
+    expect(sent).toMatchObject([{ traceparent: '00-1-1-00', Authorization: `Bearer ${tokens.a}` }]);
+    for (const name of ['authorization', 'User-Agent', 'If-None-Match']) {
+      const refused = client.tickets.list({}, { headers: { [name]: 'x' } });
+      expect(await failureOf(refused)).toEqual(new TypeError(`headers must not have ${name}`));
+    }
+    expect(sent).toHaveLength(1);
+  });
+
   test('an id is always one segment of the path', async () => {
     const { client, asked } = connected();
     const error = await failureOf(client.channels.retrieve('a/../b?c#d%2F'));
@@ -175,7 +205,7 @@ describe('the client and the API', () => {
   test('a signal ends paging with its own reason', async () => {
     const { client, asked } = connected();
     const controller = new AbortController();
-    const paging = client.tickets.all({ limit: 100 }, { signal: controller.signal });
+    const paging = client.tickets.list({ limit: 100 }, { signal: controller.signal }).pages();
     await paging.next();
     controller.abort(new Error('enough'));
     expect(await failureOf(takeAll(paging))).toEqual(new Error('enough'));

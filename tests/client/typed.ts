@@ -14,9 +14,9 @@ export function misuses(client: Client) {
     // @ts-expect-error a limit is a number
     client.tickets.list({ limit: '20' }),
     // @ts-expect-error no such order
-    client.tickets.all({ sort: 'title' }),
+    client.tickets.list({ sort: 'title' }),
     // @ts-expect-error no such status
-    client.tickets.pages({ status: ['done'] }),
+    client.tickets.list({ status: ['done'] }),
     // @ts-expect-error a status is one of a list
     client.tickets.list({ status: 'open' }),
     // @ts-expect-error a bound is a string or a Date
@@ -25,8 +25,6 @@ export function misuses(client: Client) {
     client.tickets.list({ updatedAt: { gt: '2026-01-01' } }),
     // @ts-expect-error this list has no field to bound
     client.qas.list({ updatedAt: { gte: '2026-01-01' } }),
-    // @ts-expect-error paging through a list has no single ETag
-    client.tickets.all({}, { ifNoneMatch: 'W/"1"' }),
     // @ts-expect-error channels have no status to filter by
     client.channels.list({ status: ['open'] }),
     // @ts-expect-error messages are listed by conversation
@@ -37,7 +35,7 @@ export function misuses(client: Client) {
     client.qas.retrieve,
     // @ts-expect-error the API is read-only
     client.tickets.update,
-    // @ts-expect-error threads are messages or conversations
+    // @ts-expect-error threads are exported or not
     exportChanges({ client, threads: 'all' }),
   ] as unknown[];
 }
@@ -54,10 +52,11 @@ export async function uses(client: Client): Promise<[TicketItem['status'], strin
   // Codes and values of later releases must compile.
   const code: ErrorCode = 'ticket_gone';
   if (ticket.data.status === 'of a later release') void code;
-  const held = await client.tickets.retrieve('ti_1', { ifNoneMatch: ticket.etag });
-  // @ts-expect-error there is no data where nothing has changed
-  void held.data.id;
-  if (!held.notModified) void held.data.id;
+  for await (const batch of exportChanges({ client, threads: true })) {
+    if ('ticket' in batch) void batch.ticket.title;
+    // @ts-expect-error a thread that is gone has no messages
+    else void batch.messages.length;
+  }
   const page = await client.conversations.messages.list('conv_1', { limit: 20 });
   return [ticket.data.status, page.nextCursor, page.data, ticket.dataAsOf];
 }

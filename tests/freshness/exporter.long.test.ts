@@ -1,7 +1,7 @@
 import {
   exportChanges,
   type Client,
-  type Conversation,
+  type Message,
   type TicketItem,
 } from '../../clients/typescript/src/index.ts';
 import { connect } from '../client/test-client.ts';
@@ -11,17 +11,17 @@ import { useOpened } from '../support/use-opened.ts';
 import { createTraffic } from './changes.ts';
 import { startScenario } from './scenario.ts';
 
-/** The exported tickets and conversations, by id. */
-type Copy = { tickets: Map<string, TicketItem>; conversations: Map<string, Conversation> };
+/** The exported tickets by id, and the threads by conversation. No thread is longer than one batch. */
+type Copy = { tickets: Map<string, TicketItem>; threads: Map<string, Message[] | null> };
 
-const createCopy = (): Copy => ({ tickets: new Map(), conversations: new Map() });
+const createCopy = (): Copy => ({ tickets: new Map(), threads: new Map() });
 
 /** One run of the export, with the threads; returns the start of the next run. */
 async function exportRound(client: Client, copy: Copy, since: string | undefined): Promise<string> {
-  let next = '';
-  for await (const batch of exportChanges({ client, since, threads: 'conversations', limit: 5 })) {
-    for (const ticket of batch.tickets) copy.tickets.set(ticket.id, ticket);
-    for (const conversation of batch.conversations) copy.conversations.set(conversation.id, conversation);
+  let next = since ?? '';
+  for await (const batch of exportChanges({ client, since, threads: true, limit: 5 })) {
+    if ('ticket' in batch) copy.tickets.set(batch.ticket.id, batch.ticket);
+    else copy.threads.set(batch.conversationId, batch.messages);
     next = batch.since;
   }
   return next;
@@ -37,18 +37,15 @@ describe(`an export with the client, round after round (seed ${seed})`, () => {
   const scenario = useOpened(() => startScenario({ seed, stepMs: turnMs, delayMsMax: 6_000 }));
 
   /** An export must hold this of a ticket: its state and its threads, but not the names of others. */
-  const ownOf = ({ tickets, conversations }: Copy, ticketId: string) => {
+  const ownOf = ({ tickets, threads }: Copy, ticketId: string) => {
     const ticket = tickets.get(ticketId);
     if (!ticket) return null;
-    const threads = ticket.conversations.map(({ id }) => [
-      id,
-      conversations.get(id)?.messages.map(({ content }) => content),
-    ]);
+    const held = ticket.conversations.map(({ id }) => [id, threads.get(id)?.map(({ content }) => content)]);
     return {
       title: ticket.title,
       status: ticket.status,
       updatedAt: ticket.updatedAt,
-      threads: Object.fromEntries(threads) as Record<string, unknown>,
+      threads: Object.fromEntries(held) as Record<string, unknown>,
     };
   };
   const toTheSecond = (instant: string) => `${instant.slice(0, 19)}Z`;

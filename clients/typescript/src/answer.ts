@@ -1,35 +1,33 @@
 import { retryAfterMs } from './backoff.ts';
 import { ApiError } from './errors.ts';
-import type { ErrorCode, Meta, RateLimit } from './types.ts';
-
-/** The body of an API response, null for 304, and the metadata from its headers. */
-export type RawAnswer = { body: unknown; meta: Meta };
+import type { Answer, ErrorCode, ErrorType, RateLimit } from './types.ts';
 
 /** Returns a response of the API. Throws `ApiError` for an error, and for a response that is not the API's own. */
-export function readAnswer(
-  response: Response,
-  text: string,
-  { nowMs, isConditional }: { nowMs: number; isConditional: boolean },
-): RawAnswer {
-  const { status, headers } = response;
-  const isNotModified = status === 304 && isConditional;
-  if (!response.ok && !isNotModified) throw errorOf(response, text, nowMs);
-  const body = isNotModified ? null : parseJson(text);
+export function readAnswer(response: Response, text: string, nowMs: number): Answer<unknown> {
+  const { ok, status, headers } = response;
+  if (!ok) throw errorOf(response, text, nowMs);
+  const data = parseJson(text);
   const requestId = headers.get('Request-Id');
   const dataAsOf = dataAsOfOf(headers);
-  if (body === undefined || requestId === null || dataAsOf === null) {
+  if (data === undefined || requestId === null || dataAsOf === null) {
     const message = `HTTP ${status}, but the response is not from this API. Check baseUrl.`;
-    throw new ApiError({ status, code: null, message, requestId });
+    throw new ApiError({ status, type: null, code: null, message, requestId });
   }
-  const etag = headers.get('ETag');
-  return { body, meta: { requestId, dataAsOf, rateLimit: rateLimitOf(headers), etag, headers } };
+  return { data, requestId, dataAsOf, rateLimit: rateLimitOf(headers), headers };
 }
 
 type Envelope = {
-  error: { code: ErrorCode; message: string; docUrl: string; requestId: string; param?: string };
+  error: {
+    type: ErrorType;
+    code: ErrorCode;
+    message: string;
+    docUrl: string;
+    requestId: string;
+    param?: string;
+  };
 };
 
-export function errorOf({ status, headers }: Response, text: string, nowMs: number): ApiError {
+function errorOf({ status, headers }: Response, text: string, nowMs: number): ApiError {
   const body = parseJson(text);
   const waitMs = retryAfterMs(headers, nowMs);
   if (isEnvelope(body)) {
@@ -37,6 +35,7 @@ export function errorOf({ status, headers }: Response, text: string, nowMs: numb
   }
   return new ApiError({
     status,
+    type: null,
     code: null,
     message: `HTTP ${status}, from a server between this client and the API, such as a proxy.`,
     requestId: headers.get('Request-Id'),

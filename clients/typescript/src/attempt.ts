@@ -1,6 +1,7 @@
-import { errorOf, readAnswer, type RawAnswer } from './answer.ts';
-import { ApiError, ConnectionError, TimeoutError } from './errors.ts';
+import { readAnswer } from './answer.ts';
+import { ConnectionError, TimeoutError } from './errors.ts';
 import { linkedController } from './signal.ts';
+import type { Answer } from './types.ts';
 
 export type Request = {
   url: string;
@@ -18,7 +19,7 @@ type Deps = { fetch: typeof globalThis.fetch; nowMs: () => number };
 export async function attempt(
   { fetch, nowMs }: Deps,
   { url, headers, timeoutMs, signal }: Request,
-): Promise<RawAnswer> {
+): Promise<Answer<unknown>> {
   const { controller, unlink } = linkedController(signal);
   const timer = setTimeout(() => controller.abort(new TimeoutError(timeoutMs)), timeoutMs);
   let response: Response;
@@ -32,30 +33,5 @@ export async function attempt(
     clearTimeout(timer);
     unlink();
   }
-  return readAnswer(response, text, { nowMs: nowMs(), isConditional: 'If-None-Match' in headers });
-}
-
-/**
- * Sends the request once and leaves the body to the caller. `timeoutMs` covers the time until the headers; `signal`
- * also aborts reading the body.
- */
-export async function attemptRaw(
-  { fetch, nowMs }: Deps,
-  { url, headers, timeoutMs, signal }: Request,
-): Promise<Response> {
-  signal?.throwIfAborted();
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new TimeoutError(timeoutMs)), timeoutMs);
-  const either = AbortSignal.any(signal ? [signal, late.signal] : [late.signal]);
-  try {
-    const response = await fetch(url, { headers, signal: either, redirect: 'manual' });
-    const isAnswer = response.ok || (response.status === 304 && 'If-None-Match' in headers);
-    if (isAnswer) return response;
-    throw errorOf(response, await response.text(), nowMs());
-  } catch (error) {
-    if (error instanceof ApiError) throw error;
-    throw either.aborted ? either.reason : new ConnectionError(error);
-  } finally {
-    clearTimeout(timer);
-  }
+  return readAnswer(response, text, nowMs());
 }

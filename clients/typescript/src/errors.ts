@@ -1,7 +1,8 @@
-import type { ErrorCode } from './types.ts';
+import type { ErrorCode, ErrorType } from './types.ts';
 
 type Details = {
   status: number;
+  type: ErrorType | null;
   code: ErrorCode | null;
   message: string;
   param?: string | undefined;
@@ -15,6 +16,8 @@ type Details = {
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
+  /** The category of `code`; null with it. */
+  readonly type: ErrorType | null;
   /** Branch on this. Null if the response is not the API's own, but a proxy's, for example. */
   readonly code: ErrorCode | null;
   /** The invalid query parameter, with `invalid_query_parameter`. */
@@ -28,9 +31,10 @@ export class ApiError extends Error {
   /** The wait that the response requests before the next attempt, in milliseconds; null if it requests none. */
   readonly retryAfterMs: number | null;
 
-  constructor({ status, code, message, param, docUrl, requestId, dataAsOf, retryAfterMs }: Details) {
+  constructor({ status, type, code, message, param, docUrl, requestId, dataAsOf, retryAfterMs }: Details) {
     super(message);
     this.status = status;
+    this.type = type;
     this.code = code;
     this.param = param;
     this.docUrl = docUrl;

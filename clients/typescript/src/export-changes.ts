@@ -1,40 +1,47 @@
-import type { Client } from './client.ts';
 import { ApiError } from './errors.ts';
+import type { Client, Message, TicketItem } from './generated/client.ts';
 import { merge } from './merge.ts';
 import { wholeNumber } from './options.ts';
 import { readPosition, writePosition, type ExportPosition } from './position.ts';
 import { linkedController } from './signal.ts';
-import type { Conversation, Message, TicketItem } from './types.ts';
+import type { Page } from './types.ts';
 
-export type ExportOptions = {
+export interface ExportOptions {
   client: Client;
   /** `since` of the last stored batch. Without it, everything is exported. */
   since?: string | undefined;
-  /** Also fetches the threads of changed tickets: `messages` page by page, `conversations` whole. */
-  threads?: 'messages' | 'conversations' | undefined;
+  /** Whether to fetch the threads of the changed tickets, too. Default false. */
+  threads?: boolean | undefined;
   /** Tickets in a page. Their threads are fetched before the next page. Default 100, the maximum. */
   limit?: number | undefined;
-  /** Threads that are fetched at once; each holds a page or a conversation in memory. Default 4. */
+  /** Threads that are fetched at once; each holds a page of messages in memory. Default 4. */
   concurrency?: number | undefined;
   signal?: AbortSignal | undefined;
-};
+}
 
-/** Items to store by id; each replaces an older version. Any of the lists may be empty. */
-export type ChangeBatch = {
-  tickets: TicketItem[];
-  conversations: Conversation[];
-  messages: Message[];
+/** A changed ticket, which replaces an older version; or the thread of a changed ticket, which replaces the older thread. */
+export type ExportBatch = (ChangedTicket | Thread) & {
   /** Keep it after you have stored the batch. The export continues from here. */
   since: string;
 };
 
+type ChangedTicket = { ticket: TicketItem };
+
+type Thread = {
+  conversationId: string;
+  /** At most 100 messages, oldest first; null if the conversation is gone. */
+  messages: Message[] | null;
+  /** False if further batches continue this thread. After the last, messages that were in none of them are gone. */
+  isLast: boolean;
+};
+
 /**
- * Yields the tickets that have changed, oldest change first, and ends when there are no more. An item can come twice, but
+ * Yields the tickets that have changed, oldest change first, and ends when there are no more. A batch can come twice, but
  * none is missing: a run begins at the earliest `Data-As-Of` of all responses of the previous run. The guide to exports
  * explains why.
  */
-export async function* exportChanges(options: ExportOptions): AsyncGenerator<ChangeBatch, void, undefined> {
-  const { client, threads, limit = 100, concurrency = 4, signal } = options;
+export async function* exportChanges(options: ExportOptions): AsyncGenerator<ExportBatch, void, undefined> {
+  const { client, threads = false, limit = 100, concurrency = 4, signal } = options;
   wholeNumber('concurrency', concurrency, 1);
   const { controller, unlink } = linkedController(signal);
   const run: Run = { client, threads, limit, concurrency, signal: controller.signal };
@@ -47,40 +54,31 @@ export async function* exportChanges(options: ExportOptions): AsyncGenerator<Cha
   }
 }
 
-type Run = {
-  client: Client;
-  threads: ExportOptions['threads'];
-  limit: number;
-  concurrency: number;
-  signal: AbortSignal;
-};
+type Run = { client: Client; threads: boolean; limit: number; concurrency: number; signal: AbortSignal };
 
-/** Yields the batches of one page. Returns the position after it, or null after the last page. */
+/**
+ * Yields the batches of one page. Returns the position after it, or null after the last page. Each batch is held until the
+ * next one arrives, because only the last batch may move the position beyond the page.
+ */
 async function* exportPage(
   run: Run,
   start: ExportPosition,
-): AsyncGenerator<ChangeBatch, ExportPosition | null, undefined> {
+): AsyncGenerator<ExportBatch, ExportPosition | null, undefined> {
   const { page, position } = await readTickets(run, start);
-  let next = earlier(position.next, page.dataAsOf);
-  const before = writePosition(start);
-  const end = () => writePosition({ from: position.from, next, cursor: page.nextCursor });
-  const batch = { tickets: page.data, conversations: [], messages: [] };
-  if (!run.threads || page.data.length === 0) {
-    yield { ...batch, since: end() };
-  } else {
-    yield { ...batch, since: before };
-    for await (const { dataAsOf, ...items } of threadsOf(run, page.data)) {
-      next = earlier(next, dataAsOf);
-      if (items.conversations || items.messages) yield { ...nothing, ...items, since: before };
-    }
-    yield { ...nothing, since: end() };
+  const end = { from: position.from, next: earlier(position.next, page.dataAsOf), cursor: page.nextCursor };
+  let held: ChangedTicket | Thread | null = null;
+  for await (const { asOf, content } of contents(run, page)) {
+    run.signal.throwIfAborted();
+    end.next = earlier(end.next, asOf);
+    if (!content) continue;
+    if (held) yield { ...held, since: writePosition(start) };
+    held = content;
   }
-  return page.nextCursor === null ? null : { from: position.from, next, cursor: page.nextCursor };
+  if (held) yield { ...held, since: writePosition(end) };
+  return page.nextCursor === null ? null : end;
 }
 
-const nothing: Omit<ChangeBatch, 'since'> = { tickets: [], conversations: [], messages: [] };
-
-const earlier = (known: Date | null, dataAsOf: Date): Date => (known && known < dataAsOf ? known : dataAsOf);
+const earlier = (known: Date | null, instant: Date): Date => (known && known < instant ? known : instant);
 
 /** Reads a page of tickets. If the API refuses the cursor, for example after a release, the run starts again. */
 async function readTickets({ client, limit, signal }: Run, position: ExportPosition) {
@@ -96,43 +94,42 @@ async function readTickets({ client, limit, signal }: Run, position: ExportPosit
   }
 }
 
-/** The items of a thread in one response. Without items if the conversation does not exist. */
-type Thread = { dataAsOf: Date } & Partial<Pick<ChangeBatch, 'conversations' | 'messages'>>;
+/** A part of an export; without content if a replica lags too far to know the thread. The next run begins at `asOf` or earlier. */
+type Part = { asOf: Date; content: ChangedTicket | Thread | null };
 
-function threadsOf(run: Run, tickets: TicketItem[]): AsyncGenerator<Thread, void, undefined> {
-  const read = run.threads === 'messages' ? messagesOf : conversationOf;
-  const ids = tickets.flatMap(({ conversations }) => conversations.map(({ id }) => id));
-  return merge(
-    ids.map((id) => read(run, id)),
-    run.concurrency,
-  );
+async function* contents(run: Run, { data, dataAsOf }: Page<TicketItem>): AsyncGenerator<Part> {
+  for (const ticket of data) yield { asOf: dataAsOf, content: { ticket } };
+  if (!run.threads) return;
+  const threads = data.flatMap((ticket) => ticket.conversations.map(({ id }) => thread(run, ticket, id)));
+  yield* merge(threads, run.concurrency);
 }
 
-async function* messagesOf({ client, signal }: Run, id: string): AsyncGenerator<Thread, void, undefined> {
+async function* thread(
+  { client, signal }: Run,
+  ticket: TicketItem,
+  conversationId: string,
+): AsyncGenerator<Part, void, undefined> {
   try {
-    for await (const page of client.conversations.messages.pages(id, { limit: 100 }, { signal })) {
-      yield { messages: page.data, dataAsOf: page.dataAsOf };
+    const pages = client.conversations.messages.list(conversationId, { limit: 100 }, { signal }).pages();
+    for await (const { data, nextCursor, dataAsOf } of pages) {
+      yield { asOf: dataAsOf, content: { conversationId, messages: data, isLast: nextCursor === null } };
     }
   } catch (error) {
-    yield absent(error);
+    yield missingThread(error, ticket, conversationId);
   }
 }
 
-async function* conversationOf({ client, signal }: Run, id: string): AsyncGenerator<Thread, void, undefined> {
-  try {
-    const { data, dataAsOf } = await client.conversations.retrieve(id, { signal });
-    yield { conversations: [data], dataAsOf };
-  } catch (error) {
-    yield absent(error);
-  }
-}
+/** The API shows instants of tickets to the second. */
+const shownPrecisionMs = 1_000;
 
 /**
- * The conversation was deleted after its ticket was read; or it is archived, with `threads: 'conversations'`; or a
- * replica that lags does not have it yet. Because of the last case, the `Data-As-Of` of this error counts too.
+ * The conversation is gone, or a replica that lags does not have it yet. A ticket changes with its threads, so a 404 as of
+ * an instant after the change is no lag. Otherwise the next run begins early enough to find the ticket again.
  */
-function absent(error: unknown): Thread {
-  const isAbsent = error instanceof ApiError && error.code === 'conversation_not_found';
-  if (isAbsent && error.dataAsOf) return { dataAsOf: error.dataAsOf };
-  throw error;
+function missingThread(error: unknown, ticket: TicketItem, conversationId: string): Part {
+  if (!(error instanceof ApiError && error.code === 'conversation_not_found' && error.dataAsOf)) throw error;
+  const changed = new Date(ticket.updatedAt);
+  const isLag = error.dataAsOf.getTime() < changed.getTime() + shownPrecisionMs;
+  if (isLag) return { asOf: earlier(changed, error.dataAsOf), content: null };
+  return { asOf: error.dataAsOf, content: { conversationId, messages: null, isLast: true } };
 }

@@ -1,8 +1,16 @@
-export { createClient, type Client } from './client.ts';
+export { createClient } from './client.ts';
 export { ApiError, ConnectionError, TimeoutError } from './errors.ts';
-export { exportChanges, type ChangeBatch, type ExportOptions } from './export-changes.ts';
-export { findDeleted, type DeletedItem, type FindDeletedOptions } from './find-deleted.ts';
-export type { Listing } from './listing.ts';
-export type { ClientOptions, SentOptions } from './options.ts';
-export type { Failure, Retry } from './retry.ts';
-export type * from './types.ts';
+export { exportChanges, type ExportBatch, type ExportOptions } from './export-changes.ts';
+export type { ClientOptions } from './options.ts';
+export type * from './generated/client.ts';
+export type {
+  Answer,
+  Bounds,
+  ErrorCode,
+  ErrorType,
+  ListRequest,
+  Meta,
+  Page,
+  RateLimit,
+  RequestOptions,
+} from './types.ts';

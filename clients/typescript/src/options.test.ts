@@ -51,10 +51,3 @@ test.each([
 ])('%s %d is refused by name', (name, value) => {
   expect(() => parseOptions({ ...good, [name]: value })).toThrow(`${name} must be a whole number`);
 });
-
-test('the user agent of the application comes first', () => {
-  expect(parseOptions({ ...good, userAgent: 'acme-export/2.1' }).headers['User-Agent']).toMatch(
-    /^acme-export\/2\.1 support-read-models-client\/\d/,
-  );
-  expect(() => parseOptions({ ...good, userAgent: 'a\nb' })).toThrow('userAgent must be printable ASCII');
-});

@@ -1,8 +1,7 @@
-import type { Retry } from './retry.ts';
-import type { Conditional, RequestOptions } from './types.ts';
+import type { RequestOptions } from './types.ts';
 import { version } from './generated/version.ts';
 
-export type ClientOptions = {
+export interface ClientOptions {
   /** URL of the API, such as `https://api.example.com`. Plain HTTP is accepted only for localhost. */
   baseUrl: string;
   apiKey: string;
@@ -12,13 +11,9 @@ export type ClientOptions = {
   timeoutMs?: number | undefined;
   /** Attempts after the first. Default 5; 0 = none. */
   retries?: number | undefined;
-  /** No attempt begins later than this after the first one. Default 180,000. */
+  /** No attempt begins later than this after the first one; waits for the rate limit are not counted. Default 180,000. */
   retryForMs?: number | undefined;
-  /** Put before the client's own name in `User-Agent`. */
-  userAgent?: string | undefined;
-  /** Called before each wait for a retry. */
-  onRetry?: ((retry: Retry) => void) | undefined;
-};
+}
 
 export type Settings = {
   baseUrl: string;
@@ -26,41 +21,33 @@ export type Settings = {
   timeoutMs: number;
   retries: number;
   retryForMs: number;
-  onRetry: (retry: Retry) => void;
 };
 
 const timerMaxMs = 2_147_483_647;
 
 /** Throws a `TypeError` that names the invalid option, and never contains the key. */
-export function parseOptions({ userAgent, onRetry, ...options }: ClientOptions): Settings {
+export function parseOptions(options: ClientOptions): Settings {
   if (!isHeaderText(options.apiKey))
     throw new TypeError('apiKey must be printable ASCII without spaces around it');
-  if (userAgent !== undefined && !isHeaderText(userAgent)) {
-    throw new TypeError('userAgent must be printable ASCII');
-  }
-  const product = `support-read-models-client/${version}`;
   return {
     baseUrl: parseBaseUrl(options.baseUrl),
     headers: {
       Accept: 'application/json',
       Authorization: `Bearer ${options.apiKey}`,
-      'User-Agent': userAgent === undefined ? product : `${userAgent} ${product}`,
+      'User-Agent': `support-read-models-client/${version}`,
     },
     timeoutMs: wholeNumber('timeoutMs', options.timeoutMs ?? 60_000, 1),
     retries: wholeNumber('retries', options.retries ?? 5, 0),
     retryForMs: wholeNumber('retryForMs', options.retryForMs ?? 180_000, 0),
-    onRetry: onRetry ?? (() => undefined),
   };
 }
-
-/** The options of a single request. */
-export type SentOptions = RequestOptions & Partial<Pick<Conditional, 'ifNoneMatch'>>;
 
 /** Overrides the client's options with the request's own. Throws a `TypeError` that names the invalid option. */
 export function parseRequestOptions(
   settings: Pick<Settings, 'headers' | 'timeoutMs' | 'retries'>,
-  { timeoutMs = settings.timeoutMs, retries = settings.retries, headers = {}, ifNoneMatch }: SentOptions,
+  { timeoutMs = settings.timeoutMs, retries = settings.retries, headers = {} }: RequestOptions,
 ): Pick<Settings, 'headers' | 'timeoutMs' | 'retries'> {
+  // A 304 would have no data.
   const reserved = new Set(
     [...Object.keys(settings.headers), 'If-None-Match'].map((name) => name.toLowerCase()),
   );
@@ -68,9 +55,8 @@ export function parseRequestOptions(
     if (reserved.has(name.toLowerCase())) throw new TypeError(`headers must not have ${name}`);
     if (!isHeaderText(value)) throw new TypeError(`headers: ${name} must be printable ASCII`);
   }
-  const conditional = ifNoneMatch ? { 'If-None-Match': ifNoneMatch } : {};
   return {
-    headers: { ...headers, ...settings.headers, ...conditional },
+    headers: { ...headers, ...settings.headers },
     timeoutMs: wholeNumber('timeoutMs', timeoutMs, 1),
     retries: wholeNumber('retries', retries, 0),
   };

@@ -1,48 +1,58 @@
 import { delayAfter } from './backoff.ts';
 import { ApiError, ConnectionError, TimeoutError } from './errors.ts';
+import type { Gate } from './gate.ts';
 
-export type Failure = ApiError | ConnectionError | TimeoutError;
-
-export type Retry = {
-  /** 1 after the first attempt. */
-  attempt: number;
-  delayMs: number;
-  error: Failure;
-  /** As in the OpenAPI document, `/v1/tickets/{id}`. */
-  path: string;
-};
-
-export type RetryDeps = {
+export type Clock = {
   sleep: (delayMs: number, signal: AbortSignal | undefined) => Promise<void>;
-  /** From 0 up to 1. */
-  random: () => number;
   nowMs: () => number;
 };
 
-type Policy = { retries: number; retryForMs: number; onRetry: (retry: Retry) => void };
+export type RetryDeps = Clock & {
+  /** From 0 up to 1. */
+  random: () => number;
+  gate: Gate;
+};
 
-/** Repeats requests that may succeed later. Every request is a GET, so repeating it is safe. */
+type Policy = { retries: number; retryForMs: number; signal: AbortSignal | undefined };
+
+/**
+ * Repeats requests that may succeed later. Every request is a GET, so repeating it is safe. A wait for the rate limit is
+ * no failed attempt, and its time does not count.
+ */
 export async function withRetries<Result>(
-  { sleep, random, nowMs }: RetryDeps,
-  { retries, retryForMs, onRetry }: Policy,
-  { path, signal }: { path: string; signal: AbortSignal | undefined },
+  { sleep, random, nowMs, gate }: RetryDeps,
+  { retries, retryForMs, signal }: Policy,
   run: () => Promise<Result>,
 ): Promise<Result> {
-  const startedMs = nowMs();
-  for (let attempt = 1; ; attempt += 1) {
+  let untilMs = nowMs() + retryForMs;
+  for (let failures = 0; ;) {
+    const heldMs = nowMs();
+    await gate.pass(signal);
+    untilMs += nowMs() - heldMs;
     try {
       return await run();
     } catch (error) {
-      if (!isTransient(error) || attempt > retries) throw error;
-      const delayMs = delayAfter(attempt, error instanceof ApiError ? error.retryAfterMs : null, random);
-      if (nowMs() - startedMs + delayMs > retryForMs) throw error;
-      onRetry({ attempt, delayMs, error, path });
+      if (retries > 0 && isRateLimit(error, retryForMs)) {
+        gate.closeFor(error.retryAfterMs);
+        continue;
+      }
+      failures += 1;
+      if (!isTransient(error) || failures > retries) throw error;
+      const delayMs = delayAfter(failures, error instanceof ApiError ? error.retryAfterMs : null, random);
+      if (nowMs() + delayMs > untilMs) throw error;
       await sleep(delayMs, signal);
     }
   }
 }
 
-function isTransient(error: unknown): error is Failure {
+/** The API's own 429 ends: the key's window frees. A proxy's may not, so it counts as a failure. */
+const isRateLimit = (error: unknown, waitMaxMs: number): error is ApiError & { retryAfterMs: number } =>
+  error instanceof ApiError &&
+  error.code === 'too_many_requests' &&
+  error.retryAfterMs !== null &&
+  error.retryAfterMs <= waitMaxMs;
+
+function isTransient(error: unknown): boolean {
   if (!(error instanceof ApiError)) return error instanceof ConnectionError || error instanceof TimeoutError;
   // The API sends Retry-After with a 503 whenever a retry can help. A proxy's 503 is always retried.
   if (error.status === 503 && error.code !== null) return error.retryAfterMs !== null;

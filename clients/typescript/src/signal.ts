@@ -10,17 +10,28 @@ export function linkedController(signal: AbortSignal | undefined) {
   return { controller, unlink: () => signal?.removeEventListener('abort', abort) };
 }
 
-/** Waits. Rejects with the signal's reason as soon as the signal is aborted. */
-export async function sleep(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+/** Rejects with the signal's reason as soon as the signal is aborted; otherwise settles like `work`. */
+export async function abortable<Result>(
+  work: Promise<Result>,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
   const { controller, unlink } = linkedController(signal);
-  let timer: ReturnType<typeof setTimeout> | undefined;
   try {
-    await new Promise<void>((resolve, reject) => {
-      timer = setTimeout(resolve, delayMs);
+    return await new Promise<Result>((resolve, reject) => {
+      work.then(resolve, reject);
       controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error));
     });
   } finally {
-    clearTimeout(timer);
     unlink();
+  }
+}
+
+/** Waits. Rejects with the signal's reason as soon as the signal is aborted. */
+export async function sleep(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  try {
+    await abortable(new Promise<void>((resolve) => (timer = setTimeout(resolve, delayMs))), signal);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -4,30 +4,33 @@ type Value = string | number | boolean | Date;
  * Returns the URL of a path such as `/v1/tickets/{id}` with its id and query. Omits undefined values, repeats the name for
  * a list, and writes `updatedAt: { gte }` as `updatedAt[gte]`.
  */
-export function requestUrl(
-  baseUrl: string,
-  path: string,
-  id: string | null,
-  query: Readonly<Record<string, unknown>>,
-): string {
+export function requestUrl(baseUrl: string, path: string, id: string | null, query: object): string {
   const search = new URLSearchParams(pairsOf(query)).toString();
   const filled = id === null ? path : path.replace('{id}', segment(id));
   return `${baseUrl}${filled}${search && `?${search}`}`;
 }
 
-function pairsOf(query: Readonly<Record<string, unknown>>): [string, string][] {
-  return Object.entries(query).flatMap(([name, value]) => {
+function pairsOf(query: object): [string, string][] {
+  return Object.entries(query).flatMap(([name, value]: [string, unknown]) => {
     if (value === undefined) return [];
-    if (Array.isArray(value)) return value.map((each): [string, string] => [name, textOf(each as Value)]);
-    if (typeof value !== 'object' || value === null || value instanceof Date) {
-      return [[name, textOf(value as Value)]];
+    if (Array.isArray(value))
+      return value.map((each): [string, string] => [name, textOf(name, each as Value)]);
+    if (typeof value !== 'object' || value === null || isDate(value)) {
+      return [[name, textOf(name, value as Value)]];
     }
     const bounds = Object.entries(value).map(([bound, of]) => [`${name}[${bound}]`, of as unknown] as const);
     return pairsOf(Object.fromEntries(bounds));
   });
 }
 
-const textOf = (value: Value) => (value instanceof Date ? value.toISOString() : String(value));
+/** Also a `Date` of another realm, such as a copy that `structuredClone` makes in jest. */
+const isDate = (value: unknown): value is Date => Object.prototype.toString.call(value) === '[object Date]';
+
+function textOf(name: string, value: Value): string {
+  if (!isDate(value)) return String(value);
+  if (Number.isNaN(value.getTime())) throw new TypeError(`${name} must be a valid Date`);
+  return value.toISOString();
+}
 
 /** Refuses `.` and `..`, which URLs treat as path segments, and an empty id, which is another path. */
 function segment(id: string): string {

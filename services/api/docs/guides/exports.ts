@@ -3,19 +3,12 @@ import { html, type Html } from '../../../../shared/pages/html.ts';
 import type { Page, Site } from '../layout.ts';
 
 const clientExport = `
-import { exportChanges } from 'support-read-models-client';
+import { exportChanges } from '@support-read-models/client';
 
-for await (const batch of exportChanges({ client, since: await readSince(), threads: 'messages' })) {
-  await upsertById(batch.tickets, batch.messages);
+for await (const batch of exportChanges({ client, since: await readSince(), threads: true })) {
+  if ('ticket' in batch) await replaceTicket(batch.ticket);
+  else await replaceThread(batch.conversationId, batch.messages, batch.isLast);
   await writeSince(batch.since);
-}
-`;
-
-const clientDeletions = `
-import { findDeleted } from 'support-read-models-client';
-
-for await (const { object, id } of findDeleted({ client, tickets, conversations })) {
-  await remove(object, id);
 }
 `;
 
@@ -65,7 +58,7 @@ const withCurl = ({ href }: Site): Html =>
 
 const withClient = html`<h2>In TypeScript</h2>
   <p>
-    The client <code>support-read-models-client</code> contains the recipe as one function. Create
+    The client <code>@support-read-models/client</code> contains the recipe as one function. Create
     <code>client</code> as in the paging guide. Store <code>batch.since</code> after the batch: then a run
     that is killed continues from there.
   </p>
@@ -175,11 +168,6 @@ const limits = html`<h2>What an export does not show</h2>
       <code>/v1/channels/{id}</code> returns <code>dataRetentionDays</code>.
     </li>
   </ul>
-  <p>
-    In TypeScript, <code>findDeleted</code> of the client reads the list and yields the tickets and
-    conversations of your copy that are gone:
-  </p>
-  ${codeBlock('Finding deletions in TypeScript', clientDeletions)}
   <p>There are few channels and Q&amp;As: read their whole lists each time.</p>
   <h2>How often</h2>
   <p>

@@ -50,8 +50,8 @@ const aWalk = (site: Site): Html =>
 const withClient = ({ apiUrl }: Site): Html =>
   html`<h2>Reading a list in TypeScript</h2>
     <p>
-      The client <code>support-read-models-client</code> fetches each page when the loop needs it. It waits
-      and retries automatically:
+      The client <code>@support-read-models/client</code> fetches each page when the loop needs it. It waits
+      and retries automatically. It is in no registry: ask the provider of this service for the package.
     </p>
     ${codeBlock('Walking a list in TypeScript', clientWalk(apiUrl))}`;
 
@@ -119,10 +119,10 @@ done
 `;
 
 const clientWalk = (apiUrl: string) => `
-import { createClient } from 'support-read-models-client';
+import { createClient } from '@support-read-models/client';
 
 const client = createClient({ baseUrl: '${apiUrl}', apiKey: process.env.API_KEY ?? '' });
-for await (const ticket of client.tickets.all({ sort: 'createdAt', limit: 100 })) {
+for await (const ticket of client.tickets.list({ sort: 'createdAt', limit: 100 })) {
   console.log(ticket.id, ticket.title);
 }
 `;

@@ -1,0 +1,27 @@
+import { abortable } from './signal.ts';
+import type { Clock } from './retry.ts';
+
+/** Requests pass in order. Once the rate limit is reached, all of them wait until the API admits one more. */
+export type Gate = {
+  pass: (signal: AbortSignal | undefined) => Promise<void>;
+  closeFor: (delayMs: number) => void;
+};
+
+export function createGate({ sleep, nowMs }: Clock): Gate {
+  let opensAtMs = -Infinity;
+  let last = Promise.resolve();
+  const wait = async (before: Promise<void>, signal: AbortSignal | undefined) => {
+    await abortable(before, signal);
+    while (nowMs() < opensAtMs) await sleep(opensAtMs - nowMs(), signal);
+  };
+  return {
+    pass: (signal) => {
+      const turn = wait(last, signal);
+      last = turn.catch(() => undefined);
+      return turn;
+    },
+    closeFor: (delayMs) => {
+      opensAtMs = Math.max(opensAtMs, nowMs() + delayMs);
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { mustRun } from '../../infra/dev-servers/native/run.ts';
+import * as build from '../api/builders.ts';
+import { tokens, useApi } from '../api/test-api.ts';
+
+const joined = build.ticketJoined({
+  conversations: ['conv_1', 'conv_2'].map(
+    (id) => ({ ...build.ticketJoined().conversations[0], id }) as never,
+  ),
+});
+let nowMs = 0;
+const api = useApi(
+  {
+    ticket: [build.ticket({ id: 'ti_1' }, { joined })],
+    conversation: ['conv_1', 'conv_2'].map((id) => build.conversation({ id })),
+    message: [
+      build.message({ id: 'msg_1' }),
+      build.message({ id: 'msg_2' }),
+      build.message({ id: 'msg_3', conversationId: 'conv_2' }),
+    ],
+  },
+  { hasTls: true, nowMs: () => nowMs },
+);
+let folder: string;
+beforeAll(async () => {
+  await build.dataAsOf(api.store.control, new Date('2026-03-01T00:00:00Z'));
+  folder = mkdtempSync(join(tmpdir(), 'readme-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Runs the README's example, with the client of this repository, and returns the ids in its database. */
+async function runExample() {
+  const readme = readFileSync('clients/typescript/README.md', 'utf8');
+  const [, example = ''] = /```ts\n(import \{ DatabaseSync \}[^]*?)```/.exec(readme) ?? [];
+  const source = resolve('clients/typescript/src/index.ts');
+  writeFileSync(join(folder, 'example.mts'), example.replace('@support-read-models/client', source));
+  const env = {
+    API: `https://localhost:${api.port}`,
+    API_KEY: tokens.a,
+    NODE_TLS_REJECT_UNAUTHORIZED: '0',
+    NODE_NO_WARNINGS: '1',
+  };
+  await mustRun(process.execPath, ['example.mts'], { cwd: folder, env });
+  const database = new DatabaseSync(join(folder, 'support.db'));
+  const idsOf = (table: string) =>
+    database
+      .prepare(`SELECT id FROM ${table} ORDER BY id`)
+      .all()
+      .map(({ id }) => id);
+  const found = { tickets: idsOf('tickets'), messages: idsOf('messages') };
+  database.close();
+  return found;
+}
+
+test('the example keeps a copy, which deleted messages and conversations leave', async () => {
+  expect(await runExample()).toEqual({ tickets: ['ti_1'], messages: ['msg_1', 'msg_2', 'msg_3'] });
+  const { database } = api.store;
+  await database.collection<{ _id: string }>('messages').deleteOne({ _id: 'msg_1' });
+  await database.collection<{ _id: string }>('conversations').deleteOne({ _id: 'conv_2' });
+  const updatedAt = '2026-03-01T00:00:00.000Z';
+  await build.store(database, 'ticket', [build.ticket({ id: 'ti_2', updatedAt }, { joined })]);
+  await build.dataAsOf(api.store.control, new Date('2026-03-02T00:00:00Z'));
+  // The API's cache of one second has expired.
+  nowMs += 2_000;
+  expect(await runExample()).toEqual({ tickets: ['ti_1', 'ti_2'], messages: ['msg_2'] });
+});
