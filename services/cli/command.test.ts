@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { parseArguments } from './command.ts';
 
@@ -20,18 +19,18 @@ describe('the arguments of the CLI', () => {
   it.each([
     [
       '',
-      'a verb is missing: one of topics, status, trace, explain, rebuild, verify, dead-letters, keys, shard, completion',
+      'a verb is missing: one of topics, status, trace, explain, rebuild, verify, dead-letters, keys, shard',
       '',
     ],
     ['statu', "unknown command 'statu' (Did you mean status?)", ''],
     ['topics', 'topics needs a verb: one of create', 'topics '],
     ['topics creat', "unknown command 'creat' (Did you mean create?)", 'topics '],
-    ['topics create --json', "unknown option '--json'", 'topics '],
-    ['topics create --partitions 0', 'It takes a whole number from 1 to 1000.', 'topics '],
-    ['topics create --partitions 1e2', 'It takes a whole number from 1 to 1000.', 'topics '],
+    ['topics create --json', "unknown option '--json'", 'topics create '],
+    ['topics create --partitions 0', 'It takes a whole number from 1 to 1000.', 'topics create '],
+    ['topics create --partitions 1e2', 'It takes a whole number from 1 to 1000.', 'topics create '],
     ['status now', "too many arguments for 'status'", 'status '],
-    ['keys block key_1', "required option '--why <text>' not specified", 'keys '],
-    ['keys list --org acme', 'An organization id looks like org_1.', 'keys '],
+    ['keys block key_1', "required option '--why <text>' not specified", 'keys block '],
+    ['keys list --org acme', 'An organization id looks like org_1.', 'keys list '],
     ['trace', "missing required argument 'Request-Id'", 'trace '],
     ['trace req_1', 'A request id is req_ and 26 characters.', 'trace '],
     [`trace ${requestId}0`, 'A request id is req_ and 26 characters.', 'trace '],
@@ -73,39 +72,21 @@ it('every example of the help is a command, with --json if the verb has it', () 
   }
 });
 
-function completion(...alias: string[]): string {
-  const parsed = parseArguments(['completion', ...alias]);
-  return 'command' in parsed ? (parsed.command.options as { script: string }).script : '';
+/** The verbs that the help lists, and the verbs of each group. */
+function verbs(path: string[] = []): string[][] {
+  const parsed = parseArguments([...path, '--help']);
+  const [, commands = ''] = ('help' in parsed ? parsed.help : '').split('Commands:\n');
+  const listed = [...commands.matchAll(/^ {2}([a-z-]+) /gm)].map(([, name = '']) => [...path, name]);
+  return path.length === 0 ? listed.flatMap((verb) => [verb, ...verbs(verb)]) : listed;
 }
 
-/** The verbs that the completion script knows. */
-function verbs(): string[][] {
-  return [...completion().matchAll(/^ {4}"([a-z- ]+)"\*\)/gm)].map(([, path = '']) => path.split(' '));
-}
-
-describe('the completion script', () => {
-  const script = completion('my-cli');
-  const complete = (...typed: string[]) =>
-    execFileSync(
-      'bash',
-      [
-        '-c',
-        `${script}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _my_cli; echo "\${COMPREPLY[*]}"`,
-        'bash',
-        ...typed,
-      ],
-      { encoding: 'utf8' },
-    ).trim();
-
-  it('completes verbs, the verbs of a group, and options', () => {
-    expect(complete('my-cli', 'st')).toBe('status');
-    expect(complete('my-cli', 'dead-letters', '')).toBe('list show redrive purge');
-    expect(complete('my-cli', 'dead-letters', 'purge', '--y')).toBe('--yes');
-    expect(complete('my-cli', 'dead-letters', 'list', '--reason', 'x', '--l')).toBe('--limit');
-    expect(complete('my-cli', 'topics', 'create', '--')).toBe('--partitions --help');
-  });
-
-  it('refuses an alias that a shell would not accept', () => {
-    expect(parseArguments(['completion', 'rm -rf'])).toHaveProperty('usageError');
-  });
+it('the help of a verb marks the options that it requires', () => {
+  for (const [args, option] of [
+    [['keys', 'create'], '--org <id>'],
+    [['keys', 'block'], '--why <text>'],
+  ] as const) {
+    const parsed = parseArguments([...args, '--help']);
+    const line = ('help' in parsed ? parsed.help : '').split('\n').find((one) => one.includes(option));
+    expect(line).toContain('(required)');
+  }
 });

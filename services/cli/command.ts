@@ -1,7 +1,6 @@
-import { Command, CommanderError, InvalidArgumentError } from '@commander-js/extra-typings';
+import { Command, CommanderError, Help, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { release } from '../../shared/runtime/release.ts';
 import { commandsIn } from '../operations/deployment.ts';
-import { completionScript } from './completion.ts';
 import type { Accept, Context, Output } from './context.ts';
 import { addDeadLetters } from './dead-letters/command.ts';
 import { addExplain } from './explain.ts';
@@ -35,12 +34,17 @@ export function parseArguments(args: string[], programName = commandsIn.source.c
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return { help: output.help };
-    const path = program.commands.some((one) => one.name() === args[0]) ? `${args[0]} ` : '';
     const problem = error.code === 'commander.help' ? missingVerb(program, args) : inOneLine(output.error);
-    return { usageError: `${problem}\nHelp: ${programName} ${path}--help\n` };
+    return { usageError: `${problem}\nHelp: ${pathTo(program, args)} --help\n` };
   }
   if (!command) throw new Error('no verb has run: every verb needs an action');
   return { command };
+}
+
+/** How an operator starts the verb or group that the first arguments name. */
+function pathTo(program: CommandUnknownOpts, [first, ...rest]: string[]): string {
+  const found = program.commands.find((command) => command.name() === first);
+  return found ? `${program.name()} ${pathTo(found, rest)}` : program.name();
 }
 
 const inOneLine = (text: string) =>
@@ -69,6 +73,10 @@ function createProgram(
   // These settings come first, because each verb inherits them when it is added.
   const program = new Command(programName)
     .exitOverride()
+    .configureHelp({
+      optionDescription: (option) =>
+        `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,
+    })
     .configureOutput({
       writeOut: (text) => (output.help += text),
       writeErr: (text) => (output.error += text),
@@ -86,20 +94,6 @@ function createProgram(
   addDeadLetters(program, accept);
   addKeys(program, accept);
   addShard(program, accept);
-  program
-    .command('completion')
-    .description('print a script that completes verbs and options in bash or zsh')
-    .argument('[alias]', `the shell's alias for "${programName}"`, aliasOf, 'support-cli')
-    .addHelpText(
-      'after',
-      `\nExample:\n  alias support-cli="${programName}"\n  eval "$(support-cli completion support-cli)"\n`,
-    )
-    .action((alias) => accept((_, { script }) => script, { script: completionScript(program, alias) }));
   program.addHelpText('after', environmentAndExitCodes);
   return program;
-}
-
-function aliasOf(text: string): string {
-  if (/^[A-Za-z][A-Za-z0-9_-]*$/.test(text)) return text;
-  throw new InvalidArgumentError('An alias starts with a letter and has letters, digits, - and _ only.');
 }

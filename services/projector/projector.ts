@@ -76,7 +76,7 @@ export async function startProjector(deps: ProjectorDeps) {
       commitLoop?.onApplied(applied.events + applied.rejected.length);
     },
   });
-  // That its generation was dropped is no failure of a projector.
+  // A dropped generation is a normal end: it is not stored as a failure.
   const following = followRegistry({ ...connected, now: clock, onFatal: deps.onFatal });
   const sweeper = startSweeper({
     ...applyDeps,
@@ -111,9 +111,9 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
   await waitForTopics(brokers.admin, topics, logger);
   await waitForGroup(brokers.admin, groupIdOf(config, generation), topics, logger);
   const { nowMs = () => performance.now() } = deps;
-  const steered = { positions: createPositions(nowMs), throttle: createThrottle(nowMs) };
+  const controls = { positions: createPositions(nowMs), throttle: createThrottle() };
   // Before the first record is read: a build must not begin with records after its load.
-  applyGenerationSettings(steered, registered);
+  applyGenerationSettings(controls, registered);
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
   const { clock = () => storeTime(store.control) } = deps;
   const by = `projector ${hostname()} ${process.pid}`;
@@ -122,7 +122,7 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
     ...deps,
     ...store,
     ...brokers,
-    ...steered,
+    ...controls,
     generation,
     registeredAt,
     allowanceMs,
@@ -130,7 +130,7 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
     clock,
     nowMs,
   };
-  // Before the watermark can rise: it tells for how long no projector has run.
+  // Run before the first commit: the old watermark shows how long no projector ran.
   await waitUntil(logger, 'MongoDB is unavailable', () =>
     recordAbsence({ ...connected, now: clock }, registered),
   );
@@ -182,7 +182,7 @@ function createConsumerDeps(connected: Connected, applyDeps: ApplyDeps): Omit<Co
         metrics.batchRecords.observe(records.length);
         return applied;
       };
-      return throttle.run(records, context, apply);
+      return throttle.run(context, apply);
     },
     onFetched: (topic, records) => metrics.fetched.inc({ topic }, records),
   };

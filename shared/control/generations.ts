@@ -33,8 +33,6 @@ export type Generation = {
   acceptTruncated?: boolean;
   /** The longest lag since registration, in seconds. Recorded from a minute on. */
   longestBehindSeconds?: number;
-  /** The maximum number of records a second of each projector. 0 pauses. */
-  pace?: number;
   /** The result of the last `rebuild compare`. */
   report?: ComparisonReport;
 };

@@ -3,7 +3,6 @@ import { createPositions } from '../../services/projector/consumer/positions.ts'
 import { followRegistry } from '../../services/projector/generations/follow.ts';
 import type { Measured } from '../../services/operations/rebuild/measure.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
-import type { ThrottleSettings } from '../../services/projector/generations/throttle.ts';
 import { createMetrics } from '../../services/projector/metrics.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
@@ -11,22 +10,20 @@ import { pino } from 'pino';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { logEnds } from '../support/progress.ts';
-import { applied, runProjector } from '../support/test-environment.ts';
+import { runProjector } from '../support/test-environment.ts';
 import { generation, useRebuild, present, secondsBefore } from './fixture.ts';
 import { publish } from './live-traffic.ts';
 
 const rebuild = useRebuild();
-const setPace = (generation: number, pace: number | undefined) =>
-  rebuild.runJson(verbs.pace, { generation, pace });
 
 describe('a projector that follows the registry', () => {
   /** Runs `use` while the registry is followed as generation 2. Returns the last settings, and errors. */
   const following = async (
-    use: (settings: () => ThrottleSettings | undefined, fatal: Error[]) => Promise<void>,
+    use: (isOneAtATime: () => boolean | undefined, fatal: Error[]) => Promise<void>,
   ) => {
-    let last: ThrottleSettings | undefined;
+    let last: boolean | undefined;
     const fatal: Error[] = [];
-    const throttle = { set: (settings: ThrottleSettings) => void (last = settings) };
+    const throttle = { set: (isOneAtATime: boolean) => void (last = isOneAtATime) };
     const { stop } = followRegistry(
       {
         control: rebuild.control,
@@ -44,26 +41,6 @@ describe('a projector that follows the registry', () => {
     );
     await use(() => last, fatal).finally(stop);
   };
-
-  test('applies the pace that an operator sets', async () => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
-    await following(async (settings) => {
-      expect(await setPace(2, 250)).toEqual({
-        exitCode: 0,
-        output: { generation: 2, outcome: 'at 250 records a second' },
-      });
-      await eventually(() => settings()?.pace === 250);
-      await setPace(2, 0);
-      await eventually(() => settings()?.pace === 0);
-      await setPace(2, undefined);
-      await eventually(() => settings()?.pace === undefined);
-    });
-    expect((await rebuild.registry()).history.map(({ why }) => why)).toEqual([
-      ...['at 250 records a second', 'at 0 records a second', 'at full pace'],
-    ]);
-    // and a pace of the active generation is set with a warning
-    expect((await setPace(1, 0)).output.warning).toContain('Data-As-Of');
-  });
 
   test('exits when its generation is dropped', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'dropping')]);
@@ -83,48 +60,24 @@ describe('a projector that follows the registry', () => {
     await rebuild.setWatermark(2, secondsBefore(8 * 3_600));
     const activeSavedAt = (updatedAt: Date) =>
       progressOf(rebuild.control).updateMany({ generation: 1 }, { $set: { updatedAt } });
-    await following(async (settings) => {
+    await following(async (isOneAtATime) => {
       await set({ position: 4 });
-      await eventually(() => settings()?.oneAtATime === true);
+      await eventually(() => isOneAtATime() === true);
       // Without projectors the active generation gains nothing from a slower build.
       await activeSavedAt(secondsBefore(31));
-      await eventually(() => settings()?.oneAtATime === false);
+      await eventually(() => isOneAtATime() === false);
       await activeSavedAt(present);
-      await eventually(() => settings()?.oneAtATime === true);
+      await eventually(() => isOneAtATime() === true);
       expect(await isState('building')).toBe(true);
       await set({ position: 5 });
       await eventually(() => isState('catching-up'));
       await rebuild.setWatermark(2, secondsBefore(15));
       await eventually(() => isState('ready'));
-      expect(settings()?.oneAtATime).toBe(false);
+      expect(isOneAtATime()).toBe(false);
     });
     // and its longest lag is recorded, for the check of tombstones
     expect((await rebuild.registry()).generations[1]?.longestBehindSeconds).toBe(8 * 3_600 - 5);
   });
-});
-
-test('a projector at pace 0 applies nothing, stays alive, and continues at a higher pace', async () => {
-  await rebuild.given([generation(1, 'active', { pace: 0 })]);
-  await rebuild.forgetProgress();
-  const projector = await runProjector(rebuild);
-  const tags = collectionOf(rebuild.database, 'tag');
-  try {
-    // given a projector that knows of its pace, and of a record
-    await publish(rebuild, [created('tag', 'tag_1')]);
-    await eventually(async () => {
-      const topic = rebuild.topics.find((name) => name.endsWith('.tags'));
-      const progress = await progressOf(rebuild.control).findOne({ topic: topic ?? '' });
-      return progress !== null && progress.end === 1;
-    });
-    expect(await progressOf(rebuild.control).countDocuments({ position: { $gt: 0 } })).toBe(0);
-    expect([await tags.countDocuments(), projector.live()]).toEqual([0, null]);
-    // when its pace is lifted
-    await setPace(1, undefined);
-    await applied(rebuild, () => projector.fatal);
-    expect(await tags.countDocuments()).toBe(1);
-  } finally {
-    await projector.stop();
-  }
 });
 
 test('a build loads the log up to its end at the start, and then applies the later records', async () => {

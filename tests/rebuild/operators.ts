@@ -1,10 +1,10 @@
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import type { OnStep } from '../../services/operations/rebuild/switch.ts';
-import { configure } from '../../services/operations/rebuild/transitions.ts';
+import { storeReport } from '../../services/operations/rebuild/transitions.ts';
 import { changeRegistry } from '../../shared/control/registry.ts';
 import { activeGeneration, type Generation } from '../../shared/control/generations.ts';
 import { progressOf, watermarksOf } from '../../shared/control/progress.ts';
-import { generation, present, secondsBefore, type Rebuild } from './fixture.ts';
+import { generation, present, report, secondsBefore, type Rebuild } from './fixture.ts';
 
 /** By then replicas have noticed a switch, and projectors that saved progress at `present` still count as running. */
 export const later = secondsBefore(-20);
@@ -39,10 +39,10 @@ export function operatorsOf(rebuild: Rebuild) {
       (outcome) => outcome as string,
     );
   /** Another operator changes the registry. */
-  const setPace = async () => {
-    const cause = { by: 'bob@host', at: present, why: 'at 5 records a second' };
-    await changeRegistry(rebuild.control, configure(2, { pace: 5 }, cause));
-    return 'paced';
+  const compare = async () => {
+    const cause = { by: 'bob@host', at: present, why: 'compared' };
+    await changeRegistry(rebuild.control, storeReport(2, report(), cause));
+    return 'compared';
   };
 
   /** Two generations with a document each, and dead letters of one and of both. */
@@ -87,7 +87,7 @@ export function operatorsOf(rebuild: Rebuild) {
     promote,
     rollBack,
     drop,
-    setPace,
+    compare,
     given,
     deadLetterIds,
     remains,

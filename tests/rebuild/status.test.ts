@@ -11,11 +11,7 @@ describe('an operator is told', () => {
   const wait = (timeout = 0) => ({ generation: 2, maxLag: 10, timeout });
 
   test('the status of every living generation', async () => {
-    await rebuild.given([
-      generation(1, 'active'),
-      generation(2, 'ready', { pace: 0 }),
-      generation(3, 'dropped'),
-    ]);
+    await rebuild.given([generation(1, 'active'), generation(2, 'ready'), generation(3, 'dropped')]);
     await rebuild.deadLetter({ generations: [1, 2] });
     const { output, exitCode } = await rebuild.runJson(verbs.status, {});
     expect(exitCode).toBe(0);
@@ -47,19 +43,13 @@ describe('an operator is told', () => {
       active: 1,
       generations: [
         { ...same, number: 1, state: 'active', condition: 'active', waitsFor: [] },
-        {
-          ...same,
-          number: 2,
-          state: 'ready',
-          condition: 'ready',
-          waitsFor: ['its pace is 0: rebuild pace 2 none'],
-        },
+        { ...same, number: 2, state: 'ready', condition: 'ready', waitsFor: [] },
       ],
     });
   });
 
   test('that the time is up, and why the build waits', async () => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'building', { pace: 0 })]);
+    await rebuild.given([generation(1, 'active'), generation(2, 'building')]);
     await progressOf(rebuild.control).updateMany(
       { generation: 2 },
       { $set: { updatedAt: secondsBefore(60) } },
@@ -69,7 +59,6 @@ describe('an operator is told', () => {
     const { text } = await rebuild.run(verbs.awaitVerb, wait());
     expect(text).toContain('no projector has run since');
     expect(text).toContain('GENERATION=2 npm run projector');
-    expect(text).toContain('rebuild pace 2 none');
   });
 
   test('that a build fails because it rejects records that the API serves', async () => {

@@ -32,7 +32,7 @@ describe('two operators at once leave one active generation and a true history:'
   const second = {
     promote: () => on.promote(undefined, later, 'bob@host'),
     drop: () => on.drop(undefined, later, 'bob@host'),
-    setPace: () => on.setPace(),
+    compare: () => on.compare(),
   };
 
   /** After another change the promotion makes its checks again. */
@@ -44,16 +44,21 @@ describe('two operators at once leave one active generation and a true history:'
     ['drop', 'switch', ['refused', 'dropped'], ['2 dropping by bob', '2 dropped by bob']],
     ['drop', 'wait for replicas', ['promoted', 'refused'], ['1 standby by ann', '2 active by ann']],
     [
-      'setPace',
+      'compare',
       'carry over',
-      ['promoted', 'paced'],
+      ['promoted', 'compared'],
       ['2 ready by bob', '1 standby by ann', '2 active by ann'],
     ],
-    ['setPace', 'switch', ['promoted', 'paced'], ['2 ready by bob', '1 standby by ann', '2 active by ann']],
     [
-      'setPace',
+      'compare',
+      'switch',
+      ['promoted', 'compared'],
+      ['2 ready by bob', '1 standby by ann', '2 active by ann'],
+    ],
+    [
+      'compare',
       'wait for replicas',
-      ['promoted', 'paced'],
+      ['promoted', 'compared'],
       ['1 standby by ann', '2 active by ann', '2 active by bob'],
     ],
   ])('%s, while a promotion is before its step "%s"', async (verb, step, outcomes, history) => {

@@ -8,7 +8,6 @@ import * as verbs from './verbs.ts';
 const { withServers } = verbs;
 const number = wholeNumber(1_000_000);
 const seconds = wholeNumber(1_000_000);
-const paceMax = 10_000_000;
 const why = (text: string) => new Option('--why <text>', 'the reason, for the history').default(text);
 const timeout = (of: string, value: number) =>
   new Option('--timeout <seconds>', of).argParser(seconds).default(value);
@@ -30,10 +29,9 @@ export function addRebuild(program: Command, accept: Accept): void {
     .command('verify')
     .description('compare the documents of one generation with a fresh join of the stored entities')
     .argument('[generation]', 'the active one by default', number)
-    .option('--metrics <file>', 'write the result to this file, in the text format of Prometheus')
     .addOption(jsonOption())
     .addHelpText('after', '\nExit code 1 if documents differ.')
-    .addHelpText('after', example('verify', 'verify --metrics /var/lib/node_exporter/support.prom'))
+    .addHelpText('after', example('verify', 'verify 2'))
     .action((generation, options) => accept(withServers(verbs.verify), { generation, ...options }));
 }
 
@@ -45,17 +43,9 @@ function addBuilding(group: Command, accept: Accept): void {
       '--accept-truncated',
       'build even if the first records of a log are gone, or a topic is not compacted',
     )
-    .option(
-      '--pace <n>',
-      'the maximum number of records that each projector applies in a second; 0 pauses the build',
-      wholeNumber(paceMax, 0),
-    )
     .addOption(why('a rebuild'))
     .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      example('rebuild start', 'rebuild start --pace 2000 --why "tickets show their severity"'),
-    )
+    .addHelpText('after', example('rebuild start', 'rebuild start --why "tickets show their severity"'))
     .action((options) => accept(withServers(verbs.start), options));
   group
     .command('status')
@@ -64,16 +54,6 @@ function addBuilding(group: Command, accept: Accept): void {
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild status', 'rebuild status --watch'))
     .action((options) => accept(withServers(verbs.status), options));
-  group
-    .command('pace')
-    .description('limit the records a second that each projector of a generation applies')
-    .argument('<generation>', 'its number', number)
-    .argument('<records>', 'a whole number, 0 to pause, or none for no limit', paceOf)
-    .addOption(jsonOption())
-    .addHelpText('after', example('rebuild pace 2 500', 'rebuild pace 2 none'))
-    .action((generation, pace, options) =>
-      accept(withServers(verbs.pace), { generation, pace: pace === 'none' ? undefined : pace, ...options }),
-    );
   group
     .command('history')
     .description('print every change of a generation: who, when, from which state to which, and why')
@@ -148,10 +128,6 @@ function addSwitching(group: Command, accept: Accept): void {
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild drop 1'))
     .action((generation, options) => accept(withServers(verbs.drop), { generation, ...options }));
-}
-
-function paceOf(text: string): number | 'none' {
-  return text === 'none' ? 'none' : wholeNumber(paceMax, 0)(text);
 }
 
 /** Parses `kind:field`, and appends it. */

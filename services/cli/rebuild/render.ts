@@ -78,25 +78,6 @@ export function renderComparison(number: number, result: ComparisonResult): stri
   ].join('\n');
 }
 
-/** The result in Prometheus' text format, for a node exporter's textfile collector. */
-export const renderMetrics = (
-  number: number,
-  { compared, differences }: ComparisonResult,
-  at: Date,
-): string =>
-  [
-    '# HELP support_verify_differences Differences between stored documents and a fresh join',
-    '# TYPE support_verify_differences gauge',
-    `support_verify_differences{generation="${number}"} ${differences}`,
-    '# HELP support_verify_documents Documents compared',
-    '# TYPE support_verify_documents gauge',
-    `support_verify_documents{generation="${number}"} ${compared}`,
-    '# HELP support_verify_timestamp_seconds When the comparison ended',
-    '# TYPE support_verify_timestamp_seconds gauge',
-    `support_verify_timestamp_seconds{generation="${number}"} ${at.getTime() / 1_000}`,
-    '',
-  ].join('\n');
-
 export function renderSwitched({ number, outcome, checks, waiting }: Switched): string {
   const lines = checks.map(renderCheck);
   if (outcome === 'refused') lines.push(`generation ${number} is not promoted`);

@@ -1,4 +1,3 @@
-import { rename, writeFile } from 'node:fs/promises';
 import { kinds } from '../../../shared/documents/document.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
 import { NoSuchGeneration } from '../../../shared/control/generations.ts';
@@ -10,7 +9,6 @@ import type { ComparisonResult } from '../../operations/rebuild/compare.ts';
 import type { OperatorDeps } from '../../operations/rebuild/deps.ts';
 import type { Expectation } from '../../operations/rebuild/differences.ts';
 import { dropGeneration, readersOf, readersText } from '../../operations/rebuild/drop.ts';
-import { setPace } from '../../operations/rebuild/pace.ts';
 import { startRebuild } from '../../operations/rebuild/start.ts';
 import { watchStatus } from '../../operations/rebuild/status.ts';
 import { switchTo } from '../../operations/rebuild/switch.ts';
@@ -20,14 +18,7 @@ import { configs } from '../config.ts';
 import { withKafka, withMongo, type CommandOutput, type Context, type Terminal } from '../context.ts';
 import { operatorName } from '../operator.ts';
 import { output, type Json } from '../output.ts';
-import {
-  renderComparison,
-  renderHistory,
-  renderMetrics,
-  renderStarted,
-  renderStatus,
-  renderSwitched,
-} from './render.ts';
+import { renderComparison, renderHistory, renderStarted, renderStatus, renderSwitched } from './render.ts';
 
 type Flag = true | undefined;
 type Numbered = Json & { generation: number };
@@ -58,12 +49,9 @@ export const withServers =
     );
   };
 
-export const start: Verb<Json & { acceptTruncated?: Flag; pace?: number | undefined; why: string }> = async (
-  deps,
-  options,
-) => {
-  const { acceptTruncated = false, pace, why } = options;
-  const started = await startRebuild(deps, { acceptTruncated, pace, why });
+export const start: Verb<Json & { acceptTruncated?: Flag; why: string }> = async (deps, options) => {
+  const { acceptTruncated = false, why } = options;
+  const started = await startRebuild(deps, { acceptTruncated, why });
   const text = renderStarted(commandsIn[deps.config.DEPLOYMENT], started);
   return output(options, { generation: started.number, checks: started.checks }, text);
 };
@@ -83,12 +71,6 @@ export const history: Verb<Json> = async ({ control }, options) => {
   return output(options, transitions, renderHistory(transitions));
 };
 
-export const pace: Verb<Numbered & { pace: number | undefined }> = async (deps, options) => {
-  const set = await setPace(deps, options.generation, options.pace);
-  const warning = set.warning ? `warning: ${set.warning}\n` : '';
-  return output(options, set, `generation ${set.generation} is ${set.outcome}\n${warning}`);
-};
-
 export const awaitVerb: Verb<Numbered & { maxLag: number; timeout: number }> = async (deps, options) => {
   const { generation } = options;
   const { text, ...readiness } = await awaitReady(deps, generation, options);
@@ -102,13 +84,8 @@ export const compare: Verb<Numbered & { expect?: Expectation[] | undefined }> = 
   return resultOutput(options, generation, await compareWithActive(deps, generation, expect));
 };
 
-export const verify: Verb<Json & { generation?: number | undefined; metrics?: string | undefined }> = async (
-  deps,
-  options,
-) => {
+export const verify: Verb<Json & { generation?: number | undefined }> = async (deps, options) => {
   const { number: generation, result } = await verifyGeneration(deps, options.generation);
-  if (options.metrics !== undefined)
-    await replaceFile(options.metrics, renderMetrics(generation, result, await deps.now()));
   return resultOutput(options, generation, result);
 };
 
@@ -119,13 +96,6 @@ const resultOutput = (options: Json, generation: number, result: ComparisonResul
     renderComparison(generation, result),
     result.differences > 0 ? 1 : 0,
   );
-
-/** Replaces a file as a whole, so that no process reads a part of it. */
-async function replaceFile(path: string, text: string): Promise<void> {
-  const next = `${path}.${process.pid}`;
-  await writeFile(next, text);
-  await rename(next, path);
-}
 
 type Switch = Numbered & { acceptOlder?: Flag; dryRun?: Flag; timeout: number; why: string };
 

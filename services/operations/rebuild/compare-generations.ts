@@ -5,7 +5,7 @@ import { compareDocuments, resultText, type ComparisonResult } from './compare.t
 import { logOffsets, type OperatorDeps } from './deps.ts';
 import { expectationText, type Expectation } from './differences.ts';
 import { betweenGenerations, withFreshJoins, type Side } from './pair-sources.ts';
-import { configure } from './transitions.ts';
+import { storeReport } from './transitions.ts';
 
 const toSide = ({ mongo, config }: OperatorDeps, number: number): Side => ({
   number,
@@ -45,7 +45,7 @@ export async function compareWithActive(
   };
   const text = `compared with generation ${active.number}: ${resultText(result)}`;
   const why = [text, ...expectations.map(expectationText)].join(' ');
-  await changeRegistry(control, configure(number, { report }, { by, at: report.at, why }));
+  await changeRegistry(control, storeReport(number, report, { by, at: report.at, why }));
   return result;
 }
 

@@ -237,13 +237,12 @@ function conditionOf(generation: Generation, facts: Facts): Measured['condition'
   return generation.state;
 }
 
-function reasonsToWait({ number, state, pace }: Generation, facts: Facts, start: string): string[] {
+function reasonsToWait({ number, state }: Generation, facts: Facts, start: string): string[] {
   const isDropping = state === 'dropping';
   const hasNoProjector = !facts.savedAt && !facts.stopped && !isDropping;
   return [
     ...(isDropping ? [`it is being dropped; if the drop was interrupted: rebuild drop ${number}`] : []),
     ...(hasNoProjector ? [neverStarted(start)] : []),
-    ...(pace === 0 ? [`its pace is 0: rebuild pace ${number} none`] : []),
     ...(facts.rejectCount > 0 ? [rejectsText(facts.rejectCount)] : []),
   ];
 }

@@ -12,8 +12,6 @@ import { register } from './transitions.ts';
 type StartOptions = {
   /** Build even if the first records of a log are gone, or a topic is not compacted. */
   acceptTruncated: boolean;
-  /** The maximum number of records a second of each projector. */
-  pace?: number | undefined;
   why: string;
 };
 
@@ -23,7 +21,7 @@ const spaceFactor = 1.5;
 /** Registers a new generation, if the checks hold. Returns its number and the checks. */
 export async function startRebuild(
   deps: OperatorDeps,
-  { acceptTruncated, pace, why }: StartOptions,
+  { acceptTruncated, why }: StartOptions,
 ): Promise<{ number: number; checks: Check[] }> {
   const registry = await requireRegistry(deps.control);
   const offsets = await logOffsets(deps);
@@ -39,7 +37,7 @@ export async function startRebuild(
       `the rebuild is not started:\n${failed.map(({ detail }) => `  ${detail}`).join('\n')}`,
     );
   const loadTo = [...offsets].map(([key, { end }]) => ({ ...parsePartitionKey(key), end }));
-  const options = { loadTo, acceptTruncated, ...(pace !== undefined && { pace }) };
+  const options = { loadTo, acceptTruncated };
   const cause = { by: deps.by, at: await deps.now(), why };
   const { lastNumber } = await changeRegistry(deps.control, register(cause, options));
   return { number: lastNumber, checks };

@@ -1,6 +1,6 @@
 import { projectionVersion, type GenerationRegistry } from '../../../shared/control/generations.ts';
 import { advance } from '../../../shared/control/registry.ts';
-import { activate, beginDrop, configure, endDrop, register } from './transitions.ts';
+import { activate, beginDrop, endDrop, register } from './transitions.ts';
 
 const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour));
 const cause = (hour: number) => ({ by: 'ann@host', at: at(hour), why: 'test' });
@@ -83,16 +83,5 @@ describe('the registry of generations', () => {
     ],
   ])('refuses %s', (_, refused, message) => {
     expect(refused).toThrow(message);
-  });
-
-  it('lifts the pace of a build when it is served', () => {
-    const limited = apply(first, ...ready, configure(2, { pace: 5 }, cause(4)), promote(2, 5));
-    expect(limited.generations[1]).not.toHaveProperty('pace');
-  });
-
-  it('removes a setting', () => {
-    const paced = apply(first, configure(1, { pace: 100 }, cause(1)));
-    expect(paced.generations[0]).toMatchObject({ pace: 100 });
-    expect(apply(paced, configure(1, { pace: undefined }, cause(2))).generations).toEqual(first.generations);
   });
 });

@@ -1,6 +1,7 @@
 import {
   generationOf,
   projectionVersion,
+  type ComparisonReport,
   type Generation,
   type GenerationState,
 } from '../../../shared/control/generations.ts';
@@ -20,10 +21,7 @@ export const isBuild = ({ state }: Pick<Generation, 'state'>) => buildStates.inc
 
 /** Registers a new build. Its number is the next that was never used. */
 export const register =
-  (
-    { by, at, why }: Cause,
-    options: Pick<Generation, 'loadTo' | 'acceptTruncated' | 'pace'>,
-  ): RegistryUpdate =>
+  ({ by, at, why }: Cause, options: Pick<Generation, 'loadTo' | 'acceptTruncated'>): RegistryUpdate =>
   (registry) => {
     const open = registry.generations.find(isBuild);
     if (open)
@@ -56,9 +54,7 @@ export const activate =
         `generation ${number} is ${target.state}, not ready: wait with: rebuild await ${number}`,
       );
     const before = generationOf(registry, registry.generation);
-    // The active generation has no pace, unless the operator sets one.
-    const { pace: _pace, ...unlimited } = target;
-    const stepped = withState(withState(registry, before, 'standby', cause), unlimited, 'active', cause);
+    const stepped = withState(withState(registry, before, 'standby', cause), target, 'active', cause);
     return { ...stepped, generation: number, since: cause.at, acceptOlder };
   };
 
@@ -87,20 +83,13 @@ export const endDrop =
     return withState(registry, short, 'dropped', cause);
   };
 
-/** Sets, or with `undefined` removes, settings of a generation that do not change its state. */
-export const configure =
-  (
-    number: number,
-    settings: { [Name in 'pace' | 'report']?: Generation[Name] | undefined },
-    cause: Cause,
-  ): RegistryUpdate =>
+/** Stores the result of a comparison. */
+export const storeReport =
+  (number: number, report: ComparisonReport, cause: Cause): RegistryUpdate =>
   (registry) => {
     const current = generationOf(registry, number);
-    const next = Object.fromEntries(
-      Object.entries({ ...current, ...settings }).filter(([, value]) => value !== undefined),
-    ) as Generation;
     const { state } = current;
-    return withTransition(withGeneration(registry, next), {
+    return withTransition(withGeneration(registry, { ...current, report }), {
       generation: number,
       from: state,
       to: state,

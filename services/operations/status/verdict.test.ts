@@ -78,12 +78,12 @@ test.each([
 });
 
 test('a verdict lists every finding, a stopped projector with its reason', () => {
-  const active = generation({ stopped, lagSeconds: 45, waitsFor: ['its pace is 0'] });
+  const active = generation({ stopped, lagSeconds: 45, waitsFor: ['broker 7 does not answer'] });
   const { findings } = judge([active], { deadLetters: 10_000, warnings: ['not compacted'] }, 0);
   expect(findings).toEqual([
     'generation 1 is stopped: no projector has run since noon',
     'no API replica is live',
-    'its pace is 0',
+    'broker 7 does not answer',
     'dead letters: 10000 or more',
     'not compacted',
   ]);

@@ -3,7 +3,7 @@ export const holdCauses = {
   backlog: 'records wait to be applied',
   prerequisites: 'a backlog waits for the topics that its documents refer to',
   fan_out: 'the dependents of a changed entity are refreshed',
-  pace: 'an operator limits the generation, or a build loads one batch at a time',
+  one_at_a_time: 'a build loads one batch at a time, and another partition has its turn',
   failing: 'a batch fails and is retried',
   starting: 'the start offset of a partition is not found yet',
   unreadable: 'the end of a log cannot be read: no leader, or a silent broker',

@@ -141,9 +141,9 @@ it('a worker names why its records wait', async () => {
   const { worker, attempts } = given();
   await idle();
   const [attempt] = attempts;
-  attempt?.onPaced?.(true);
-  expect(worker.delay()).toBe('pace');
-  attempt?.onPaced?.(false);
+  attempt?.onQueued?.(true);
+  expect(worker.delay()).toBe('one_at_a_time');
+  attempt?.onQueued?.(false);
   expect(worker.delay()).toBe('backlog');
   attempt?.onFanOut?.(700);
   expect([worker.delay(), worker.fanOutWaiting()]).toEqual(['fan_out', 700]);

@@ -12,7 +12,7 @@ class Revoked extends Error {
 }
 
 /** Why the records of a partition wait. */
-export type Delay = Extract<HoldCause, 'backlog' | 'prerequisites' | 'fan_out' | 'pace' | 'failing'>;
+export type Delay = Extract<HoldCause, 'backlog' | 'prerequisites' | 'fan_out' | 'one_at_a_time' | 'failing'>;
 
 /** The worker of one assigned partition: it applies the fetched batches of its queue in order. */
 export type PartitionWorker = {
@@ -170,11 +170,17 @@ async function applyWithRetries(
       furthest = done;
       self.progressCount += 1;
     };
-    const onPaced = (isPaced: boolean) => void (work.delay = isPaced ? 'pace' : 'backlog');
+    const onQueued = (isQueued: boolean) => void (work.delay = isQueued ? 'one_at_a_time' : 'backlog');
     const onFanOut = (documents: number) => void (work.fanOutWaiting = documents);
     try {
       revoked.throwIfAborted();
-      const applied = await deps.apply(records, { signal: revoked, stopping, onProgress, onPaced, onFanOut });
+      const applied = await deps.apply(records, {
+        signal: revoked,
+        stopping,
+        onProgress,
+        onQueued,
+        onFanOut,
+      });
       work.delay = 'backlog';
       return applied;
     } catch (error) {
@@ -200,8 +206,8 @@ export type ApplyContext = {
   stopping?: AbortSignal;
   /** To be called after each part of the work that is durable: the worker counts as stuck without progress. */
   onProgress: () => void;
-  /** Called when the batch begins to wait for the pace of its generation, and after that. */
-  onPaced?: (isPaced: boolean) => void;
+  /** Called when the batch begins to wait for the batch of another partition, and after that. */
+  onQueued?: (isQueued: boolean) => void;
   /** Called with the number of documents that a fan-out has still to refresh. */
   onFanOut?: (documents: number) => void;
 };

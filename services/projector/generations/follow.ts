@@ -36,18 +36,18 @@ type FollowDeps = {
 /** A build with this lag or less is ready, in seconds. */
 export const readyWithinSeconds = 10;
 
-/** Applies a generation's load ends and pace to this process. A loading build applies one batch at a time. */
+/** Applies a generation's load ends to this process. A loading build applies one batch at a time. */
 export function applyGenerationSettings(
   { throttle, positions }: Pick<FollowDeps, 'throttle' | 'positions'>,
   own: Generation,
   oneAtATime = own.state === 'building',
 ): void {
   positions.load(loadEnds(own));
-  throttle.set({ pace: own.pace, oneAtATime });
+  throttle.set(oneAtATime);
 }
 
 /**
- * Reads the registry once a second. Ends the projector if its generation was dropped, applies the pace, records the lag,
+ * Reads the registry once a second. Ends the projector if its generation was dropped, records the lag,
  * and advances a build's state.
  */
 export function followRegistry(deps: FollowDeps, intervalMs = 1_000): Pick<Repeating, 'stop'> {
