@@ -10,7 +10,6 @@ export default {
   ],
   testSequencer: '<rootDir>/tests/sequencer.mjs',
   reporters: ['default', '<rootDir>/tests/reporter.mjs'],
-  setupFilesAfterEnv: ['<rootDir>/tests/support/every-test-file.ts'],
   testMatch: ['**/*.test.ts'],
   // Ends a test that hangs. Only tests that take longer set another time.
   testTimeout: 120_000,

@@ -57,8 +57,8 @@ export const startScript = (
 
 /** The variables that a process takes over from this one. None is a setting of a service. */
 const inherited = () => {
-  const { PATH, NODE_OPTIONS, NODE_COMPILE_CACHE, COMMANDS_WITHOUT_ORGANIZATION } = process.env;
-  return { PATH, NODE_OPTIONS, NODE_COMPILE_CACHE, COMMANDS_WITHOUT_ORGANIZATION };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, NODE_COMPILE_CACHE };
 };
 
 /** Runs a command; `name` stands for it in errors. */

@@ -19,7 +19,7 @@ describe('the arguments of the CLI', () => {
   it.each([
     [
       '',
-      'a verb is missing: one of topics, status, trace, explain, rebuild, verify, dead-letters, keys, shard',
+      'a verb is missing: one of topics, status, trace, explain, rebuild, verify, dead-letters, keys',
       '',
     ],
     ['statu', "unknown command 'statu' (Did you mean status?)", ''],

@@ -6,7 +6,6 @@ import { addDeadLetters } from './dead-letters/command.ts';
 import { addExplain } from './explain.ts';
 import { addKeys } from './keys.ts';
 import { addRebuild } from './rebuild/command.ts';
-import { addShard } from './shard.ts';
 import { addStatus } from './status.ts';
 import { addTopics } from './topics.ts';
 import { addTrace } from './trace.ts';
@@ -60,7 +59,7 @@ function missingVerb(program: Command, [first]: string[]): string {
 }
 
 const environmentAndExitCodes = `
-Environment: topics and keys create need KAFKA_BROKERS; trace, explain, dead-letters, shard and the other keys verbs need MONGODB_URL; status, rebuild and verify need both.
+Environment: topics and keys create need KAFKA_BROKERS; trace, explain, dead-letters and the other keys verbs need MONGODB_URL; status, rebuild and verify need both.
 Exit codes: 0 success; 1 failed, refused, or done in part; 2 usage error or invalid configuration; 3 waiting for a generation cannot help.
 `;
 
@@ -82,7 +81,7 @@ function createProgram(
       writeErr: (text) => (output.error += text),
     })
     .description(
-      'Creates the Kafka topics, shows the state of the read model, rebuilds it, explains a document, re-drives or deletes dead letters, creates and blocks API keys, and plans a sharded cluster.',
+      'Creates the Kafka topics, shows the state of the read model, rebuilds it, explains a document, re-drives or deletes dead letters, and creates and blocks API keys.',
     )
     .version(release)
     .helpCommand(false);
@@ -93,7 +92,6 @@ function createProgram(
   addRebuild(program, accept);
   addDeadLetters(program, accept);
   addKeys(program, accept);
-  addShard(program, accept);
   program.addHelpText('after', environmentAndExitCodes);
   return program;
 }

@@ -61,7 +61,7 @@ const recordMetrics = (registers: Registry[]) => ({
 const engineMetrics = (registers: Registry[]) => ({
   repeated: new Counter({
     name: 'projector_reconciles_repeated_total',
-    help: 'Documents reconciled again, by cause: `conflict` (another write came first), `reference` (a reference, or a tombstone of the document, came meanwhile). Many of them mean that workers contend for the same documents',
+    help: 'Documents reconciled again, by cause: `conflict` (another write came first), `reference` (a reference changed meanwhile). Many of them mean that workers contend for the same documents',
     labelNames: ['kind', 'cause'],
     registers,
   }),

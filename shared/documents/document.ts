@@ -26,8 +26,7 @@ export type Position = { partition: number; offset: number; timestampMs: number 
  */
 export type Envelope = {
   _id: string;
-  /** Null in unowned tombstones alone: no record has named the organization yet. */
-  orgId: string | null;
+  orgId: string;
   version: number;
   revision: number;
   /** The earliest record seen with this version. */
@@ -72,4 +71,4 @@ export const tombstoneIndex: IndexDescription = {
 };
 
 /** Finds the documents that embed an entity, in the order of their ids. */
-export const refsIndex: IndexDescription = { name: 'references', key: { refs: 1, orgId: 1, _id: 1 } };
+export const refsIndex: IndexDescription = { name: 'references', key: { refs: 1, _id: 1 } };

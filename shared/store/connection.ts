@@ -1,6 +1,6 @@
 import { MongoClient, type Collection, type Db, type DbOptions } from 'mongodb';
 import { isTelemetryOn, observeCommands } from '../runtime/telemetry.ts';
-import type { Document, Envelope, Kind } from '../documents/document.ts';
+import type { Document, Kind } from '../documents/document.ts';
 import { resources } from '../documents/resources.ts';
 import { givenOptions, poolSizeDefault } from './connection-string.ts';
 
@@ -69,14 +69,12 @@ export const generationDatabase = (
   name: string,
   generation: number,
   options: DbOptions = fromPrimary,
-): Db => client.db(generationDatabaseName(name, generation), options);
-
-export const generationDatabaseName = (name: string, generation: number): string => `${name}_g${generation}`;
+): Db => client.db(`${name}_g${generation}`, options);
 
 const fromPrimary = { readPreference: 'primary' } as const;
 
 /** The collection of a kind's documents in a generation's database. */
-export const collectionOf = <T extends Envelope = Document<unknown, unknown>>(
+export const collectionOf = <T extends { _id: string } = Document<unknown, unknown>>(
   database: Db,
   kind: Kind,
 ): Collection<T> => database.collection<T>(resources[kind].collection);

@@ -2,15 +2,16 @@ import type { CommandOperationOptions, Db, IndexDescription } from 'mongodb';
 import { kinds } from '../documents/document.ts';
 import { resources } from '../documents/resources.ts';
 import { errorMessage } from '../runtime/error-message.ts';
-import { unownedTombstones } from './unowned-tombstones.ts';
 
 /**
  * Creates every missing index, and with it its collection. If MongoDB refuses an index, rejects with an error that names
  * the collection; its `cause` is the driver's error.
  */
 export async function ensureIndexes(database: Db): Promise<void> {
-  for (const { collection, indexes } of [...kinds.map((kind) => resources[kind]), unownedTombstones])
+  for (const kind of kinds) {
+    const { collection, indexes } = resources[kind];
     await createIndexes(database, collection, indexes);
+  }
 }
 
 async function createIndexes(database: Db, collection: string, indexes: IndexDescription[]): Promise<void> {
@@ -26,7 +27,7 @@ async function createIndexes(database: Db, collection: string, indexes: IndexDes
     });
 }
 
-/** The declared indexes of documents that the database does not have, as `<collection>.<index>`. */
+/** The declared indexes that the database does not have, as `<collection>.<index>`. */
 export async function missingIndexes(database: Db, options: CommandOperationOptions = {}): Promise<string[]> {
   const missing = await Promise.all(
     kinds.map(async (kind) => {

@@ -15,6 +15,7 @@ import { createReaders } from '../../services/api/store/reader.ts';
 import { documented, type HoldToDocument } from '../support/documented.ts';
 import { monitorCommands } from '../support/monitor-commands.ts';
 import { apiKey, fill, type Documents } from './builders.ts';
+import { watchOrganizations } from './named-organizations.ts';
 
 /** Tokens of the keys in every test store: two organizations, one archived key. */
 export const tokens = {
@@ -33,7 +34,7 @@ export function mongoUrl(): string {
 
 /**
  * The databases of one test file, with generation 1 active and indexed; `close` drops them. `client` is for the API; the
- * databases have another client, whose commands need not name organizations.
+ * databases have another client, whose commands need not name an organization.
  */
 export async function startStore(documents: Documents = {}) {
   const client = createMongo(mongoUrl(), 'api-tests');
@@ -143,18 +144,24 @@ function monitoredMongo() {
   return { client, commands };
 }
 
-/** The API on a store of its own for the tests of one file. The members are set when the first test begins. */
+/**
+ * The API on a store of its own for the tests of one file. The members are set when the first test begins. Each of its
+ * commands on documents must name its organization.
+ */
 export function useApi(documents: Documents = {}, options: Options = {}) {
   const api = {} as TestApi & { store: TestStore } & ReturnType<typeof monitoredMongo>;
+  let unnamed = new Set<string>();
   beforeAll(async () => {
     const store = await startStore(documents);
     const mongo = options.monitored ? monitoredMongo() : { client: store.client, commands: [] };
+    unnamed = watchOrganizations(mongo.client);
     Object.assign(api, await startApi({ ...store, ...mongo }, options), mongo, { store });
   });
   afterAll(async () => {
     await api.close();
     if (options.monitored) await api.client.close();
     await api.store.close();
+    expect([...unnamed]).toEqual([]);
   });
   return api;
 }

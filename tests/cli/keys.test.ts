@@ -100,7 +100,7 @@ describe('keys', () => {
 test('a rollback that accepts older data brings back keys that were archived since, but no blocked key', async () => {
   const rebuild = await openRebuild();
   const statuses = async () => {
-    const api = await startApi({ client: rebuild.deps().mongo, name: rebuild.name });
+    const api = await startApi({ client: rebuild.mongo, name: rebuild.name });
     const read = async (token: string) => (await api.get('/v1/tickets', { token })).status;
     const found = { archived: await read('svc_live_archived'), blocked: await read('svc_live_blocked') };
     await api.close();

@@ -10,7 +10,6 @@ import { formBlock, states } from '../support/entities.ts';
  */
 export function randomHistory(seed: number, length: number, shape: Partial<Shape> = {}): Event[] {
   const { population = wide, organizations = 2, retentionDays = [0, 10_000], members = 0 } = shape;
-  const { sharedIds = 0.02 } = shape;
   const random = createRandom(seed);
   const history = siblingsOf(seed, random, members);
   const versions = new Map(history.map(({ id, version }) => [id, version]));
@@ -19,8 +18,8 @@ export function randomHistory(seed: number, length: number, shape: Partial<Shape
     const kind = random.pick(step < (length * 2) / 3 || random.chance(0.3) ? weighted : referenced);
     const number = random.int(population[kind]);
     const id = idOf(seed, kind, number);
-    // An entity belongs to one organization; some records name another.
-    const orgId = `org_${seed}_${(number + (random.chance(sharedIds) ? 1 : 0)) % organizations}`;
+    // An entity belongs to one organization; a few records name another.
+    const orgId = `org_${seed}_${(number + (random.chance(0.02) ? 1 : 0)) % organizations}`;
     const time = new Date(base + step * 1_000 + random.int(5_000));
     const known = versions.get(id) ?? 0;
     const repeat = history.filter((event) => event.id === id);
@@ -59,8 +58,6 @@ export type Population = Record<Kind, number>;
 type Shape = {
   population: Population;
   organizations: number;
-  /** The chance that a record names another organization than most records of its entity. */
-  sharedIds: number;
   /** The possible retention periods of a channel. 10,000 days do not pass while a test runs. */
   retentionDays: number[];
   /** The number of conversations that begin in one ticket. */

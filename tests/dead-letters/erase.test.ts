@@ -53,7 +53,7 @@ describe('the dead letters about a deleted entity', () => {
         position: position(4),
         ...(op === 'tombstone' && { tombstonePosition: position(3) }),
       };
-      const envelopes = { readEnvelopes: async () => [stored], readUnownedTombstones: async () => [] };
+      const envelopes = { readEnvelopes: async () => [stored] };
       // when the batch ends
       const erasures = await erasuresAmong(envelopes, 'contact', { changes: [deletion], rejected: [] });
       // then the letter before the deletion is erased, and the later one is kept

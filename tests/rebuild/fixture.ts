@@ -6,7 +6,7 @@ import { switchTo, type OnStep, type Switched } from '../../services/operations/
 import { untilLed } from '../../services/operations/topics/create-topics.ts';
 import { createLogClient } from '../../services/projector/kafka/log-client.ts';
 import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
-import { collectionOf, createMongo, generationDatabase } from '../../shared/store/connection.ts';
+import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
 import {
   generationsOf,
   projectionVersion,
@@ -69,11 +69,10 @@ export async function openRebuild() {
   const read = cliConfig(environment.environment);
   if ('errors' in read) throw new Error(read.errors.join('\n'));
   const { config } = read;
-  const operatorsClient = createMongo(config.MONGODB_URL, 'test');
   const deps = (changes: Partial<OperatorDeps> = {}): OperatorDeps => ({
     admin,
     log,
-    mongo: operatorsClient,
+    mongo,
     control,
     config,
     topics,
@@ -233,7 +232,6 @@ export async function openRebuild() {
       return Object.fromEntries(contents) as object;
     },
     close: async () => {
-      await operatorsClient.close();
       await log.disconnect();
       await environment.close();
     },

@@ -75,7 +75,7 @@ type SweepOptions = { signal?: AbortSignal; now?: Date };
 
 /** Opens a read model that applies events, sweeps and answers. */
 export async function openReadModel() {
-  const { store, database, ofServices, control, close } = await openEngineStore();
+  const { store, database, control, close } = await openEngineStore();
   /** Applies events one by one, as read on a day. As after a restart, no position counts as applied. */
   const apply = async (events: Event[], on = day(0)) => {
     const deps = engineDeps(store, { now: () => on });
@@ -101,7 +101,7 @@ export async function openReadModel() {
   };
   const sweepDeps = (asOf: Date, { signal, now = asOf }: SweepOptions = {}): SweepDeps => ({
     ...engineDeps(store, { now: () => now, ...(signal && { signal }) }),
-    sweepStore: mongoSweepStore({ database: ofServices, control, prefix: 'support.' }),
+    sweepStore: mongoSweepStore({ database, control, prefix: 'support.' }),
     asOf,
   });
   return {
@@ -114,7 +114,7 @@ export async function openReadModel() {
     applyLog,
     sweepDeps,
     sweepAsOf: (asOf: Date, options?: SweepOptions) => sweep(sweepDeps(asOf, options)),
-    answersAt: (name: string, now: Date) => answersAt(ofServices, name, now),
+    answersAt: (name: string, now: Date) => answersAt(database, name, now),
     /** All documents of the store as one text. */
     everything: async () => {
       const collections = await database.collections();

@@ -207,8 +207,8 @@ describe('conversation data that expires by the retention of its channel', () =>
     await model.apply([channel(), ticket, conversation(0)]);
     const deps = model.sweepDeps(day(30));
     // given a sweep that ends before it refreshes the ticket
-    const readCurrent: typeof deps.store.readCurrent = (kind, ids, orgIds) =>
-      kind === 'ticket' ? Promise.reject(new Error('ended')) : deps.store.readCurrent(kind, ids, orgIds);
+    const readCurrent: typeof deps.store.readCurrent = (kind, ids) =>
+      kind === 'ticket' ? Promise.reject(new Error('ended')) : deps.store.readCurrent(kind, ids);
     await expect(sweep({ ...deps, store: { ...deps.store, readCurrent } })).rejects.toThrow('ended');
     const tickets = collectionOf<StoredDocument>(model.database, 'ticket');
     const embedded = async () => (await tickets.findOne({ _id: 'ti_crash' }))?.joined;

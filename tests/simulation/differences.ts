@@ -4,7 +4,7 @@ import { fold, type Expected } from '../convergence/fold.ts';
 import { comparable } from '../convergence/read-documents.ts';
 import type { Event } from '../support/events.ts';
 import { expires } from './long-history.ts';
-import { placeOf, type Data } from './memory-store.ts';
+import type { Data } from './memory-store.ts';
 
 export type Differences = Record<string, { expected: unknown; actual: unknown }>;
 
@@ -59,8 +59,7 @@ function wrongMarks(data: Data): Differences {
   const wrong: Differences = {};
   for (const { _id, orgId, state, orphanedAt } of data.get('message')?.values() ?? []) {
     if (!state) continue;
-    const place = placeOf({ _id: String(state.conversationId), orgId });
-    const conversation = data.get('conversation')?.get(place);
+    const conversation = data.get('conversation')?.get(String(state.conversationId));
     const isOrphan = !conversation?.state || conversation.orgId !== orgId;
     if (isOrphan !== (orphanedAt !== undefined))
       wrong[`mark of ${_id}`] = { expected: isOrphan, actual: orphanedAt };

@@ -5,7 +5,7 @@ import type { UpdateDeps } from '../../services/projector/materialize/fan-out.ts
 import { changeOf, deletionOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
-import { emptyData, memoryStore, placeOf } from './memory-store.ts';
+import { emptyData, memoryStore } from './memory-store.ts';
 
 const crashed = new Error('the worker crashed');
 
@@ -52,8 +52,7 @@ function given() {
       expect(await end).toBe(fate === 'crashes' ? crashed : 'goes on');
     };
   };
-  const stored = (kind: Kind, id: string) =>
-    [...(data.get(kind)?.values() ?? [])].find(({ _id }) => _id === id);
+  const stored = (kind: Kind, id: string) => data.get(kind)?.get(id);
   /** Purges a document as the retention sweep does. */
   const free = (kind: Kind, id: string) => {
     const { orgId = null, version = 0, revision = 0, position = null } = stored(kind, id) ?? {};
@@ -65,7 +64,7 @@ function given() {
       position,
       expiresAt: new Date(9),
     };
-    data.get(kind)?.set(placeOf(freed), freed);
+    data.get(kind)?.set(id, freed);
     return freed;
   };
   return { apply, applyLate, stored, free };

@@ -37,9 +37,6 @@ const population: Population = {
 /** How many conversations a ticket embeds, in turn by history. Some histories have more. */
 const embeddedMax = [200, 2, 1];
 
-/** In every other history without a gap, two organizations share each id. */
-const sharedIds = [0.02, 0.4];
-
 let history = randomHistory(1, 0);
 for (let seed = firstSeed; seed < firstSeed + schedules; seed += 1) {
   const historySeed = Math.floor(seed / perHistory);
@@ -47,7 +44,7 @@ for (let seed = firstSeed; seed < firstSeed + schedules; seed += 1) {
     const length = 12 + (historySeed % 24);
     history =
       historySeed % 2 === 0
-        ? randomHistory(historySeed, length, { population, sharedIds: sharedIds[(historySeed / 2) % 2] ?? 0 })
+        ? randomHistory(historySeed, length, { population })
         : longHistory(historySeed, 2 * length, population);
     embedAtMost(embeddedMax[historySeed % embeddedMax.length] ?? 1);
   }

@@ -4,28 +4,18 @@ import {
   readFirstChildren,
   type ReadChildren,
 } from '../../services/projector/materialize/mongo-first-children.ts';
-import {
-  entityKey,
-  type Current,
-  type ReferencedEntity,
-  type Store,
-  type StoredDocument,
-  type StoredState,
-  type UnownedTombstone,
-  type Write,
+import type {
+  Current,
+  ReferencedEntity,
+  Store,
+  StoredDocument,
+  StoredState,
+  Write,
 } from '../../services/projector/materialize/store.ts';
 
-/** The documents of each kind by their place. */
 export type Data = Map<Kind, Map<string, StoredDocument>>;
 
 export const emptyData = (): Data => new Map(kinds.map((kind) => [kind, new Map<string, StoredDocument>()]));
-
-/**
- * Where a document is. As in a sharded cluster, an `_id` is unique on one shard alone: organizations whose names end in an
- * odd digit are on another shard than the others. Unowned tombstones have a collection of their own.
- */
-export const placeOf = ({ _id, orgId }: Pick<StoredDocument, '_id' | 'orgId'>): string =>
-  `${orgId === null ? 'unowned' : Number(orgId.at(-1)) % 2 === 1 ? 'shard 1' : 'shard 2'}/${_id}`;
 
 /** Dependents in a page: one, so that a fan-out saves its cursor after each document. */
 const pageSize = 1;
@@ -44,20 +34,18 @@ export function memoryStore(
   const documents = (kind: Kind) => data.get(kind) ?? new Map<string, StoredDocument>();
   const save = (kind: Kind, document: StoredDocument) => {
     writeNumbers.set(document, String((lastWriteNumber += 1)).padStart(12, '0'));
-    documents(kind).set(placeOf(document), document);
+    documents(kind).set(document._id, document);
   };
-  /** Reads the documents with one id after another, each as it is at its own step. */
-  const readEach = async (kind: Kind, ids: string[], isWanted: (document: StoredDocument) => boolean) => {
-    const found: StoredDocument[] = [];
+  /** Reads one document after another, each as it is at its own step. */
+  const readEach = async <T>(kind: Kind, ids: string[], pick: (document: StoredDocument) => T) => {
+    const found: T[] = [];
     for (const id of new Set(ids)) {
       await pause(`read ${kind} ${id}`);
-      for (const document of documents(kind).values())
-        if (document._id === id && isWanted(document)) found.push(structuredClone(document));
+      const document = documents(kind).get(id);
+      if (document) found.push(structuredClone(pick(document)));
     }
     return found;
   };
-  const isOf = (orgIds: string[]) => (document: StoredDocument) =>
-    document.orgId !== null && orgIds.includes(document.orgId);
   /** Reads an index key by key: each time the next key after the last one, whatever was written meanwhile. */
   const scan = async (
     kind: Kind,
@@ -82,20 +70,15 @@ export function memoryStore(
     return found;
   };
   return {
-    readCurrent: async (kind, ids, orgIds) => {
-      const found = await readEach(kind, ids.slice(0, readAtOnce), isOf(orgIds));
-      return {
-        documents: found.map((document) => currentOf(kind, document)),
-        remaining: ids.slice(readAtOnce),
-      };
+    readCurrent: async (kind, ids) => {
+      const found = await readEach(kind, ids.slice(0, readAtOnce), (document) => currentOf(kind, document));
+      return { documents: found, remaining: ids.slice(readAtOnce) };
     },
-    readEntities: async (kind, ids, orgIds) => {
-      const found = await readEach(kind, ids, isOf(orgIds));
-      return found.map((document) => referencedOf(document, referencedFields(kind)));
-    },
-    readRevisions: async (kind, ids, orgIds) => {
-      const found = await readEach(kind, ids, isOf(orgIds));
-      return new Map(found.map(({ _id, orgId, revision }) => [entityKey(orgId, _id), revision]));
+    readEntities: (kind, ids) =>
+      readEach(kind, ids, (document) => referencedOf(document, referencedFields(kind))),
+    readRevisions: async (kind, ids) => {
+      const found = await readEach(kind, ids, ({ _id, revision }) => [_id, revision] as const);
+      return new Map(found);
     },
     readFirstChildren: (kind, by, parents) => {
       const read: ReadChildren = async (filter, order, limit) => {
@@ -124,50 +107,35 @@ export function memoryStore(
       const conflicted = new Set<string>();
       for (const write of writes) {
         await pause(`write ${kind} ${write.document._id}`);
-        const stored = documents(kind).get(placeOf(write.document));
+        const stored = documents(kind).get(write.document._id);
         if (applies(stored, write)) save(kind, written(stored, write));
         else conflicted.add(write.document._id);
       }
       if (writes.length > 0) await pause(`acknowledge ${kind}`);
       return { conflicted, refused: new Map() };
     },
-    findDependents: async (kind, orgIds, refs) => {
+    findDependents: async (kind, refs) => {
       const keyOf = (document: StoredDocument) =>
-        orgIds.includes(document.orgId ?? '') && refs.some((ref) => document.refs?.includes(ref))
-          ? document._id
-          : null;
+        refs.some((ref) => document.refs?.includes(ref)) ? document._id : null;
       const found = await scan(kind, keyOf, pageSize + 1, `dependents in ${kind}`);
       return found.length > pageSize ? null : found.map(({ _id }) => _id);
     },
-    pageOfDependents: async (kind, orgId, ref, after) => {
+    pageOfDependents: async (kind, ref, after) => {
       const keyOf = (document: StoredDocument) =>
-        document._id > after && document.orgId === orgId && document.refs?.includes(ref)
-          ? document._id
-          : null;
+        document._id > after && document.refs?.includes(ref) ? document._id : null;
       const found = await scan(kind, keyOf, pageSize, `dependents in ${kind} after '${after}'`);
       const ids = found.map(({ _id }) => _id);
       return { ids, next: ids.length < pageSize ? null : (ids.at(-1) ?? null) };
     },
-    saveFanOutCursor: async (kind, { id, orgId, version, isDeleted }, cursor) => {
+    saveFanOutCursor: async (kind, { id, version, isDeleted }, cursor) => {
       await pause(`save the fan-out cursor of ${kind} ${id}`);
-      const document = documents(kind).get(placeOf({ _id: id, orgId }));
-      if (
-        document?.orgId !== orgId ||
-        document.version !== version ||
-        (document.deletedAt !== undefined) !== isDeleted
-      )
-        return;
+      const document = documents(kind).get(id);
+      if (document?.version !== version || (document.deletedAt !== undefined) !== isDeleted) return;
       const { fanOutCursor: _fanOutCursor, ...remaining } = document;
       save(kind, cursor ? { ...remaining, fanOutCursor: { ...cursor } } : remaining);
     },
-    readEnvelopes: async (kind, ids) => {
-      const found = await readEach(kind, ids, ({ orgId }) => orgId !== null);
-      return found.map((document) => ({ ...envelopeOf(document), ...pick(document.state, ['id']) }));
-    },
-    readUnownedTombstones: async (kind, ids) => {
-      const found = await readEach(kind, ids, ({ orgId }) => orgId === null);
-      return found.map((document) => envelopeOf(document) as UnownedTombstone);
-    },
+    readEnvelopes: (kind, ids) =>
+      readEach(kind, ids, (document) => ({ ...envelopeOf(document), ...pick(document.state, ['id']) })),
   };
 }
 
@@ -215,9 +183,7 @@ const referencedOf = (
 ): ReferencedEntity => ({ _id, orgId, revision, ...(deletedAt && { deletedAt }), ...pick(state, fields) });
 
 const applies = (stored: StoredDocument | undefined, { guard }: Write): boolean =>
-  guard === null
-    ? stored === undefined
-    : !stored || (stored.revision === guard.revision && stored.orgId === guard.orgId);
+  guard === null ? stored === undefined : !stored || stored.revision === guard;
 
 function written(stored: StoredDocument | undefined, { op, document }: Write): StoredDocument {
   const given = structuredClone(document) as StoredDocument;

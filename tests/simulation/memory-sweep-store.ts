@@ -1,8 +1,7 @@
 import { refOf } from '../../services/projector/materialize/edges.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { SweepStore } from '../../services/projector/retention/sweep.ts';
-import type { Envelope } from '../../shared/documents/document.ts';
-import { envelopeOf, placeOf, type Data } from './memory-store.ts';
+import { envelopeOf, type Data } from './memory-store.ts';
 
 /** A dead letter as the sweep sees it: the entities that it names, and when its record was published. */
 export type NamedDeadLetter = { subjects: string[]; publishedAt: Date };
@@ -10,7 +9,7 @@ export type NamedDeadLetter = { subjects: string[]; publishedAt: Date };
 /** Documents of a page: so few that the sweep reads several. */
 const pageSize = 2;
 
-const byId = (a: Envelope, b: Envelope) => (a._id < b._id ? -1 : 1);
+const byId = (a: { _id: string }, b: { _id: string }) => (a._id < b._id ? -1 : 1);
 
 /** The sweep's store in memory. `pause` is awaited before each read. `tests/store` holds it to the real one. */
 export function memorySweepStore(
@@ -69,19 +68,15 @@ export function memorySweepStore(
         .slice(0, pageSize)
         .map((document) => ({
           ...envelopeOf(document),
-          orgId: document.orgId ?? '',
           conversationId: String(field(document, 'conversationId')),
         }));
     },
     waitAgain: async (orphans, upTo, from) => {
-      for (const orphan of orphans) {
-        const { _id } = orphan;
+      for (const { _id } of orphans) {
         await pause(`let message ${_id} wait again`);
-        const document = data.get('message')?.get(placeOf(orphan));
+        const document = data.get('message')?.get(_id);
         if (document?.orphanedAt && document.orphanedAt <= upTo)
-          data
-            .get('message')
-            ?.set(placeOf(orphan), { ...document, orphanedAt: from, revision: document.revision + 1 });
+          data.get('message')?.set(_id, { ...document, orphanedAt: from, revision: document.revision + 1 });
       }
     },
     readInDeadLetters: async (ids) => {

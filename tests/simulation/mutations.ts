@@ -9,7 +9,6 @@ export type Mutation = {
 
 const engine = 'services/projector/materialize';
 const reconcile = `${engine}/reconcile.ts`;
-const readStored = `${engine}/read-stored.ts`;
 const join = `${engine}/join.ts`;
 const writes = `${engine}/writes.ts`;
 const fanOut = `${engine}/fan-out.ts`;
@@ -32,7 +31,10 @@ export const mutations: Mutation[] = [
         `const early = await recheck(deps, kind, joinings, references);
   const { conflicted, refused } = await store.write(kind, writes);`,
       ],
-      ['recheck(deps, kind, toRecheck, references),', 'mayReadCache ? early : [],'],
+      [
+        'round.outdated = await recheck(deps, kind, toRecheck, references);',
+        'round.outdated = mayReadCache ? early : [];',
+      ],
     ],
   },
   {
@@ -70,7 +72,7 @@ export const mutations: Mutation[] = [
   {
     name: 'a write is not guarded by the revision',
     file: memoryStore,
-    edits: [['stored.revision === guard.revision', 'guard.revision > 0']],
+    edits: [['stored.revision === guard', 'guard > 0']],
   },
   {
     name: 'a conflicted write is not tried again',
@@ -88,14 +90,14 @@ export const mutations: Mutation[] = [
     edits: [
       [
         'if (applies(stored, write)) save(',
-        "if (applies(stored, write) && write.op === 'put' && write.document.deletedAt)\n          documents(kind).delete(placeOf(write.document));\n        else if (applies(stored, write)) save(",
+        "if (applies(stored, write) && write.op === 'put' && write.document.deletedAt)\n          documents(kind).delete(write.document._id);\n        else if (applies(stored, write)) save(",
       ],
     ],
   },
   {
     name: 'an equal version is not checked again',
     file: reconcile,
-    edits: [['stored !== undefined && isPropagated(deps, kind, stored);', 'stored !== undefined;']],
+    edits: [['current !== undefined && isPropagated(deps, kind, current);', 'current !== undefined;']],
   },
   {
     name: 'an outdated document is not joined again once another worker has applied its change',
@@ -124,14 +126,13 @@ export const mutations: Mutation[] = [
     file: `${engine}/apply-changes.ts`,
     edits: [
       [
-        'const { entities, rejections } = await reconcile(deps, kind, { ids: chunk, orgIds }, byId);',
+        'const { entities, rejections } = await reconcile(deps, kind, chunk, byId);',
         `const early = chunk.map((id) => {
-      const orgId = byId.get(id)?.find((change) => change.op !== 'tombstone')?.orgId ?? null;
       const state = byId.get(id)?.findLast((change) => change.op === 'upsert')?.state;
-      return { id, orgId, version: 0, state, before: null, resumeAt: undefined };
+      return { id, version: 0, state, before: null, resumeAt: undefined };
     });
     await updateDependents(deps, kind, early as never, []);
-    const { entities, rejections } = await reconcile(deps, kind, { ids: chunk, orgIds }, byId);`,
+    const { entities, rejections } = await reconcile(deps, kind, chunk, byId);`,
       ],
       [
         'await updateDependents(deps, kind, [...entities.values()], superseded);',
@@ -152,7 +153,7 @@ export const mutations: Mutation[] = [
   {
     name: 'the parent that a child names is not refreshed',
     file: fanOut,
-    edits: [['await refreshAll(deps, from, parents, organizationsOf(entities));', '']],
+    edits: [['await refreshAll(deps, from, parents);', '']],
   },
   {
     name: 'documents of a deleted owner are not refreshed',
@@ -231,31 +232,6 @@ export const mutations: Mutation[] = [
     file: sweep,
     edits: [
       ["await updateDependents(deps, 'conversation', changed, []);", 'void [updateDependents, changed];'],
-    ],
-  },
-  {
-    name: 'an unowned tombstone is not looked for after an insert',
-    schedules: 4_000,
-    file: readStored,
-    edits: [['inserted.length > 0 ?', 'inserted.length < 0 ?']],
-  },
-  {
-    name: 'a document is not looked for after its unowned tombstone is written',
-    schedules: 12_000,
-    file: readStored,
-    edits: [['unowned.length > 0 ?', 'unowned.length < 0 ?']],
-  },
-  {
-    name: 'an entity is looked for in the named organizations alone',
-    file: readStored,
-    edits: [['unknown.length > 0 ?', 'unknown.length < 0 ?']],
-  },
-  {
-    name: 'an unowned tombstone is not looked for again after a crash',
-    schedules: 6_000,
-    file: readStored,
-    edits: [
-      ['unowned: byId(tombstones)', 'unowned: byId(tombstones.filter(({ _id }) => !documents.has(_id)))'],
     ],
   },
 ];

@@ -1,5 +1,5 @@
 import type { Store, StoredDocument, Write } from '../../services/projector/materialize/store.ts';
-import { emptyData, memoryStore, placeOf } from '../simulation/memory-store.ts';
+import { emptyData, memoryStore } from '../simulation/memory-store.ts';
 import { openEngineStore } from './engine-store.ts';
 
 type Opened = {
@@ -24,8 +24,7 @@ export const bothStores: { name: string; isReal: boolean; open: () => Promise<Op
     isReal: false,
     open: async () => {
       const data = emptyData();
-      const find = async (id: string) =>
-        data.get('conversation')?.get(placeOf({ _id: id, orgId: 'org_1' })) ?? null;
+      const find = async (id: string) => data.get('conversation')?.get(id) ?? null;
       return { store: memoryStore(data), find, close: async () => undefined };
     },
   },
@@ -66,7 +65,7 @@ export const insert = (document: StoredDocument): Write => ({ op: 'put', documen
 export async function readAll(store: Store, kind: 'conversation' | 'message', ids: string[]) {
   const documents = [];
   for (let remaining = ids; remaining.length > 0;) {
-    const read = await store.readCurrent(kind, remaining, ['org_1']);
+    const read = await store.readCurrent(kind, remaining);
     documents.push(...read.documents);
     remaining = read.remaining;
   }

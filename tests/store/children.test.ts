@@ -1,4 +1,4 @@
-import type { StoredDocument } from '../../services/projector/materialize/store.ts';
+import type { StoredDocument, Write } from '../../services/projector/materialize/store.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { bothStores, conversation, tombstoneOf, insert, keyOf } from './both-stores.ts';
 
@@ -100,10 +100,13 @@ describe.each(bothStores)('the first children, from $name', ({ isReal, open }) =
     const writeUntilRead = async () => {
       let revision = 1;
       for (; reading; revision += 1) {
-        const guard = { revision, orgId: 'org_1' };
         const writes = families
           .flat()
-          .map((child) => ({ op: 'put' as const, document: { ...child, revision: revision + 1 }, guard }));
+          .map((child): Write => ({
+            op: 'put',
+            document: { ...child, revision: revision + 1 },
+            guard: revision,
+          }));
         for (let start = 0; start < writes.length; start += 100)
           await opened.store.write('conversation', writes.slice(start, start + 100));
       }

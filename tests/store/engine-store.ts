@@ -4,10 +4,9 @@ import { resources } from '../../shared/documents/resources.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
-import { collectionOf, createMongo } from '../../shared/store/connection.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { openDatabases } from '../support/databases.ts';
-import { monitorCommands } from '../support/monitor-commands.ts';
 
 /** The driver's traffic with the store. */
 type Traffic = {
@@ -19,21 +18,14 @@ type Traffic = {
 
 /** The engine's store on a new database with its indexes, and the control database beside it, empty. */
 export async function openEngineStore() {
-  const { database, control, close } = await openDatabases();
+  const { mongo, database, control, close } = await openDatabases();
   await ensureIndexes(database);
-  const mongo = monitorCommands(createMongo(process.env.MONGODB_URL ?? '', 'test'));
-  const ofServices = mongo.db(database.databaseName);
   return {
-    store: mongoStore(ofServices),
-    /** The same database, with the client of the store. */
-    ofServices,
+    store: mongoStore(database),
     database,
     control,
-    close: async () => {
-      await mongo.close();
-      await close();
-    },
-    /** Starts to count the commands of the store. */
+    close,
+    /** Starts to count. */
     watch: watcher(mongo),
     find: (kind: Kind, id: string) => collectionOf<StoredDocument>(database, kind).findOne({ _id: id }),
   };

@@ -41,10 +41,10 @@ describe('a fan-out', () => {
     const ending = new AbortController();
     const watched: Store = {
       ...opened.store,
-      readCurrent: (kind, messageIds, orgIds) => {
+      readCurrent: (kind, messageIds) => {
         if (kind === 'message') refreshed.push(...messageIds);
         if (refreshed.length >= chunks * chunkSize) ending.abort(new Error('aborted'));
-        return opened.store.readCurrent(kind, messageIds, orgIds);
+        return opened.store.readCurrent(kind, messageIds);
       },
     };
     const deps = engineDeps(watched, { signal: ending.signal, isApplied: appliedUpTo(applied) });
@@ -56,7 +56,7 @@ describe('a fan-out', () => {
   const countNamed = (name: string) =>
     collectionOf(opened.database, 'message').countDocuments({ orgId: 'org_1', 'joined.author.name': name });
   const cursor = async () =>
-    (await opened.store.readCurrent('contact', ['con_1'], ['org_1'])).documents[0]?.fanOutCursor ?? null;
+    (await opened.store.readCurrent('contact', ['con_1'])).documents[0]?.fanOutCursor ?? null;
 
   it('resumes after its cursor, and leaves new documents before the cursor to their own event', async () => {
     // given a rename that was aborted after its first page

@@ -144,7 +144,7 @@ describe('a document that the store refuses', () => {
     expect(rejections.map(({ change, rejection }) => [changes.indexOf(change), rejection.reason])).toEqual([
       [1, 'wrong_organization'],
     ]);
-    const { documents } = await opened.store.readCurrent('contact', ['con_d'], ['org_1']);
+    const { documents } = await opened.store.readCurrent('contact', ['con_d']);
     expect(documents).toMatchObject([{ version: 3, state: { name: 'Countess' } }]);
   });
 });

@@ -1,9 +1,5 @@
 import { pageSize } from '../../services/projector/materialize/mongo-store.ts';
-import {
-  entityKey,
-  type JoinedFields,
-  type StoredDocument,
-} from '../../services/projector/materialize/store.ts';
+import type { JoinedFields, StoredDocument } from '../../services/projector/materialize/store.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { bothStores, conversation, tombstoneOf, insert, position, readAll } from './both-stores.ts';
 
@@ -52,7 +48,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     });
 
     it('return referenced entities with organization, deletion and the fields for those that name them', async () => {
-      const found = await opened.store.readEntities('conversation', ['a2', 'a1', 'a1', 'a0'], ['org_1']);
+      const found = await opened.store.readEntities('conversation', ['a2', 'a1', 'a1', 'a0']);
       expect(found.toSorted((a, b) => (a._id < b._id ? -1 : 1))).toEqual([
         { _id: 'a1', orgId: 'org_1', revision: 1, state: { id: 'a1' } },
         { _id: 'a2', orgId: 'org_1', revision: 1, deletedAt: new Date(0) },
@@ -60,21 +56,13 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     });
 
     it('return revisions, also of tombstones', async () => {
-      const found = await opened.store.readRevisions('conversation', ['a2', 'a1', 'a1', 'a0'], ['org_1']);
+      const found = await opened.store.readRevisions('conversation', ['a2', 'a1', 'a1', 'a0']);
       expect(found).toEqual(
         new Map([
-          [entityKey('org_1', 'a1'), 1],
-          [entityKey('org_1', 'a2'), 1],
+          ['a1', 1],
+          ['a2', 1],
         ]),
       );
-    });
-
-    it('return nothing of another organization', async () => {
-      const ids = ['a1', 'a2'];
-      const orgIds = ['org_2', 'org_3'];
-      expect(await opened.store.readCurrent('conversation', ids, orgIds)).toMatchObject({ documents: [] });
-      expect(await opened.store.readEntities('conversation', ids, orgIds)).toEqual([]);
-      expect(await opened.store.readRevisions('conversation', ids, orgIds)).toEqual(new Map());
     });
 
     it('return envelopes, of the state the id alone', async () => {
@@ -101,7 +89,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       const found: string[] = [];
       const sizes: number[] = [];
       for (let remaining = [...ids, 'l30']; remaining.length > 0;) {
-        const read = await opened.store.readCurrent('conversation', remaining, ['org_1']);
+        const read = await opened.store.readCurrent('conversation', remaining);
         sizes.push(read.documents.length);
         found.push(...read.documents.map(({ _id }) => _id));
         remaining = read.remaining;
@@ -113,7 +101,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
 
   describe('a write', () => {
     const join = (document: JoinedFields) =>
-      opened.store.write('conversation', [{ op: 'join', document, guard: { revision: 1, orgId: 'org_1' } }]);
+      opened.store.write('conversation', [{ op: 'join', document, guard: 1 }]);
     const marks = { pending: true as const, orphanedAt: new Date(1) };
     const fanOutCursor = { from: 'ticket' as const, edge: 'conversations', after: 'ti_5' };
 
@@ -130,48 +118,35 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
         conversation('c1', 'ti_c', 0, { ...marks, fanOutCursor, tombstonePosition: position(4) }),
       ]);
       const document = conversation('c1', 'ti_c2', 0, { version: 2, revision: 2 });
-      const write = { op: 'put' as const, document, guard: { revision: 1, orgId: 'org_1' } };
+      const write = { op: 'put' as const, document, guard: 1 };
       expect(await opened.store.write('conversation', [write])).toEqual(applied);
       const late = { ...write, document: { ...document, version: 3 } };
       expect(await opened.store.write('conversation', [late])).toEqual(conflict('c1'));
       expect(await find('c1')).toEqual(document);
     });
 
-    it('applies only to the organization that it was built on', async () => {
-      const document = conversation('d1', 'ti_d');
-      await given([document]);
-      const other = { ...document, orgId: 'org_3', revision: 2 };
-      const write = { op: 'put' as const, document: other, guard: { revision: 1, orgId: 'org_3' } };
-      expect(await opened.store.write('conversation', [write])).toEqual(conflict('d1'));
-      expect(await find('d1')).toEqual(document);
-    });
-
-    it('of a tombstone without an organization keeps it apart, under the same guards', async () => {
+    it('replaces a tombstone without an organization under the same guards', async () => {
       const unowned = {
-        _id: 'd2',
+        _id: 'd1',
         orgId: null,
         version: 0,
         revision: 1,
         position: null,
         tombstonePosition: position(4),
-        deletedAt: new Date(3),
       };
-      const [document, other] = [conversation('d2', 'ti_d'), conversation('d3', 'ti_d')];
-      expect(await given([unowned, other])).toEqual(applied);
-      expect(await given([unowned])).toEqual(conflict('d2'));
-      expect(await given([document])).toEqual(applied);
-      expect(await find('d2')).toEqual(document);
-      const later = { ...unowned, revision: 2, tombstonePosition: position(7) };
-      const write = { op: 'put' as const, document: later, guard: { revision: 1, orgId: null } };
+      expect(await given([unowned])).toEqual(applied);
+      expect(await given([unowned])).toEqual(conflict('d1'));
+      expect(await opened.store.readEnvelopes('conversation', ['d1'])).toEqual([unowned]);
+      const document = conversation('d1', 'ti_d', 0, { revision: 2, tombstonePosition: position(4) });
+      const write = { op: 'put' as const, document, guard: 1 };
       expect(await opened.store.write('conversation', [write])).toEqual(applied);
-      expect(await opened.store.write('conversation', [write])).toEqual(conflict('d2'));
-      expect(await opened.store.readUnownedTombstones('conversation', ['d2', 'd3'])).toEqual([later]);
-      expect(await opened.store.readUnownedTombstones('message', ['d2'])).toEqual([]);
+      expect(await opened.store.write('conversation', [write])).toEqual(conflict('d1'));
+      expect(await find('d1')).toEqual(document);
     });
 
     it('applies if the store has dropped the tombstone that it was built on', async () => {
       const document = conversation('e1', 'ti_e', 0, { version: 5, revision: 8 });
-      const write = { op: 'put' as const, document, guard: { revision: 7, orgId: 'org_1' } };
+      const write = { op: 'put' as const, document, guard: 7 };
       expect(await opened.store.write('conversation', [write])).toEqual(applied);
       expect(await find('e1')).toEqual(document);
     });
@@ -184,7 +159,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       });
       await given([{ ...before, ...marks }]);
       const joined = { joined: { channel: { id: 'chan_2' } }, refs: ['channel:chan_2'] };
-      const document = { _id: 'f1', orgId: 'org_1', revision: 2, position: position(7), ...joined };
+      const document = { _id: 'f1', revision: 2, position: position(7), ...joined };
       expect(await join(document)).toEqual(applied);
       expect(await find('f1')).toEqual({ ...before, ...document });
       expect(await join(document)).toEqual(conflict('f1'));
@@ -193,14 +168,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     it('of joined fields sets the marks that hold', async () => {
       const before = conversation('g1', 'ti_g');
       await given([before]);
-      const document = {
-        _id: 'g1',
-        orgId: 'org_1',
-        revision: 2,
-        position: position(7),
-        joined: {},
-        refs: [],
-      };
+      const document = { _id: 'g1', revision: 2, position: position(7), joined: {}, refs: [] };
       expect(await join({ ...document, ...marks, tombstonePosition: position(3) })).toEqual(applied);
       expect(await find('g1')).toEqual({ ...before, ...document, ...marks, tombstonePosition: position(3) });
     });
@@ -217,24 +185,20 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     beforeAll(async () => {
       await given(many);
       await given([
-        conversation('ha', 'ti_h', 1, { refs: ['contact:con_h'], orgId: 'org_2' }),
         conversation('hb', 'ti_h2', 1, { refs: ['contact:con_few', 'tags:tag_few'] }),
         conversation('hc', 'ti_h2', 1, { refs: ['tags:con_few'] }),
       ]);
     });
 
-    it('are found in one read by any of several references, each once, within the organizations', async () => {
-      const find = (orgIds: string[], refs: string[]) =>
-        opened.store.findDependents('conversation', orgIds, refs);
-      expect(await find(['org_1', 'org_3'], ['contact:con_few', 'tags:tag_few', 'x:y'])).toEqual(['hb']);
-      expect(await find(['org_2'], ['contact:con_h'])).toEqual(['ha']);
-      expect(await find(['org_2'], ['contact:con_few'])).toEqual([]);
-      expect(await find(['org_1'], ['contact:con_h', 'contact:con_few'])).toBeNull();
+    it('are found in one read by any of several references, each once', async () => {
+      const find = (refs: string[]) => opened.store.findDependents('conversation', refs);
+      expect(await find(['contact:con_few', 'tags:tag_few', 'x:y'])).toEqual(['hb']);
+      expect(await find(['contact:con_none'])).toEqual([]);
+      expect(await find(['contact:con_h', 'contact:con_few'])).toBeNull();
     });
 
     it('come in pages in the order of their ids after a cursor, with documents written meanwhile', async () => {
-      const page = (after: string) =>
-        opened.store.pageOfDependents('conversation', 'org_1', 'contact:con_h', after);
+      const page = (after: string) => opened.store.pageOfDependents('conversation', 'contact:con_h', after);
       expect(await allPages(page)).toEqual(ids);
       const last = ids.at(-2) ?? '';
       await given([conversation(`${last}x`, 'ti_i', 1, { refs: ['contact:con_h'] })]);
@@ -248,7 +212,7 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       await given([living, tombstoneOf(dead)]);
       const cursor = { from: 'ticket' as const, edge: 'conversations', after: 'ti_7' };
       const save = (id: string, version: number, isDeleted: boolean, to: typeof cursor | null) =>
-        opened.store.saveFanOutCursor('conversation', { id, orgId: 'org_1', version, isDeleted }, to);
+        opened.store.saveFanOutCursor('conversation', { id, version, isDeleted }, to);
       await save('i1', 3, false, cursor);
       await save('i2', 1, true, cursor);
       // and not on another version, a wrong deletion flag, or a missing document

@@ -12,12 +12,8 @@ type Opened = { store: Store; sweepStore: SweepStore; close: () => Promise<void>
 
 const open: Record<string, () => Promise<Opened>> = {
   'the real store': async () => {
-    const { store, ofServices, control, close } = await openEngineStore();
-    return {
-      store,
-      close,
-      sweepStore: mongoSweepStore({ database: ofServices, control, prefix: 'support.' }),
-    };
+    const { store, database, control, close } = await openEngineStore();
+    return { store, close, sweepStore: mongoSweepStore({ database, control, prefix: 'support.' }) };
   },
   "the simulation's store": async () => {
     const data = emptyData();

@@ -3,7 +3,7 @@ import { resources, states, type EntityState } from '../../shared/documents/reso
 import { examples } from './example-states.ts';
 import { edgesOf, idIn } from '../../services/projector/materialize/edges.ts';
 import { idsInState, join, type Joined, type References } from '../../services/projector/materialize/join.ts';
-import { entityKey, type Child } from '../../services/projector/materialize/store.ts';
+import type { Child } from '../../services/projector/materialize/store.ts';
 
 type Given = { kind: Kind; entity: Child };
 
@@ -34,10 +34,7 @@ export const given = (...entities: Given[]) => ({
     const references: References = { byKind: new Map(), byParent: new Map() };
     for (const edge of edgesOf(kind)) {
       const ofKind = entities.filter((item) => item.kind === edge.to).map(({ entity }) => entity);
-      references.byKind.set(
-        edge.to,
-        new Map(ofKind.map((entity) => [entityKey(entity.orgId, entity._id), entity])),
-      );
+      references.byKind.set(edge.to, new Map(ofKind.map((entity) => [entity._id, entity])));
       if (edge.type !== 'children') continue;
       const children = ofKind
         .filter((child) => idIn(child.state, edge.parentField) === state.id)

@@ -29,15 +29,13 @@ export function createDocumentFinder() {
         return {
           find: ({ orgId, id }) => {
             // The query's filter allows the organizations of all its requests: the key names that of this request.
-            return documents.get(keyOf({ orgId, id })) ?? notFound;
+            const reply = documents.get(id);
+            return reply?.found?.orgId === orgId ? reply : notFound;
           },
         };
       },
     );
 }
-
-/** On a sharded cluster, an id is unique within its organization alone. */
-const keyOf = ({ orgId, id }: Wanted) => JSON.stringify([orgId, id]);
 
 async function readDocuments(
   snapshot: DataSnapshot,
@@ -57,10 +55,7 @@ async function readDocuments(
   return new Map(
     (raws as unknown as Uint8Array[]).map((raw) => {
       const found = BSON.deserialize(raw);
-      return [
-        keyOf({ orgId: found.orgId as string, id: found._id as string }),
-        { found, replyItems: 1, replyBytes: raw.length },
-      ];
+      return [found._id as string, { found, replyItems: 1, replyBytes: raw.length }];
     }),
   );
 }

@@ -8,7 +8,6 @@ import type { KafkaRecord } from '../../projector/kafka/record-format.ts';
 import { parse } from '../../projector/events/parse.ts';
 import { kindOfTopic } from '../../projector/events/topics.ts';
 import { evolve, type Entity } from '../../projector/materialize/evolve.ts';
-import { readInAnyOrganization } from '../../projector/materialize/read-stored.ts';
 import type { ReconcileDeps } from '../../projector/materialize/reconcile.ts';
 import { createReferenceCache } from '../../projector/materialize/reference-cache.ts';
 import { projections } from '../../projector/projections/projections.ts';
@@ -139,7 +138,7 @@ async function previewRedrive(
 ): Promise<Map<KafkaRecord, Redriven>> {
   const parsed = readable.map((item) => ({ ...item, result: parse(kind, item.record) }));
   const ids = new Set(parsed.flatMap(({ result }) => ('change' in result ? [result.change.id] : [])));
-  const stored = ids.size > 0 ? await readInAnyOrganization(store, kind, [...ids]) : [];
+  const stored = ids.size > 0 ? await store.readEnvelopes(kind, [...ids]) : [];
   const entities = new Map<string, Entity | null>(stored.map((document) => [document._id, document]));
   const rules = { deletionIsFinal: projections[kind].deletionIsFinal, now: now(), tombstoneDays };
   const evolveNext = (change: Change): { outcome: 'applied' | 'superseded' } | Rejection => {

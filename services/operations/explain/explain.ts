@@ -1,9 +1,7 @@
 import type { Db, MongoClient } from 'mongodb';
 import { kinds, type Kind, type Position } from '../../../shared/documents/document.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
-import { allOrganizations } from '../../../shared/store/all-organizations.ts';
 import { collectionOf, controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
-import { unownedId, unownedTombstonesOf } from '../../../shared/store/unowned-tombstones.ts';
 import {
   projectionVersion,
   type Generation,
@@ -96,21 +94,12 @@ export async function explain(deps: Deps, id: string): Promise<Explanation> {
     .toSorted((a, b) => Number(b.generation.state === 'active') - Number(a.generation.state === 'active'));
   const [active] = sides;
   const completeTo = active ? await watermark(control, active.number) : null;
-  const explainSide = async (side: Side) => {
-    const unowned = await unownedTombstonesOf<StoredDocument>(side.database)
-      .find({ _id: { $in: kinds.map((kind) => unownedId(kind, id)) } })
-      .toArray();
-    const explained = kinds.map(async (kind) => {
-      const tombstone = unowned.find(({ _id }) => _id === unownedId(kind, id));
-      const stored = collectionOf<StoredDocument>(side.database, kind);
-      const document =
-        (await stored.findOne({ _id: id }, { comment: allOrganizations.owner })) ??
-        (tombstone && { ...tombstone, _id: id });
-      return document ? [await explainDocument({ ...deps, control, now, active }, side, kind, document)] : [];
-    });
-    return (await Promise.all(explained)).flat();
+  const explainKind = async (side: Side, kind: Kind) => {
+    const document = await collectionOf<StoredDocument>(side.database, kind).findOne({ _id: id });
+    return document ? [await explainDocument({ ...deps, control, now, active }, side, kind, document)] : [];
   };
-  const documents = (await Promise.all(sides.map(explainSide))).flat();
+  const found = sides.flatMap((side) => kinds.map((kind) => explainKind(side, kind)));
+  const documents = (await Promise.all(found)).flat();
   const requests = (await recentRequests(control, id)).map(({ _id, at, status, code, keyId }) => ({
     id: _id,
     time: at.toISOString(),
@@ -192,7 +181,7 @@ async function explainReferences(
     edgesOf(kind).map(async ({ name: edge, to, fields }) => {
       const wanted = ids.get(edge) ?? [];
       const found = await collectionOf<StoredDocument>(database, to)
-        .find({ _id: { $in: wanted } }, { comment: allOrganizations.owner })
+        .find({ _id: { $in: wanted } })
         .project<StoredDocument>({ orgId: 1, version: 1, position: 1, deletedAt: 1, 'state.id': 1 })
         .toArray();
       const byId = new Map(found.map((entity) => [entity._id, entity]));

@@ -12,12 +12,12 @@ import type { StoredDocument } from '../../projector/materialize/store.ts';
 export async function servedUntil(
   database: Db,
   kind: Kind,
-  { _id, orgId, state }: StoredDocument,
+  { _id, state }: StoredDocument,
 ): Promise<Date | null> {
   if (!state || (kind !== 'conversation' && kind !== 'message')) return null;
   const id = kind === 'message' ? String(state.conversationId) : _id;
   const conversation = await collectionOf<ConversationDocument>(database, 'conversation').findOne(
-    { _id: id, orgId },
+    { _id: id },
     { projection: { 'joined.channel.dataRetentionDays': 1 } },
   );
   const from = kind === 'message' ? state.createdAt : state.updatedAt;

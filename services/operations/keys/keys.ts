@@ -2,7 +2,6 @@ import type { Db } from 'mongodb';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import { blockedKeys, type BlockedKey } from '../../../shared/control/blocked-keys.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
-import { allOrganizations } from '../../../shared/store/all-organizations.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 
 /** `database` holds the documents of the served generation. */
@@ -22,10 +21,7 @@ export type ListedKey = {
 export async function listKeys({ control, database }: KeysDeps, orgId?: string): Promise<ListedKey[]> {
   const [keys, blocks] = await Promise.all([
     collectionOf<ApiKeyDocument>(database, 'apiKey')
-      .find(
-        { ...(orgId !== undefined && { orgId }), deletedAt: { $exists: false } },
-        { ...(orgId === undefined && { comment: allOrganizations.keys }) },
-      )
+      .find({ ...(orgId !== undefined && { orgId }), deletedAt: { $exists: false } })
       .project<Pick<ApiKeyDocument, '_id' | 'orgId' | 'state'>>({ orgId: 1, state: 1 })
       .toArray(),
     blockedKeys(control)
@@ -69,7 +65,7 @@ export async function blockKey(
 ): Promise<BlockedKey> {
   const key = await collectionOf<ApiKeyDocument>(database, 'apiKey').findOne(
     { _id: id },
-    { projection: { orgId: 1 }, comment: allOrganizations.owner },
+    { projection: { orgId: 1 } },
   );
   if (!key?.orgId) throw new Error(`there is no key ${id}; "keys list" prints the ids`);
   const block = { orgId: key.orgId, at: await storeTime(control), by, why };

@@ -4,7 +4,6 @@ import type { Kind } from '../../../shared/documents/document.ts';
 import { resources, type EntityState } from '../../../shared/documents/resources.ts';
 import { isExpired, retainUntil } from '../../../shared/documents/retention.ts';
 import type { TicketJoined } from '../../../shared/documents/ticket.ts';
-import { allOrganizations } from '../../../shared/store/all-organizations.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { watermark } from '../../../shared/control/progress.ts';
 import { idsInState, join, readReferences } from '../../projector/materialize/join.ts';
@@ -20,7 +19,7 @@ const living = { state: { $exists: true } };
 
 const documents = (database: Db, kind: Kind, filter: object = {}) =>
   collectionOf<StoredDocument>(database, kind)
-    .find(filter, { projection: comparedFields, batchSize, comment: allOrganizations.comparison })
+    .find(filter, { projection: comparedFields, batchSize })
     .sort({ _id: 1 });
 
 /** One side of a comparison: a generation and its database. */

@@ -3,7 +3,6 @@ import type { Admin } from 'kafkajs';
 import { MongoServerError, type Db, type MongoClient } from 'mongodb';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
-import { allOrganizations } from '../../../shared/store/all-organizations.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
 import { generationOf, readRegistry } from '../../../shared/control/generations.ts';
 import { watermark } from '../../../shared/control/progress.ts';
@@ -86,10 +85,7 @@ export async function readStatus(deps: {
     readPartitions(log, control, topics, generation ?? 1),
     readWarnings(admin, topics, warningsOf),
     estimateDocuments(database),
-    collectionOf(database, 'conversation').countDocuments(
-      { pending: true },
-      { limit: countMax, comment: allOrganizations.status },
-    ),
+    collectionOf(database, 'conversation').countDocuments({ pending: true }, { limit: countMax }),
     countMissingTickets(database),
     deadLettersOf(control).countDocuments({}, { limit: countMax }),
   ]);
@@ -164,7 +160,7 @@ async function countMissingTickets(database: Db): Promise<number | null> {
     { $count: 'tickets' },
   ];
   const found = await collectionOf(database, 'conversation')
-    .aggregate<{ tickets: number }>(stages, { maxTimeMS: ticketsTimeoutMs, comment: allOrganizations.status })
+    .aggregate<{ tickets: number }>(stages, { maxTimeMS: ticketsTimeoutMs })
     .toArray()
     .catch((error: unknown) => {
       if (error instanceof MongoServerError && error.code === maxTimeExpired) return null;

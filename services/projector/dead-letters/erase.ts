@@ -1,9 +1,9 @@
 import type { Db, FindCursor } from 'mongodb';
-import { kinds, type Envelope, type Kind, type Position } from '../../../shared/documents/document.ts';
+import { kinds, type Kind, type Position } from '../../../shared/documents/document.ts';
 import type { Change, Upsert } from '../events/change.ts';
 import { kindOfTopic, topicOf, topics } from '../events/topics.ts';
 import { isAfter } from '../materialize/evolve.ts';
-import { readInAnyOrganization, type EntityReader } from '../materialize/read-stored.ts';
+import type { Store, StoredEnvelope } from '../materialize/store.ts';
 import { projections } from '../projections/projections.ts';
 import { deadLettersOf, removeDeadLetters, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 import type { Rejected } from './dead-letter.ts';
@@ -19,6 +19,8 @@ type Erasable = Pick<
 type Erasure = { kind: Kind; id: string; covers: (deadLetter: Erasable) => boolean };
 
 type Deletion = Exclude<Change, Upsert>;
+
+type EnvelopeStore = Pick<Store, 'readEnvelopes'>;
 
 /** Dead letters and entities read at a time. */
 const deadLettersPerPage = 500;
@@ -58,7 +60,7 @@ export async function eraseDeadLetters(
  * late erases no later dead letter.
  */
 export async function erasuresAmong(
-  store: EntityReader,
+  store: EnvelopeStore,
   kind: Kind,
   { changes, rejected }: { changes: Change[]; rejected: Rejected[] },
 ): Promise<Erasure[]> {
@@ -92,7 +94,7 @@ export async function eraseSince(
   }
 }
 
-type EraseSinceOptions = { store: EntityReader; control: Db; prefix: string; signal: AbortSignal };
+type EraseSinceOptions = { store: EnvelopeStore; control: Db; prefix: string; signal: AbortSignal };
 
 async function* pages<T>(cursor: FindCursor<T>): AsyncGenerator<T[]> {
   cursor.batchSize(deadLettersPerPage);
@@ -100,7 +102,7 @@ async function* pages<T>(cursor: FindCursor<T>): AsyncGenerator<T[]> {
 }
 
 async function erasuresOf(
-  store: EntityReader,
+  store: EnvelopeStore,
   kind: Kind,
   ids: string[],
   deletions: Map<string, Deletion[]>,
@@ -108,7 +110,7 @@ async function erasuresOf(
   const erasures: Erasure[] = [];
   for (const [idKind, idsOfKind] of Map.groupBy(new Set(ids), (id) => kindOf(kind, id))) {
     for (let start = 0; start < idsOfKind.length; start += idsPerRead) {
-      const found = await readInAnyOrganization(store, idKind, idsOfKind.slice(start, start + idsPerRead));
+      const found = await store.readEnvelopes(idKind, idsOfKind.slice(start, start + idsPerRead));
       for (const stored of found) {
         const accepted = (deletions.get(stored._id) ?? []).filter(
           (deletion) => deletion.op === 'tombstone' || deletion.orgId === stored.orgId,
@@ -127,7 +129,7 @@ async function erasuresOf(
  * record of the deleted version or an older one, or before the tombstone. If no version can be read, the time decides,
  * up to the latest delivery of the deletion.
  */
-function erasureOf(kind: Kind, stored: Envelope, deletions: Deletion[]): Erasure {
+function erasureOf(kind: Kind, stored: StoredEnvelope, deletions: Deletion[]): Erasure {
   const { _id: id, version, position, tombstonePosition } = stored;
   if (projections[kind].deletionIsFinal) return { kind, id, covers: () => true };
   const positions = [position, tombstonePosition, ...deletions.map((deletion) => deletion.position)];
@@ -138,7 +140,7 @@ function erasureOf(kind: Kind, stored: Envelope, deletions: Deletion[]): Erasure
  * The entity came back after the deletions, in the same batch or before a replay of them. They erase the same dead
  * letters as if each record had been applied alone.
  */
-function erasureOfEarlier(kind: Kind, stored: Envelope, deletions: Deletion[]): Erasure {
+function erasureOfEarlier(kind: Kind, stored: StoredEnvelope, deletions: Deletion[]): Erasure {
   const { _id: id, tombstonePosition } = stored;
   const version = Math.max(...deletions.map((deletion) => (deletion.op === 'delete' ? deletion.version : 0)));
   const positions = deletions.map((deletion) => deletion.position);

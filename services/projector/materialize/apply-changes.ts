@@ -2,7 +2,6 @@ import type { Kind } from '../../../shared/documents/document.ts';
 import type { Change } from '../events/change.ts';
 import { reconcile, type Outcome } from './reconcile.ts';
 import { chunkSize, updateDependents, type UpdateDeps } from './fan-out.ts';
-import { organizationsOf } from './read-stored.ts';
 import type { StoredState } from './store.ts';
 
 /**
@@ -21,9 +20,7 @@ export async function applyChanges<K extends Kind>(
   for (let start = 0; start < ids.length; start += chunkSize) {
     deps.signal.throwIfAborted();
     const chunk = ids.slice(start, start + chunkSize);
-    const named = chunk.flatMap((id) => byId.get(id) ?? []);
-    const orgIds = organizationsOf(named.filter((change) => change.op !== 'tombstone'));
-    const { entities, rejections } = await reconcile(deps, kind, { ids: chunk, orgIds }, byId);
+    const { entities, rejections } = await reconcile(deps, kind, chunk, byId);
     refused.push(...rejections);
     deps.onProgress();
     const superseded = [...entities.keys()].flatMap((id) => statesInBatch(byId.get(id) ?? []));

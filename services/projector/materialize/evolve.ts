@@ -1,13 +1,13 @@
-import type { Envelope, Position } from '../../../shared/documents/document.ts';
+import type { Position } from '../../../shared/documents/document.ts';
 import { dayMs } from '../../../shared/documents/retention.ts';
 import type { Change, Tombstone } from '../events/change.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
-import type { StoredState } from './store.ts';
+import type { StoredEnvelope, StoredState } from './store.ts';
 
 /** An entity as stored, or as it is about to be: its envelope, and its state while it lives. */
-export type Entity = Omit<Envelope, '_id' | 'revision'> & { state?: StoredState };
+export type Entity = Omit<StoredEnvelope, '_id' | 'revision'> & { state?: StoredState };
 
-export type Evolved = { entity: Entity | null; changed: boolean; rejected?: Rejection };
+type Evolved = { entity: Entity | null; changed: boolean; rejected?: Rejection };
 
 /** The kind's rule, the clock, and how long a tombstone stays. */
 export type EvolveRules = { deletionIsFinal: boolean; now: Date; tombstoneDays: number };
@@ -65,8 +65,7 @@ export function toTombstone(entity: Entity, rules: EvolveRules): Entity {
   };
 }
 
-/** The latest tombstone of a key counts. */
-export function evolveTombstone(current: Entity | null, position: Position, rules: EvolveRules): Evolved {
+function evolveTombstone(current: Entity | null, position: Position, rules: EvolveRules): Evolved {
   const known: Entity = current ?? { orgId: null, version: 0, position: null };
   if (known.tombstonePosition && !isAfter(position, known.tombstonePosition))
     return { entity: known, changed: false };

@@ -1,6 +1,5 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import { changedEdges, dependentKinds, idIn, incomingEdges, refOf, type Incoming } from './edges.ts';
-import { organizationsOf } from './read-stored.ts';
 import { reconcile, type Reconciled, type ReconcileDeps } from './reconcile.ts';
 import type { StoredState } from './store.ts';
 
@@ -37,7 +36,7 @@ export async function updateDependents(
   for (const from of dependentKinds(kind)) {
     const states = stale.map(({ entity }) => entity.state).filter((state) => state !== undefined);
     const parents = parentsIn(kind, from, [...states, ...superseded]);
-    await refreshAll(deps, from, parents, organizationsOf(entities));
+    await refreshAll(deps, from, parents);
     await refreshReferring(deps, kind, from, stale, new Set(parents));
   }
   for (const entity of entities)
@@ -64,13 +63,12 @@ async function refreshReferring(
   const refsOf = ({ entity, edges }: StaleEdges) =>
     edges.flatMap((incoming) => (incoming.from === from ? [refOf(incoming.edge.name, entity.id)] : []));
   const refs = stale.flatMap(refsOf);
-  const orgIds = organizationsOf(stale.map(({ entity }) => entity));
   if (refs.length === 0) return;
   const resumes = stale.some(({ entity }) => entity.resumeAt);
-  const ids = resumes ? null : await deps.store.findDependents(from, orgIds, refs);
+  const ids = resumes ? null : await deps.store.findDependents(from, refs);
   if (ids) {
     const others = ids.filter((id) => !refreshed.has(id));
-    return refreshAll(deps, from, others, orgIds);
+    return refreshAll(deps, from, others);
   }
   for (const { entity, edges } of stale)
     for (const incoming of edges)
@@ -92,9 +90,9 @@ async function refreshPages(
   const ref = refOf(edge.name, entity.id);
   let after = startOnEdge(kind, entity, incoming);
   while (after !== null) {
-    const page = await deps.store.pageOfDependents(from, entity.orgId, ref, after);
+    const page = await deps.store.pageOfDependents(from, ref, after);
     const others = page.ids.filter((id) => !refreshed.has(id));
-    await refreshAll(deps, from, others, [entity.orgId]);
+    await refreshAll(deps, from, others);
     after = page.next;
     if (after === null) return;
     await saveCursor(deps, kind, entity, incoming, after);
@@ -112,12 +110,7 @@ async function saveCursor(
   await store.saveFanOutCursor(kind, stateOf(entity), entity.resumeAt);
 }
 
-const stateOf = ({ id, orgId, version, state }: Reconciled) => ({
-  id,
-  orgId,
-  version,
-  isDeleted: state === undefined,
-});
+const stateOf = ({ id, version, state }: Reconciled) => ({ id, version, isDeleted: state === undefined });
 
 /** The id to start after: the cursor on its own edge, the first id on later edges, null on completed edges. */
 function startOnEdge(kind: Kind, { resumeAt }: Reconciled, { from, edge }: Incoming): string | null {
@@ -130,11 +123,11 @@ function startOnEdge(kind: Kind, { resumeAt }: Reconciled, { from, edge }: Incom
   return index < cursorIndex ? null : '';
 }
 
-async function refreshAll(deps: UpdateDeps, kind: Kind, ids: string[], orgIds: string[]): Promise<void> {
+async function refreshAll(deps: UpdateDeps, kind: Kind, ids: string[]): Promise<void> {
   for (let start = 0; start < ids.length; start += chunkSize) {
     deps.signal.throwIfAborted();
     deps.onFanOut?.(ids.length - start);
-    await reconcile(deps, kind, { ids: ids.slice(start, start + chunkSize), orgIds }, null);
+    await reconcile(deps, kind, ids.slice(start, start + chunkSize), null);
     deps.onProgress();
   }
   deps.onFanOut?.(0);

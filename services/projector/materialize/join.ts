@@ -3,8 +3,7 @@ import type { EntityState } from '../../../shared/documents/resources.ts';
 import type { ChildrenEdge, Edge } from '../projections/define-projection.ts';
 import { projections } from '../projections/projections.ts';
 import { edgesOf, idIn, idsByEdge, refOf } from './edges.ts';
-import { organizationsOf } from './read-stored.ts';
-import { entityKey, type Child, type ReferencedEntity, type Store, type StoredState } from './store.ts';
+import type { Child, ReferencedEntity, Store, StoredState } from './store.ts';
 
 /** A living document to be joined, with the ids that its state names, by the name of the edge. */
 export type Joining = { id: string; orgId: string; ids: Map<string, string[]> };
@@ -20,20 +19,15 @@ export type Joined = {
 
 /** The entities that documents are joined from. Their revisions are compared again after the write. */
 export type References = {
-  /** By `entityKey`. */
   byKind: Map<Kind, Map<string, ReferencedEntity>>;
   byParent: Map<ChildrenEdge, Map<string, Child[]>>;
 };
 
-/** The entities that some documents refer to, with the ids and organizations that were read for them. */
-export type BatchReferences = References & {
-  ids: Map<Kind, Set<string>>;
-  orgIds: string[];
-  joiningCount: number;
-};
+/** The entities that some documents refer to, with the ids that were read for them. */
+export type BatchReferences = References & { ids: Map<Kind, Set<string>>; joiningCount: number };
 
 /** Reads referenced entities from the store, or from the cache. */
-export type ReadEntities = Store['readEntities'];
+export type ReadEntities = (kind: Kind, ids: string[]) => Promise<ReferencedEntity[]>;
 
 /** The ids that a complete state names over the edges of its kind. */
 export function idsInState<K extends Kind>(kind: K, state: EntityState[K]): Joining['ids'] {
@@ -69,14 +63,13 @@ export async function readReferences(
   }
   const ready = joinings.filter(({ id }) => !remaining.has(id));
   const ids = idsToRead(kind, ready, { byKind, byParent });
-  const orgIds = organizationsOf(ready);
   await Promise.all(
     [...ids].map(async ([to, idsOfKind]) => {
-      const found = await readEntities(to, [...idsOfKind], orgIds);
-      byKind.set(to, new Map(found.map((entity) => [entityKey(entity.orgId, entity._id), entity])));
+      const found = await readEntities(to, [...idsOfKind]);
+      byKind.set(to, new Map(found.map((entity) => [entity._id, entity])));
     }),
   );
-  return { references: { byKind, byParent, ids, orgIds, joiningCount: ready.length }, remaining };
+  return { references: { byKind, byParent, ids, joiningCount: ready.length }, remaining };
 }
 
 const readChildren = (store: Store, edge: ChildrenEdge, joinings: Joining[]) =>
@@ -128,8 +121,8 @@ export function join(kind: Kind, joining: Joining, references: References): Join
     const found: ReferencedEntity[] = [];
     for (const id of idsOver(edge, joining, references)) {
       result.refs.push(refOf(edge.name, id));
-      const entity = entities?.get(entityKey(joining.orgId, id));
-      if (entity) found.push(entity);
+      const entity = entities?.get(id);
+      if (entity?.orgId === joining.orgId) found.push(entity);
     }
     if (edge.type === 'owner') {
       result.ownerDeleted ||= found.some(({ deletedAt }) => deletedAt !== undefined);
@@ -151,7 +144,7 @@ export function join(kind: Kind, joining: Joining, references: References): Join
 
 /**
  * Reads the revisions of the references of all documents, or of some, again. `outdated` are the ids of the documents that were
- * joined from entities that have changed since; `changed` are the keys of those entities.
+ * joined from entities that have changed since; `changed` are those entities.
  */
 export async function recheckReferences(
   store: Store,
@@ -163,11 +156,7 @@ export async function recheckReferences(
   const isAll = joinings.length === references.joiningCount;
   const wanted = isAll ? references.ids : idsToRead(kind, joinings, references);
   const [revisions, children] = await Promise.all([
-    Promise.all(
-      [...wanted].map(
-        async ([to, ids]) => [to, await store.readRevisions(to, [...ids], references.orgIds)] as const,
-      ),
-    ),
+    Promise.all([...wanted].map(async ([to, ids]) => [to, await store.readRevisions(to, [...ids])] as const)),
     Promise.all(
       edges.map(async (edge) =>
         edge.type === 'children' ? [[edge, await readChildren(store, edge, joinings)] as const] : [],
@@ -175,15 +164,18 @@ export async function recheckReferences(
     ),
   ]);
   const changed = new Map(
-    revisions.map(([to, now]) => [to, changedKeys(references.byKind.get(to), now, wanted.get(to))]),
+    revisions.map(([to, now]) => {
+      const before = references.byKind.get(to);
+      const ids = [...(wanted.get(to) ?? [])].filter((id) => now.get(id) !== before?.get(id)?.revision);
+      return [to, new Set(ids)];
+    }),
   );
   const families = children.flat();
   const outdated = joinings.filter(
     (joining) =>
       edges.some((edge) => {
-        const keys = changed.get(edge.to);
-        if (!keys?.size) return false;
-        return idsOver(edge, joining, references).some((id) => keys.has(entityKey(joining.orgId, id)));
+        const ids = changed.get(edge.to);
+        return ids?.size && idsOver(edge, joining, references).some((id) => ids.has(id));
       }) ||
       families.some(
         ([edge, { children: now, remaining }]) =>
@@ -192,17 +184,6 @@ export async function recheckReferences(
       ),
   );
   return { outdated: outdated.map(({ id }) => id), changed };
-}
-
-/** The keys of the entities among `ids` that were written between two reads. */
-function changedKeys(
-  before: Map<string, ReferencedEntity> = new Map(),
-  now: Map<string, number>,
-  ids = new Set<string>(),
-): Set<string> {
-  const read = [...before].filter(([, { _id }]) => ids.has(_id)).map(([key]) => key);
-  const keys = new Set([...read, ...now.keys()]);
-  return new Set([...keys].filter((key) => before.get(key)?.revision !== now.get(key)));
 }
 
 const revisionsOf = (children: Child[] = []): string =>

@@ -84,12 +84,12 @@ function refusalReason(error: unknown): string | null {
 
 function operation({ op, document, guard }: Write): AnyBulkWriteOperation<StoredDocument> {
   if (guard === null) return { insertOne: { document: document as StoredDocument } };
-  const filter = { _id: document._id, orgId: guard.orgId, revision: guard.revision };
+  const filter = { _id: document._id, revision: guard };
   if (op === 'put') {
     const { _id, ...replacement } = document;
     return { replaceOne: { filter, replacement, upsert: true } };
   }
-  const { _id, orgId: _orgId, tombstonePosition, pending, orphanedAt, ...always } = document;
+  const { _id, tombstonePosition, pending, orphanedAt, ...always } = document;
   const present = {
     ...(tombstonePosition && { tombstonePosition }),
     ...(pending && { pending }),

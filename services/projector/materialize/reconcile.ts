@@ -4,7 +4,7 @@ import type { Rejection } from '../../../shared/control/rejections.ts';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import { projections } from '../projections/projections.ts';
 import { edgesOf } from './edges.ts';
-import { evolve, evolveTombstone, type Entity, type Evolved, type EvolveRules } from './evolve.ts';
+import { evolve, type Entity, type EvolveRules } from './evolve.ts';
 import {
   idsInRefs,
   idsInState,
@@ -13,16 +13,8 @@ import {
   type BatchReferences,
   type Joining,
 } from './join.ts';
-import { readDocuments, readMissed, readStored, type Applied, type Wanted } from './read-stored.ts';
 import type { ReferenceCache } from './reference-cache.ts';
-import {
-  idInEntityKey,
-  type Current,
-  type Store,
-  type StoredState,
-  type UnownedTombstone,
-  type Write,
-} from './store.ts';
+import type { Current, Store, StoredState, Write } from './store.ts';
 import { writeOf, type PendingWrite, type WriteDeps } from './writes.ts';
 
 export type ReconcileDeps = WriteDeps & {
@@ -46,7 +38,6 @@ type RepeatCause = (typeof repeatCauses)[number];
 /** An entity after its changes, and before them. */
 export type Reconciled = {
   id: string;
-  orgId: string;
   version: number;
   /** Absent if the entity is deleted. */
   state?: StoredState;
@@ -66,7 +57,7 @@ type Round<K extends Kind> = {
   refused: Rejected<K>[];
   /** Documents for another round. */
   unfinished: string[];
-  /** Documents among them that were written without another worker's change: Invariants 3 and 19. */
+  /** Documents among them that were written from references that have changed since: Invariant 3. */
   outdated: string[];
 };
 
@@ -81,7 +72,7 @@ const referencesPerRoundMax = 10_000;
 export async function reconcile<K extends Kind>(
   deps: ReconcileDeps,
   kind: K,
-  { ids, orgIds }: Wanted,
+  ids: string[],
   changes: Map<string, Change<K>[]> | null,
 ): Promise<Outcome<K>> {
   const entities = new Map<string, Reconciled>();
@@ -91,26 +82,24 @@ export async function reconcile<K extends Kind>(
   const outdated = new Set<string>();
   let pending = ids;
   for (let isFirst = true; pending.length > 0; isFirst = false) {
-    const { documents, unowned, remaining } = await (changes ? readStored : readDocuments)(deps.store, kind, {
-      ids: pending,
-      orgIds,
-    });
+    const read = await deps.store.readCurrent(kind, pending);
+    const stored = new Map(read.documents.map((document) => [document._id, document]));
+    const notRead = new Set(read.remaining);
     const planned = pending.flatMap((id): PendingWrite<K>[] => {
-      const current = documents.get(id);
-      if (remaining.has(id)) return [];
+      const current = stored.get(id);
+      if (notRead.has(id)) return [];
       if (!changes) return current?.state ? [pendingWrite(kind, id, current, current, [])] : [];
       const accepted = (changes.get(id) ?? []).filter((change) => !refused.has(change));
       const { write, rejections } = planWrite(deps, kind, {
         id,
         current,
-        unowned: unowned.get(id),
         changes: accepted,
         isOutdated: outdated.has(id),
       });
       rejected.set(id, rejections);
       return write ? [write] : [];
     });
-    pending = [...remaining];
+    pending = [...read.remaining];
     for (const batch of splitBySize(planned, referencesOf, referencesPerRoundMax)) {
       // Invariant 9: a refresh and a later round follow a change that the cache may not have.
       const round = await writeBatch(deps, kind, batch, isFirst && changes !== null);
@@ -126,7 +115,6 @@ export async function reconcile<K extends Kind>(
 type Planned<K extends Kind> = {
   id: string;
   current: Current | undefined;
-  unowned: UnownedTombstone | undefined;
   changes: Change<K>[];
   /** Whether this call wrote the document from references that have changed since. */
   isOutdated: boolean;
@@ -136,24 +124,21 @@ type Planned<K extends Kind> = {
 function planWrite<K extends Kind>(
   deps: ReconcileDeps,
   kind: K,
-  { id, current, unowned, changes, isOutdated }: Planned<K>,
+  { id, current, changes, isOutdated }: Planned<K>,
 ): { write: PendingWrite<K> | null; rejections: Rejected<K>[] } {
   const { deletionIsFinal } = projections[kind];
   const rules: EvolveRules = { deletionIsFinal, now: deps.now(), tombstoneDays: deps.tombstoneDays };
   const rejections: Rejected<K>[] = [];
-  let { entity, changed }: Evolved =
-    current && unowned
-      ? evolveTombstone(current, unowned.tombstonePosition, rules)
-      : { entity: current ?? unowned ?? null, changed: false };
+  let entity: Entity | null = current ?? null;
+  let changed = false;
   for (const change of changes) {
     const next = evolve(entity, change, rules);
     entity = next.entity;
     changed ||= next.changed;
     if (next.rejected) rejections.push({ change, rejection: next.rejected });
   }
-  const stored = entity?.orgId === null ? unowned : current;
-  const isDone = !changed && !isOutdated && stored !== undefined && isPropagated(deps, kind, stored);
-  const write = entity && !isDone ? pendingWrite(kind, id, stored, entity, changes) : null;
+  const isDone = !changed && !isOutdated && current !== undefined && isPropagated(deps, kind, current);
+  const write = entity && !isDone ? pendingWrite(kind, id, current, entity, changes) : null;
   return { write, rejections };
 }
 
@@ -203,7 +188,6 @@ async function writeBatch<K extends Kind>(
   const { conflicted, refused } = await store.write(kind, writes);
   const round: Round<K> = { entities: new Map(), refused: [], unfinished: [...remaining], outdated: [] };
   const toRecheck: Joining[] = [];
-  const applied: Applied[] = [];
   for (const [index, item] of ready.entries()) {
     const write = writes[index];
     const detail = refused.get(item.id);
@@ -215,22 +199,15 @@ async function writeBatch<K extends Kind>(
       round.unfinished.push(item.id);
     } else if (detail !== undefined) deps.onNotRefreshed(kind, item.id, detail);
     else {
-      applied.push({ document: write.document, before: item.current });
       if (write.op === 'put') cache.put(kind, write.document);
       else cache.forget(kind, item.id);
-      const { orgId } = write.document;
-      // Nothing refers to an entity without an organization.
-      if (orgId !== null) round.entities.set(item.id, { ...reconciledOf(deps, kind, item, write), orgId });
+      round.entities.set(item.id, reconciledOf(deps, kind, item, write));
       const { refs } = write.document;
       if (item.joining && refs && (mayReadCache || !isSame(item.current?.state && item.current.refs, refs)))
         toRecheck.push(item.joining);
     }
   }
-  const rechecked = await Promise.all([
-    recheck(deps, kind, toRecheck, references),
-    readMissed(store, kind, applied),
-  ]);
-  round.outdated = [...new Set(rechecked.flat())];
+  round.outdated = await recheck(deps, kind, toRecheck, references);
   round.unfinished.push(...round.outdated);
   if (conflicted.size > 0) deps.onRepeated?.(kind, 'conflict', conflicted.size);
   if (round.outdated.length > 0) deps.onRepeated?.(kind, 'reference', round.outdated.length);
@@ -249,8 +226,7 @@ async function recheck(
 ): Promise<string[]> {
   if (joinings.length === 0 || edgesOf(kind).length === 0) return [];
   const { outdated, changed } = await recheckReferences(store, kind, joinings, references);
-  for (const [changedKind, keys] of changed)
-    for (const key of keys) cache.forget(changedKind, idInEntityKey(key));
+  for (const [changedKind, ids] of changed) for (const id of ids) cache.forget(changedKind, id);
   return outdated;
 }
 
@@ -259,7 +235,7 @@ function reconciledOf<K extends Kind>(
   kind: Kind,
   { id, current, entity }: PendingWrite<K>,
   { op, document }: Write,
-): Omit<Reconciled, 'orgId'> {
+): Reconciled {
   const state = op === 'put' ? document.state : current?.state;
   const isKnown = current !== undefined && isPropagated(deps, kind, current) && !deps.outOfOrder;
   return {

@@ -25,22 +25,21 @@ export function createReferenceCache(bytesMax = bytesMaxByKind): ReferenceCache 
     [K in Kind]: ReturnType<typeof newCache>;
   };
   return {
-    read: (store) => async (kind, ids, orgIds) => {
+    read: (store) => async (kind, ids) => {
       const cached: ReferencedEntity[] = [];
       const missing: string[] = [];
-      const organizations = new Set<string | null>(orgIds);
       for (const id of ids) {
         const entity = caches[kind].get(id);
-        if (entity && organizations.has(entity.orgId)) cached.push(entity);
+        if (entity) cached.push(entity);
         else missing.push(id);
       }
       if (missing.length === 0) return cached;
-      const found = await store.readEntities(kind, missing, orgIds);
+      const found = await store.readEntities(kind, missing);
       for (const entity of found) caches[kind].set(entity._id, entity);
       return cached.length === 0 ? found : [...cached, ...found];
     },
     put: (kind, { _id, orgId, revision, deletedAt, state }) => {
-      if (incomingEdges(kind).length === 0 || orgId === null) return;
+      if (incomingEdges(kind).length === 0) return;
       const embedded = state && Object.fromEntries(referencedFields(kind).map((name) => [name, state[name]]));
       caches[kind].set(_id, {
         _id,

@@ -1,4 +1,4 @@
-import type { Document, Envelope, Kind, Position } from '../../../shared/documents/document.ts';
+import type { Document, Envelope, Kind } from '../../../shared/documents/document.ts';
 
 /** Progress of a large fan-out: the edge, the kind of its documents, and the last id refreshed. */
 export type FanOutCursor = { from: Kind; edge: string; after: string };
@@ -6,8 +6,15 @@ export type FanOutCursor = { from: Kind; edge: string; after: string };
 /** An entity's state as the store returns it: the fields that were asked for, by name. */
 export type StoredState = Readonly<Record<string, unknown>>;
 
+/** `orgId` is null after a Kafka tombstone of an unknown entity: a Kafka tombstone names no organization. */
+type OfAnyOrganization<T> = Omit<T, 'orgId'> & { orgId: string | null };
+
+export type StoredEnvelope = OfAnyOrganization<Envelope>;
+
 /** A document as the engine writes it; tombstones have no state. */
-export type StoredDocument = Omit<Document<StoredState, object>, 'state' | 'joined' | 'refs'> & {
+export type StoredDocument = OfAnyOrganization<
+  Omit<Document<StoredState, object>, 'state' | 'joined' | 'refs'>
+> & {
   state?: StoredState;
   joined?: object;
   refs?: string[];
@@ -16,36 +23,17 @@ export type StoredDocument = Omit<Document<StoredState, object>, 'state' | 'join
 };
 
 /** The part of a document that the engine reads before a write. The state has the fields that edges need. */
-export type Current = Envelope & Pick<StoredDocument, 'state' | 'refs' | 'orphanedAt' | 'fanOutCursor'>;
-
-/** See `unownedTombstonesOf`. */
-export type UnownedTombstone = Envelope & { orgId: null; tombstonePosition: Position };
+export type Current = StoredEnvelope & Pick<StoredDocument, 'state' | 'refs' | 'orphanedAt' | 'fanOutCursor'>;
 
 /** The part of an entity that its dependents are joined from. The state has the fields that edges need. */
 export type ReferencedEntity = Pick<StoredDocument, '_id' | 'orgId' | 'revision' | 'deletedAt' | 'state'>;
 
-/** Tells entities of several organizations apart: on a sharded cluster, two of them may have the same id. */
-export const entityKey = (orgId: string | null, id: string): string => `${orgId}\0${id}`;
-
-export const idInEntityKey = (key: string): string => key.slice(key.indexOf('\0') + 1);
-
 export type Child = ReferencedEntity & { byCreated?: string };
-
-/** The stored document that a write was built on: its revision, and its organization as the shard key. */
-type Guard = { revision: number; orgId: string | null };
 
 /** The fields that `join` sets: all that do not come from the entity's state. */
 export type JoinedFields = Pick<
   StoredDocument,
-  | '_id'
-  | 'orgId'
-  | 'revision'
-  | 'position'
-  | 'tombstonePosition'
-  | 'joined'
-  | 'refs'
-  | 'pending'
-  | 'orphanedAt'
+  '_id' | 'revision' | 'position' | 'tombstonePosition' | 'joined' | 'refs' | 'pending' | 'orphanedAt'
 >;
 
 /**
@@ -53,28 +41,23 @@ export type JoinedFields = Pick<
  * whole document; `join` leaves the state as it is.
  */
 export type Write =
-  | { op: 'put'; document: StoredDocument; guard: Guard | null }
-  | { op: 'join'; document: JoinedFields; guard: Guard };
+  | { op: 'put'; document: StoredDocument; guard: number | null }
+  | { op: 'join'; document: JoinedFields; guard: number };
 
 /** Ids of writes that did not apply: their guard failed, or the store refuses the document, with the reason. */
 export type Written = { conflicted: Set<string>; refused: Map<string, string> };
 
 /**
  * The store as the engine needs it. Every read sees every acknowledged write, which is durable; a read of several
- * replies is not a snapshot. After a failure nothing is known of the writes in progress. Each read but the last two
- * returns only documents of the named organizations.
+ * replies is not a snapshot. After a failure nothing is known of the writes in progress.
  */
 export type Store = {
   /** Documents by id, as far as bounded memory allows; `remaining` are the ids still to be read. */
-  readCurrent: (
-    kind: Kind,
-    ids: string[],
-    orgIds: string[],
-  ) => Promise<{ documents: Current[]; remaining: string[] }>;
+  readCurrent: (kind: Kind, ids: string[]) => Promise<{ documents: Current[]; remaining: string[] }>;
   /** The entities that others are joined from, by id, without missing ones. */
-  readEntities: (kind: Kind, ids: string[], orgIds: string[]) => Promise<ReferencedEntity[]>;
-  /** Revisions by `entityKey`, without missing documents. */
-  readRevisions: (kind: Kind, ids: string[], orgIds: string[]) => Promise<Map<string, number>>;
+  readEntities: (kind: Kind, ids: string[]) => Promise<ReferencedEntity[]>;
+  /** Revisions by id, without missing documents. */
+  readRevisions: (kind: Kind, ids: string[]) => Promise<Map<string, number>>;
   /**
    * For each parent (its organization by its id) the first `max` living entities of that organization that name it
    * in `parentField`, by `byCreated`, each once. Reads as far as bounded memory allows; `remaining` are the
@@ -85,25 +68,22 @@ export type Store = {
     by: { parentField: string; max: number },
     parents: Map<string, string>,
   ) => Promise<{ children: Map<string, Child[]>; remaining: string[] }>;
-  /** Applies the writes in any order. A document without an organization becomes an unowned tombstone. */
+  /** Applies the writes in any order. */
   write: (kind: Kind, writes: Write[]) => Promise<Written>;
   /** Ids of the documents that refer to one of `refs`, in no order; null if there are more than one page. */
-  findDependents: (kind: Kind, orgIds: string[], refs: string[]) => Promise<string[] | null>;
+  findDependents: (kind: Kind, refs: string[]) => Promise<string[] | null>;
   /** A page of the ids after `after` of documents that refer to `ref`, in order; `next` is null at the end. */
   pageOfDependents: (
     kind: Kind,
-    orgId: string,
     ref: string,
     after: string,
   ) => Promise<{ ids: string[]; next: string | null }>;
   /** Records the progress of a state's fan-out (null: complete), if the document still has that state. */
   saveFanOutCursor: (
     kind: Kind,
-    of: { id: string; orgId: string; version: number; isDeleted: boolean },
+    of: { id: string; version: number; isDeleted: boolean },
     cursor: FanOutCursor | null,
   ) => Promise<void>;
-  /** Envelopes by id, of every organization, of tombstone documents too. Of the state they have the id alone. */
-  readEnvelopes: (kind: Kind, ids: string[]) => Promise<(Envelope & Pick<StoredDocument, 'state'>)[]>;
-  /** Unowned tombstones by id. */
-  readUnownedTombstones: (kind: Kind, ids: string[]) => Promise<UnownedTombstone[]>;
+  /** Envelopes by id, of tombstones too. Of the state they have the id alone. */
+  readEnvelopes: (kind: Kind, ids: string[]) => Promise<(StoredEnvelope & Pick<StoredDocument, 'state'>)[]>;
 };

@@ -34,15 +34,21 @@ export function writeOf<K extends Kind>(
   const { current, joining, entity, upsert } = item;
   // Invariant 2: a document that comes back after its tombstone document has expired has another revision.
   const revision = (current?.revision ?? deps.now().getTime()) + 1;
-  const guard = current ? { revision: current.revision, orgId: current.orgId } : null;
+  const guard = current?.revision ?? null;
   const joined = joining && join(kind, joining, references);
   // Invariant 10: a document whose owner is deleted is deleted too.
   if (!joined || joined.ownerDeleted)
     return { op: 'put', document: tombstoneOf(deps, kind, item, revision), guard };
   const fields = { ...joinedFields(deps, item, joined), revision };
-  if (!upsert && guard) return { op: 'join', document: fields, guard };
+  if (!upsert && guard !== null) return { op: 'join', document: fields, guard };
   const ofState = upsert && { state: upsert.state, ...resources[kind].sortKeys(upsert.state) };
-  const document = { ...fields, version: entity.version, ...ofState, ...fanOutStarted(deps, kind) };
+  const document = {
+    ...fields,
+    orgId: entity.orgId,
+    version: entity.version,
+    ...ofState,
+    ...fanOutStarted(deps, kind),
+  };
   return { op: 'put', document, guard };
 }
 
@@ -51,10 +57,9 @@ function joinedFields<K extends Kind>(
   { id, current, entity }: PendingWrite<K>,
   { joined, isPending, refs, ownerMissing }: Joined,
 ): Omit<JoinedFields, 'revision'> {
-  const { orgId, position, tombstonePosition } = entity;
+  const { position, tombstonePosition } = entity;
   return {
     _id: id,
-    orgId,
     position,
     joined,
     refs,
@@ -85,7 +90,7 @@ function tombstoneOf<K extends Kind>(
     ...(tombstonePosition && { tombstonePosition }),
     ...(deletedAt && { deletedAt }),
     ...(expiresAt && { expiresAt }),
-    ...(deletedAt && orgId !== null && fanOutStarted(deps, kind)),
+    ...(deletedAt && fanOutStarted(deps, kind)),
   };
 }
 

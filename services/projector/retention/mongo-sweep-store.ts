@@ -1,13 +1,11 @@
 import type { Db } from 'mongodb';
-import type { Envelope } from '../../../shared/documents/document.ts';
 import { sortKey } from '../../../shared/documents/instant.ts';
-import { allOrganizations } from '../../../shared/store/all-organizations.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import { eraseDeadLetters } from '../dead-letters/erase.ts';
 import { refOf } from '../materialize/edges.ts';
 import { envelope } from '../materialize/mongo-store.ts';
-import type { StoredDocument } from '../materialize/store.ts';
+import type { StoredDocument, StoredEnvelope } from '../materialize/store.ts';
 import type { SweepStore } from './sweep.ts';
 
 /** Documents of a page. Limits the memory of a sweep, and the duration of one command in the store. */
@@ -30,10 +28,7 @@ function expiring(database: Db): Pick<SweepStore, ReadsDocuments> {
   return {
     readChannels: async (after) => {
       const found = await channels
-        .find(
-          { _id: { $gt: after }, 'state.dataRetentionDays': { $gt: 0 } },
-          { comment: allOrganizations.retention },
-        )
+        .find({ _id: { $gt: after }, 'state.dataRetentionDays': { $gt: 0 } })
         .project<{ _id: string; orgId: string; state: { dataRetentionDays: number } }>({
           orgId: 1,
           'state.dataRetentionDays': 1,
@@ -46,7 +41,7 @@ function expiring(database: Db): Pick<SweepStore, ReadsDocuments> {
     readConversations: async ({ id, orgId }, after) => {
       const found = await conversations
         .find({ refs: refOf('channel', id), orgId, _id: { $gt: after } }, { hint: 'references' })
-        .project<Envelope & { state?: { updatedAt: Date } }>({ ...envelope, 'state.updatedAt': 1 })
+        .project<StoredEnvelope & { state?: { updatedAt: Date } }>({ ...envelope, 'state.updatedAt': 1 })
         .sort({ _id: 1 })
         .limit(pageSize)
         .toArray();
@@ -63,7 +58,7 @@ function expiringMessages(database: Db): Omit<SweepStore, ReadsDocuments | Reads
       const byCreated = { $lt: sortKey(new Date(upTo.getTime() + 1), '') };
       return messages
         .find({ 'state.conversationId': { $in: conversationIds }, orgId, byCreated }, { hint: 'thread' })
-        .project<Envelope>(envelope)
+        .project<StoredEnvelope>(envelope)
         .limit(pageSize)
         .toArray();
     },
@@ -78,8 +73,8 @@ function expiringMessages(database: Db): Omit<SweepStore, ReadsDocuments | Reads
     },
     readOrphans: async (upTo) => {
       const found = await messages
-        .find({ orphanedAt: { $lte: upTo } }, { hint: 'orphaned', comment: allOrganizations.retention })
-        .project<Envelope & { orgId: string; state: { conversationId: string } }>({
+        .find({ orphanedAt: { $lte: upTo } }, { hint: 'orphaned' })
+        .project<StoredEnvelope & { state: { conversationId: string } }>({
           ...envelope,
           'state.conversationId': 1,
         })
@@ -89,9 +84,8 @@ function expiringMessages(database: Db): Omit<SweepStore, ReadsDocuments | Reads
     },
     waitAgain: async (orphans, upTo, from) => {
       const ids = orphans.map(({ _id }) => _id);
-      const orgIds = orphans.map(({ orgId }) => orgId);
       await messages.updateMany(
-        { _id: { $in: ids }, orgId: { $in: orgIds }, orphanedAt: { $lte: upTo } },
+        { _id: { $in: ids }, orphanedAt: { $lte: upTo } },
         { $set: { orphanedAt: from }, $inc: { revision: 1 } },
       );
     },

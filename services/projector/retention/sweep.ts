@@ -1,10 +1,8 @@
-import type { Envelope } from '../../../shared/documents/document.ts';
 import { dayMs, expiredUpTo } from '../../../shared/documents/retention.ts';
 import { refOf } from '../materialize/edges.ts';
 import { updateDependents, type UpdateDeps } from '../materialize/fan-out.ts';
-import { organizationsOf } from '../materialize/read-stored.ts';
 import { reconcile } from '../materialize/reconcile.ts';
-import type { StoredDocument } from '../materialize/store.ts';
+import type { StoredDocument, StoredEnvelope } from '../materialize/store.ts';
 
 /** Pages of a channel in one turn. Limits the time that other channels wait. */
 const pagesPerTurn = 20;
@@ -72,11 +70,8 @@ async function sweepChannel(deps: SweepDeps, { channel, after }: Turn, swept: Sw
 }
 
 /** Read for each page: the retention may be raised during a long sweep, and its documents are served again then. */
-async function readExpiredUpTo(
-  { store, asOf }: SweepDeps,
-  { id, orgId }: ExpiringChannel,
-): Promise<Date | null> {
-  const [channel] = await store.readEntities('channel', [id], [orgId]);
+async function readExpiredUpTo({ store, asOf }: SweepDeps, { id }: ExpiringChannel): Promise<Date | null> {
+  const [channel] = await store.readEntities('channel', [id]);
   return expiredUpTo((channel?.state?.dataRetentionDays ?? null) as number | null, asOf);
 }
 
@@ -101,7 +96,7 @@ async function sweepConversations(
   const purged = await purge(deps, 'conversation', unused, [refOf('channel', id)]);
   const interrupted = page.filter(({ updatedAt }) => updatedAt === undefined);
   const toRefresh = [...purged, ...interrupted];
-  const changed = toRefresh.map(({ _id, version }) => ({ id: _id, orgId, version, before: null }));
+  const changed = toRefresh.map(({ _id, version }) => ({ id: _id, version, before: null }));
   await updateDependents(deps, 'conversation', changed, []);
   await purge(deps, 'conversation', toRefresh);
   return purged.length;
@@ -122,8 +117,7 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
     const ids = [...new Set(orphans.map(({ conversationId }) => conversationId))];
     // In this order: a redrive writes the conversation before it removes the dead letter.
     const isNamed = await sweepStore.readInDeadLetters(ids);
-    const orgIds = organizationsOf(orphans);
-    const conversations = await store.readEntities('conversation', ids, orgIds);
+    const conversations = await store.readEnvelopes('conversation', ids);
     const living = new Map(conversations.flatMap(({ _id, orgId, state }) => (state ? [[_id, orgId]] : [])));
     const {
       marked = [],
@@ -134,7 +128,8 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
       return isNamed.has(conversationId) ? 'waiting' : 'lost';
     });
     // A refresh removes the mark of a message whose conversation is there.
-    await reconcile(deps, 'message', { ids: marked.map(({ _id }) => _id), orgIds }, null);
+    const idsOfMarked = marked.map(({ _id }) => _id);
+    await reconcile(deps, 'message', idsOfMarked, null);
     // A message whose refresh the store refuses keeps its mark, and this loop would read it again at once.
     if (marked.length + waiting.length > 0)
       await sweepStore.waitAgain([...marked, ...waiting], upTo, deps.now());
@@ -149,7 +144,7 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
 async function purge(
   { store, now, tombstoneDays }: SweepDeps,
   kind: 'conversation' | 'message',
-  documents: Envelope[],
+  documents: StoredEnvelope[],
   refs?: string[],
 ): Promise<StoredDocument[]> {
   const expiresAt = new Date(now().getTime() + tombstoneDays * dayMs);
@@ -163,11 +158,7 @@ async function purge(
     ...(tombstonePosition && { tombstonePosition }),
     ...(refs && { refs }),
   }));
-  const writes = purged.map((document) => ({
-    op: 'put' as const,
-    document,
-    guard: { revision: document.revision - 1, orgId: document.orgId },
-  }));
+  const writes = purged.map((document) => ({ op: 'put' as const, document, guard: document.revision - 1 }));
   const { conflicted } = await store.write(kind, writes);
   return purged.filter(({ _id }) => !conflicted.has(_id));
 }
@@ -176,9 +167,9 @@ async function purge(
 type ExpiringChannel = { id: string; orgId: string; dataRetentionDays: number };
 
 /** A conversation. Without `updatedAt`, a sweep has purged its state, but may not have refreshed its dependents. */
-type ExpiringConversation = Envelope & { updatedAt?: Date };
+type ExpiringConversation = StoredEnvelope & { updatedAt?: Date };
 
-type Orphan = Envelope & { orgId: string; conversationId: string };
+type Orphan = StoredEnvelope & { conversationId: string };
 
 /**
  * The reads of the sweep, each of one bounded page. Every read sees every acknowledged write. The sweep writes through
@@ -190,7 +181,7 @@ export type SweepStore = {
   /** Conversations of a channel after an id, in the order of their ids. */
   readConversations: (channel: ExpiringChannel, after: string) => Promise<ExpiringConversation[]>;
   /** Messages of these conversations that were created up to an instant, in no order. */
-  readExpiredMessages: (orgId: string, conversationIds: string[], upTo: Date) => Promise<Envelope[]>;
+  readExpiredMessages: (orgId: string, conversationIds: string[], upTo: Date) => Promise<StoredEnvelope[]>;
   /** Which of these conversations have messages. */
   readWithMessages: (orgId: string, conversationIds: string[]) => Promise<Set<string>>;
   /** Messages that have waited for their conversation since an instant or earlier, in no order. */
