@@ -19,8 +19,9 @@ const print = (line: string) => void process.stdout.write(`${line}\n`);
 async function topicWithRecords(admin: Admin, prefix: string): Promise<string | undefined> {
   const names = kinds.map((kind) => topicOf(kind, prefix));
   const present = (await admin.listTopics()).filter((topic) => names.includes(topic));
-  const [used] = [...(await endOffsets(admin, present))].filter(([, { end }]) => end > 0);
-  return used && parsePartitionKey(used[0]).topic;
+  const used = [...(await endOffsets(admin, present))].filter(([, { end }]) => end > 0);
+  // Kafka names them in any order.
+  return used.map(([key]) => parsePartitionKey(key).topic).sort()[0];
 }
 
 async function publish(): Promise<void> {

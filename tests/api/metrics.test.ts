@@ -25,7 +25,7 @@ it('shows when the certificate in use expires, and that of a renewed one', async
   });
   await child.logged('new certificate in use');
   await eventually(async () => (await shown()) === expiry());
-}, 60_000);
+});
 
 it('shows the connections to MongoDB that are in use and idle, by pool', async () => {
   const child = await children.startServing();
@@ -35,7 +35,7 @@ it('shows the connections to MongoDB that are in use and idle, by pool', async (
   expect(await connections('data', 'idle')).toBeGreaterThan(0);
   expect(await connections('auth', 'idle')).toBeGreaterThan(0);
   expect(await metricOf(child, 'support_mongodb_checkouts_waiting{pool="data"}')).toBe(0);
-}, 60_000);
+});
 
 it('shows no age of data before it has read any', async () => {
   const name = `${children.store.name}_empty`;
@@ -46,7 +46,7 @@ it('shows no age of data before it has read any', async () => {
   expect(await metricOf(child, 'api_data_age_seconds')).toBe(0);
   await child.stop();
   await client.db(name).dropDatabase();
-}, 60_000);
+});
 
 it('shows a gap in the log of the served generation, until a projector has continued it', async () => {
   const { control } = children.store;
@@ -63,4 +63,4 @@ it('shows a gap in the log of the served generation, until a projector has conti
   await saved(new Date());
   await eventually(async () => (await shown()) === 0);
   await watching.stop();
-}, 60_000);
+});

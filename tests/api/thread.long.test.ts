@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conversationSchema } from '../../services/api/resources/conversations/schema.ts';
+import { eventually } from '../support/eventually.ts';
 import { residentBytes } from '../support/memory.ts';
 import * as build from './builders.ts';
 import { useApiProcesses, type ApiProcess } from './api-processes.ts';
@@ -65,6 +66,6 @@ test('a client that stops reading stops reads of the store', async () => {
   expect(growth).toBeLessThan(growthMax);
   const before = openCursors();
   response.destroy();
-  while (openCursors() === before) await sleep(20);
+  await eventually(() => openCursors() !== before);
   expect(api.stderr()).toBe('');
 });

@@ -1,4 +1,5 @@
 import { requestTracesOf, type RequestTrace } from '../../shared/store/request-traces.ts';
+import { eventually } from '../support/eventually.ts';
 import { startService } from '../../infra/service.ts';
 import * as build from './builders.ts';
 import { listOf, mongoUrl, startApi, tokens, useApi, type Answer } from './test-api.ts';
@@ -17,11 +18,12 @@ const find = (requestId: string) => requestTracesOf(api.store.control).findOne({
 
 async function traceOf({ headers }: Pick<Answer, 'headers'>): Promise<RequestTrace> {
   const requestId = headers.get('request-id') ?? '';
-  for (;;) {
+  const found: RequestTrace[] = [];
+  await eventually(async () => {
     const trace = await find(requestId);
-    if (trace) return trace;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+    return trace !== null && found.push(trace) > 0;
+  });
+  return found[0] as RequestTrace;
 }
 
 describe('every request has a trace, found by its Request-Id', () => {

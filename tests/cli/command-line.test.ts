@@ -53,7 +53,7 @@ test('the help shows the commands of the deployment, and an unknown deployment i
     stdout: '',
     stderr: 'Bad configuration:\n  DEPLOYMENT: must be one of source, compose, helm\n',
   });
-}, 60_000);
+});
 
 test('topics create needs no MongoDB', async () => {
   const created = await run({ MONGODB_URL: undefined, DATABASE_NAME: undefined }, 'topics', 'create');

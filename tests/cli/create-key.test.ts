@@ -32,7 +32,7 @@ describe('keys create', () => {
     } finally {
       await api.close();
     }
-  }, 60_000);
+  });
 
   test('begins the token as KEY_PREFIX and --mode say', async () => {
     const service = startService('cli', { ...environment.environment, KEY_PREFIX: 'acme' }, [
@@ -40,7 +40,7 @@ describe('keys create', () => {
     ]);
     expect(await service.exited).toBe(0);
     expect(service.stdout()).toMatch(/^key_\w+ of org_new: acme_test_[0-9a-f]{48}\n?$/);
-  }, 60_000);
+  });
 
   test('names the topic that does not accept the key', async () => {
     const service = startService(
@@ -55,22 +55,14 @@ describe('keys create', () => {
         /^keys create failed: \S+-absent\.api-keys did not confirm the key key_\w+: .+\n$/,
       ),
     ]);
-  }, 60_000);
+  });
 
   test.each([
     [['keys', 'create'], /--org/],
     [['keys', 'create', '--org', 'acme'], /An organization id looks like org_1/],
     [['keys', 'create', '--org', 'org_1', '--name', ' '], /A name has 1 to 1024 characters/],
     [['keys', 'create', '--org', 'org_1', '--mode', 'dev'], /live, test/],
-  ])(
-    '%j is a usage error',
-    async (args, error) => {
-      expect(await cli(...args)).toEqual({
-        code: 2,
-        text: '',
-        errors: expect.stringMatching(error) as string,
-      });
-    },
-    60_000,
-  );
+  ])('%j is a usage error', async (args, error) => {
+    expect(await cli(...args)).toEqual({ code: 2, text: '', errors: expect.stringMatching(error) as string });
+  });
 });

@@ -9,8 +9,8 @@ const basic = (password: string) => `Basic ${Buffer.from(`ann:${password}`).toSt
 let environment: TestEnvironment;
 beforeAll(async () => {
   environment = await createTestEnvironment(1);
-}, 60_000);
-afterAll(() => environment.close(), 60_000);
+});
+afterAll(() => environment.close());
 
 /** Opens a console with these settings for one test. */
 async function withConsole(settings: Record<string, string>, work: (console: TestConsole) => Promise<void>) {
@@ -39,7 +39,7 @@ test('a request is refused if its host has a name that a foreign page could take
       expect([host, await status(host)]).not.toEqual([host, 200]);
     expect(await status('evil.test')).toBe(421);
   });
-}, 60_000);
+});
 
 test('every path needs the token, if there is one, as a bearer token or as the password', async () => {
   await withConsole({ CONSOLE_TOKEN: token }, async ({ port }) => {
@@ -60,23 +60,19 @@ test('every path needs the token, if there is one, as a bearer token or as the p
     for (const authorization of [`Bearer ${token}`, basic(token), `basic ${basic(token).slice(6)}`])
       expect((await requestWith(port, { host: 'localhost', authorization })).status).toBe(200);
   });
-}, 60_000);
+});
 
 test.each([
   ['the named proxy', '127.0.0.0/8', { 'x-user': 'ann' }, 200],
   ['the named proxy without a user', '127.0.0.0/8', {}, 403],
   ['the named proxy with an empty user', '127.0.0.0/8', { 'x-user': ' ' }, 403],
   ['another address that claims a user', '10.0.0.0/8', { 'x-user': 'ann' }, 403],
-])(
-  'behind a proxy, a request of %s is answered accordingly',
-  async (_, proxies, headers, status) => {
-    const settings = { CONSOLE_TRUSTED_PROXIES: proxies, CONSOLE_USER_HEADER: 'X-User' };
-    await withConsole(settings, async ({ port }) => {
-      expect((await requestWith(port, { host: 'localhost', ...headers })).status).toBe(status);
-    });
-  },
-  60_000,
-);
+])('behind a proxy, a request of %s is answered accordingly', async (_, proxies, headers, status) => {
+  const settings = { CONSOLE_TRUSTED_PROXIES: proxies, CONSOLE_USER_HEADER: 'X-User' };
+  await withConsole(settings, async ({ port }) => {
+    expect((await requestWith(port, { host: 'localhost', ...headers })).status).toBe(status);
+  });
+});
 
 test('only GET and HEAD are served, without cookies, under a policy that allows no other host', async () => {
   await withConsole({}, async ({ port }) => {
@@ -91,7 +87,7 @@ test('only GET and HEAD are served, without cookies, under a policy that allows 
       expect(policy).not.toMatch(/unsafe|data:|\*|http/);
     }
   });
-}, 60_000);
+});
 
 test('at most 50 clients watch at once, and one that leaves makes room', async () => {
   await withConsole({}, async ({ url }) => {
@@ -111,24 +107,20 @@ test('at most 50 clients watch at once, and one that leaves makes room', async (
     });
     for (const { leave } of clients) leave();
   });
-}, 60_000);
+});
 
 test.each([
   ['without a password', {}, 'CONSOLE_HOST: other machines could read the console without a password'],
   ['with a short token', { CONSOLE_TOKEN: 'short' }, 'CONSOLE_TOKEN: must have 24 characters or more'],
   ['with half of a proxy', { CONSOLE_USER_HEADER: 'X-User' }, 'CONSOLE_TRUSTED_PROXIES is not set'],
-])(
-  'on all addresses the console refuses to start %s',
-  async (_, settings, error) => {
-    const service = startService('console', {
-      ...environment.environment,
-      CONSOLE_HOST: '0.0.0.0',
-      ...settings,
-    });
-    expect([await service.exited, service.stderr()]).toEqual([2, expect.stringContaining(error)]);
-  },
-  60_000,
-);
+])('on all addresses the console refuses to start %s', async (_, settings, error) => {
+  const service = startService('console', {
+    ...environment.environment,
+    CONSOLE_HOST: '0.0.0.0',
+    ...settings,
+  });
+  expect([await service.exited, service.stderr()]).toEqual([2, expect.stringContaining(error)]);
+});
 
 test('the console listens on loopback by default, and ends at SIGTERM while a client watches', async () => {
   const service = startService('console', {
@@ -142,4 +134,4 @@ test('the console listens on loopback by default, and ends at SIGTERM while a cl
   expect(events.headers.get('content-type')).toBe('text/event-stream');
   expect(await service.stop()).toBe(0);
   await events.text().catch(() => undefined);
-}, 60_000);
+});

@@ -10,15 +10,15 @@ describe('the pages of the console', () => {
   let console: TestConsole;
   beforeAll(async () => {
     console = await openConsole(environment.environment);
-  }, 60_000);
-  afterAll(() => console.close(), 60_000);
+  });
+  afterAll(() => console.close());
 
   const shows = (path: string, ...texts: (string | RegExp)[]) => untilShown(() => console, path, ...texts);
 
   it('say so before a projector has started', async () => {
     await shows('/', 'It is not known', 'no projector has started on this database');
     await shows('/lag', 'No lag is known yet');
-  }, 60_000);
+  });
 
   it('find a partition that stands still, with its records, its projector and the time since', async () => {
     await start();
@@ -39,7 +39,7 @@ describe('the pages of the console', () => {
       '/',
       new RegExp(`Held back by ${topic('contact')}/0 , since .*: 2 records to apply, standing still`),
     );
-  }, 60_000);
+  });
 
   it('name the projector that a partition is assigned to', async () => {
     const release = Promise.withResolvers<void>();
@@ -49,7 +49,7 @@ describe('the pages of the console', () => {
     release.resolve();
     await applied();
     await shows('/lag', 'None of the 11 partitions');
-  }, 60_000);
+  });
 });
 
 describe('a dead letter and a document', () => {
@@ -61,8 +61,8 @@ describe('a dead letter and a document', () => {
     await publish(created('contact', 'con_1'), created('ticket', 'ti_1', { tagIds: ['tag_missing'] }));
     await send('contact', { key: hostile, value: JSON.stringify({ name: hostile, [hostile]: 1 }) });
     await applied();
-  }, 60_000);
-  afterAll(() => console.close(), 60_000);
+  });
+  afterAll(() => console.close());
 
   it('show no markup and no text of the record that a stranger wrote', async () => {
     const [{ _id: id } = { _id: '' }] = await deadLetters();
@@ -77,7 +77,7 @@ describe('a dead letter and a document', () => {
     for (const page of pages) expect(page).not.toMatch(/<script>|alert\("/);
     expect(pages[1]).toContain('&#60;27 bytes&#62;');
     expect(pages[3]).toContain('&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;');
-  }, 60_000);
+  });
 
   it('are explained as by the command', async () => {
     const text = textOf(await console.read('/explain?id=ti_1'));
@@ -86,7 +86,7 @@ describe('a dead letter and a document', () => {
     const lines = printed.split('\n').filter((line) => line && !line.includes('s ago'));
     expect(lines.length).toBeGreaterThan(5);
     for (const line of lines) expect(text).toContain(line.trim().replace(/\s+/g, ' '));
-  }, 60_000);
+  });
 
   it('are found by the Request-Id of a request, with its trace', async () => {
     const _id = 'req_01HNZX8JGFACFA36RBXDHEQN6E';
@@ -101,20 +101,20 @@ describe('a dead letter and a document', () => {
     expect(textOf(await console.read('/explain?id=req_01HNZX8JGFACFA36RBXDHEQN6F'))).toContain(
       'there is no trace of',
     );
-  }, 60_000);
+  });
 });
 
 describe('a rebuild in a cluster', () => {
   afterAll(async () => {
     await stop();
     await environment.mongo.db(`${environment.name}_g2`).dropDatabase();
-  }, 60_000);
+  });
   const { environment, publish, applied, start, stop, cli } = useProjector();
   let console: TestConsole;
   beforeAll(async () => {
     console = await openConsole({ ...environment.environment, DEPLOYMENT: 'helm' });
-  }, 60_000);
-  afterAll(() => console.close(), 60_000);
+  });
+  afterAll(() => console.close());
 
   it('is shown from its start to its promotion, with the next command of the cluster at each step', async () => {
     const shows = (...texts: (string | RegExp)[]) => untilShown(() => console, '/generations', ...texts);

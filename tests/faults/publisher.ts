@@ -2,6 +2,8 @@ import { CompressionTypes, type Producer, type ProducerRecord } from 'kafkajs';
 import { pino } from 'pino';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { eventually } from '../support/eventually.ts';
 import { encode, type Event, type Produced } from '../support/events.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
 import { createRandom, type Random } from '../support/random.ts';
@@ -109,13 +111,6 @@ async function abort(producer: Producer, testEnvironment: TestEnvironment, burst
 }
 
 async function sendUntilDone(producer: Producer, record: ProducerRecord): Promise<void> {
-  for (;;) {
-    try {
-      await producer.send(record);
-      return;
-    } catch {
-      // The broker is away. Records that it wrote nevertheless come twice, which the contract allows.
-      await new Promise((resolve) => setTimeout(resolve, 200));
-    }
-  }
+  // While the broker is away. Records that it wrote nevertheless come twice, which the contract allows.
+  await eventually(() => producer.send(record).then(() => true, errorMessage));
 }

@@ -3,6 +3,7 @@ import { generationDatabase } from '../../shared/store/connection.ts';
 import { fold } from '../convergence/fold.ts';
 import { readDocuments } from '../convergence/read-documents.ts';
 import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
 import { logEnds, reached } from '../support/progress.ts';
 import { startService, type Service } from '../../infra/service.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
@@ -196,8 +197,7 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
     'goes unnoticed by readers',
     async () => {
       const walksBefore = reader.walks();
-      while (reader.walks() < walksBefore + 2 && reader.complaints.length === 0)
-        await new Promise((resolve) => setTimeout(resolve, 50));
+      await eventually(() => reader.walks() >= walksBefore + 2 || reader.complaints.length > 0);
       expect(reader.complaints).toEqual([]);
       expect(walksBefore).toBeGreaterThan(10);
     },

@@ -30,6 +30,8 @@ describe('npm run sample-data', () => {
     // and a second time nothing is published
     const refused = await run();
     expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(refused.stderr).toMatch(new RegExp(`^${prefix()}\\w+ has records\\. .*TOPIC_PREFIX`));
+    expect(refused.stderr).toMatch(
+      new RegExp(`^${topicOf('agent', prefix())} has records\\. .*TOPIC_PREFIX`),
+    );
   });
 });

@@ -1,7 +1,7 @@
 import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { endOffsets, recordedPositions } from '../../services/projector/consumer/progress.ts';
-import { eventually } from './eventually.ts';
+import { eventually, type Wait } from './eventually.ts';
 
 /** Offsets by `<topic>/<partition>`. */
 export type Offsets = Map<string, number>;
@@ -11,22 +11,35 @@ export type Offsets = Map<string, number>;
  * the request until it knows that it leads it.
  */
 export async function logEnds(admin: Admin, topics: string[]): Promise<Offsets> {
-  for (;;) {
+  const ends: Offsets = new Map();
+  await eventually(async () => {
     try {
-      const offsets = await endOffsets(admin, topics);
-      return new Map([...offsets].map(([key, { end }]) => [key, end]));
+      for (const [key, { end }] of await endOffsets(admin, topics)) ends.set(key, end);
+      return true;
     } catch (error) {
       // By its name: Node finds no class of kafkajs's errors among the exports.
       const { name, retriable } = error as { name?: string; retriable?: boolean };
       if (name !== 'KafkaJSProtocolError' || retriable !== true) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      return error;
     }
-  }
+  });
+  return ends;
 }
 
 /** Resolves when the projectors have recorded these offsets as applied; they record about once a second. */
-export const reached = (control: Db, ends: Offsets, fatal: () => Error[], generation = 1): Promise<void> =>
-  eventually(async () => {
-    const positions = await recordedPositions(control, generation);
-    return [...ends].every(([key, end]) => (positions.get(key) ?? 0) >= end);
-  }, fatal);
+export const reached = (
+  control: Db,
+  ends: Offsets,
+  fatal: () => Error[],
+  generation = 1,
+  wait: Wait = {},
+): Promise<void> =>
+  eventually(
+    async () => {
+      const positions = await recordedPositions(control, generation);
+      const missing = [...ends].filter(([key, end]) => (positions.get(key) ?? 0) < end);
+      return missing.length === 0 || missing.map(([key, end]) => `${key}: ${positions.get(key)} of ${end}`);
+    },
+    fatal,
+    wait,
+  );

@@ -8,6 +8,8 @@ import { ensureRegistry } from '../../shared/control/generations.ts';
 import { anyOrder } from './order.ts';
 import type { TestEnvironment } from './test-environment.ts';
 
+export const sessionTimeoutMs = 3_000;
+
 /** Runs the projector's consumer alone, in the group of the test environment. It records values and applies nothing. */
 export async function startConsuming(
   testEnvironment: TestEnvironment,
@@ -36,7 +38,7 @@ export async function startConsuming(
     generation: (await ensureRegistry(testEnvironment.control)).generation,
     topics,
     queuedBytesMax: 1_000_000,
-    sessionTimeoutMs: 6_000,
+    sessionTimeoutMs,
     logger,
     apply: (topic, records, { signal }) => apply(topic, () => record(topic, records), signal),
     ...anyOrder(),

@@ -63,7 +63,7 @@ export async function runConnector(environment: BenchEnvironment, published: Pub
       const hasFailed = () => exitErrors(worker).length > 0 || performance.now() > deadline;
       const lastLines = () => worker.stderr().trimEnd().split('\n').slice(-5).join(' | ');
       const error = () => new ConnectorFailed(`${failure}; its log ends with: ${lastLines()}`);
-      return eventually(isReached, () => (hasFailed() ? [error()] : []));
+      return eventually(isReached, () => (hasFailed() ? [error()] : []), { limitMs: Infinity });
     };
     try {
       let present = 0;

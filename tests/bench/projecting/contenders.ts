@@ -27,7 +27,7 @@ type Contender = {
 
 /** Resolves when the projector has recorded these offsets as applied; rejects when its process ends first. */
 export const appliedTo = (control: Db, projector: Service, ends: Offsets): Promise<void> =>
-  reached(control, ends, () => exitErrors(projector));
+  reached(control, ends, () => exitErrors(projector), 1, { limitMs: Infinity });
 
 export const startProjector = (settings: Record<string, string>): Service =>
   startService('projector', { ...settings, LOG_LEVEL: 'warn' });
@@ -40,7 +40,7 @@ const projector: Contender = {
     eventually(
       async () => (await admin.describeGroups([group])).groups[0]?.state === 'Stable',
       () => exitErrors(service),
-      25,
+      { limitMs: 120_000, pollMs: 25 },
     ),
   applied: appliedTo,
 };
