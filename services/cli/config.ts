@@ -12,14 +12,18 @@ const operatorSetting = {
     .string()
     .optional()
     .describe(
-      'Name of the operator in the history of generations and in blocks of keys; by default the system user and the host',
+      'Name of the operator in the history of generations, in blocks of keys and in marks of purged dead letters; by default the system user and the host',
     ),
 };
 
 const topicSettings = { ...mongoSettings, TOPIC_PREFIX: kafkaSettings.TOPIC_PREFIX };
 
 /** Re-driving applies records by the projector's rules, so it shares its settings. */
-const deadLetterSettings = { ...topicSettings, TOMBSTONE_DAYS: projectorSettings.TOMBSTONE_DAYS };
+const deadLetterSettings = {
+  ...topicSettings,
+  ...operatorSetting,
+  TOMBSTONE_DAYS: projectorSettings.TOMBSTONE_DAYS,
+};
 
 /** A new key is published like an event of the source system, and begins as the API expects. */
 const newKeySettings = { ...kafkaSettings, ...logSetting, KEY_PREFIX: apiSettings.KEY_PREFIX };

@@ -93,7 +93,7 @@ async function checkSwitches(deps: OperatorDeps, generations: Rated[]): Promise<
   const checks = new Map<number, Check[]>();
   for (const { number, state } of generations) {
     if (state !== 'ready' && state !== 'standby') continue;
-    const rules = { needsComparison: state === 'ready', allowRejects: state === 'standby' };
+    const rules = { needsComparison: state === 'ready' };
     // A page does not wait for a generation that lags.
     const options = { ...rules, acceptOlder: false, catchUpMs: 0, dryRun: true, timeoutSeconds: 0, why: '' };
     checks.set(number, (await switchTo(deps, number, options)).checks);

@@ -69,6 +69,49 @@ export async function removeDeadLetters(control: Db, ids: string[]): Promise<num
   return deletedCount;
 }
 
+/** The mark of a dead letter that an operator has purged. It holds no bytes and no ids of the record. */
+export type PurgeMark = Pick<
+  DeadLetter,
+  '_id' | 'topic' | 'partition' | 'offset' | 'timestampMs' | 'reason'
+> & { at: Date; by: string };
+
+export const purgeMarksOf = (control: Db): Collection<PurgeMark> => control.collection('purged_dead_letters');
+
+/**
+ * Purges dead letters by id, and returns how many existed. Their marks are stored first: a projector that rejects such a
+ * record again then removes its own dead letter (see `removePurged`).
+ */
+export async function purgeDeadLetters(
+  control: Db,
+  ids: string[],
+  purge: { at: Date; by: string },
+): Promise<number> {
+  const purged = await deadLettersOf(control)
+    .find({ _id: { $in: ids } })
+    .project<Omit<PurgeMark, 'at' | 'by'>>({ topic: 1, partition: 1, offset: 1, timestampMs: 1, reason: 1 })
+    .toArray();
+  if (purged.length === 0) return 0;
+  await purgeMarksOf(control).bulkWrite(
+    purged.map(({ _id, ...mark }) => ({
+      updateOne: { filter: { _id }, update: { $set: { ...mark, ...purge } }, upsert: true },
+    })),
+    { ordered: false },
+  );
+  return removeDeadLetters(control, ids);
+}
+
+/** Removes the dead letters that an operator has purged before, after they were stored again. */
+export async function removePurged(control: Db, ids: string[]): Promise<void> {
+  const marks = await purgeMarksOf(control)
+    .find({ _id: { $in: ids } }, { projection: { _id: 1 } })
+    .toArray();
+  if (marks.length === 0) return;
+  await removeDeadLetters(
+    control,
+    marks.map(({ _id }) => _id),
+  );
+}
+
 /** Closes dead letters for one generation, and removes those that no generation lacks any more. */
 export async function closeDeadLetters(control: Db, ids: string[], generation: number): Promise<void> {
   const some = { _id: { $in: ids } };

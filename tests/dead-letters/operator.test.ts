@@ -89,7 +89,19 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     const fresh = await deadLettered(created('contact', 'con_fresh', { name: 'Fresh' }), 41);
     const stale = await deadLettered(created('contact', 'con_moved', { name: 'Then' }, 4), 42);
     const [bad, org] = [await idAt('contact', 2), await idAt('contact', 3)];
-    // and the entity of another organization is removed
+    // when they are listed, then each has its next step
+    const advised = async () => {
+      const { deadLetters: listed } = await json('list', '--topic', topic('contact'));
+      return Object.fromEntries((listed as { id: string; next: string }[]).map(({ id, next }) => [id, next]));
+    };
+    expect(await advised()).toEqual({
+      [fresh]: 'redrive',
+      [stale]: 'redrive',
+      [bad]: 'purge',
+      [org]: 'purge',
+    });
+    expect((await cli('list')).text).toContain('→ purge: a redrive by this release would be refused again');
+    // given that the entity of the other organization is removed
     await collectionOf(environment.database, 'contact').deleteOne({ _id: 'con_org' });
     const [before, moved] = [await committedAtEnd(), await find('contact', 'con_moved')];
     // when it is a dry run, then it prints the outcome and changes nothing
@@ -141,6 +153,12 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     const unsure = await cli('purge', '--topic', topic('tag'));
     expect(unsure).toMatchObject({ code: 2, errors: expect.stringContaining('--yes') as string });
     expect(await count()).toBe(all);
+    const dry = await cli('purge', '--topic', topic('tag'), '--reason', 'unknown_type', '--dry-run');
+    expect(dry).toMatchObject({
+      code: 0,
+      text: '2 dead letters would be deleted. Dry run: nothing was changed',
+    });
+    expect(await count()).toBe(all);
     const one = await json(
       'purge',
       '--topic',
@@ -151,12 +169,17 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       '1',
       '--yes',
     );
-    expect(one).toEqual({ purged: 1 });
+    expect(one).toEqual({ dryRun: false, purged: 1 });
     const done = await cli('purge', second, '--yes');
     expect(done).toMatchObject({ code: 0, text: '1 dead letter deleted' });
     expect(await count()).toBe(all - 2);
     expect((await cli('purge', '--all', '--yes')).text).toContain(`${all - 2} dead letters deleted`);
     expect((await cli('list')).text).toBe('no dead letters');
+    // and its mark names the operator and the time
+    expect(await cli('show', second)).toMatchObject({
+      code: 1,
+      errors: expect.stringMatching(/ purged the dead letter .*\(unknown_type\) at 20/) as string,
+    });
     const repeated = await cli('purge', second, '--yes');
     expect(repeated).toMatchObject({ code: 1, text: '0 dead letters deleted; not found: 1 id' });
   });

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { purgeMarksOf } from '../../shared/control/dead-letters.ts';
 import { ensureRegistry } from '../../shared/control/generations.ts';
 import { dieWithParent } from '../../infra/dev-servers/parent-death.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -19,6 +20,7 @@ describe('on a terminal', () => {
   beforeEach(async () => {
     const { control, config } = environment;
     await ensureRegistry(control);
+    await purgeMarksOf(control).deleteMany();
     for (const offset of [1, 2])
       await storeDeadLetter({ control, prefix: config.TOPIC_PREFIX }, rejected, { offset });
   });

@@ -1,5 +1,6 @@
+import { purgeSelected } from '../../services/operations/dead-letters/select.ts';
 import { redriveSelected } from '../../services/operations/dead-letters/redrive-selected.ts';
-import { deadLettersOf } from '../../shared/control/dead-letters.ts';
+import { deadLettersOf, purgeMarksOf } from '../../shared/control/dead-letters.ts';
 import { deadLetterId } from '../../services/projector/dead-letters/dead-letter.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { rawHeaders } from '../support/example-records.ts';
@@ -80,6 +81,28 @@ describe('dead letters of several generations', () => {
     expect(again).toMatchObject({ applied: 0, refused: 1 });
     expect(again.refusals[0]?.detail).toContain('open for generation 1 only, of another release');
     expect(await openFor(both)).toEqual([1]);
+  });
+
+  test('that an operator has purged stay purged when a build meets their records, and hinder no promotion', async () => {
+    await rebuild.given(activeAndReady());
+    const id = await rejectedOn('tag_5', [1]);
+    expect(await purgeSelected(rebuild.control, { ids: [id] }, 'ann@desk')).toBe(1);
+    await rejectedOn('tag_5', [2]);
+    expect(await openFor(id)).toBeUndefined();
+    expect(await rebuild.switchOnce(2)).toMatchObject({ outcome: 'promoted' });
+    // and the mark has the position, and nothing of the record
+    expect(await purgeMarksOf(rebuild.control).find().toArray()).toEqual([
+      {
+        _id: id,
+        topic: topicOf('tag', rebuild.config.TOPIC_PREFIX),
+        partition: 0,
+        offset: 5,
+        timestampMs: 1_700_000_000_000,
+        reason: 'bad_data',
+        at: expect.any(Date) as Date,
+        by: 'ann@desk',
+      },
+    ]);
   });
 
   test('are carried over to a promoted generation if Kafka has deleted the record', async () => {

@@ -107,7 +107,6 @@ export async function openRebuild() {
       number,
       {
         acceptOlder: false,
-        allowRejects: false,
         needsComparison: true,
         why: 'test',
         dryRun: false,

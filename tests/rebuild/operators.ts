@@ -26,11 +26,7 @@ export function operatorsOf(rebuild: Rebuild) {
     (number: number, needsComparison: boolean) =>
     (onStep?: OnStep, now = present, by = 'ann@host') =>
       rebuild
-        .switchOnce(
-          number,
-          { allowRejects: !needsComparison, needsComparison },
-          { onStep, now: async () => now, by },
-        )
+        .switchOnce(number, { needsComparison }, { onStep, now: async () => now, by })
         .then(({ outcome }) => outcome as string);
   const promote = switching(2, true);
   const rollBack = switching(1, false);

@@ -37,8 +37,7 @@ const invalidReport = (title: string, changes: Parameters<typeof report>[0], say
 const saysOfReject = [
   'it has 1 dead letter that the active generation does not have',
   '/0/5@0 (not_json: no JSON)',
-  'fix the cause and re-drive them, purge again the ones that you had purged before the build',
-  '--allow-rejects',
+  'fix the cause and re-drive them, or purge them',
 ];
 
 const refusals: Refusal[] = [
@@ -109,14 +108,14 @@ const refusals: Refusal[] = [
     ({ deadLetter }) => deadLetter(),
     'rejects',
     saysOfReject,
-    { allowRejects: true },
+    null,
   ],
   [
     'such a dead letter that an operator has just re-driven without success',
     ({ deadLetter }) => deadLetter({ lastAt: secondsBefore(1), count: 2 }),
     'rejects',
     saysOfReject,
-    { allowRejects: true },
+    null,
   ],
   [
     'a topic that was created again, because no projector can continue',
@@ -160,7 +159,7 @@ const refusals: Refusal[] = [
 const rebuild = useRebuild();
 const failed = ({ checks }: Switched) => checks.filter(({ isMet }) => !isMet);
 /** `rebuild rollback` needs no comparison, and accepts dead letters. */
-const rollback = { needsComparison: false, allowRejects: true };
+const rollback = { needsComparison: false };
 
 describe('a promotion is refused, and changes nothing, for', () => {
   beforeEach(() => rebuild.given(activeAndReady()));

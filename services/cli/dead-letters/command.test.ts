@@ -57,7 +57,6 @@ describe('the arguments of the dead-letter verbs', () => {
     [`redrive ${id} --limit 1`, '--limit goes with'],
     ['list --all', "unknown option '--all'"],
     ['redrive --all --yes', "unknown option '--yes'"],
-    ['purge --all --dry-run', "unknown option '--dry-run'"],
     ['list --reason bad', 'Allowed choices are not_json'],
     ['list --reason constructor', 'too_large, refused_by_store'],
     ['list --org acme', '--org'],

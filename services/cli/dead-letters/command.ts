@@ -77,11 +77,17 @@ export function addDeadLetters(program: Command, accept: Accept): void {
       accept(withServers(verbs.redrive), { selection: selectionOf(verb, ids, options), dryRun, json }),
     );
   selecting(group, 'purge')
-    .description('delete dead letters from MongoDB; asks for confirmation on a terminal')
+    .description('delete dead letters; asks for confirmation on a terminal')
     .option('--yes', 'do not ask for confirmation')
+    .option('--dry-run', 'print how many it would delete, but change nothing')
+    .addHelpText(
+      'after',
+      '\nOf each, a mark stays: its position and reason, the operator and the time. A rebuild that meets the record again\n' +
+        'stores no dead letter.',
+    )
     .addHelpText('after', example('dead-letters purge --until 2026-10-01T00:00:00Z --yes'))
-    .action((ids, { yes, json, ...options }, verb) =>
-      accept(withServers(verbs.purge), { selection: selectionOf(verb, ids, options), yes, json }),
+    .action((ids, { yes, dryRun, json, ...options }, verb) =>
+      accept(withServers(verbs.purge), { selection: selectionOf(verb, ids, options), yes, dryRun, json }),
     );
 }
 

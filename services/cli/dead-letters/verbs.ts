@@ -8,6 +8,7 @@ import {
   type DeadLetterList,
 } from '../../operations/dead-letters/list.ts';
 import {
+  nextSteps,
   redriveSelected,
   type RedriveSelectedDeps,
   type RedriveSummary,
@@ -23,9 +24,11 @@ import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { topicOf } from '../../projector/events/topics.ts';
 import { configs } from '../config.ts';
 import { UsageError, withMongo, type CommandOutput, type Context, type Terminal } from '../context.ts';
+import { operatorName } from '../operator.ts';
 import { asJson, output, rows, type Json, type Row } from '../output.ts';
 
-type Verb<O> = (deps: RedriveSelectedDeps, options: O, terminal: Terminal) => Promise<CommandOutput>;
+type Deps = RedriveSelectedDeps & { by: string };
+type Verb<O> = (deps: Deps, options: O, terminal: Terminal) => Promise<CommandOutput>;
 
 /** Connects a verb to MongoDB. */
 export const withServers =
@@ -33,7 +36,11 @@ export const withServers =
   ({ environment, terminal }: Context, options: O): Promise<CommandOutput> => {
     const config = configs.deadLetters(environment);
     return withMongo(config, (clients) =>
-      run({ ...clients, config, now: () => new Date() }, options, terminal),
+      run(
+        { ...clients, config, by: operatorName(config.OPERATOR), now: () => new Date() },
+        options,
+        terminal,
+      ),
     );
   };
 
@@ -53,19 +60,29 @@ export const list: Verb<Json & { filter: DeadLetterFilter; limit: number }> = as
   const { filter, limit } = options;
   requireTopic(filter, config.TOPIC_PREFIX);
   const found = await listDeadLetters({ control, prefix: config.TOPIC_PREFIX }, filter, limit);
-  return output(options, found, renderList(found));
+  const next = found.total > 0 ? await nextSteps(deps, found.deadLetters) : new Map<string, string>();
+  const deadLetters = found.deadLetters.map((one) => ({ ...one, next: next.get(one.id) ?? null }));
+  return output(options, { ...found, deadLetters }, renderList({ ...found, deadLetters }));
 };
 
 const detailLengthMax = 80;
 
-function renderList({ deadLetters, total, counts }: DeadLetterList): string {
+type Advised = DeadLetterList['deadLetters'][number] & { next: string | null };
+
+function renderList({
+  deadLetters,
+  total,
+  counts,
+}: Omit<DeadLetterList, 'deadLetters'> & { deadLetters: Advised[] }): string {
   if (total === 0) return 'no dead letters\n';
-  const lines = deadLetters.map(({ lastAt, id, key, orgId, count, reason, detail }) => {
+  const lines = deadLetters.map(({ lastAt, id, key, orgId, count, reason, detail, next }) => {
     const short = detail.length > detailLengthMax ? `${detail.slice(0, detailLengthMax)}…` : detail;
-    return `${lastAt}  ${id}  key ${key}  ${orgId ?? 'no org'}  ${count}×  ${reason}: ${short}`;
+    return `${lastAt}  ${id}  key ${key}  ${orgId ?? 'no org'}  ${count}×  ${reason}: ${short}${next ? `  → ${next}` : ''}`;
   });
+  const isRefused = deadLetters.some(({ next }) => next === 'purge');
+  const advice = isRefused ? ['→ purge: a redrive by this release would be refused again', ''] : [];
   const sums = counts.map(({ topic, reason, count }) => `${String(count).padStart(8)}  ${topic}  ${reason}`);
-  return [...lines, '', `${deadLetters.length} shown of ${total}:`, ...sums, ''].join('\n');
+  return [...lines, '', ...advice, `${deadLetters.length} shown of ${total}:`, ...sums, ''].join('\n');
 }
 
 export const show: Verb<Json & { id: string; raw?: true | undefined }> = async (deps, options, terminal) => {
@@ -146,15 +163,13 @@ function renderSummary(summary: RedriveSummary): string {
   ].join('\n');
 }
 
-export const purge: Verb<Json & { selection: Selection; yes?: true | undefined }> = async (
-  { control, config },
-  options,
-  { confirm },
-) => {
-  const { selection, yes } = options;
+export const purge: Verb<
+  Json & { selection: Selection; yes?: true | undefined; dryRun?: true | undefined }
+> = async ({ control, config, by }, options, { confirm }) => {
+  const { selection, yes, dryRun } = options;
   requireSelection(selection, config);
-  if (!yes) {
-    const count = await countSelected(control, selection);
+  const count = yes && !dryRun ? 0 : await countSelected(control, selection);
+  if (!yes && !dryRun) {
     if (!confirm)
       throw new UsageError(
         'there is no terminal to ask for confirmation: add --yes to delete without asking',
@@ -162,9 +177,10 @@ export const purge: Verb<Json & { selection: Selection; yes?: true | undefined }
     const question = `Delete ${counted(count, 'dead letter')} for good? No re-drive is possible afterwards. [y/N] `;
     if (!(await confirm(question))) return { text: 'nothing was deleted\n', exitCode: 1 };
   }
-  const purged = await purgeSelected(control, selection);
+  const purged = dryRun ? count : await purgeSelected(control, selection, by);
   const missing = 'ids' in selection ? selection.ids.length - purged : 0;
   const notFound = missing > 0 ? `; not found: ${counted(missing, 'id')}` : '';
-  const text = `${counted(purged, 'dead letter')} deleted${notFound}\n`;
-  return output(options, { purged }, text, missing > 0 ? 1 : 0);
+  const outcome = dryRun ? 'would be deleted. Dry run: nothing was changed' : 'deleted';
+  const text = `${counted(purged, 'dead letter')} ${outcome}${notFound}\n`;
+  return output(options, { dryRun: dryRun ?? false, purged }, text, missing > 0 ? 1 : 0);
 };

@@ -110,7 +110,6 @@ function addSwitching(group: Command, accept: Accept): void {
       );
   switching('promote', 'a promotion')
     .description('serve a generation that is ready and compared; the active one becomes the standby')
-    .option('--allow-rejects', 'accept dead letters that the active generation does not have')
     .addHelpText('after', example('rebuild promote 2 --dry-run', 'rebuild promote 2'))
     .action((generation, options) => accept(withServers(verbs.promote), { generation, ...options }));
   switching('rollback', 'a rollback')

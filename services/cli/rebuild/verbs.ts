@@ -99,16 +99,16 @@ const resultOutput = (options: Json, generation: number, result: ComparisonResul
 
 type Switch = Numbered & { acceptOlder?: Flag; dryRun?: Flag; timeout: number; why: string };
 
-export const promote: Verb<Switch & { allowRejects?: Flag }> = (deps, options) =>
-  switchGeneration(deps, options, { needsComparison: true, allowRejects: options.allowRejects ?? false });
+export const promote: Verb<Switch> = (deps, options) =>
+  switchGeneration(deps, options, { needsComparison: true });
 
 export const rollback: Verb<Switch> = (deps, options) =>
-  switchGeneration(deps, options, { needsComparison: false, allowRejects: true });
+  switchGeneration(deps, options, { needsComparison: false });
 
 async function switchGeneration(
   deps: OperatorDeps,
   options: Switch,
-  rules: Pick<SwitchOptions, 'needsComparison' | 'allowRejects'>,
+  rules: Pick<SwitchOptions, 'needsComparison'>,
 ): Promise<CommandOutput> {
   const { acceptOlder = false, dryRun = false, timeout: timeoutSeconds, why } = options;
   const { number: generation, ...switched } = await switchTo(deps, options.generation, {

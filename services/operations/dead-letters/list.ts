@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import { counted } from '../../../shared/runtime/counted.ts';
-import { deadLettersOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
+import { deadLettersOf, purgeMarksOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { decodeText } from '../../projector/events/bytes.ts';
 import { idSchema, kindOfTopic } from '../../projector/events/topics.ts';
@@ -90,5 +90,10 @@ const sizeOf = (bytes: Buffer) => `<${counted(bytes.length, 'byte')}>`;
 export async function readDeadLetter(control: Db, id: string): Promise<DeadLetter> {
   const deadLetter = await deadLettersOf(control).findOne({ _id: id });
   if (deadLetter) return deadLetter;
-  throw new Error(`there is no dead letter ${id}: it was never stored, or has been re-driven or purged`);
+  const mark = await purgeMarksOf(control).findOne({ _id: id });
+  throw new Error(
+    mark
+      ? `${mark.by} purged the dead letter ${id} (${mark.reason}) at ${mark.at.toISOString()}`
+      : `there is no dead letter ${id}: it was never stored, or its record has been applied, or its entity deleted`,
+  );
 }

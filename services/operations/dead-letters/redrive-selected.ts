@@ -1,13 +1,14 @@
 import type { Db, MongoClient } from 'mongodb';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
+import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { projectionVersion } from '../../../shared/control/generations.ts';
 import { deadLettersOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
 import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import { redrive, type Redriven, type RedriveDeps } from './redrive.ts';
-import { countSelected, selected, type Selection } from './select.ts';
+import { bytesPerChunk, countSelected, selected, type Selection } from './select.ts';
 
 export type RedriveSelectedDeps = {
   mongo: MongoClient;
@@ -57,6 +58,22 @@ export async function redriveSelected(
     onProgress(summary.deadLetters, total);
   }
   return { ...summary, notFound: [...missing] };
+}
+
+/**
+ * Whether each dead letter can be re-driven, or would be refused again by this release, and is to be purged once its source
+ * has corrected the entity. Dead letters beyond 4 MB together are left out.
+ */
+export async function nextSteps(
+  deps: RedriveSelectedDeps,
+  deadLetters: { id: string; bytes: number }[],
+): Promise<Map<string, 'redrive' | 'purge'>> {
+  const [chunk = []] = splitBySize(deadLetters, ({ bytes }) => bytes, bytesPerChunk);
+  const stored = await deadLettersOf(deps.control)
+    .find({ _id: { $in: chunk.map(({ id }) => id) } })
+    .toArray();
+  const outcomes = await redriveOnEach(await redriveTargets(deps), stored, true);
+  return new Map(outcomes.map(({ id, outcome }) => [id, outcome === 'refused' ? 'purge' : 'redrive']));
 }
 
 async function redriveTargets({ mongo, control, config, now }: RedriveSelectedDeps): Promise<RedriveDeps[]> {

@@ -1,6 +1,6 @@
 import { Binary, type Db, type Filter } from 'mongodb';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
-import { deadLettersOf, removeDeadLetters, type DeadLetter } from '../../../shared/control/dead-letters.ts';
+import { deadLettersOf, purgeDeadLetters, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 
 /** Selects dead letters; an absent field matches all. `since` is inclusive, `until` is exclusive. */
 export type DeadLetterFilter = {
@@ -32,7 +32,7 @@ const selectionFilter = (selection: Selection): Filter<DeadLetter> =>
 
 /** Limits of one chunk. A single larger dead letter is a chunk of its own. */
 const deadLettersPerChunk = 200;
-const bytesPerChunk = 4 * 1024 * 1024;
+export const bytesPerChunk = 4 * 1024 * 1024;
 
 /**
  * Yields the ids of the selected dead letters in chunks of bounded size, in the order of the ids, each id once. Includes
@@ -63,9 +63,10 @@ export async function countSelected(control: Db, selection: Selection): Promise<
   return 'ids' in selection ? count : Math.min(count, selection.limit);
 }
 
-/** Deletes the selected dead letters. Returns their number. */
-export async function purgeSelected(control: Db, selection: Selection): Promise<number> {
+/** Purges the selected dead letters; each leaves a mark. Returns their number. */
+export async function purgeSelected(control: Db, selection: Selection, by: string): Promise<number> {
   let purged = 0;
-  for await (const ids of selected(control, selection)) purged += await removeDeadLetters(control, ids);
+  for await (const ids of selected(control, selection))
+    purged += await purgeDeadLetters(control, ids, { at: new Date(), by });
   return purged;
 }

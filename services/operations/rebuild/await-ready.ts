@@ -40,8 +40,8 @@ function judge(measured: Measured, maxLag: number): Readiness {
     return {
       outcome: 'failing',
       text:
-        `generation ${number} fails: ${rejectsText(rejectCount)}, because that one applied such a record, or an ` +
-        `operator purged it; the first is ${rejects[0]?.id} (${rejects[0]?.reason}: ${rejects[0]?.detail})`,
+        `generation ${number} fails: ${rejectsText(rejectCount)}, because that one has applied such a record: ` +
+        `re-drive or purge them; the first is ${rejects[0]?.id} (${rejects[0]?.reason}: ${rejects[0]?.detail})`,
       rejects,
     };
   const isFollowing = ['ready', 'standby', 'active'].includes(state) && !stopped;

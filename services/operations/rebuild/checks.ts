@@ -40,9 +40,7 @@ export function check(
 export type SwitchOptions = {
   /** Promote even if the active generation has newer data. */
   acceptOlder: boolean;
-  /** Promote even if it rejects records that the active generation has applied. */
-  allowRejects: boolean;
-  /** Whether a comparison is required. A rollback in an emergency cannot wait for one. */
+  /** A rollback in an emergency needs no comparison, and may have dead letters that the active generation lacks. */
   needsComparison: boolean;
   /** How long a generation may take to reach the active one, in milliseconds; 10 seconds by default. */
   catchUpMs?: number;
@@ -97,7 +95,7 @@ type LaggingPartition = { key: string; position: number; active: number };
 function checkProgress(
   measured: Measured,
   { lagging, activeTo }: { lagging: LaggingPartition[]; activeTo: Date | null },
-  { acceptOlder, allowRejects }: SwitchOptions,
+  { acceptOlder, needsComparison }: SwitchOptions,
 ): Check[] {
   const { number, stopped, rejectCount } = measured;
   const [partition] = lagging;
@@ -122,14 +120,9 @@ function checkProgress(
     check(
       'rejects',
       'no dead letter that the active generation does not have',
-      rejectCount > 0
-        ? `${rejectsText(rejectCount)}; the first is ${reject?.id} (${reject?.reason}: ${reject?.detail})`
+      rejectCount > 0 && needsComparison
+        ? `${rejectsText(rejectCount)}; the first is ${reject?.id} (${reject?.reason}: ${reject?.detail}): fix the cause and re-drive them, or purge them`
         : null,
-      {
-        isGiven: allowRejects,
-        advice:
-          'fix the cause and re-drive them, purge again the ones that you had purged before the build, or accept them with --allow-rejects',
-      },
     ),
   ];
 }

@@ -1,13 +1,13 @@
 import type { Db } from 'mongodb';
 import type { Rejection } from '../../../shared/control/rejections.ts';
-import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
+import { deadLettersOf, removePurged } from '../../../shared/control/dead-letters.ts';
 import { deadLetterId, recordFields, type Rejected } from './dead-letter.ts';
 
 export type StoreDeadLettersDeps = { control: Db; prefix: string; generation: number; now: () => Date };
 
 /**
  * Stores rejected records of one topic: Invariant 13 in docs/internals/consistency.md. A record that is delivered again
- * is counted, not stored twice. Throws while MongoDB does not answer, and may then be repeated.
+ * is counted, not stored twice, and stays purged after an operator has purged it. Throws while MongoDB does not answer, and may then be repeated.
  */
 export async function storeDeadLetters(
   deps: StoreDeadLettersDeps,
@@ -22,6 +22,8 @@ export async function storeDeadLetters(
     return { updateOne: { filter, update, upsert: true } };
   });
   await deadLettersOf(deps.control).bulkWrite(operations, { ordered: false });
+  const ids = operations.map(({ updateOne }) => updateOne.filter._id);
+  await removePurged(deps.control, ids);
 }
 
 /** The update of a dead letter whose record was rejected again. */
