@@ -10,8 +10,8 @@ import { useProjector } from '../support/use-projector.ts';
 
 /**
  * Known problems of kafkajs 2.2, each provoked and handled. Here: an error of a handler that ends or stalls the consumer,
- * a consumer that dies while the process lives, or because a broker was restarted, no prefetch, heartbeats that stop during
- * work, partitions that never commit. Elsewhere: records delivered after `stop` (stop.test.ts); an offset that the log no
+ * a consumer that dies while the process lives, or because a broker was restarted, one that can be neither paused nor
+ * resumed while it restarts, no prefetch, heartbeats that stop during work, partitions that never commit. Elsewhere: records delivered after `stop` (stop.test.ts); an offset that the log no
  * longer has (log-gap.long.test.ts); aborted transactions and compacted logs (kafkajs-patch.test.ts); codecs and control records,
  * which reach no handler (records.test.ts, codecs.test.ts); a session that expired unnoticed (faults/groups.test.ts); a
  * consumer that must be restarted (faults/brokers.test.ts).
@@ -153,6 +153,38 @@ describe('problems of kafkajs', () => {
     await consumer.disconnect();
   });
 
+  test('a consumer that kafkajs restarts can neither pause nor resume a partition meanwhile', async () => {
+    patchKafkajs();
+    // given connections that are reset when records are fetched, until the consumer fails
+    const fetch = 1;
+    let isCut = true;
+    const socketFactory = resettingSockets((api) => api === fetch && isCut);
+    const brokers = environment.config.KAFKA_BROKERS;
+    const retry = { retries: 0, initialRetryTime: 10 };
+    const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING, socketFactory, retry });
+    const consumer = kafka.consumer({ groupId: environment.config.CONSUMER_GROUP });
+    const partitions = [{ topic: tags(), partitions: [0] }];
+    // then both throw the error that assignment.ts ignores
+    const crashed = new Promise<void>((resolve) =>
+      consumer.on(consumer.events.CRASH, ({ payload }) => {
+        isCut = false;
+        expect(payload.restart).toBe(true);
+        for (const change of [consumer.pause, consumer.resume])
+          expect(() => change(partitions)).toThrow(
+            'Consumer group was not initialized, consumer#run must be called first',
+          );
+        resolve();
+      }),
+    );
+    await consumer.connect();
+    await consumer.subscribe({ topics: [tags()] });
+    await consumer.run({ eachBatch: async () => undefined });
+    await crashed;
+    // and the consumer fetches again, as a member of its group
+    await new Promise((resolve) => consumer.on(consumer.events.FETCH, resolve));
+    await consumer.disconnect();
+  });
+
   test('partitions without records, which never commit, count as complete', async () => {
     const projector = startProcess();
     await publish(created('tag', 'tag_1'));
@@ -168,3 +200,16 @@ describe('problems of kafkajs', () => {
     expect(await projector.stop()).toBe(0);
   });
 });
+
+/** Connections that are reset instead of sending a request of an API that `isReset` names by its number. */
+const resettingSockets =
+  (isReset: (api: number) => boolean): ISocketFactory =>
+  ({ host, port, onConnect }) => {
+    const socket = connect({ host, port }, onConnect);
+    const resetOrWrite = (bytes: Buffer) => {
+      if (!isReset(bytes.readInt16BE(4))) return Socket.prototype.write.call(socket, bytes);
+      socket.destroy(new Error('reset'));
+      return false;
+    };
+    return Object.assign(socket, { write: resetOrWrite });
+  };

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import type { EachBatchPayload, TopicPartitions } from 'kafkajs';
+import { KafkaJSNonRetriableError, type EachBatchPayload, type TopicPartitions } from 'kafkajs';
 import { rawBatch } from '../../../tests/support/example-responses.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { createAssignment, type AssignmentDeps } from './assignment.ts';
@@ -17,13 +17,18 @@ function given(apply: AssignmentDeps['apply'] = async () => nothing) {
   const positions = createPositions(() => 0);
   const paused = new Set<string>();
   const [applied, seeks, resolved]: [number[], string[], string[]] = [[], [], []];
+  let refusal: Error | null = null;
   const keys = (some: TopicPartitions[]) =>
     some.flatMap(({ topic, partitions }) =>
       partitions.map((partition) => partitionKey({ topic, partition })),
     );
+  const change = (some: unknown, by: (key: string) => void) => {
+    if (refusal) throw refusal;
+    keys(some as TopicPartitions[]).forEach(by);
+  };
   const consumer = {
-    pause: (some: unknown) => keys(some as TopicPartitions[]).forEach((key) => paused.add(key)),
-    resume: (some: unknown) => keys(some as TopicPartitions[]).forEach((key) => paused.delete(key)),
+    pause: (some: unknown) => change(some, (key) => paused.add(key)),
+    resume: (some: unknown) => change(some, (key) => paused.delete(key)),
     seek: ({ offset }: { offset: string }) => void seeks.push(offset),
   };
   const assignment = createAssignment(
@@ -87,6 +92,8 @@ function given(apply: AssignmentDeps['apply'] = async () => nothing) {
     fetched,
     deliver,
     fetchedRecords: () => fetchedRecords,
+    /** From now on `pause` and `resume` throw. */
+    refuse: (error: Error | null) => (refusal = error),
   };
 }
 
@@ -183,6 +190,51 @@ it('stuck partitions do not keep another partition from being resumed', async ()
   expect(paused.size).toBe(31);
   stuck.resolve(nothing);
   await Promise.all(workers.map((worker) => worker.stop(0)));
+});
+
+describe('while kafkajs restarts its consumer, and throws at `pause` and `resume`', () => {
+  const restarting = () =>
+    new KafkaJSNonRetriableError('Consumer group was not initialized, consumer#run must be called first');
+
+  it('a queue that empties is applied further, and its partition is fetched after the next assignment', async () => {
+    const stuck = Promise.withResolvers<typeof nothing>();
+    const { assignment, positions, paused, applied, refuse, assign, start, fetched } = given(
+      () => stuck.promise,
+    );
+    const worker = assign();
+    start(worker);
+    // given a partition that is paused, because its queue holds more than its share
+    for (let count = 0; count < 3; count += 1) fetched(worker, megabyte);
+    expect([...paused]).toEqual(['t/0']);
+    // when its queue empties
+    refuse(restarting());
+    stuck.resolve(nothing);
+    while (applied.length < 3) await idle();
+    await idle();
+    expect(positions.isApplied('t/0', 2)).toBe(true);
+    // then it is fetched once the consumer is back in its group
+    refuse(null);
+    start(assign());
+    expect([...paused]).toEqual([]);
+    assignment.updateFetching(worker);
+  });
+
+  it('the end of a load is applied nevertheless', () => {
+    const { positions, assign, start, refuse } = given();
+    positions.load(new Map());
+    start(assign());
+    refuse(restarting());
+    positions.load(null);
+    expect(positions.isLoading()).toBe(false);
+  });
+
+  it('another error is not ignored', () => {
+    const { positions, assign, start, refuse } = given();
+    positions.load(new Map());
+    start(assign());
+    refuse(new TypeError('a bug'));
+    expect(() => positions.load(null)).toThrow('a bug');
+  });
 });
 
 it('a partition that is assigned again is not fetched before its start offset is known, nor applied twice at once', async () => {

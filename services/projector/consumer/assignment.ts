@@ -42,6 +42,13 @@ export type AssignmentDeps = {
   logger: Logger;
 };
 
+/**
+ * kafkajs throws at `pause` and `resume` while it restarts a consumer that has lost its brokers. Once the consumer is
+ * back in its group, all its partitions are paused and started anew.
+ */
+const isRestarting = (error: unknown): boolean =>
+  error instanceof Error && error.message.startsWith('Consumer group was not initialized');
+
 export function createAssignment(
   deps: AssignmentDeps,
   consumer: Pick<Consumer, 'pause' | 'resume'>,
@@ -61,7 +68,11 @@ export function createAssignment(
     const isDue = worker.queuedBytes() <= shareBytes() && nextFetchOffset < positions.loadEnd(key);
     if (isDue !== paused.has(key)) return;
     paused[isDue ? 'delete' : 'add'](key);
-    consumer[isDue ? 'resume' : 'pause']([{ topic, partitions: [partition] }]);
+    try {
+      consumer[isDue ? 'resume' : 'pause']([{ topic, partitions: [partition] }]);
+    } catch (error) {
+      if (!isRestarting(error)) throw error;
+    }
   };
   positions.onLoadChange(() => [...assigned.values()].forEach(updateFetching));
   const add = (topic: string, partition: number, previousStopped: Promise<void> | undefined) => {

@@ -94,6 +94,8 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
       await beforeLeaving().catch((error: unknown) =>
         deps.logger.warn({ error }, 'could not save progress before leaving the group'),
       );
+      // Between GROUP_JOIN and the first fetch, kafkajs resolves this at once without leaving the group: the partitions
+      // then have no owner until the session times out.
       await consumer.disconnect();
     },
   };
