@@ -112,7 +112,7 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
   await waitForGroup(brokers.admin, groupIdOf(config, generation), topics, logger);
   const { nowMs = () => performance.now() } = deps;
   const controls = { positions: createPositions(nowMs), throttle: createThrottle() };
-  // Before the first record is read: a build must not begin with records after its load.
+  // Set before the first record is read: a build must not begin with records after its load.
   applyGenerationSettings(controls, registered);
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
   const { clock = () => storeTime(store.control) } = deps;

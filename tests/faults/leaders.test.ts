@@ -14,6 +14,7 @@ import { openConsole, untilShown } from '../console/test-console.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
+import { observed, stuckMs } from '../support/observed.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 /** Starts a broker as node 2 of the cluster whose controller listens on `controller`. */
@@ -51,13 +52,14 @@ describe('a partition without a leader', () => {
     for (const name of ['one', 'two']) mkdirSync(join(folder.path, name));
     first = await startServer([kafkaPart(join(folder.path, 'one'), ports, false)]);
   });
-  const { environment, topic, applied, fatal, connectProducer, find, startProcess, cli } = useProjector({
-    projectors: 0,
-    servers: () => ({
-      KAFKA_BROKERS: `127.0.0.1:${ports.broker}`,
-      MONGODB_URL: process.env.MONGODB_URL ?? '',
-    }),
-  });
+  const { environment, topic, applied, fatal, connectProducer, find, startProcess, start, cli } =
+    useProjector({
+      projectors: 0,
+      servers: () => ({
+        KAFKA_BROKERS: `127.0.0.1:${ports.broker}`,
+        MONGODB_URL: process.env.MONGODB_URL ?? '',
+      }),
+    });
   afterAll(async () => {
     await second.stop();
     await first.stop();
@@ -98,12 +100,18 @@ describe('a partition without a leader', () => {
     // when the second broker is killed, and a projector starts
     await second.kill('SIGKILL');
     await untilAlone();
-    startProcess();
+    let aheadMs = 0;
+    const { live } = await start({ nowMs: () => performance.now() + aheadMs });
     await publish('contact', 'con_1', 0);
     await publish('tag', 'tag_3', 0);
     // then it applies every other partition
     await eventually(async () => (await isStored('contact', 'con_1')) && isStored('tag', 'tag_3'), fatal);
     expect(await isStored('tag', 'tag_2')).toBe(false);
+    // and it is alive, however long the partition waits
+    await observed(environment.control);
+    aheadMs += stuckMs;
+    await observed(environment.control);
+    expect(live()).toBeNull();
     // and this one when its broker is back
     await second.restart();
     await eventually(() => isStored('tag', 'tag_2'), fatal);

@@ -34,7 +34,7 @@ describe('a run of the commit loop', () => {
   let partitions: Snapshot[];
   /** The partitions without a leader, and the brokers that do not answer. */
   let withoutEnd: string[];
-  let silent: { broker: string; error: unknown }[];
+  let unreachable: { broker: string; error: unknown }[];
   let isCaughtUp: boolean;
   /** Hooks: while the end offsets are read, after the snapshot, and at the commit. */
   let whileEndsAreRead: () => void;
@@ -48,7 +48,7 @@ describe('a run of the commit loop', () => {
     ends = new Map([['t/0', 0]]);
     partitions = [];
     withoutEnd = [];
-    silent = [];
+    unreachable = [];
     isCaughtUp = true;
     whileEndsAreRead = () => undefined;
     onSnapshot = () => undefined;
@@ -60,7 +60,7 @@ describe('a run of the commit loop', () => {
         const read = new Map([...ends].map(([key, end]) => [key, { low: 0, end }]));
         whileEndsAreRead();
         const partitions = [...read.keys(), ...withoutEnd];
-        return { partitions, ends: read, topicIds: new Map<string, string>(), silent };
+        return { partitions, ends: read, topicIds: new Map<string, string>(), unreachable };
       },
     };
     const consuming: RunningConsumer = {
@@ -187,12 +187,12 @@ describe('a run of the commit loop', () => {
   });
 
   test('saves positions, but no freshness, while a broker may know partitions that the others do not', async () => {
-    silent = [{ broker: 'b:9092', error: new Error('no answer') }];
+    unreachable = [{ broker: 'b:9092', error: new Error('no answer') }];
     ends.set('t/0', 3);
     partitions = [at(0, 3)];
     await commitLoop.flush();
     expect(await recorded()).toEqual({ position: 3, completeToMs: 0 });
-    silent = [];
+    unreachable = [];
     await commitLoop.flush();
     expect(await recorded()).toEqual({ position: 3, completeToMs: 50_000 - allowanceMs });
   });

@@ -1,14 +1,9 @@
 import type { Admin, Kafka } from 'kafkajs';
-import { storeTime } from '../../shared/store/clock.ts';
-import { progressOf } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
-import { eventually } from '../support/eventually.ts';
+import { observed, stuckMs } from '../support/observed.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { waitingKafka } from '../support/waiting-kafka.ts';
-
-/** After this long a partition is stuck; the commit loop may be silent for longer. */
-const longMs = 400_000;
 
 describe('/livez, with a real Kafka and a real MongoDB', () => {
   const { environment, send, applied, connectProducer, start, topic } = useProjector({
@@ -18,22 +13,11 @@ describe('/livez, with a real Kafka and a real MongoDB', () => {
   let aheadMs = 0;
 
   const nowMs = () => performance.now() + aheadMs;
-  const now = () => storeTime(environment.control);
   const message = encode(created('tag', 'tag_1'), 'structured');
-  const isRecordedAfter = async (instant: Date) =>
-    (await progressOf(environment.control).findOne({ updatedAt: { $gt: instant } })) !== null;
-  /** Resolves when progress has been recorded at a time that was read after this was called. */
-  const observed = async () => {
-    const since = await now();
-    await eventually(() => isRecordedAfter(since));
-    // A recorded position is observed a moment later, in the turn after at the latest.
-    const next = await now();
-    await eventually(() => isRecordedAfter(next));
-  };
   const long = async () => {
-    await observed();
-    aheadMs += longMs;
-    await observed();
+    await observed(environment.control);
+    aheadMs += stuckMs;
+    await observed(environment.control);
   };
 
   test('fails if a record is pending and the consumer hangs', async () => {
@@ -48,7 +32,7 @@ describe('/livez, with a real Kafka and a real MongoDB', () => {
     // and succeeds again once it continues
     released.resolve();
     await applied();
-    await observed();
+    await observed(environment.control);
     expect(projector.live()).toBeNull();
   });
 

@@ -121,7 +121,7 @@ describe('an operator is told', () => {
     const read = async (topics: string[]) => {
       const state = await log.read(topics);
       state.ends.delete(`${topic}/0`);
-      return { ...state, silent: [{ broker: '7', error: new Error('connect ECONNREFUSED') }] };
+      return { ...state, unreachable: [{ broker: '7', error: new Error('connect ECONNREFUSED') }] };
     };
     const { text } = await rebuild.run(verbs.status, { json: true }, { log: { read } });
     const [measured] = (JSON.parse(text) as { generations: Measured[] }).generations;

@@ -147,7 +147,7 @@ function unreadableLogs(log: MeasuredLog): string[] {
     ...unreadable
       .slice(0, 1)
       .map((key) => `${key}: its log cannot be read, because no leader answers${others}`),
-    ...log.silent.map(({ broker, error }) => `broker ${broker} does not answer: ${errorMessage(error)}`),
+    ...log.unreachable.map(({ broker, error }) => `broker ${broker} does not answer: ${errorMessage(error)}`),
   ];
 }
 

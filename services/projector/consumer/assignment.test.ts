@@ -219,15 +219,6 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
     assignment.updateFetching(worker);
   });
 
-  it('the end of a load is applied nevertheless', () => {
-    const { positions, assign, start, refuse } = given();
-    positions.load(new Map());
-    start(assign());
-    refuse(restarting());
-    positions.load(null);
-    expect(positions.isLoading()).toBe(false);
-  });
-
   it('another error is not ignored', () => {
     const { positions, assign, start, refuse } = given();
     positions.load(new Map());

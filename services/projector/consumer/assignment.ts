@@ -46,8 +46,13 @@ export type AssignmentDeps = {
  * kafkajs throws at `pause` and `resume` while it restarts a consumer that has lost its brokers. Once the consumer is
  * back in its group, all its partitions are paused and started anew.
  */
-const isRestarting = (error: unknown): boolean =>
-  error instanceof Error && error.message.startsWith('Consumer group was not initialized');
+function ignoreRestart(change: () => void): void {
+  try {
+    change();
+  } catch (error) {
+    if (!String(error).includes('Consumer group was not initialized')) throw error;
+  }
+}
 
 export function createAssignment(
   deps: AssignmentDeps,
@@ -68,11 +73,7 @@ export function createAssignment(
     const isDue = worker.queuedBytes() <= shareBytes() && nextFetchOffset < positions.loadEnd(key);
     if (isDue !== paused.has(key)) return;
     paused[isDue ? 'delete' : 'add'](key);
-    try {
-      consumer[isDue ? 'resume' : 'pause']([{ topic, partitions: [partition] }]);
-    } catch (error) {
-      if (!isRestarting(error)) throw error;
-    }
+    ignoreRestart(() => consumer[isDue ? 'resume' : 'pause']([{ topic, partitions: [partition] }]));
   };
   positions.onLoadChange(() => [...assigned.values()].forEach(updateFetching));
   const add = (topic: string, partition: number, previousStopped: Promise<void> | undefined) => {

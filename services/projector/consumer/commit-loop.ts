@@ -3,12 +3,12 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import { raiseWatermark } from '../../../shared/control/progress.ts';
 import type { LogClient, LogState } from '../kafka/log-client.ts';
-import { partitionKey } from '../../../shared/control/topic-partition.ts';
-import type { Liveness, ObservedPartition } from '../liveness.ts';
+import type { Liveness } from '../liveness.ts';
 import type { Metrics } from '../metrics.ts';
 import { isTransient } from '../kafka/transient-errors.ts';
 import type { RunningConsumer } from './consumer.ts';
 import { createFreshnessGauges } from './freshness.ts';
+import { observedPartitions } from './observed-partitions.ts';
 import type { Positions } from './positions.ts';
 import { createProgressRecorder, recordedPositions, registerPartitions, type Snapshot } from './progress.ts';
 
@@ -79,12 +79,12 @@ export function startCommitLoop(
     const snapshot = consumer.snapshot();
     await reportPositions(deps, log, snapshot);
     // While a broker may know more partitions than the others, no instant counts as complete.
-    const ends = log.silent.length > 0 ? unknownEnds : log.ends;
+    const ends = log.unreachable.length > 0 ? unknownEnds : log.ends;
     const completeToMs = await saveProgress(snapshot, ends, asOf);
     const raised = await raiseWatermark(control, generation);
     watermarkMs = raised.watermark.getTime();
     gauges.observe(nowMs(), { asOf, log, snapshot, completeToMs, ...raised });
-    liveness.observe(nowMs(), observedPartitions(consumer, log, snapshot));
+    liveness.observe(nowMs(), observedPartitions(consumer, deps.positions, log, snapshot));
     return snapshot;
   };
   const run = async () => {
@@ -118,11 +118,11 @@ export function startCommitLoop(
 /** The most partitions that one log line names. */
 const namedMax = 10;
 
-function warnOfUnread(logger: Logger, { ends, silent }: LogState, partitions: string[]): void {
+function warnOfUnread(logger: Logger, { ends, unreachable }: LogState, partitions: string[]): void {
   const unread = partitions.filter((key) => !ends.has(key));
-  if (unread.length === 0 && silent.length === 0) return;
+  if (unread.length === 0 && unreachable.length === 0) return;
   logger.warn(
-    { partitions: unread.slice(0, namedMax), count: unread.length, silent },
+    { partitions: unread.slice(0, namedMax), count: unread.length, unreachable },
     'the ends of some logs cannot be read; Data-As-Of stands still',
   );
 }
@@ -151,17 +151,3 @@ async function reportPositions(
     for (const [key, position] of await recordedPositions(control, generation))
       positions.observe(key, { position });
 }
-
-/** A partition without a start offset counts as one with a record to apply: finding the offset is work to be done. */
-const observedPartitions = (
-  consumer: RunningConsumer,
-  { ends }: LogState,
-  snapshot: Snapshot[],
-): ObservedPartition[] => [
-  ...snapshot.map((item) => {
-    const key = partitionKey(item);
-    const { position, progressCount } = item;
-    return { key, position, end: ends.get(key)?.end ?? 0, progressCount };
-  }),
-  ...consumer.withoutStartOffset().map((key) => ({ key, position: -1, end: 0, progressCount: 0 })),
-];

@@ -15,7 +15,7 @@ type State = {
   heldBy?: number;
   silentSeconds?: number;
   delay?: Delay | 'starting';
-  silent?: { broker: string; error: unknown }[];
+  unreachable?: { broker: string; error: unknown }[];
   registeredAt?: Date;
 };
 
@@ -28,7 +28,7 @@ function given({
   heldBy = 0,
   silentSeconds = 1,
   delay = 'backlog',
-  silent = [],
+  unreachable = [],
   registeredAt = new Date(0),
 }: State = {}) {
   const metrics = createMetrics();
@@ -44,7 +44,7 @@ function given({
   );
   gauges.observe(0, {
     asOf: new Date(nowMs),
-    log: { partitions: ['t/0', 't/1'], ends, topicIds: new Map(), silent },
+    log: { partitions: ['t/0', 't/1'], ends, topicIds: new Map(), unreachable },
     snapshot: isStarting ? [] : [{ topic: 't', partition: 0, position, progressCount: 0 }],
     completeToMs: new Map([['t/0', completeTo.getTime()]]),
     watermark: secondsAgo(watermarkAge),
@@ -98,7 +98,11 @@ describe('the cause that holds the watermark', () => {
     ['is that of its partition, with the time beyond the allowance', { delay: 'fan_out' }, { fan_out: 95 }],
     ['is the search for a start offset', { delay: 'starting' }, { starting: 95 }],
     ['is the log if its end is unknown', { end: null }, { unreadable: 95 }],
-    ['is the log if a broker is silent', { silent: [{ broker: 'b', error: null }] }, { unreadable: 95 }],
+    [
+      'is the log if a broker does not answer',
+      { unreachable: [{ broker: 'b', error: null }] },
+      { unreadable: 95 },
+    ],
     ['is left to the projector that applies the partition', { heldBy: 1 }, {}],
     ['is that no projector applies it', { heldBy: 1, silentSeconds: 31 }, { unassigned: 95 }],
     ['is none within the allowance', { watermarkAge: 5 }, {}],

@@ -76,13 +76,13 @@ const secondsSince = (asOf: Date, ms: number): number => Math.max(0, asOf.getTim
 /** Null if another projector, which applies the partition, knows the cause. */
 function causeOf(
   consumer: Observed,
-  { ends, silent }: LogState,
+  { ends, unreachable }: LogState,
   heldBy: HeldBy | null,
   asOf: Date,
 ): HoldCause | null {
   if (heldBy === null) return null;
   const key = partitionKey(heldBy);
-  if (silent.length > 0 || !ends.has(key)) return 'unreadable';
+  if (unreachable.length > 0 || !ends.has(key)) return 'unreadable';
   const isSilent = secondsSince(asOf, heldBy.updatedAt.getTime()) > silentAfterSeconds;
   return consumer.whyDelayed(key) ?? (isSilent ? 'unassigned' : null);
 }

@@ -1,4 +1,4 @@
-import { createGapDetector, gapSightings } from './gap-detector.ts';
+import { createGapDetector, gapConfirmationsMin } from './gap-detector.ts';
 
 /** A worker that fetches from offset 5 next. */
 const startWorker = (partition: number) => ({
@@ -32,7 +32,7 @@ describe('the gap detector', () => {
     ['the log ends before the next offset', 0, 4, /applied the log up to 5, but it ends at 4/],
   ])('reports that %s once it has seen that five times', (_, low, end, message) => {
     const { detect } = given();
-    expect(last(() => detect(low, end), gapSightings - 1)).toBeNull();
+    expect(last(() => detect(low, end), gapConfirmationsMin - 1)).toBeNull();
     expect(last(() => detect(low, end), 1)).toMatch(message);
   });
 
@@ -44,12 +44,12 @@ describe('the gap detector', () => {
     ]);
     const detectGap = createGapDetector();
     const detect = () => detectGap(workers, { ends, topicIds: new Map() });
-    expect(last(detect, gapSightings)).toMatch(/t\/1: the records from offset 5 to 5 are gone/);
+    expect(last(detect, gapConfirmationsMin)).toMatch(/t\/1: the records from offset 5 to 5 are gone/);
   });
 
   it('reports no gap if the next record is the first of the log, or not published yet', () => {
     const { detect } = given();
-    expect(last(() => detect(5, 5), gapSightings * 2)).toBeNull();
+    expect(last(() => detect(5, 5), gapConfirmationsMin * 2)).toBeNull();
   });
 
   it('reports a topic with another id at once, although its log is long enough', () => {
@@ -68,9 +68,9 @@ describe('the gap detector', () => {
 
   it('forgets a gap that was seen only briefly, or before more records were fetched', () => {
     const { worker, detect } = given();
-    expect(last(() => detect(0, 4), gapSightings - 1)).toBeNull();
+    expect(last(() => detect(0, 4), gapConfirmationsMin - 1)).toBeNull();
     expect(detect(0, 5)).toBeNull();
-    expect(last(() => detect(0, 4), gapSightings - 1)).toBeNull();
+    expect(last(() => detect(0, 4), gapConfirmationsMin - 1)).toBeNull();
     worker.nextFetchOffset = 6;
     expect(detect(0, 4)).toBeNull();
   });

@@ -14,7 +14,7 @@ export class LogGap extends Error {
  * How often in a row, a second apart, a gap must be found before it counts. A broker that has just become the leader
  * of a partition may briefly report an end offset below the records already read.
  */
-export const gapSightings = 5;
+export const gapConfirmationsMin = 5;
 
 /** Retention or an operator deleted the records from `from` up to `low`, the first offset that is still in the log. */
 export const deletedRecords = (key: string, from: number, low: number) =>
@@ -50,7 +50,7 @@ export const otherTopic = (key: string, applied: number, topic: string) =>
 /**
  * Detects records that are deleted before they were fetched, and topics that are created again. kafkajs would
  * silently restart at the beginning of the log, or go on in the new topic. Call the returned function once a second:
- * it returns the gap that `gapSightings` calls in a row have found, or null.
+ * it returns the gap that `gapConfirmationsMin` calls in a row have found, or null.
  */
 export function createGapDetector() {
   let suspects = new Map<Fetching, { nextFetchOffset: number; sightings: number }>();
@@ -67,7 +67,7 @@ export function createGapDetector() {
       if (log.low <= nextFetchOffset && nextFetchOffset <= log.end) continue;
       const before = suspects.get(worker);
       const sightings = before?.nextFetchOffset === nextFetchOffset ? before.sightings + 1 : 1;
-      if (sightings >= gapSightings)
+      if (sightings >= gapConfirmationsMin)
         return log.low > nextFetchOffset
           ? deletedRecords(key, nextFetchOffset, log.low)
           : shorterLog(key, nextFetchOffset, log.end);

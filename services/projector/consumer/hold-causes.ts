@@ -6,7 +6,7 @@ export const holdCauses = {
   one_at_a_time: 'a build loads one batch at a time, and another partition has its turn',
   failing: 'a batch fails and is retried',
   starting: 'the start offset of a partition is not found yet',
-  unreadable: 'the end of a log cannot be read: no leader, or a silent broker',
+  unreadable: 'the end of a log cannot be read: no leader, or a broker that does not answer',
   unassigned: 'no projector applies a partition',
   unsaved: 'progress cannot be saved: MongoDB or the brokers do not answer',
 } as const;

@@ -8,7 +8,7 @@ import {
   deletedRecords,
   otherTopic,
   shorterLog,
-  gapSightings,
+  gapConfirmationsMin,
   LogGap,
 } from './gap-detector.ts';
 import type { PartitionWorker } from './partition-worker.ts';
@@ -97,7 +97,7 @@ export async function resumePartitions(
       if (left.length === 0) return;
       throw new Error(`the brokers report no offsets of ${left.map(partitionKey).join(', ')}`);
     } catch (error) {
-      if (error instanceof LogGap && (gaps += 1) >= gapSightings) return deps.onFatal(error);
+      if (error instanceof LogGap && (gaps += 1) >= gapConfirmationsMin) return deps.onFatal(error);
       deps.logger.warn({ error }, 'could not find the start offsets; trying again');
       await sleep(retryDelayMs, undefined, { signal }).catch(() => undefined);
     }

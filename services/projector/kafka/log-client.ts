@@ -22,7 +22,7 @@ export type LogState = {
   /** The topic ids by topic. */
   topicIds: Map<string, string>;
   /** The live brokers that did not answer: there may be partitions that only they know. */
-  silent: { broker: string; error: unknown }[];
+  unreachable: { broker: string; error: unknown }[];
 };
 
 export type LogClient = {
@@ -80,8 +80,8 @@ export function createLogClient(kafka: Kafka): LogClient {
         for (const [key, offsets] of await readOffsets(broker, ledBy.get(nodeId) ?? []))
           ends.set(key, offsets);
       });
-      const silent = [...failed].map(([broker, error]) => ({ broker, error }));
-      return { partitions: [...leaders.keys()], ends, topicIds, silent };
+      const unreachable = [...failed].map(([broker, error]) => ({ broker, error }));
+      return { partitions: [...leaders.keys()], ends, topicIds, unreachable };
     },
   };
 }

@@ -1,0 +1,48 @@
+import { createLiveness } from '../liveness.ts';
+import { observedPartitions } from './observed-partitions.ts';
+import { createPositions } from './positions.ts';
+
+const t0 = { topic: 't', partition: 0, position: 3, progressCount: 0 };
+
+/** What liveness says of a process that stands still for longer than a stuck one may. */
+function afterStandingStill({
+  snapshot = [t0],
+  ends = {},
+  loadEnds = null,
+  withoutStartOffset = [],
+}: {
+  snapshot?: (typeof t0)[];
+  ends?: Record<string, number>;
+  loadEnds?: Record<string, number> | null;
+  withoutStartOffset?: string[];
+}): string | null {
+  const positions = createPositions(() => 0);
+  positions.load(loadEnds && new Map(Object.entries(loadEnds)));
+  const log = { ends: new Map(Object.entries(ends).map(([key, end]) => [key, { low: 0, end }])) };
+  const consumer = { withoutStartOffset: () => withoutStartOffset };
+  const liveness = createLiveness(0);
+  for (const nowMs of [0, 400_000])
+    liveness.observe(nowMs, observedPartitions(consumer, positions, log, snapshot));
+  return liveness.failure(400_000);
+}
+
+describe('a process that stands still for longer than a stuck one may', () => {
+  const stuck = /has records, but has not moved/;
+
+  it('is stuck if records wait in its partition', () => {
+    expect(afterStandingStill({ ends: { 't/0': 9 } })).toMatch(stuck);
+  });
+
+  it('is alive if its partition waits at its load end, however many records have come since', () => {
+    expect(afterStandingStill({ ends: { 't/0': 9 }, loadEnds: { 't/0': 3 } })).toBeNull();
+    expect(afterStandingStill({ ends: { 't/0': 9 }, loadEnds: {} })).toBeNull();
+    expect(afterStandingStill({ ends: { 't/0': 9 }, loadEnds: { 't/0': 4 } })).toMatch(stuck);
+  });
+
+  it('is alive if no broker leads its partition, with or without a start offset', () => {
+    expect(afterStandingStill({})).toBeNull();
+    expect(afterStandingStill({ snapshot: [], withoutStartOffset: ['t/0'] })).toBeNull();
+    const led = { snapshot: [], withoutStartOffset: ['t/0'], ends: { 't/0': 0 } };
+    expect(afterStandingStill(led)).toMatch(stuck);
+  });
+});

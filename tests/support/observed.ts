@@ -1,0 +1,16 @@
+import type { Db } from 'mongodb';
+import { storeTime } from '../../shared/store/clock.ts';
+import { progressOf } from '../../shared/control/progress.ts';
+import { eventually } from './eventually.ts';
+
+/** Longer than a partition with records may stand still, and shorter than the commit loop may be silent. */
+export const stuckMs = 400_000;
+
+/** Resolves when the liveness of a projector has observed a run of its commit loop that began after this call. */
+export async function observed(control: Db, generation = 1): Promise<void> {
+  // A run saves its progress a moment before it is observed: only the run before has certainly been.
+  for (let run = 0; run < 2; run += 1) {
+    const updatedAt = { $gt: await storeTime(control) };
+    await eventually(async () => (await progressOf(control).findOne({ generation, updatedAt })) !== null);
+  }
+}
