@@ -40,7 +40,6 @@ try {
     mongo,
     metrics,
     logger,
-    now: () => new Date(),
     topics: kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX)),
     onFatal: (error) => {
       logger.fatal({ error }, 'the projector cannot continue');

@@ -3,10 +3,10 @@ import type { Kafka } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import type { z } from 'zod';
 import type { Logger } from '../../shared/runtime/logger.ts';
-import { storeTime } from '../../shared/store/clock.ts';
+import { openStoreClock, storeTime } from '../../shared/store/clock.ts';
 import type { projectorSettings } from './config.ts';
-import { startCommitLoop, type CommitLoop } from './consumer/commit-loop.ts';
-import { startConsumer, type ConsumerDeps, type RunningConsumer } from './consumer/consumer.ts';
+import { startCommitLoop } from './consumer/commit-loop.ts';
+import { startConsumer, type ConsumerDeps } from './consumer/consumer.ts';
 import { createPositions, type Positions } from './consumer/positions.ts';
 import { kindOfTopic, topicOf } from './events/topics.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
@@ -16,7 +16,7 @@ import { createReferenceCache } from './materialize/reference-cache.ts';
 import type { Applied } from './consumer/partition-worker.ts';
 import { applyRecords, type ApplyDeps } from './pipeline/apply-records.ts';
 import { mongoSweepStore } from './retention/mongo-sweep-store.ts';
-import { startSweeper } from './retention/sweeper.ts';
+import { ownsSweep, startSweeper } from './retention/sweeper.ts';
 import {
   connectBrokers,
   waitForGroup,
@@ -29,7 +29,7 @@ import { initializeCounters, type Metrics } from './metrics.ts';
 import { applyGenerationSettings, followRegistry, recordAbsence } from './generations/follow.ts';
 import { storeFailure } from './generations/last-failure.ts';
 import { createThrottle, type Throttle } from './generations/throttle.ts';
-import { openStore } from './startup/open-store.ts';
+import { openStore, waitingForStore } from './startup/open-store.ts';
 import { waitUntil } from './startup/wait-until.ts';
 
 type ProjectorDeps = {
@@ -39,10 +39,9 @@ type ProjectorDeps = {
   metrics: Metrics;
   logger: Logger;
   topics: string[];
-  now: () => Date;
   /** A monotonic clock, in milliseconds; `performance.now` by default. */
   nowMs?: () => number;
-  /** The clock that decides the instant up to which the documents are complete; by default MongoDB's. */
+  /** The one clock that decides about data; by default MongoDB's. */
   clock?: () => Promise<Date>;
   onFatal: (error: Error) => void;
   /** The interval of the commit loop, in milliseconds; a second by default. */
@@ -58,6 +57,8 @@ type Connected = ProjectorDeps &
     allowanceMs: number;
     /** Host and process, for the history and for failures. */
     by: string;
+    /** The time of `clock` without a command: Invariant 12 in docs/internals/consistency.md. */
+    now: () => Date;
   };
 
 /**
@@ -68,24 +69,18 @@ export async function startProjector(deps: ProjectorDeps) {
   const connected = await connect(deps);
   const { config, clock, nowMs, admin, log } = connected;
   const applyDeps = createApplyDeps(connected);
-  let commitLoop: CommitLoop | null = null;
-  const consumer = await startConsumer({
-    ...createConsumerDeps(connected, applyDeps),
-    onApplied: ({ topic }, applied) => {
-      countApplied(connected, topic, applied, commitLoop?.watermarkMs() ?? 0);
-      commitLoop?.onApplied(applied.events + applied.rejected.length);
-    },
-  });
+  const consumer = await startConsumer(createConsumerDeps(connected, applyDeps));
   // A dropped generation is a normal end: it is not stored as a failure.
   const following = followRegistry({ ...connected, now: clock, onFatal: deps.onFatal });
   const sweeper = startSweeper({
     ...applyDeps,
     ...connected,
     sweepStore: mongoSweepStore({ ...connected, prefix: config.TOPIC_PREFIX }),
-    isOwner: () => ownsChannels(consumer, config.TOPIC_PREFIX),
+    isOwner: () => ownsSweep(consumer.snapshot(), config.TOPIC_PREFIX),
   });
   const liveness = createLiveness(nowMs());
-  commitLoop = startCommitLoop({ ...connected, liveness }, consumer, deps.commitIntervalMs);
+  const commitLoop = startCommitLoop({ ...connected, liveness }, consumer, deps.commitIntervalMs);
+  consumer.onApplied((topic, applied) => countApplied(connected, topic, applied, commitLoop.watermarkMs()));
   return {
     live: () => liveness.failure(nowMs()),
     stop: async () => {
@@ -95,10 +90,6 @@ export async function startProjector(deps: ProjectorDeps) {
     },
   };
 }
-
-/** Of all members of a group, one has started partition 0 of the channels; for a moment of a rebalance perhaps two. */
-const ownsChannels = (consumer: RunningConsumer, prefix: string): boolean =>
-  consumer.snapshot().some(({ topic, partition }) => topic === topicOf('channel', prefix) && partition === 0);
 
 /** Waits for MongoDB, the brokers, the topics and the group, in this order. */
 async function connect(deps: ProjectorDeps): Promise<Connected> {
@@ -115,7 +106,8 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
   // Set before the first record is read: a build must not begin with records after its load.
   applyGenerationSettings(controls, registered);
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
-  const { clock = () => storeTime(store.control) } = deps;
+  const { clock: read = () => storeTime(store.control) } = deps;
+  const storeClock = await waitUntil(logger, waitingForStore, () => openStoreClock(read, nowMs));
   const by = `projector ${hostname()} ${process.pid}`;
   const { registeredAt } = registered;
   const connected = {
@@ -127,12 +119,13 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
     registeredAt,
     allowanceMs,
     by,
-    clock,
+    clock: storeClock.read,
+    now: storeClock.now,
     nowMs,
   };
   // Run before the first commit: the old watermark shows how long no projector ran.
-  await waitUntil(logger, 'MongoDB is unavailable', () =>
-    recordAbsence({ ...connected, now: clock }, registered),
+  await waitUntil(logger, waitingForStore, () =>
+    recordAbsence({ ...connected, now: storeClock.read }, registered),
   );
   const onFatal = (error: Error) => void storeFailure(connected, error).then(() => deps.onFatal(error));
   return { ...connected, onFatal };
@@ -160,7 +153,7 @@ function createApplyDeps(connected: Connected): ApplyDeps {
 }
 
 /** Translates between the consumer, which knows topics, and the pipeline, which knows kinds. */
-function createConsumerDeps(connected: Connected, applyDeps: ApplyDeps): Omit<ConsumerDeps, 'onApplied'> {
+function createConsumerDeps(connected: Connected, applyDeps: ApplyDeps): ConsumerDeps {
   const { config, generation, metrics, throttle } = connected;
   const kindOf = (topic: string) => kindOfTopic(topic, config.TOPIC_PREFIX);
   return {

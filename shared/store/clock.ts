@@ -8,3 +8,19 @@ export async function storeTime(control: Db, options: CommandOperationOptions = 
   const { localTime } = await control.command({ hello: 1 }, options);
   return localTime as Date;
 }
+
+/** The store's time without a command for each reading: its time at the last `read`, and the monotonic time since. */
+export type StoreClock = { read: () => Promise<Date>; now: () => Date };
+
+/** Reads the store's time, and keeps it. `nowMs` is a monotonic clock, in milliseconds. */
+export async function openStoreClock(read: () => Promise<Date>, nowMs: () => number): Promise<StoreClock> {
+  const readAt = async () => ({ time: await read(), atMs: nowMs() });
+  let last = await readAt();
+  return {
+    read: async () => {
+      last = await readAt();
+      return last.time;
+    },
+    now: () => new Date(last.time.getTime() + nowMs() - last.atMs),
+  };
+}

@@ -27,7 +27,6 @@ export async function startScenario({
     const own = createRandom(seed * 10 + index);
     const wait = async () => own.chance(0.4) && sleep(own.int(delayMsMax));
     return runProjector(testEnvironment, {
-      now: source.now,
       clock: async () => source.now(),
       through: (kafka) => waitingKafka(kafka, wait),
     });

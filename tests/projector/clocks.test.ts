@@ -9,9 +9,35 @@ import { createMetrics } from '../../services/projector/metrics.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
+import { deletionOf } from '../support/engine.ts';
 import { anyOrder } from '../support/order.ts';
 import { startConsuming } from '../support/start-consuming.ts';
 import { useProjector } from '../support/use-projector.ts';
+import { wrongClock } from '../support/wrong-clock.ts';
+
+const late = useProjector({ projectors: 0 });
+
+test('a projector whose host is a year late marks, expires and stores dead letters by the clock of MongoDB', async () => {
+  const { environment, send, publish, applied, find, deadLetters, startProcess } = late;
+  const storeMs = async () => (await storeTime(environment.control)).getTime();
+  const sinceMs = await storeMs();
+  startProcess({ ...wrongClock({ fromStartMs: -365 * dayMs }), TOMBSTONE_DAYS: '3' });
+  // when it applies a message without its conversation, a deletion, and a record that it cannot apply
+  const tag = created('tag', 'tag_1');
+  await publish(created('message', 'msg_1'), tag, deletionOf(tag, 2));
+  await send('tag', { key: 'tag_2', value: 'no event' });
+  await applied();
+  // then the times that the sweep, MongoDB and a deletion go by are right
+  const [deadLetter] = await deadLetters();
+  const times = {
+    orphanedAt: (await find('message', 'msg_1'))?.orphanedAt?.getTime(),
+    deletedAt: ((await find('tag', 'tag_1'))?.expiresAt?.getTime() ?? 0) - 3 * dayMs,
+    lastAt: deadLetter?.lastAt.getTime(),
+  };
+  const untilMs = await storeMs();
+  for (const [name, ms = 0] of Object.entries(times))
+    expect([name, sinceMs <= ms && ms <= untilMs]).toEqual([name, true]);
+});
 
 describe('the watermark', () => {
   const { environment, topic, send, publish, applied, start } = useProjector({ each: true, projectors: 0 });
@@ -35,7 +61,7 @@ describe('the watermark', () => {
       async (_, wrongMs) => {
         aheadMs = 0;
         await publish(created('tag', 'tag_1'));
-        await start({ now: () => new Date(Date.now()) });
+        await start();
         await applied();
         for (const [stepMs, id] of [
           [wrongMs, 'tag_2'],

@@ -36,6 +36,7 @@ describe('a run of the commit loop', () => {
   let withoutEnd: string[];
   let unreachable: { broker: string; error: unknown }[];
   let isCaughtUp: boolean;
+  let onApplied: Parameters<RunningConsumer['onApplied']>[0];
   /** Hooks: while the end offsets are read, after the snapshot, and at the commit. */
   let whileEndsAreRead: () => void;
   let onSnapshot: () => void;
@@ -64,6 +65,7 @@ describe('a run of the commit loop', () => {
       },
     };
     const consuming: RunningConsumer = {
+      onApplied: (listener) => (onApplied = listener),
       snapshot: () => {
         const taken = partitions.map((one) => ({ ...one }));
         onSnapshot();
@@ -101,6 +103,7 @@ describe('a run of the commit loop', () => {
     position,
     progressCount: 0,
   });
+  const apply = (events: number) => onApplied('t', { events, rejected: [], times: [] });
   const recorded = async (partition = 0) => {
     const found = await progressOf(control).findOne({ topic: 't', partition });
     return { position: found?.position, completeToMs: found?.completeTo.getTime() };
@@ -219,11 +222,11 @@ describe('a run of the commit loop', () => {
     });
     // given a backlog, and more records to apply
     isCaughtUp = false;
-    commitLoop.onApplied(2_000);
+    apply(2_000);
     expect(commits).toBe(0);
     // when the last of them is applied
     isCaughtUp = true;
-    commitLoop.onApplied(1);
+    apply(1);
     // then it commits before the next regular run
     await committed;
   });
@@ -231,7 +234,7 @@ describe('a run of the commit loop', () => {
   test('does not start for every few records', async () => {
     let commits = 0;
     onCommit = async () => void (commits += 1);
-    for (let record = 0; record < 500; record += 1) commitLoop.onApplied(1);
+    for (let record = 0; record < 500; record += 1) apply(1);
     await commitLoop.flush();
     // A run that should not have started has ended, too.
     await commitLoop.stop();

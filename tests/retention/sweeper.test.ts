@@ -57,7 +57,7 @@ describe('the sweeper of a projector', () => {
     const contact = created('contact', 'con_gone');
     await model.apply([contact, deletionOf(contact, 2)], new Date());
     const deps = { control: model.control, prefix: 'support.', generation: 1 };
-    /** Stores a dead letter about the contact, as a worker does whose clock lags or that was slow. */
+    /** Stores a dead letter about the contact, as a slow worker does. */
     const storeLate = (offset: number) =>
       storeDeadLetter(model, contact, { offset, now: new Date(Date.now() - 300_000) });
     const isErased = async () => (await deadLettersOf(model.control).countDocuments()) === 0;

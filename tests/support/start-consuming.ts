@@ -42,7 +42,6 @@ export async function startConsuming(
     logger,
     apply: (topic, records, { signal }) => apply(topic, () => record(topic, records), signal),
     ...anyOrder(),
-    onApplied: () => undefined,
     onFetched: () => undefined,
     onFatal: (error) => fatal.push(error),
   });

@@ -65,13 +65,11 @@ export async function runProjector(
   { config, topics }: Pick<TestEnvironment, 'config' | 'topics'>,
   {
     logger = pino({ level: config.LOG_LEVEL }),
-    now = () => new Date(),
     through = (kafka) => kafka,
     commitIntervalMs = 1_000,
     ...clocks
   }: {
     logger?: Logger;
-    now?: () => Date;
     nowMs?: () => number;
     clock?: () => Promise<Date>;
     through?: (kafka: Kafka) => Kafka;
@@ -88,7 +86,6 @@ export async function runProjector(
     metrics,
     logger,
     topics,
-    now,
     ...clocks,
     onFatal: (error) => fatal.push(error),
     commitIntervalMs,

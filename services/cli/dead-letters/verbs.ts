@@ -19,6 +19,7 @@ import {
   type DeadLetterFilter,
   type Selection,
 } from '../../operations/dead-letters/select.ts';
+import { openStoreClock, storeTime } from '../../../shared/store/clock.ts';
 import type { DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { topicOf } from '../../projector/events/topics.ts';
@@ -35,13 +36,13 @@ export const withServers =
   <O>(run: Verb<O>) =>
   ({ environment, terminal }: Context, options: O): Promise<CommandOutput> => {
     const config = configs.deadLetters(environment);
-    return withMongo(config, (clients) =>
-      run(
-        { ...clients, config, by: operatorName(config.OPERATOR), now: () => new Date() },
-        options,
-        terminal,
-      ),
-    );
+    return withMongo(config, async (clients) => {
+      const { now } = await openStoreClock(
+        () => storeTime(clients.control),
+        () => performance.now(),
+      );
+      return run({ ...clients, config, by: operatorName(config.OPERATOR), now }, options, terminal);
+    });
   };
 
 /** Only the settings tell which topics exist. */

@@ -44,7 +44,7 @@ export type AssignmentDeps = {
 
 /**
  * kafkajs throws at `pause` and `resume` while it restarts a consumer that has lost its brokers. Once the consumer is
- * back in its group, all its partitions are paused and started anew.
+ * back in its group, all its partitions are paused and started again.
  */
 function ignoreRestart(change: () => void): void {
   try {

@@ -33,8 +33,6 @@ type CommitLoopDeps = {
 export type CommitLoop = {
   /** Saves progress, raises the watermark and commits, once. Rejects if one of them fails. */
   flush: () => Promise<void>;
-  /** Counts applied records. If a backlog ends with them, the next run starts at once. */
-  onApplied: (records: number) => void;
   stop: () => Promise<void>;
   /** The watermark after the last run. */
   watermarkMs: () => number;
@@ -100,15 +98,16 @@ export function startCommitLoop(
       deps.logger.warn({ error }, 'could not save progress; trying again');
     },
   });
+  // If a backlog ends, the next run starts at once.
+  consumer.onApplied((_topic, { events, rejected }) => {
+    appliedSince += events + rejected.length;
+    if (appliedSince >= extraRunMin && consumer.isCaughtUp()) runNow();
+  });
   return {
     flush: async () => {
       // An earlier commit that arrives late must not take back a later one.
       await committing;
       await consumer.commit(await save());
-    },
-    onApplied: (records) => {
-      appliedSince += records;
-      if (appliedSince >= extraRunMin && consumer.isCaughtUp()) runNow();
     },
     watermarkMs: () => watermarkMs,
     stop,

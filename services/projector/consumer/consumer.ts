@@ -5,11 +5,11 @@ import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
 import { createGapDetector } from './gap-detector.ts';
 import { handleBatch, type HandleBatchDeps } from './handle-batch.ts';
-import type { Delay } from './partition-worker.ts';
+import type { Applied, Delay } from './partition-worker.ts';
 import { resumePartitions } from './start-offsets.ts';
 import { takeSnapshot, type Snapshot } from './progress.ts';
 
-export type ConsumerDeps = AssignmentDeps &
+export type ConsumerDeps = Omit<AssignmentDeps, 'onApplied'> &
   HandleBatchDeps & {
     kafka: Kafka;
     admin: Admin;
@@ -24,7 +24,11 @@ export type ConsumerDeps = AssignmentDeps &
     onFatal: (error: Error) => void;
   };
 
+type OnApplied = (topic: string, applied: Applied) => void;
+
 export type RunningConsumer = {
+  /** Calls `listener` after each batch that is applied from now on. */
+  onApplied: (listener: OnApplied) => void;
   /** How far each assigned partition has been applied. */
   snapshot: () => Snapshot[];
   /** Whether each assigned partition is applied up to its end as last seen. */
@@ -53,7 +57,11 @@ const shutdownGraceMs = 15_000;
  */
 export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer> {
   const consumer = createConsumer(deps);
-  const assignment = createAssignment(deps, consumer);
+  const listeners: OnApplied[] = [];
+  const onApplied: AssignmentDeps['onApplied'] = ({ topic }, applied) => {
+    for (const listener of listeners) listener(topic, applied);
+  };
+  const assignment = createAssignment({ ...deps, onApplied }, consumer);
   const stopping = new AbortController();
   const { signal } = stopping;
   handleGroupEvents(deps, consumer, assignment, signal);
@@ -73,6 +81,7 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
   });
   const findGap = createGapDetector();
   return {
+    onApplied: (listener) => void listeners.push(listener),
     snapshot: () => takeSnapshot(assignment.workers()),
     isCaughtUp: () => assignment.workers().every(({ position, end }) => position !== null && position >= end),
     withoutStartOffset: () =>

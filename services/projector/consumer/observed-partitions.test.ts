@@ -4,7 +4,7 @@ import { createPositions } from './positions.ts';
 
 const t0 = { topic: 't', partition: 0, position: 3, progressCount: 0 };
 
-/** What liveness says of a process that stands still for longer than a stuck one may. */
+/** The failure of a process that stands still for longer than a stuck one may; null if it is alive. */
 function afterStandingStill({
   snapshot = [t0],
   ends = {},

@@ -7,7 +7,6 @@ import type { StoredDocument, StoredEnvelope } from '../materialize/store.ts';
 /** Pages of a channel in one turn. Limits the time that other channels wait. */
 const pagesPerTurn = 20;
 
-/** `now` is the store's time. */
 export type SweepDeps = UpdateDeps & {
   sweepStore: SweepStore;
   /** The watermark, but never later than the store's time: every change up to this instant has been applied. */

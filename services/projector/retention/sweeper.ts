@@ -1,13 +1,12 @@
 import type { Db } from 'mongodb';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
-import { storeTime } from '../../../shared/store/clock.ts';
 import { watermark } from '../../../shared/control/progress.ts';
 import { eraseSince } from '../dead-letters/erase.ts';
+import { topicOf } from '../events/topics.ts';
 import type { Metrics } from '../metrics.ts';
 import { sweep, type Swept, type SweepDeps } from './sweep.ts';
 
-/** `now` is the clock of this process. */
 type SweeperDeps = Omit<SweepDeps, 'asOf' | 'signal' | 'onProgress'> & {
   control: Db;
   prefix: string;
@@ -23,13 +22,17 @@ type SweeperDeps = Omit<SweepDeps, 'asOf' | 'signal' | 'onProgress'> & {
  * clock has moved into the future counts as the store's time.
  */
 export async function sweepApplied(
-  deps: Omit<SweepDeps, 'asOf' | 'now'> & { control: Db; generation: number },
+  deps: Omit<SweepDeps, 'asOf'> & { control: Db; generation: number },
 ): Promise<Swept> {
   const applied = await watermark(deps.control, deps.generation);
   if (!applied) return { conversations: 0, messages: 0 };
-  const now = await storeTime(deps.control);
-  return sweep({ ...deps, asOf: applied < now ? applied : now, now: () => now });
+  const now = deps.now();
+  return sweep({ ...deps, asOf: applied < now ? applied : now });
 }
+
+/** Of all members of a group, one has started partition 0 of the channels; for a moment of a rebalance perhaps two. */
+export const ownsSweep = (started: { topic: string; partition: number }[], prefix: string): boolean =>
+  started.some(({ topic, partition }) => topic === topicOf('channel', prefix) && partition === 0);
 
 /** A dead letter is stored within this time of its `lastAt`, in milliseconds. The next owner finds later ones. */
 const deadLettersOverlapMs = 600_000;
@@ -52,7 +55,7 @@ export function startSweeper(
     nextMs = performance.now() + intervalMs;
     const startedAt = deps.now();
     await eraseSince({ ...deps, signal }, deadLettersSince);
-    // `lastAt` is taken before the write, by another process's clock.
+    // A worker takes `lastAt` before its write, which MongoDB may delay.
     deadLettersSince = new Date(startedAt.getTime() - deadLettersOverlapMs);
     const swept = await sweepApplied({ ...deps, signal, onProgress: () => undefined });
     deps.metrics.expired.inc(swept.conversations);

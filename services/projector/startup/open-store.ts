@@ -12,7 +12,8 @@ import { waitUntil } from './wait-until.ts';
 import { progressOf } from '../../../shared/control/progress.ts';
 import { ensureDeadLetterIndexes } from '../../../shared/control/dead-letters.ts';
 
-const waitingFor = 'MongoDB is unavailable';
+/** The condition that a start waits for, in the log. */
+export const waitingForStore = 'MongoDB is unavailable';
 
 /**
  * Waits for MongoDB, then opens the control database and the database of the generation to be followed, the active one
@@ -28,15 +29,15 @@ export async function openStore(
 ): Promise<{ control: Db; registered: Generation; database: Db }> {
   const control = controlDatabase(mongo, databaseName);
   // If the first operation connects instead and fails, the driver's topology stays closed.
-  await waitUntil(logger, waitingFor, () => mongo.connect());
-  const registered = await waitUntil(logger, waitingFor, async () => {
+  await waitUntil(logger, waitingForStore, () => mongo.connect());
+  const registered = await waitUntil(logger, waitingForStore, async () => {
     const registry = await ensureRegistry(control);
     const followed = generationOf(registry, wanted ?? registry.generation);
     requireVersion(followed);
     return followed;
   });
   const database = generationDatabase(mongo, databaseName, registered.number);
-  await waitUntil(logger, waitingFor, async () => {
+  await waitUntil(logger, waitingForStore, async () => {
     await ensureIndexes(database);
     await ensureControlIndexes(control);
   });

@@ -1,0 +1,19 @@
+import { openStoreClock } from './clock.ts';
+
+describe('the clock of the store', () => {
+  it('is its time at the last reading, and the monotonic time since', async () => {
+    const [store, monotonic] = [{ ms: 10_000 }, { ms: 5 }];
+    const clock = await openStoreClock(
+      async () => new Date(store.ms),
+      () => monotonic.ms,
+    );
+    expect(clock.now()).toEqual(new Date(10_000));
+    monotonic.ms += 700;
+    expect(clock.now()).toEqual(new Date(10_700));
+    // and a later reading counts, also one that is earlier than expected
+    store.ms = 10_600;
+    expect(await clock.read()).toEqual(new Date(10_600));
+    monotonic.ms += 1;
+    expect(clock.now()).toEqual(new Date(10_601));
+  });
+});
