@@ -13,5 +13,9 @@ export default {
   testMatch: ['**/*.test.ts'],
   // Ends a test that hangs. Only tests that take longer set another time.
   testTimeout: 120_000,
-  transform: { '\\.ts$': ['@swc/jest', { jsc: { target: 'es2024', parser: { syntax: 'typescript' } } }] },
+  transform: {
+    '\\.ts$|/marked/': ['@swc/jest', { jsc: { target: 'es2024', parser: { syntax: 'typescript' } } }],
+  },
+  // marked has no CommonJS build.
+  transformIgnorePatterns: ['/node_modules/(?!marked/)'],
 };

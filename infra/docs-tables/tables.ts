@@ -51,7 +51,7 @@ const tables: Record<string, () => string> = {
       ['status', 'code', 'type', 'message'],
       Object.entries(errorCatalogue).map(([name, { status, type, message }]) => [
         String(status),
-        code(name),
+        `[${code(name)}](#${name})`,
         code(type),
         message,
       ]),

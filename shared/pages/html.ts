@@ -14,10 +14,6 @@ function render(value: Value): string {
   return String(value).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** A sentence in which backticks mark code. */
-export const prose = (text: string): Html[] =>
-  text.split('`').map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
-
 /** A table whose first column contains row headers. Each cell also names its column, for screens too narrow for a table. */
 export const table = (caption: string, titles: string[], rows: [Html, ...Html[]][]): Html =>
   html`<table>

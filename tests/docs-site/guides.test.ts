@@ -1,8 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdtempSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  existsSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { aptInstall } from '../../infra/dev-servers/native/prerequisites.ts';
-import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
+import { run } from '../../infra/dev-servers/native/run.ts';
 import { tokens, useApi } from '../api/test-api.ts';
 import { dataAsOf, store as put, ticket } from '../api/builders.ts';
 
@@ -15,49 +23,79 @@ beforeAll(async () => {
   const present = await Promise.all(['curl', 'jq'].map((tool) => run(tool, ['--version'])));
   if (!present.every(({ ok }) => ok)) await aptInstall(['curl', 'jq', 'ca-certificates']);
   await dataAsOf(api.store.control, new Date('2026-02-01T00:00:00Z'));
+});
+beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'guides-'));
   writeFileSync(join(folder, '.curlrc'), 'insecure\n');
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs the code block with this label, as a reader would who has set the variables. */
-async function follow(page: string, label: string): Promise<string[]> {
-  const { text } = await pageOf(page);
-  const [, escaped = ''] = new RegExp(`aria-label="${label}"><code>([^]*?)</code>`).exec(text) ?? [];
-  const code = escaped.replace(/&#(\d+);/g, (_, number: string) => String.fromCharCode(Number(number)));
-  const env = { API: `https://127.0.0.1:${api.port}`, API_KEY: tokens.a, CURL_HOME: folder };
-  const output = await mustRun('bash', ['-c', `( ${code}\n) > out`], { cwd: folder, env });
-  expect(output).toBe('');
-  return readFileSync(join(folder, 'out'), 'utf8').split('\n').filter(Boolean);
+/** The scripts of the guides by their labels. */
+const scripts = new Map(
+  ['paging', 'exports'].flatMap((guide) =>
+    [...readFileSync(`docs/guides/${guide}.md`, 'utf8').matchAll(/```sh ([^\n]+)\n([^]*?)```/g)].map(
+      ([, label = '', code = '']) => [label, code] as const,
+    ),
+  ),
+);
+
+type Breakage = { without?: string; apiKey?: string; output?: string };
+
+/** Runs a script as a reader would, who has set the variables. */
+function follow(label: string, { without, apiKey = tokens.a, output = 'out' }: Breakage = {}) {
+  writeFileSync(join(folder, 'script'), scripts.get(label) ?? '');
+  const tools = ['bash', 'cat', 'curl', 'jq', 'tr', 'awk', 'mv'].filter((tool) => tool !== without);
+  const path = join(folder, `tools-without-${without}`);
+  if (!existsSync(path)) {
+    mkdirSync(path);
+    for (const tool of tools) symlinkSync(`/usr/bin/${tool}`, join(path, tool));
+  }
+  const env = { API: `https://127.0.0.1:${api.port}`, API_KEY: apiKey, CURL_HOME: folder, PATH: path };
+  return run('/bin/bash', ['-c', `bash script > ${output}`], { cwd: folder, env });
 }
 
-async function pageOf(path: string): Promise<{ text: string }> {
-  const text = await mustRun(
-    'curl',
-    ['-sS', '--output', join(folder, 'page'), `https://127.0.0.1:${api.port}${path}`],
-    { env: { CURL_HOME: folder } },
-  );
-  expect(text).toBe('');
-  return { text: readFileSync(join(folder, 'page'), 'utf8') };
-}
-
+const linesOf = (name: string) => readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean);
 const ids = (lines: string[]) => lines.map((line) => (JSON.parse(line) as { id: string }).id);
 
+test('every script of the guides is here', () => {
+  expect([...scripts.keys()]).toEqual([
+    'Setting up',
+    'Reading a list',
+    'Exporting changes',
+    'The latest state of each ticket',
+  ]);
+  expect(scripts.get('Setting up')).toMatch(/^export API='.*'\nexport API_KEY='.*' #.*\n$/);
+});
+
 test('the script of the paging guide prints every ticket once', async () => {
-  const found = ids(await follow('/docs/guides/paging', 'Walking a list'));
+  expect(await follow('Reading a list')).toEqual({ ok: true, output: '' });
+  const found = ids(linesOf('out'));
   expect([found.length, new Set(found).size]).toEqual([250, 250]);
 });
 
 test('the script of the export guide writes everything first, and then only changes', async () => {
-  await follow('/docs/guides/exports', 'Exporting changes');
-  const changes = () => readFileSync(join(folder, 'changes.jsonl'), 'utf8').split('\n').filter(Boolean);
-  const since = () => readFileSync(join(folder, 'since'), 'utf8').trim();
-  expect(new Set(ids(changes())).size).toBe(250);
+  expect(await follow('Exporting changes')).toEqual({ ok: true, output: '' });
+  const since = () => linesOf('since').join();
+  expect(new Set(ids(linesOf('changes.jsonl'))).size).toBe(250);
   expect(since()).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
   const later = new Date(Date.parse(since()) + 60_000).toISOString();
   await put(api.store.database, 'ticket', [ticket({ id: 'ti_new', createdAt: later, updatedAt: later })]);
-  await follow('/docs/guides/exports', 'Exporting changes');
-  expect(ids(changes().slice(250))).toEqual(['ti_new']);
-  const latest = await follow('/docs/guides/exports', 'The latest state of each ticket');
-  expect(latest.length).toBe(251);
+  expect(await follow('Exporting changes')).toEqual({ ok: true, output: '' });
+  expect(ids(linesOf('changes.jsonl').slice(250))).toEqual(['ti_new']);
+  expect(await follow('The latest state of each ticket')).toEqual({ ok: true, output: '' });
+  expect(linesOf('out').length).toBe(251);
+});
+
+const breakages: [string, Breakage][] = [
+  ['jq is missing', { without: 'jq' }],
+  ['curl is missing', { without: 'curl' }],
+  ['the key is wrong', { apiKey: 'svc_live_unknown0000000' }],
+  ['the disk is full', { output: '/dev/full' }],
+];
+test.each(breakages)('each script fails if %s, and an export then keeps its start', async (_, breakage) => {
+  if (breakage.output) symlinkSync('/dev/full', join(folder, 'changes.jsonl'));
+  writeFileSync(join(folder, 'since'), '2026-01-01T00:00:00Z\n');
+  for (const label of ['Reading a list', 'Exporting changes'])
+    expect([label, (await follow(label, breakage)).ok]).toEqual([label, false]);
+  expect(linesOf('since')).toEqual(['2026-01-01T00:00:00Z']);
 });

@@ -52,6 +52,7 @@ const headingsOf = (page: Page) =>
 
 /** Texts in backticks that have a slash and are no paths in this repository. */
 const notPaths = [
+  '@support-read-models/client', // a package
   'application/cloudevents+json', // a media type
   'http/protobuf', // protocols of OpenTelemetry
   'http/json',
@@ -130,7 +131,8 @@ type Manifest = { version: string };
 /** Names in the form of a setting that are none. */
 const notSettings = [
   'NODE_OPTIONS',
-  'API_KEY', // a placeholder in the text of an API error
+  'API', // set by readers of docs/guides
+  'API_KEY', // set by readers of docs/guides
   'UPDATE_GOLDEN', // read by services/projector/projections/golden.test.ts
   'TEST_SEED', // read by tests/run.ts
   'FAN_OUT', // read by tests/faults/backpressure.test.ts

@@ -1,5 +1,9 @@
 import { abortable } from './signal.ts';
-import type { Clock } from './retry.ts';
+
+export type Clock = {
+  sleep: (delayMs: number, signal: AbortSignal | undefined) => Promise<void>;
+  nowMs: () => number;
+};
 
 /** Requests pass in order. Once the rate limit is reached, all of them wait until the API admits one more. */
 export type Gate = {

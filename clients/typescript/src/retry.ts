@@ -1,11 +1,6 @@
 import { delayAfter } from './backoff.ts';
 import { ApiError, ConnectionError, TimeoutError } from './errors.ts';
-import type { Gate } from './gate.ts';
-
-export type Clock = {
-  sleep: (delayMs: number, signal: AbortSignal | undefined) => Promise<void>;
-  nowMs: () => number;
-};
+import type { Clock, Gate } from './gate.ts';
 
 export type RetryDeps = Clock & {
   /** From 0 up to 1. */

@@ -1,6 +1,8 @@
+import { Marked } from 'marked';
 import { errorCodes } from '../http/error-envelope.ts';
 import { createPages } from './pages.ts';
 import { createSite } from './layout.ts';
+import { renderMarkdown } from './markdown.ts';
 
 const settings = {
   docs: { docsUrl: undefined, baseUrl: 'https://acme.test/support' },
@@ -16,14 +18,21 @@ test('there is a page for every code, and one that lists them all', () => {
   }
 });
 
-test('examples show the configured address, key prefix and limit', () => {
+test('examples show the configured address and key prefix', () => {
   const guide = pages.get('/docs/guides/paging');
   expect(guide).toContain('https://acme.test/support');
   expect(guide).toContain('acme_live_');
-  expect(guide).toMatch(/7 requests in\s+30 s/);
   expect(pages.get('/docs/errors/invalid_cursor')).toContain(
     'https://acme.test/support/docs/errors/invalid_cursor',
   );
+});
+
+test('HTML in Markdown is text, and a link to a page that is not served is refused', () => {
+  const site = createSite(settings, '/docs/assets/0');
+  const render = (text: string) => renderMarkdown(site, new Marked().lexer(text)).html;
+  expect(render('a <b onclick="x">b</b>\n\n<script>x</script>\n')).not.toMatch(/<(?:b|script)/);
+  expect(render('[e](errors.md#invalid_cursor)')).toContain('href="/support/docs/errors/invalid_cursor"');
+  expect(() => render('[e](operating.md)')).toThrow('operating.md');
 });
 
 test('links start with the path under which the service is published', () => {

@@ -1,14 +1,24 @@
 import { errorPages } from './error-pages.ts';
-import { exportsGuide } from './guides/exports.ts';
-import { pagingGuide } from './guides/paging.ts';
 import { html } from '../../../shared/pages/html.ts';
 import { layout, type Page, type Site } from './layout.ts';
+import { readMarkdown, renderMarkdown } from './markdown.ts';
 
 /** The HTML of every page by its path. Pages do not change while the process runs. */
 export function createPages(site: Site): Map<string, string> {
-  const pages = [referencePage(site), pagingGuide(site), exportsGuide(site), ...errorPages(site)];
+  const pages = [
+    referencePage(site),
+    guide(site, 'paging', 'Paging'),
+    guide(site, 'exports', 'Complete incremental exports'),
+    ...errorPages(site),
+  ];
   return new Map(pages.map((page) => [page.path, layout(site, page)]));
 }
+
+const guide = (site: Site, name: string, title: string): Page => ({
+  path: `/docs/guides/${name}`,
+  title,
+  body: renderMarkdown(site, readMarkdown(site, `guides/${name}.md`)),
+});
 
 /** The page that the renderer fills in the browser from the OpenAPI document. */
 const referencePage = (site: Site): Page => ({
