@@ -1,14 +1,18 @@
+import { createHash } from 'node:crypto';
 import type { Explanation } from '../../services/operations/explain/explain.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { generationsOf, projectionVersion } from '../../shared/control/generations.ts';
 import { requestTracesOf, type RequestTrace } from '../../shared/store/request-traces.ts';
+import { encode } from '../support/events.ts';
 import { created } from '../support/entities.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 describe('support-cli explain', () => {
-  const { environment, applied, cli, publish, stop, topic } = useProjector();
+  const { environment, applied, cli, deadLetters, publish, send, stop, topic } = useProjector();
   const explained = async (id: string) =>
     JSON.parse((await cli('explain', id, '--json')).text) as Explanation;
+  /** A record of another organization for a contact. */
+  const ofOther = encode({ ...created('contact', 'con_1', {}, 99), orgId: 'org_2' }, 'structured');
   const missing = { status: 'missing', version: null, record: null };
 
   beforeAll(async () => {
@@ -21,8 +25,9 @@ describe('support-cli explain', () => {
       created('channel', 'chan_short', { dataRetentionDays: 30 }),
       created('conversation', 'conv_expired', { channelId: 'chan_short', ticketId: 'ti_other' }),
       created('message', 'msg_expired', { conversationId: 'conv_expired' }),
-      { ...created('contact', 'con_gone'), op: 'tombstone' },
     );
+    await send('contact', ofOther, { key: 'con_bad', value: '{' });
+    await publish({ ...created('contact', 'con_gone'), op: 'tombstone' });
     await applied();
     await stop();
   });
@@ -77,10 +82,69 @@ describe('support-cli explain', () => {
     ]);
   });
 
-  it('gives the possible reasons if there is no document', async () => {
-    expect((await cli('explain', 'ti_unknown')).text).toMatch(
-      /^ti_unknown: no living generation .*dead letter/,
+  it('exits 1 for an id that no document and no dead letter names', async () => {
+    expect(await cli('explain', 'ti_unknown')).toMatchObject({
+      code: 1,
+      text: expect.stringMatching(
+        /^ti_unknown: no living generation .* and no dead letter names it\. Complete/,
+      ) as string,
+    });
+    expect(await cli('explain', 'ti_unknown', '--json')).toMatchObject({ code: 1 });
+  });
+
+  it('names the records of an entity that were refused, and the command that shows each', async () => {
+    const [refused = ''] = (await deadLetters({ offset: 1 })).map(({ _id }) => _id);
+    const { code, text } = await cli('explain', 'con_1');
+    expect(code).toBe(0);
+    expect(text).toMatch(/^ {2}status +living/m);
+    expect(text).toContain(
+      `refused      ${topic('contact')}/0/1, version 99, wrong_organization: orgid: the entity is known under another organization → dead-letters show ${refused}`,
     );
+    // and also if no document has the id
+    const unknown = await cli('explain', 'con_bad');
+    expect(unknown.code).toBe(0);
+    expect(unknown.text).toMatch(/^con_bad: no living generation has a document with this id\. Complete/);
+    expect(unknown.text).toMatch(
+      /refused +\S+\/0\/2, not_json: value: must be JSON.* → dead-letters show \S+\/0\/2@\d+/,
+    );
+  });
+
+  it('prints one record of a log, its bytes only with --raw, and says why there is none', async () => {
+    const { value } = ofOther;
+    const place = `${topic('contact')}/0/1`;
+    const { code, text } = await cli('explain', '--record', place);
+    expect(code).toBe(0);
+    expect(text).toContain(
+      `SHA-256 ${createHash('sha256').update(String(value)).digest('hex')}; --raw prints it`,
+    );
+    expect(text).toMatch(/^header +content-type: \d+ bytes/m);
+    expect(text).not.toContain('con_1');
+    expect(await cli('explain', '--record', place, '--raw')).toMatchObject({ code: 0, text: value });
+    const json = await cli('explain', '--record', `${place}@1700000000000`, '--raw', '--json');
+    expect(Buffer.from(String((JSON.parse(json.text) as { key: string }).key), 'base64').toString()).toBe(
+      'con_1',
+    );
+    const failing = async (...args: string[]) => {
+      const failed = await cli('explain', ...args);
+      return [failed.code, failed.errors] as const;
+    };
+    expect(await failing('--record', `${topic('contact')}/0/99`)).toEqual([
+      1,
+      expect.stringMatching(/no record at offset 99 of .*: its log holds offsets 0 to 3/),
+    ]);
+    expect(await failing('--record', `${topic('contact')}/7/1`)).toEqual([
+      1,
+      expect.stringContaining(`Kafka has no partition ${topic('contact')}/7`),
+    ]);
+    expect(await failing('--record', 'orders/0/1')).toEqual([
+      2,
+      expect.stringContaining('unknown topic orders'),
+    ]);
+    expect(await failing('--record', 'orders')).toEqual([
+      2,
+      expect.stringContaining('<topic>/<partition>/<offset>'),
+    ]);
+    expect(await failing()).toEqual([2, expect.stringContaining('exactly one of')]);
   });
 
   it('explains the document that a request has named', async () => {

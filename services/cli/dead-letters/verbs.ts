@@ -1,4 +1,3 @@
-import { kinds } from '../../../shared/documents/document.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import {
   deadLetterDetails,
@@ -22,11 +21,12 @@ import {
 import { openStoreClock, storeTime } from '../../../shared/store/clock.ts';
 import type { DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
-import { topicOf } from '../../projector/events/topics.ts';
+import { requireTopic } from '../require-topic.ts';
 import { configs } from '../config.ts';
 import { UsageError, withMongo, type CommandOutput, type Context, type Terminal } from '../context.ts';
 import { operatorName } from '../operator.ts';
-import { asJson, output, rows, type Json, type Row } from '../output.ts';
+import { rawOutput } from '../raw-output.ts';
+import { output, rows, type Json, type Row } from '../output.ts';
 
 type Deps = RedriveSelectedDeps & { by: string };
 type Verb<O> = (deps: Deps, options: O, terminal: Terminal) => Promise<CommandOutput>;
@@ -45,21 +45,14 @@ export const withServers =
     });
   };
 
-/** Only the settings tell which topics exist. */
-function requireTopic({ topic }: DeadLetterFilter, prefix: string): void {
-  const topics = kinds.map((kind) => topicOf(kind, prefix));
-  if (topic !== undefined && !topics.includes(topic))
-    throw new UsageError(`--topic: unknown topic ${topic}; use one of ${topics.join(', ')}`);
-}
-
 function requireSelection(selection: Selection, { TOPIC_PREFIX }: RedriveSelectedDeps['config']): void {
-  if ('filter' in selection) requireTopic(selection.filter, TOPIC_PREFIX);
+  if ('filter' in selection) requireTopic('--topic', selection.filter.topic, TOPIC_PREFIX);
 }
 
 export const list: Verb<Json & { filter: DeadLetterFilter; limit: number }> = async (deps, options) => {
   const { control, config } = deps;
   const { filter, limit } = options;
-  requireTopic(filter, config.TOPIC_PREFIX);
+  requireTopic('--topic', filter.topic, config.TOPIC_PREFIX);
   const found = await listDeadLetters({ control, prefix: config.TOPIC_PREFIX }, filter, limit);
   const next = found.total > 0 ? await nextSteps(deps, found.deadLetters) : new Map<string, string>();
   const deadLetters = found.deadLetters.map((one) => ({ ...one, next: next.get(one.id) ?? null }));
@@ -118,23 +111,17 @@ const truncatedRows = ({ truncated }: DeadLetterDetails): Row[] =>
       ]
     : [];
 
-/** Warnings go to standard error, so that standard output has only the raw bytes. */
-function showRaw({ report }: Terminal, deadLetter: DeadLetter, json: boolean): CommandOutput {
-  report('These are the original bytes of the record. They may contain personal data and secrets.');
+function showRaw(terminal: Terminal, deadLetter: DeadLetter, json: boolean): CommandOutput {
+  const { _id: id, topic, partition, offset, timestampMs, truncated } = deadLetter;
   const value = buffer(deadLetter.value);
-  const { truncated } = deadLetter;
+  const headers = deadLetter.headers.map((header) => ({ name: header.name, value: buffer(header.value) }));
+  const place = { id, topic, partition, offset, timestampMs, truncated };
+  const output = rawOutput(terminal, place, { key: buffer(deadLetter.key), headers, value }, json);
   if (truncated)
-    report(`Only the first ${value?.length ?? 0} of ${counted(truncated.valueBytes, 'byte')} are kept.`);
-  if (!json) {
-    if (value === null) report('The record has no value (null).');
-    return { text: value ?? '', exitCode: 0 };
-  }
-  const base64 = (bytes: DeadLetter['key']) => buffer(bytes)?.toString('base64') ?? null;
-  const { _id: id, topic, partition, offset, timestampMs } = deadLetter;
-  const headers = deadLetter.headers.map((header) => ({ name: header.name, value: base64(header.value) }));
-  const record = { key: base64(deadLetter.key), headers, value: base64(deadLetter.value) };
-  const place = { id, topic, partition, offset, timestampMs };
-  return { text: asJson({ ...place, truncated, encoding: 'base64', ...record }), exitCode: 0 };
+    terminal.report(
+      `Only the first ${value?.length ?? 0} of ${counted(truncated.valueBytes, 'byte')} are kept.`,
+    );
+  return output;
 }
 
 export const redrive: Verb<Json & { selection: Selection; dryRun?: true | undefined }> = async (

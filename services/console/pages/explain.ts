@@ -2,7 +2,7 @@ import type { MongoClient } from 'mongodb';
 import { html, type Html } from '../../../shared/pages/html.ts';
 import { requestIdShape } from '../../../shared/store/request-traces.ts';
 import { explain, idInTrace } from '../../operations/explain/explain.ts';
-import { explainedRows, notFoundText, requestRows } from '../../operations/explain/rows.ts';
+import { explainedRows, notFoundText, refusedRows, requestRows } from '../../operations/explain/rows.ts';
 import { readTrace, traceRows } from '../../operations/traces/read-trace.ts';
 import type { ConsoleConfig } from '../config.ts';
 import { command, definitions, type Page } from '../layout.ts';
@@ -44,6 +44,12 @@ async function explained({ mongo, config, sources }: Deps, id: string): Promise<
       html`<h2>${document.kind} ${document.id}</h2>
         ${definitions(explainedRows(document, now))}`,
   )}
+  ${
+    explanation.refused.length > 0
+      ? html`<h2>Refused records</h2>
+          ${definitions(refusedRows(explanation))}`
+      : html``
+  }
   ${
     explanation.requests.length > 0
       ? html`<h2>Latest requests</h2>

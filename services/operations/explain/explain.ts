@@ -7,6 +7,7 @@ import {
   type Generation,
   type GenerationState,
 } from '../../../shared/control/generations.ts';
+import { deadLettersOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { progressOf, watermark } from '../../../shared/control/progress.ts';
 import { topicOf } from '../../projector/events/topics.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
@@ -68,6 +69,8 @@ export type Explanation = {
   now: string;
   /** The documents of all living generations with this id, the active generation first. */
   documents: ExplainedDocument[];
+  /** The latest records that name the entity and were refused. */
+  refused: { id: string; version: number | null; reason: string; detail: string }[];
   /** The latest traced requests whose path names the id, the latest first. */
   requests: { id: string; time: string; status: number; code: string | null; key: string | null }[];
 };
@@ -100,6 +103,7 @@ export async function explain(deps: Deps, id: string): Promise<Explanation> {
   };
   const found = sides.flatMap((side) => kinds.map((kind) => explainKind(side, kind)));
   const documents = (await Promise.all(found)).flat();
+  const refused = await refusedRecords(control, id);
   const requests = (await recentRequests(control, id)).map(({ _id, at, status, code, keyId }) => ({
     id: _id,
     time: at.toISOString(),
@@ -107,7 +111,36 @@ export async function explain(deps: Deps, id: string): Promise<Explanation> {
     code,
     key: keyId,
   }));
-  return { id, completeTo: completeTo?.toISOString() ?? null, now: now.toISOString(), documents, requests };
+  return {
+    id,
+    completeTo: completeTo?.toISOString() ?? null,
+    now: now.toISOString(),
+    documents,
+    refused,
+    requests,
+  };
+}
+
+const refusedMax = 10;
+
+/** The latest dead letters whose key, subject or state names the entity. */
+async function refusedRecords(control: Db, id: string): Promise<Explanation['refused']> {
+  const found = await deadLettersOf(control)
+    .find({ subjects: id })
+    .project<Pick<DeadLetter, '_id' | 'versioned' | 'reason' | 'detail'>>({
+      versioned: 1,
+      reason: 1,
+      detail: 1,
+    })
+    .sort({ lastAt: -1 })
+    .limit(refusedMax)
+    .toArray();
+  return found.map(({ _id, versioned, reason, detail }) => ({
+    id: _id,
+    version: versioned?.id === id ? versioned.version : null,
+    reason,
+    detail,
+  }));
 }
 
 /** The id in the path of a traced request. */

@@ -4,10 +4,16 @@ import type { ExplainedDocument, ExplainedReference, Explanation, SourceRecord }
 /** A name and a text that an operator reads. */
 export type Row = [name: string, value: string];
 
-/** The possible reasons why no document has the id. */
-export const notFoundText = ({ id, completeTo }: Explanation): string =>
-  `${id}: no living generation has a document with this id. Either no record of it was applied, its record is a dead letter ` +
-  `(dead-letters list), or its tombstone has expired. Complete up to ${completeTo ?? 'no instant yet'}.`;
+export const notFoundText = ({ id, completeTo, refused }: Explanation): string =>
+  `${id}: no living generation has a document with this id` +
+  `${refused.length === 0 ? ', and no dead letter names it' : ''}. Complete up to ${completeTo ?? 'no instant yet'}.`;
+
+/** The records about the id that were refused, each with the command that shows it. */
+export const refusedRows = ({ refused }: Explanation): Row[] =>
+  refused.map(({ id, version, reason, detail }) => [
+    'refused',
+    `${id.split('@')[0]}, ${version === null ? '' : `version ${version}, `}${reason}: ${detail} → dead-letters show ${id}`,
+  ]);
 
 /** The latest requests that named the id, by their Request-Id. */
 export const requestRows = ({ requests }: Explanation): Row[] =>
