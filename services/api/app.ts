@@ -21,7 +21,6 @@ import { requestLimits } from './middleware/request-limits.ts';
 import { responseHeaders } from './middleware/response-headers.ts';
 import { serveDocs } from './middleware/serve-docs.ts';
 import { serveSpec } from './middleware/serve-openapi.ts';
-import { spanRequests } from './middleware/span-requests.ts';
 import { traceRequests } from './middleware/trace-requests.ts';
 import type { OpenApiDocument } from './openapi/types.ts';
 import type { RateLimit, RateLimiter } from './rate-limit/rate-limiter.ts';
@@ -64,7 +63,6 @@ export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<Req
     return next();
   });
   app.use(requestId);
-  app.use(spanRequests(deps));
   if (trace) app.use(traceRequests({ trace }));
   app.use(accessLog({ logger, ...metrics }));
   app.use(responseHeaders(deps));

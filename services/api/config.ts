@@ -2,13 +2,7 @@ import { z } from 'zod';
 import { addressRanges } from '../../shared/runtime/addresses.ts';
 import { orFile, readConfig, type ConfigResult, type Environment } from '../../shared/runtime/config.ts';
 import { isReadable } from '../../shared/runtime/is-readable.ts';
-import {
-  commonSettings,
-  flag,
-  port,
-  storeSettings,
-  telemetrySettings,
-} from '../../shared/runtime/settings.ts';
+import { commonSettings, flag, port, storeSettings } from '../../shared/runtime/settings.ts';
 
 const webAddress = z
   .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
@@ -45,13 +39,11 @@ export const apiSettings = {
     ),
   API_CONNECTIONS_MAX: integer(1, 1_000_000)
     .default(5_000)
-    .describe(
-      'Open connections, about 80 KB each, and HTTP/2 streams on all of them; further ones are closed without an answer',
-    ),
+    .describe('Open connections, about 80 KB each; further ones are closed without an answer'),
   API_CONNECTIONS_PER_ADDRESS_MAX: integer(1, 1_000_000)
     .default(500)
     .describe(
-      'Open connections from one client address (IPv6: /64), and HTTP/2 streams on them; further ones are closed without an answer; trusted proxies are exempt',
+      'Open connections from one client address (IPv6: /64); further ones are closed without an answer; trusted proxies are exempt',
     ),
   API_REQUESTS_MAX: integer(1, 1_000_000)
     .default(500)
@@ -112,7 +104,6 @@ export const apiSettings = {
       'Time from SIGTERM, when `/readyz` turns to 503, until the API accepts no more connections, so that load balancers can take it out of service',
     ),
   ...commonSettings,
-  ...telemetrySettings,
 };
 
 export type ApiConfig = z.output<z.ZodObject<typeof apiSettings>>;

@@ -5,7 +5,6 @@ import { configOrExit } from '../../shared/runtime/config.ts';
 import { boundHeapGrowth } from '../../shared/runtime/heap.ts';
 import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
-import { startTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
 import { startApi } from './api.ts';
@@ -30,7 +29,6 @@ boundHeapGrowth();
 const config = configOrExit(readApiConfig(process.env));
 const certificate = configOrExit(readCredentials(config));
 const logger = createLogger('api', config.LOG_LEVEL);
-const telemetry = await startTelemetry('support-api', config, logger);
 const metrics = createMetrics();
 const mongo = createMongo(config.MONGODB_URL, 'support-api', { poolTimeoutMs });
 const authMongo = createMongo(config.MONGODB_URL, 'support-api-auth', {
@@ -58,7 +56,6 @@ const closers: Closer[] = [
   { name: 'drain', close: drain, deadlineMs: shutdownDelayMs + 1_000 },
   ...api.closers,
   { name: 'store', close: () => Promise.all([mongo.close(), authMongo.close()]), deadlineMs: 1_000 },
-  ...telemetry,
 ];
 onShutdown(logger, closers);
 logger.info({ ...api.address, scheme: certificate ? 'https' : 'http' }, 'listening');

@@ -39,7 +39,7 @@ const requestMetrics = (registers: Registry[]) => ({
   }),
   connectionsRefused: new Counter({
     name: 'api_connections_refused_total',
-    help: 'Connections closed and HTTP/2 streams refused because `API_CONNECTIONS_MAX` or `API_CONNECTIONS_PER_ADDRESS_MAX` were open',
+    help: 'Connections closed because `API_CONNECTIONS_MAX` or `API_CONNECTIONS_PER_ADDRESS_MAX` were open',
     registers,
   }),
   authFailuresCounted: new Counter({

@@ -1,6 +1,5 @@
 import { pino, stdSerializers, type Logger } from 'pino';
 import { release } from './release.ts';
-import { spanIds } from './telemetry.ts';
 
 export type { Logger };
 
@@ -47,7 +46,6 @@ export const createLogger = (service: string, level: string): Logger =>
     base: { service, release },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label) => ({ level: label }) },
-    mixin: spanIds,
     serializers: { error: loggedError },
     hooks: { streamWrite: scrubbed },
     redact: {

@@ -31,28 +31,6 @@ export const commonSettings = {
     .describe('Address that `ADMIN_PORT` listens on; unset = all, because probes may come from another host'),
 };
 
-const readBySdk = (meaning: string) => z.string().optional().describe(meaning);
-
-/** OpenTelemetry's own variables. The first is the switch; its SDK reads the others. */
-export const telemetrySettings = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: z
-    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
-    .optional()
-    .describe(
-      'OpenTelemetry collector that receives [spans](operating.md#spans), usually at port 4318; unset = none are made',
-    ),
-  OTEL_EXPORTER_OTLP_PROTOCOL: readBySdk('`http/protobuf` (the default), `http/json` or `grpc`'),
-  OTEL_EXPORTER_OTLP_HEADERS: readBySdk(
-    'Headers for the collector, such as a token: `name=value,name=value`',
-  ).meta(orFile),
-  OTEL_SERVICE_NAME: readBySdk('Name of the service in spans; `support-api` by default'),
-  OTEL_RESOURCE_ATTRIBUTES: readBySdk('Attributes of all spans: `name=value,name=value`'),
-  OTEL_TRACES_SAMPLER: readBySdk(
-    'Sampler, such as `parentbased_traceidratio`; by default a span is made if its parent was, or if it has no parent',
-  ),
-  OTEL_TRACES_SAMPLER_ARG: readBySdk('For a ratio: the share of traces, from 0 to 1'),
-};
-
 export const storeSettings = {
   MONGODB_URL: z
     .string()

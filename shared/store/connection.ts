@@ -1,5 +1,4 @@
 import { MongoClient, type Collection, type Db, type DbOptions } from 'mongodb';
-import { isTelemetryOn, observeCommands } from '../runtime/telemetry.ts';
 import type { Document, Kind } from '../documents/document.ts';
 import { resources } from '../documents/resources.ts';
 import { givenOptions, poolSizeDefault } from './connection-string.ts';
@@ -42,20 +41,17 @@ export function createMongo(
   };
   // An option in code overrides the connection string.
   const absent = Object.entries(defaults).filter(([name]) => !given.has(name.toLowerCase()));
-  const client = new MongoClient(url, {
+  return new MongoClient(url, {
     ...Object.fromEntries(absent),
     ...(poolSizeMax === undefined
       ? {}
       : { maxPoolSize: Math.min(size || poolSizeMax, poolSizeMax), minPoolSize: 0 }),
-    monitorCommands: isTelemetryOn(),
     writeConcern: {
       w: 'majority',
       journal: true,
       wtimeoutMS: Number(given.get('wtimeoutms') ?? majorityTimeoutMs),
     },
   });
-  if (isTelemetryOn()) observeCommands(client);
-  return client;
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { ClientHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { ask, codeOf } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
@@ -6,9 +5,14 @@ import { residentBytes } from '../support/memory.ts';
 import { useApiProcesses, type ApiProcess } from './api-processes.ts';
 import * as build from './builders.ts';
 import { tokens } from './test-api.ts';
-import { askUnread, expectAnswering, metricOf, open, openUnread } from './raw-socket.ts';
+import { expectAnswering, holdUnread, metricOf, open } from './raw-socket.ts';
 
-const children = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
+const children = useApiProcesses({
+  ticket: [build.ticket({ id: 'ti_1' })],
+  conversation: [build.conversation({ id: 'conv_large' })],
+  message: [build.message({ id: 'msg_1', conversationId: 'conv_large', content: 'x'.repeat(12_000_000) })],
+  apiKey: [build.apiKey('svc_live_second', { id: 'key_second' })],
+});
 let child: ApiProcess;
 
 beforeAll(async () => {
@@ -26,7 +30,7 @@ const isAdmitted = (socket: Socket) =>
 async function holdAll(child: ApiProcess, count: number, from?: string): Promise<Socket[]> {
   const held: Socket[] = [];
   while (held.length < count) {
-    const socket = await open(child, false, '', from);
+    const socket = await open(child, false, from);
     if (await isAdmitted(socket)) held.push(socket);
   }
   return held;
@@ -46,8 +50,8 @@ describe('many idle clients', () => {
     const small = await children.startServing({ API_CONNECTIONS_MAX: '20' });
     // given that connections of each kind were opened and closed, and no longer count
     for (let round = 0; round < 30; round += 1) {
-      for (const protocol of ['http/1.1', 'h2', null]) {
-        await open(small, protocol !== null, protocol ?? '').then(
+      for (const isTls of [true, false]) {
+        await open(small, isTls).then(
           (socket) => socket.destroy(),
           () => undefined,
         );
@@ -71,7 +75,7 @@ describe('many idle clients', () => {
     const small = await children.startServing(settings);
     const held = await holdAll(small, 10, '127.0.0.2');
     const refused = await metricOf(small, 'api_connections_refused_total');
-    expect(await isAdmitted(await open(small, false, '', '127.0.0.2'))).toBe(false);
+    expect(await isAdmitted(await open(small, false, '127.0.0.2'))).toBe(false);
     expect(await metricOf(small, 'api_connections_refused_total')).toBe(refused + 1);
     expect((await ask(small, '/v1/tickets?limit=1')).status).toBe(200);
     const proxied = await holdAll(small, 30, '127.0.0.9');
@@ -82,62 +86,33 @@ describe('many idle clients', () => {
     for (const socket of [...held, ...proxied]) socket.destroy();
   });
 
-  it('from one address have at most as many HTTP/2 streams as its connection limit', async () => {
-    const settings = { API_TRUSTED_PROXIES: '127.0.0.9', API_CONNECTIONS_PER_ADDRESS_MAX: '10' };
-    const small = await children.startServing(settings);
-    const session = await openUnread(small);
-    const streams = Array.from({ length: 15 }, () => askUnread(session, '/health'));
-    const codes: number[] = [];
-    for (const stream of streams) stream.on('close', () => codes.push(stream.rstCode));
-    await eventually(async () => codes.length >= 5);
-    const refusedStream = 7;
-    expect(codes).toEqual(Array.from({ length: 5 }, () => refusedStream));
-    session.destroy();
-  });
-
-  it('have their HTTP/2 streams counted as connections', async () => {
-    const small = await children.startServing({ API_CONNECTIONS_MAX: '20' });
-    const session = await openUnread(small);
-    const streams = Array.from({ length: 25 }, () => askUnread(session, '/health'));
-    const codes: number[] = [];
-    for (const stream of streams) stream.on('close', () => codes.push(stream.rstCode));
-    await eventually(async () => codes.length >= 5);
-    await expectAnswering(small);
-    const refusedStream = 7;
-    expect(codes).toEqual(Array.from({ length: 5 }, () => refusedStream));
-    session.destroy();
-  });
-
-  /** Requests this many responses with a key, and leaves them unread. */
-  const hold = async (session: ClientHttp2Session, count: number) => {
-    const streams = Array.from({ length: count }, () => askUnread(session, '/v1/tickets'));
-    await Promise.all(streams.map((stream) => new Promise((resolve) => stream.once('response', resolve))));
-  };
-  const other = { headers: { Authorization: `Bearer ${tokens.b}` } };
+  const unread = '/v1/conversations/conv_large/messages';
+  const [second, other] = ['svc_live_second', tokens.b].map((token) => ({
+    headers: { Authorization: `Bearer ${token}` },
+  }));
   const expectRefused = ({ status, text, headers }: Awaited<ReturnType<typeof ask>>) => {
     expect([status, codeOf(text)]).toEqual([503, 'service_unavailable']);
     expect(headers['retry-after']).toBe('1');
   };
 
-  it('hold at most the share of one organization, so others are served', async () => {
-    const small = await children.startServing({ API_REQUESTS_MAX: '8' });
-    const session = await openUnread(small);
-    await hold(session, 2);
+  it('hold at most the share of one key, so other keys and organizations are served', async () => {
+    const small = await children.startServing({ API_REQUESTS_MAX: '16' });
+    const held = await Promise.all([holdUnread(small, unread), holdUnread(small, unread)]);
     expectRefused(await ask(small, '/v1/tickets'));
-    expect((await ask(small, '/v1/tickets', other)).status).toBe(200);
+    for (const headers of [second, other])
+      expect((await ask(small, '/v1/tickets', headers)).status).toBe(200);
     expect(await metricOf(small, 'api_requests_refused_total{reason="requests"}')).toBe(1);
     expect(await metricOf(small, 'api_store_errors_total')).toBe(0);
-    session.destroy();
+    for (const socket of held) socket.destroy();
     await eventually(async () => (await ask(small, '/v1/tickets')).status === 200);
   });
 
   it('hold at most the configured number of requests in total, and health is still answered', async () => {
     const small = await children.startServing({ API_REQUESTS_MAX: '1' });
-    const session = await openUnread(small);
-    await hold(session, 1);
+    const socket = await holdUnread(small, unread);
     expectRefused(await ask(small, '/v1/tickets', other));
     expect((await ask(small, '/health')).status).toBe(200);
-    session.destroy();
+    socket.destroy();
     await eventually(async () => (await ask(small, '/v1/tickets', other)).status === 200);
   });
 });

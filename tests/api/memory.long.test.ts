@@ -3,14 +3,12 @@ import { ask } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
 import { useApiProcesses, type ApiProcess } from './api-processes.ts';
 import * as build from './builders.ts';
-import { metricOf, open, openUnread, requestText } from './raw-socket.ts';
+import { holdUnread, metricOf } from './raw-socket.ts';
 
 /** The memory limit of the API with its default settings, for any requests. */
 const residentMegabytesMax = 768;
 const organizations = 20;
 const messages = 12;
-const sessionsPerOrganization = 2;
-const requestsPerSession = 62;
 const connectionsPerOrganization = 8;
 
 const orgOf = (index: number) => `org_large_${index}`;
@@ -37,47 +35,13 @@ beforeAll(async () => {
 afterEach(() => process.stdout.write(`${Math.round(peakMegabytes(child))} MB resident at the most\n`));
 
 /** Sends requests whose responses are never read, and resolves when each has a status or is refused; returns a release. */
-type Leave = (org: number) => Promise<() => void>;
-
-const overHttp2 =
-  (pathOf: (org: number) => string): Leave =>
-  async (org) => {
-    const sessions = await Promise.all(
-      Array.from({ length: sessionsPerOrganization }, () => openUnread(child)),
-    );
-    const streams = sessions.flatMap((session) =>
-      Array.from({ length: requestsPerSession }, () => {
-        const headers = { ':path': pathOf(org), authorization: `Bearer ${tokenOf(org)}` };
-        const stream = session.request(headers).on('error', () => undefined);
-        return new Promise((resolve) => stream.once('response', resolve).once('close', resolve));
-      }),
-    );
-    await Promise.all(streams);
-    return () => sessions.forEach((session) => session.destroy());
-  };
-
-const overHttp1 =
-  (pathOf: (org: number) => string): Leave =>
-  async (org) => {
-    const opening = Array.from({ length: connectionsPerOrganization }, async () => {
-      const socket = await open(child, false);
-      socket.write(requestText(pathOf(org), '', tokenOf(org)));
-      await new Promise((resolve) => socket.once('readable', resolve));
-      return socket;
-    });
-    const sockets = await Promise.all(opening);
-    return () => sockets.forEach((socket) => socket.destroy());
-  };
-
-const pages = (org: number) => `/v1/conversations/conv_${org}/messages?limit=100`;
-const conversations = (org: number) => `/v1/conversations/conv_${org}`;
-
-const ways: [string, Leave][] = [
-  ['small HTTP/2 responses', overHttp2(() => '/v1/tickets')],
-  ['pages of large messages over HTTP/2', overHttp2(pages)],
-  ['large conversations over HTTP/2', overHttp2(conversations)],
-  ['large conversations over HTTP/1.1', overHttp1(conversations)],
-];
+const leave = async (org: number) => {
+  const asked = Array.from({ length: connectionsPerOrganization }, () =>
+    holdUnread(child, `/v1/conversations/conv_${org}`, tokenOf(org)),
+  );
+  const sockets = await Promise.all(asked);
+  return () => sockets.forEach((socket) => socket.destroy());
+};
 
 /** An organization that the API does not know yet, with one ticket. Returns its headers. */
 async function newcomer(name: string) {
@@ -88,21 +52,19 @@ async function newcomer(name: string) {
   return { Authorization: `Bearer ${tokenOf(name)}` };
 }
 
-describe.each([4, 5, 20])('while %d organizations leave their responses unread', (count) => {
-  it.each(ways)(
-    'the next one gets its data, and memory is bounded: %s',
-    async (way, leave) => {
-      const headers = await newcomer(`${count}-${ways.findIndex(([name]) => name === way)}`);
-      const releases = await Promise.all(Array.from({ length: count }, (_, org) => leave(org)));
-      const page = await ask(child, '/v1/tickets?limit=100', { headers });
-      expect([page.status, (JSON.parse(page.text) as { data: unknown[] }).data.length]).toEqual([200, 1]);
-      expect((await ask(child, '/health')).status).toBe(200);
-      expect(peakMegabytes(child)).toBeLessThan(residentMegabytesMax);
-      for (const release of releases) release();
-      await eventually(async () => (await metricOf(child, 'api_answers_bytes')) === 0);
-      expect(await metricOf(child, 'api_reads_in_progress')).toBe(0);
-      expect(await metricOf(child, 'api_reads_waiting')).toBe(0);
-    },
-    180_000,
-  );
-});
+it.each([4, 5, 20])(
+  'while %d organizations leave their responses unread, the next one gets its data, and memory is bounded',
+  async (count) => {
+    const headers = await newcomer(String(count));
+    const releases = await Promise.all(Array.from({ length: count }, (_, org) => leave(org)));
+    const page = await ask(child, '/v1/tickets?limit=100', { headers });
+    expect([page.status, (JSON.parse(page.text) as { data: unknown[] }).data.length]).toEqual([200, 1]);
+    expect((await ask(child, '/health')).status).toBe(200);
+    expect(peakMegabytes(child)).toBeLessThan(residentMegabytesMax);
+    for (const release of releases) release();
+    await eventually(async () => (await metricOf(child, 'api_answers_bytes')) === 0);
+    expect(await metricOf(child, 'api_reads_in_progress')).toBe(0);
+    expect(await metricOf(child, 'api_reads_waiting')).toBe(0);
+  },
+  180_000,
+);

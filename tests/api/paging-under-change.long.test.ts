@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { peakMegabytes } from '../support/memory.ts';
 import { useApiProcesses, type ApiProcess } from './api-processes.ts';
 import * as build from './builders.ts';
-import { askUnread, expectAnswering, open, openUnread, requestText } from './raw-socket.ts';
+import { expectAnswering, open, requestText } from './raw-socket.ts';
 import { begin, textOf } from './requests.ts';
 
 const size = 20_000;
@@ -99,18 +99,4 @@ describe('a client that requests much and reads nothing', () => {
     socket.destroy();
     expect(peakMegabytes(child)).toBeLessThan(residentMegabytesMax);
   });
-
-  it.each(['/openapi.json', '/v1/tickets?limit=100'])(
-    'has %s produced only as often as HTTP/2 streams allow',
-    async (path) => {
-      const sessions = await Promise.all(Array.from({ length: 4 }, () => openUnread(child)));
-      for (const session of sessions) for (let index = 0; index < 100; index += 1) askUnread(session, path);
-      for (let round = 0; round < 20; round += 1) {
-        await expectAnswering(child);
-        await sleep(50);
-      }
-      for (const session of sessions) session.destroy();
-      expect(peakMegabytes(child)).toBeLessThan(residentMegabytesMax);
-    },
-  );
 });

@@ -1,4 +1,3 @@
-import { connect, type ClientHttp2Session } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { ask } from './requests.ts';
@@ -12,9 +11,9 @@ export const requestText = (path: string, headers = '', token = tokens.a) =>
   `GET ${path} HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n${headers}Authorization: Bearer ${token}\r\n\r\n`;
 
 /** Resolves with the open connection. A later error only closes it. */
-export const open = ({ port }: ApiProcess, secure: boolean, protocol = 'http/1.1', localAddress = host) =>
+export const open = ({ port }: ApiProcess, secure: boolean, localAddress = host) =>
   new Promise<Socket>((resolve, reject) => {
-    const tls = { port, host, rejectUnauthorized: false, ALPNProtocols: [protocol] };
+    const tls = { port, host, rejectUnauthorized: false };
     const socket: Socket = secure
       ? connectTls(tls, () => resolve(socket))
       : connectTcp({ port, host, localAddress }, () => resolve(socket));
@@ -29,18 +28,13 @@ export const untilClosed = (socket: Socket) =>
     socket.on('close', () => resolve(text));
   });
 
-/** An HTTP/2 client whose flow-control window is zero: it receives no body. */
-export const openUnread = ({ port }: ApiProcess): Promise<ClientHttp2Session> =>
-  new Promise((resolve, reject) => {
-    const settings = { initialWindowSize: 0 };
-    const session = connect(`https://${host}:${port}`, { rejectUnauthorized: false, settings });
-    session.on('error', reject);
-    session.once('remoteSettings', () => resolve(session));
-  });
-
-/** Requests a path and never reads the answer; returns the stream. */
-export const askUnread = (session: ClientHttp2Session, path: string) =>
-  session.request({ ':path': path, authorization: `Bearer ${tokens.a}` }).on('error', () => undefined);
+/** Requests an answer that is too large for the sockets' buffers, and does not read it; resolves when it has begun. */
+export async function holdUnread(child: ApiProcess, path: string, token = tokens.a): Promise<Socket> {
+  const socket = await open(child, false);
+  socket.write(requestText(path, '', token));
+  await new Promise((resolve) => socket.once('readable', resolve));
+  return socket;
+}
 
 /** Fails unless the service answers the platform's health check and a client with a key. */
 export async function expectAnswering(child: ApiProcess): Promise<void> {

@@ -1,5 +1,3 @@
-import type { ServerResponse } from 'node:http';
-import type { Http2ServerResponse } from 'node:http2';
 import type { Middleware as KoaMiddleware, ParameterizedContext } from 'koa';
 import type { StoreReader } from '../store/reader.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
@@ -30,7 +28,3 @@ export type RequestState = {
 
 export type Context = ParameterizedContext<RequestState>;
 export type Middleware = KoaMiddleware<RequestState>;
-
-/** Whether the client has left already, so that the response has emitted its `close`. */
-export const hasLeft = (response: ServerResponse | Http2ServerResponse): boolean =>
-  'stream' in response ? response.stream.destroyed : response.closed;

@@ -1,7 +1,7 @@
 import Router from '@koa/router';
 import { ApiError } from './api-error.ts';
 import { sendReply } from './responses.ts';
-import { handleMethod, methodNotAllowed } from './methods.ts';
+import { handleMethod } from './methods.ts';
 import type { Context, RequestState, Middleware } from './context.ts';
 import type { Route } from './route.ts';
 
@@ -18,8 +18,6 @@ export function dispatch({ routes }: { routes: Route[] }): Middleware {
   const matchers = router.routes();
   return async (context, next) => {
     await matchers(context as Parameters<typeof matchers>[0], async () => {
-      // Over HTTP/2 a method may be any word; the router matches only those of HTTP/1.1.
-      if (!context.state.route && router.match(context.path, 'GET').route) throw methodNotAllowed();
       if (!context.state.route && !isPercentEncoded(context.path))
         throw new ApiError('malformed_request', badPath);
       if (!context.state.route) throw new ApiError('route_not_found');

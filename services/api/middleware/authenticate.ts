@@ -2,7 +2,7 @@ import type { Counter } from 'prom-client';
 import type { AddressRange } from '../../../shared/runtime/addresses.ts';
 import { clientAddress } from '../http/proxy.ts';
 import { ApiError } from '../http/api-error.ts';
-import { type Context, type Middleware, hasLeft } from '../http/context.ts';
+import type { Context, Middleware } from '../http/context.ts';
 import { retryAfter } from '../http/headers.ts';
 import type { GenerationsInUse } from '../store/generations-in-use.ts';
 import type { ReadSnapshots } from '../store/read-snapshot.ts';
@@ -48,7 +48,7 @@ export function authenticate({
     const token = header.slice('Bearer '.length);
     if (!isToken(shape, token)) throw refusal(context, 'malformed');
     const snapshot = await snapshots.current();
-    if (hasLeft(context.res)) return;
+    if (context.res.closed) return;
     context.res.once('close', generationsInUse.begin(snapshot.generation));
     context.set('Data-As-Of', snapshot.dataAsOf.toISOString());
     const caller = await apiKeys.find(snapshot, token);

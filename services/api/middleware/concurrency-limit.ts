@@ -1,7 +1,7 @@
 import { fairShare, type ReadBudget } from '../store/read-budget.ts';
 import type { OpenReader } from '../store/reader.ts';
 import { Overloaded } from '../store/store-errors.ts';
-import { type Middleware, type RequestState, hasLeft } from '../http/context.ts';
+import type { Middleware, RequestState } from '../http/context.ts';
 
 /** A client has this long to take its response, and a second more for each 64 KB, while room is scarce. */
 const takeMs = 60_000;
@@ -40,7 +40,7 @@ export function concurrencyLimit({ requestsMax, openReader, budget, nowMs }: Dep
     const { state, res } = context;
     const { caller, snapshot } = state;
     if (!caller || !snapshot) throw new Error('the concurrency limit ran before authentication');
-    if (hasLeft(res)) return undefined;
+    if (res.closed) return undefined;
     const { orgId } = caller;
     closeSlow();
     const own = byOrganization.get(orgId) ?? 0;

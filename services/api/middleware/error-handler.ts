@@ -3,7 +3,7 @@ import { isStoreUnavailable, Overloaded } from '../store/store-errors.ts';
 import { ApiError } from '../http/api-error.ts';
 import { commonHeaders, retryAfter } from '../http/headers.ts';
 import { errorEnvelope, type DocsLocation } from '../http/error-envelope.ts';
-import { type Middleware, hasLeft } from '../http/context.ts';
+import type { Middleware } from '../http/context.ts';
 
 /** How long a client should wait while the store is unavailable. */
 const retryAfterMs = 5_000;
@@ -23,7 +23,7 @@ export const errorHandler =
       await next();
     } catch (thrown) {
       const error = toApiError(thrown);
-      if (!hasLeft(context.res)) count(metrics, thrown);
+      if (!context.res.closed) count(metrics, thrown);
       if (error.status >= 500) context.state.failure = error.cause ?? thrown;
       context.state.errorCode = error.code;
       context.status = error.status;

@@ -1,4 +1,3 @@
-import { methodLabel } from '../http/methods.ts';
 import type { Middleware } from '../http/context.ts';
 import type { Trace } from '../traces/tracer.ts';
 
@@ -13,7 +12,7 @@ export const traceRequests =
       trace({
         requestId,
         at,
-        method: methodLabel(context.method),
+        method: context.method,
         route,
         pathId,
         search: context.querystring,

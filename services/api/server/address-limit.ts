@@ -3,8 +3,7 @@ import type { AddressRange } from '../../../shared/runtime/addresses.ts';
 import { isTrustedPeer, networkOf } from '../http/proxy.ts';
 
 /**
- * Counts a connection or stream of the socket's client address until `release`. Returns null if the address is at its
- * limit.
+ * Counts a connection of the socket's client address until `release`. Returns null if the address is at its limit.
  */
 export type AddressLimit = (socket: Socket) => { release: () => void } | null;
 

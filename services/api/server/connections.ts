@@ -18,17 +18,17 @@ const keyOf = ({ remoteAddress, remotePort }: Endpoint) => `${remoteAddress} ${r
 const ageMaxMs = 15 * 60_000;
 
 /** Returns a function that says whether a connection that begins now has become too old. */
-export function createAgeLimit(nowMs: () => number): () => boolean {
+function createAgeLimit(nowMs: () => number): () => boolean {
   // A random age spreads the reconnections of clients that arrived together.
   const untilMs = nowMs() + ageMaxMs * (0.9 + Math.random() / 5);
   return () => nowMs() > untilMs;
 }
 
-/** Tracks the connections of a server and the HTTP/1.1 responses in progress on them, so that it stops in order. */
+/** Tracks the connections of a server and the responses in progress on them, so that it stops in order. */
 export function trackConnections(server: Server, logger: Logger, nowMs: () => number) {
   const connections = new Map<string, { socket: Socket; isOld: () => boolean }>();
-  /** The last response that began on a connection; null for a connection of an HTTP/2 session. */
-  const inUse = new Map<string, ServerResponse | null>();
+  /** The last response that began on a connection. */
+  const inUse = new Map<string, ServerResponse>();
   const inProgress = new Set<ServerResponse>();
   let isDraining = false;
   let isStopping = false;
@@ -59,8 +59,6 @@ export function trackConnections(server: Server, logger: Logger, nowMs: () => nu
         if (isStopping) socket.destroySoon();
       });
     },
-    /** Leaves a connection to its HTTP/2 session, which closes it after its last response. */
-    leave: (socket: Socket) => void inUse.set(keyOf(socket), null),
     /** Every response from now on says `Connection: close`. */
     drain,
     /** Accepts no more connections; resolves when all are closed. */

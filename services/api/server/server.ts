@@ -1,12 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Counter } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createAddressLimit, type AddressLimit } from './address-limit.ts';
 import { trackConnections } from './connections.ts';
 import type { DocsLocation } from '../http/error-envelope.ts';
-import { createHttp2 } from './http2.ts';
 import { noPipelining, type Listener } from './no-pipelining.ts';
 import type { AddressRange } from '../../../shared/runtime/addresses.ts';
 import { originForm } from './request-target.ts';
@@ -38,7 +37,7 @@ const silenceTimeoutMs = 120_000;
 /** Longer headers are 431. Twice the longest target (414), so that each error keeps its own status. */
 const headersLengthMax = 32_768;
 
-const http1Options = {
+const httpOptions = {
   headersTimeout: headersTimeoutMs,
   requestTimeout: requestTimeoutMs,
   keepAliveTimeout: keepAliveTimeoutMs,
@@ -64,7 +63,7 @@ type Options = {
   credentials: Credentials | null;
   /** Connections beyond this number are closed at once. */
   connectionsMax: number;
-  /** The same limit for each client address, and for its HTTP/2 streams. */
+  /** The same limit for each client address. */
   addressConnectionsMax: number;
   trustedProxies: AddressRange[];
 };
@@ -80,35 +79,14 @@ export async function startServer(
     if (hasBody(request)) response.shouldKeepAlive = false;
     return listener(request, response);
   });
-  const server = createServer(http1Options, serve);
+  const server = createServer(httpOptions, serve);
   server.setTimeout(silenceTimeoutMs);
   server.maxConnections = connectionsMax;
   server.on('drop', () => connectionsRefused.inc());
   server.on('checkExpectation', serve);
   server.on('clientError', (error, socket) => answerUnparsed(unparsed, codeOfParserError(error), socket));
   server.on('connect', (_, socket) => answerUnparsed(unparsed, 'method_not_allowed', socket));
-  const http2 = createHttp2(
-    (request, response) => {
-      request.url = originForm(request.url ?? '/');
-      // Koa accepts both kinds of request; its type declarations know HTTP/1.1 only.
-      return listener(request as unknown as IncomingMessage, response as unknown as ServerResponse);
-    },
-    {
-      headersLengthMax,
-      headersTimeoutMs,
-      silenceTimeoutMs,
-      connectionsRefused,
-      nowMs,
-      streamsMax: connectionsMax,
-      addressLimit: createAddressLimit({ trustedProxies, max }),
-    },
-  );
-  const tls =
-    credentials &&
-    acceptTls(server, credentials, (socket) => {
-      connections.leave(socket);
-      http2.accept(socket);
-    });
+  const tls = credentials && acceptTls(server, credentials);
   // Registered after `acceptTls`, so that it sees the TCP connections themselves.
   const connections = trackConnections(server, unparsed.logger, nowMs);
   limitConnections(server, createAddressLimit({ trustedProxies, max }), connectionsRefused);
@@ -117,14 +95,8 @@ export async function startServer(
   const address = server.address() as AddressInfo;
   return {
     address: { host: address.address, port: address.port },
-    drain: () => {
-      http2.drain();
-      connections.drain();
-    },
-    stop: () => {
-      http2.stop();
-      return connections.stop();
-    },
+    drain: connections.drain,
+    stop: connections.stop,
     useCertificate: (pair) => tls?.setSecureContext(pair),
   };
 }

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { createServer as createTlsServer, type Server as TlsServer, type TLSSocket } from 'node:tls';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
 
 /** A certificate with its chain, and its key, in PEM. */
 export type Credentials = { cert: string; key: string };
@@ -13,28 +13,15 @@ const firstByteTimeoutMs = 10_000;
 
 /**
  * Makes `server` accept TLS and plain HTTP on one port. A plain request gets an answer that says what is wrong, and
- * probes need no certificate. The server's limits and connection list cover both. Connections that negotiate HTTP/2
- * go to `acceptHttp2`.
+ * probes need no certificate. The server's limits and connection list cover both.
  */
-export function acceptTls(
-  server: Server,
-  credentials: Credentials,
-  acceptHttp2: (socket: TLSSocket) => void,
-): TlsServer {
+export function acceptTls(server: Server, credentials: Credentials): TlsServer {
   const serve = server.listeners('connection') as ((socket: Socket) => void)[];
   const accept = (socket: Socket) => {
     for (const listener of serve) listener.call(server, socket);
   };
-  const tls = createTlsServer({
-    ...credentials,
-    handshakeTimeout: handshakeTimeoutMs,
-    // TLS refuses clients whose ALPN list contains none of these; HTTP/1.0 is listed for its clients.
-    ALPNProtocols: ['h2', 'http/1.1', 'http/1.0'],
-  });
-  tls.on('secureConnection', (socket: TLSSocket) => {
-    if (socket.alpnProtocol === 'h2') acceptHttp2(socket);
-    else accept(socket);
-  });
+  const tls = createTlsServer({ ...credentials, handshakeTimeout: handshakeTimeoutMs });
+  tls.on('secureConnection', accept);
   // After a failed handshake there is no client to answer.
   tls.on('tlsClientError', (_, socket) => socket.destroy());
   server.removeAllListeners('connection');
