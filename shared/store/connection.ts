@@ -7,6 +7,12 @@ import { givenOptions, poolSizeDefault } from './connection-string.ts';
 const serverSelectionTimeoutMs = 5_000;
 
 /**
+ * How long a connection may take to open, in milliseconds. Connections that were begun in an outage of the network hold
+ * the pool for as long after it, and the driver's default is 30 s.
+ */
+const connectTimeoutDefaultMs = 5_000;
+
+/**
  * How long a write waits for a lost majority, in milliseconds; without a limit it would wait for ever. After that it is
  * unknown whether the write applied, and the caller repeats it.
  */
@@ -19,6 +25,8 @@ type PoolOptions = {
   poolSizeMax?: number;
   /** How long an operation waits for a connection, in milliseconds; forever if absent. */
   poolTimeoutMs?: number;
+  /** Replaces the default. */
+  connectTimeoutMs?: number;
 };
 
 /**
@@ -29,7 +37,7 @@ type PoolOptions = {
 export function createMongo(
   url: string,
   appName: string,
-  { poolSize = poolSizeDefault, poolSizeMax, poolTimeoutMs }: PoolOptions = {},
+  { poolSize = poolSizeDefault, poolSizeMax, poolTimeoutMs, connectTimeoutMs }: PoolOptions = {},
 ): MongoClient {
   const given = givenOptions(url);
   const size = Number(given.get('maxpoolsize') ?? poolSize);
@@ -37,6 +45,7 @@ export function createMongo(
     appName,
     maxPoolSize: poolSize,
     serverSelectionTimeoutMS: serverSelectionTimeoutMs,
+    connectTimeoutMS: connectTimeoutMs ?? connectTimeoutDefaultMs,
     ...(poolTimeoutMs === undefined ? {} : { waitQueueTimeoutMS: poolTimeoutMs }),
   };
   // An option in code overrides the connection string.

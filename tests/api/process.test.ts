@@ -104,6 +104,12 @@ describe('with a certificate', () => {
       'headers_too_large',
     ],
     ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 405, 'method_not_allowed'],
+    ...['gzip', 'gzip, chunked', 'x'].map((coding): [string, string, number, string] => [
+      `a body that is ${coding}`,
+      `GET /health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: ${coding}\r\n\r\n`,
+      400,
+      'malformed_request',
+    ]),
   ])('answers %s in the envelope', async (_, bytes, status, code) => {
     const text = await send(child, bytes);
     const [head = '', body = ''] = text.split('\r\n\r\n');

@@ -19,9 +19,11 @@ export function createStoreProxy(mongodbUrl: string) {
   const trouble: Disturbance = { delayMs: 0, repliesToLose: 0, holding: null, silent: false };
   const held = new Set<Socket>();
   let server: Server | null = null;
+  let silentCount = 0;
   const forward = (client: Socket) => {
     const upstream = connect(Number(target.port || 27_017), target.hostname);
     let isSilent = trouble.silent;
+    if (isSilent) silentCount += 1;
     let hasWritten = false;
     client.on('data', (chunk) => {
       isSilent ||= trouble.silent;
@@ -60,6 +62,8 @@ export function createStoreProxy(mongodbUrl: string) {
     trouble,
     /** The number of connections with a held request. */
     heldCount: () => held.size,
+    /** The number of connections that were opened while the proxy was silent. */
+    silentCount: () => silentCount,
     /** Forwards the held requests, and holds no more. */
     release: () => {
       trouble.holding = null;

@@ -6,8 +6,8 @@ import { targetLengthMax } from '../server/request-target.ts';
 const hostShape = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~%!$&'()*+,;=-]*)(:\d*)?$/;
 
 /**
- * Refuses requests that Node's parser accepts and this API does not: overlong targets, and a missing, repeated or malformed
- * `Host`, which two servers in a chain could interpret differently.
+ * Refuses requests that Node's parser passes on and this API does not serve: overlong targets, an unknown
+ * `Transfer-Encoding`, and a missing, repeated or malformed `Host`, which two servers in a chain could interpret differently.
  */
 export const requestLimits: Middleware = (context, next) => {
   const { url = '', headers, rawHeaders, httpVersion } = context.req;
@@ -18,6 +18,10 @@ export const requestLimits: Middleware = (context, next) => {
   }
   if (httpVersion === '1.1' && headers.host === undefined) {
     throw new ApiError('malformed_request', { message: 'HTTP/1.1 requires the header Host.' });
+  }
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    throw new ApiError('malformed_request', { message: 'The header Transfer-Encoding must be chunked.' });
   }
   const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host');
   if (hosts.length > 1 || !hostShape.test(headers.host ?? '')) {

@@ -12,7 +12,7 @@ import { newRequestId } from '../http/request-id.ts';
 import type { Trace } from '../traces/tracer.ts';
 
 /** The error code that the client receives for an error of Node's HTTP parser. */
-export function codeOfParserError(error: NodeJS.ErrnoException): ErrorCode {
+function codeOfParserError(error: NodeJS.ErrnoException): ErrorCode {
   const { code } = error;
   if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large';
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_timeout' : 'malformed_request';
@@ -29,12 +29,19 @@ const unparsed = {
   caller: null,
 };
 
-/** Answers a request that Node's parser did not pass to the application, on the raw socket, and closes the socket. */
-export function answerUnparsed(
-  { logger, docs, trace }: { logger: Logger; docs: DocsLocation; trace: Trace | null },
-  code: ErrorCode,
-  socket: Duplex & { _httpMessage?: unknown },
-): void {
+/** Node keeps the response in progress in it. */
+type RequestSocket = Duplex & { _httpMessage?: unknown };
+type Deps = { logger: Logger; docs: DocsLocation; trace: Trace | null };
+
+/** Answers a request that Node's parser refused. */
+export function answerUnparsed(deps: Deps, error: NodeJS.ErrnoException, socket: RequestSocket): void {
+  // The parser refuses an unknown Transfer-Encoding once it has passed the request on: its response says so.
+  if (socket._httpMessage && error.code === 'HPE_INVALID_TRANSFER_ENCODING') return;
+  answer(deps, codeOfParserError(error), socket);
+}
+
+/** Answers with an error on the raw socket, and closes it. */
+export function answer({ logger, docs, trace }: Deps, code: ErrorCode, socket: RequestSocket): void {
   // Writing a second response into one in progress would corrupt it.
   if (!socket.writable || socket._httpMessage) {
     socket.destroy();

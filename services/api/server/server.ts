@@ -9,7 +9,7 @@ import type { DocsLocation } from '../http/error-envelope.ts';
 import { noPipelining, type Listener } from './no-pipelining.ts';
 import type { AddressRange } from '../../../shared/runtime/addresses.ts';
 import { originForm } from './request-target.ts';
-import { answerUnparsed, codeOfParserError } from './parser-errors.ts';
+import { answer, answerUnparsed } from './parser-errors.ts';
 import { acceptTls, type Credentials } from './tls.ts';
 import type { Trace } from '../traces/tracer.ts';
 
@@ -84,8 +84,8 @@ export async function startServer(
   server.maxConnections = connectionsMax;
   server.on('drop', () => connectionsRefused.inc());
   server.on('checkExpectation', serve);
-  server.on('clientError', (error, socket) => answerUnparsed(unparsed, codeOfParserError(error), socket));
-  server.on('connect', (_, socket) => answerUnparsed(unparsed, 'method_not_allowed', socket));
+  server.on('clientError', (error, socket) => answerUnparsed(unparsed, error, socket));
+  server.on('connect', (_, socket) => answer(unparsed, 'method_not_allowed', socket));
   const tls = credentials && acceptTls(server, credentials);
   // Registered after `acceptTls`, so that it sees the TCP connections themselves.
   const connections = trackConnections(server, unparsed.logger, nowMs);

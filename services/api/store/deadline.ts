@@ -12,6 +12,9 @@ export const readTimeoutMs = 10_000;
 /** How long a read waits for a connection of its pool. */
 export const poolTimeoutMs = 2_000;
 
+/** How long a connection may take to open: for as long after an outage of the network, a replica answers 503. */
+export const connectTimeoutMs = 2_000;
+
 /** The time limits of every read. After `readTimeoutMs` the driver drops the connection and throws a `TimeoutError`. */
 export const readOptions = () => ({ maxTimeMS: serverTimeoutMs, signal: AbortSignal.timeout(readTimeoutMs) });
 
