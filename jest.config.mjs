@@ -14,8 +14,11 @@ export default {
   // Ends a test that hangs. Only tests that take longer set another time.
   testTimeout: 120_000,
   transform: {
-    '\\.ts$|/marked/': ['@swc/jest', { jsc: { target: 'es2024', parser: { syntax: 'typescript' } } }],
+    '\\.ts$|/(marked|@faker-js)/.*\\.js$': [
+      '@swc/jest',
+      { jsc: { target: 'es2024', parser: { syntax: 'typescript' } } },
+    ],
   },
-  // marked has no CommonJS build.
-  transformIgnorePatterns: ['/node_modules/(?!marked/)'],
+  // These have no CommonJS build.
+  transformIgnorePatterns: ['/node_modules/(?!marked/|@faker-js/)'],
 };

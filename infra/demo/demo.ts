@@ -1,49 +1,41 @@
 import { appendFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startStack } from '../dev-servers/stack.ts';
+import { liveChange } from '../sample-data/live-changes.ts';
+import { publishRecords, publishSampleData } from '../sample-data/publish.ts';
+import {
+  batchesOf,
+  generateSampleData,
+  recordsOf,
+  type SampleState,
+  type Size,
+} from '../sample-data/sample-data.ts';
 import { startService, type Service } from '../service.ts';
-import { connectDemo, type DemoConnections } from './connections.ts';
-import { createCertificates, type Certificates } from './certificates.ts';
-import { generateSampleData, type SampleData, type Size } from '../sample-data/sample-data.ts';
-import { publishSampleData } from '../sample-data/publish.ts';
-import { untilCaughtUp } from './lag.ts';
-import { produceLiveTraffic } from './live-traffic.ts';
-import type { Output } from './output.ts';
-import { ask, showTour, type Access } from './requests.ts';
-import type { RunFolder } from './run-folder.ts';
-import { exitText, showRebuild } from './rebuild.ts';
+import { connect, createCertificate, readProgress, type Connections } from './servers.ts';
+import { ask, showRebuild, showTour, type Access, type Output } from './tour.ts';
 
-type Demo = {
+export type Demo = Output & {
   options: { size: Size; seed: number; rebuild: boolean };
-  output: Output;
-  folder: RunFolder;
+  folder: string;
   /** Aborted when the user stops the demo, or the demo has failed. */
   stopping: AbortSignal;
-  /** The end of the demo calls `close`, in reverse order of the registrations. */
-  onEnd: (name: string, close: () => Promise<unknown>) => void;
-  /** Registers a process that a second Ctrl-C has to kill. */
-  onKill: (kill: () => void) => void;
+  /** Ends all processes and connections of the demo, the last one first. */
+  closers: AsyncDisposableStack;
+  /** Kill the processes of the demo. */
+  kills: (() => void)[];
 };
 
-/** The maximum time until the API serves the documents, in milliseconds. */
-const readyWithinMs = 30_000;
-/** The time that a service has to stop before it is killed, in milliseconds. */
+/** The time that a service has to stop before it is killed. */
 const stopGraceMs = 15_000;
-/** The lines of a service's log that the demo keeps. The file has all. */
-const linesMax = 1_000;
-/** The maximum time that a stop waits for servers that are still starting, in milliseconds. */
-const startGraceMs = 5_000;
+const [changesPerTurn, turnMs] = [5, 250];
 
 /** Runs the demo until `stopping`. Rejects if a step fails or a service exits. */
 export async function runDemo(demo: Demo): Promise<void> {
-  const { options, output } = demo;
+  const { options, always, say, folder, stopping } = demo;
   const startedAt = performance.now();
-  const [connections, certificates] = await Promise.all([
-    startServers(demo),
-    createCertificates(demo.folder.path),
-  ]);
-  demo.onEnd("the demo's connections", connections.close);
-  const { environment } = connections;
+  const [connections, certificate] = await Promise.all([startServers(demo), createCertificate(folder)]);
+  demo.closers.defer(connections.close);
   const ended = Promise.withResolvers<never>();
   const mayEnd = new Set<Service>();
   const start = (
@@ -51,135 +43,124 @@ export async function runDemo(demo: Demo): Promise<void> {
     settings: Record<string, string>,
     name: string = service,
   ) => {
-    const started = startDemoService(demo, name, service, { ...environment, ...settings });
-    failWhenEnded(demo, name, started, mayEnd).catch(ended.reject);
+    const logFile = join(folder, `${name}.log`);
+    const onLine = (line: string) => appendFileSync(logFile, `${line}\n`);
+    const environment = { ...connections.environment, ...settings };
+    const started = startService(service, environment, [], { onLine, linesMax: 1_000, ownGroup: true });
+    keep(demo, started);
+    say(`Started ${name}, log: ${logFile}`);
+    void started.exited.then((how) => {
+      if (stopping.aborted || mayEnd.has(started)) return;
+      const tail = readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-15).join('\n');
+      ended.reject(new Error(`The ${name} has exited (${how}). Its log ends with:\n${tail}`));
+    });
     return started;
   };
   const projector = start('projector', {});
-  const api = start('api', apiSettings(certificates));
+  const api = start('api', { API_HOST: '127.0.0.1', API_PORT: '0', ...certificate.settings });
   const console = start('console', { CONSOLE_PORT: '0' });
-  const rebuild = (access: Access) =>
-    showRebuild({
-      output,
-      environment,
-      access,
-      api,
-      keep: (command) => keep(demo, 'the command', command),
-      onDrop: () => void mayEnd.add(projector),
-      startProjector: (generation) =>
-        start('projector', { GENERATION: `${generation}` }, `projector-${generation}`),
-      oldProjector: projector,
-    });
   const present = async () => {
-    const sampleData = generateSampleData({ seed: options.seed, size: options.size });
-    await publishAndWait(connections, sampleData, output);
-    const access = await untilServed(sampleData, api, certificates);
-    output.say(`Ready after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s.\n`);
-    output.always(`API key: ${access.token}`);
-    output.always(`Console for operators: ${String((await console.logged('listening')).url)}`);
-    await showTour(access, output);
-    output.say('\nPublishing live changes. Ctrl-C stops everything.');
-    const watcher = { ...access, token: tokenOf(sampleData, 'Data warehouse') };
-    await produceLiveTraffic(
-      { connections, access: watcher, output, stopping: demo.stopping },
-      sampleData.state,
-      async () => (options.rebuild ? rebuild(access) : undefined),
-    );
+    const sampleData = generateSampleData(options);
+    const tokenOf = (wanted: string) => sampleData.apiKeys.find(({ name }) => name === wanted)?.token ?? '';
+    await publishAndWait(connections, batchesOf(sampleData), say);
+    const { port } = await api.logged('listening');
+    const access = {
+      baseUrl: `https://localhost:${Number(port)}`,
+      ...certificate,
+      token: tokenOf('Reporting'),
+    };
+    await api.logged('ready');
+    say(`Ready after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s.\n`);
+    always(`API key: ${access.token}`);
+    always(`Console for operators: ${String((await console.logged('listening')).url)}`);
+    await showTour(access, demo);
+    say('\nPublishing live changes. Ctrl-C stops everything.');
+    const published = { records: 0 };
+    const watching = async () => {
+      if (options.rebuild)
+        await showRebuild(demo, access, {
+          environment: connections.environment,
+          keep: (command) => keep(demo, command),
+          startProjector: (generation) =>
+            start('projector', { GENERATION: `${generation}` }, `projector-${generation}`),
+          mayEnd: () => void mayEnd.add(projector),
+        });
+      await watch(connections, { ...access, token: tokenOf('Data warehouse') }, demo, published);
+    };
+    await Promise.all([publishLive(connections, sampleData.state, stopping, published), watching()]);
   };
   await Promise.race([present(), ended.promise]);
 }
 
-async function startServers({ output, folder, onEnd, onKill }: Demo): Promise<DemoConnections> {
-  const starting = startStack({ report: output.say, dataDir: folder.servers });
-  onEnd('the servers', async () => {
-    const stack = await Promise.race([starting.catch(() => null), delay(startGraceMs, null)]);
-    await stack?.stop();
-  });
-  const stack = await starting;
-  for (const { pid } of stack.handles.processes) onKill(() => void process.kill(pid, 'SIGKILL'));
-  output.say(`Kafka ${stack.kafkaBrokers}, store ${stack.mongodbUrl} (${stack.how})`);
-  return connectDemo(stack);
+async function startServers({ say, folder, closers }: Demo): Promise<Connections> {
+  const stack = await startStack({ report: say, dataDir: join(folder, 'servers') });
+  closers.defer(() => stack.stop());
+  say(`Kafka ${stack.kafkaBrokers}, store ${stack.mongodbUrl} (${stack.how})`);
+  return connect(stack);
 }
 
-function startDemoService(
-  demo: Demo,
-  name: string,
-  service: 'api' | 'projector' | 'console',
-  environment: Record<string, string>,
-): Service {
-  const logFile = demo.folder.log(name);
-  const onLine = (line: string) => appendFileSync(logFile, `${line}\n`);
-  const started = startService(service, environment, [], { onLine, linesMax, ownGroup: true });
-  keep(demo, name, started);
-  demo.output.say(`Started ${name}, log: ${logFile}`);
-  return started;
-}
-
-/** Stops the process with the demo. */
-function keep({ onEnd, onKill }: Demo, name: string, { stop }: Service): void {
-  onEnd(name, async () => {
+/** Stops the process with the demo, and kills it if the demo ends without that. */
+function keep({ closers, kills }: Demo, { stop }: Service): void {
+  kills.push(() => void stop('SIGKILL'));
+  closers.defer(async () => {
     const late = delay(stopGraceMs, 'late', { ref: false });
     if ((await Promise.race([stop(), late])) === 'late') await stop('SIGKILL');
   });
-  onKill(() => void stop('SIGKILL'));
-}
-
-const apiSettings = ({ certificate, key }: Certificates) => ({
-  API_HOST: '127.0.0.1',
-  API_PORT: '0',
-  API_TLS_CERT: certificate,
-  API_TLS_KEY: key,
-});
-
-/** Rejects if the service exits before the demo stops, and may not end yet. Never resolves otherwise. */
-async function failWhenEnded(
-  { stopping, folder }: Demo,
-  name: string,
-  service: Service,
-  mayEnd: ReadonlySet<Service>,
-): Promise<never> {
-  const how = exitText(await service.exited);
-  if (stopping.aborted || mayEnd.has(service)) return new Promise(() => undefined);
-  const tail = readFileSync(folder.log(name), 'utf8').trimEnd().split('\n').slice(-15).join('\n');
-  throw new Error(`The ${name} has exited (${how}). Its log ends with:\n${tail}`);
 }
 
 async function publishAndWait(
-  connections: DemoConnections,
-  sampleData: SampleData,
-  output: Output,
+  connections: Connections,
+  batches: ReturnType<typeof batchesOf>,
+  say: Demo['say'],
 ): Promise<void> {
-  const step = 'Publishing sample data';
-  const sent = await publishSampleData(connections, sampleData.batches, ({ progress }) =>
-    output.progress(step, progress),
-  );
-  output.say(
-    `Published ${sent.toLocaleString('en')} events, with each of Kafka's compression codecs in turn`,
-  );
-  await untilCaughtUp(connections, (done) => output.progress('Projecting events', done));
-}
-
-/** Waits until the API serves documents. Returns access to it for a client that trusts the demo's authority. */
-async function untilServed(
-  sampleData: SampleData,
-  api: Service,
-  { authority }: Certificates,
-): Promise<Access> {
-  const { port } = await api.logged('listening');
-  const access = {
-    baseUrl: `https://localhost:${Number(port)}`,
-    authority,
-    token: tokenOf(sampleData, 'Reporting'),
+  let quarter = -1;
+  const report = (step: string, done: number) => {
+    if (Math.floor(done * 4) !== quarter) say(`${step}: ${Math.floor(done * 100)} %`);
+    quarter = Math.floor(done * 4);
   };
-  const deadline = performance.now() + readyWithinMs;
+  const sent = await publishSampleData(connections, batches, (done) =>
+    report('Publishing sample data', done),
+  );
+  say(`Published ${sent.toLocaleString('en')} events, with each of Kafka's compression codecs in turn`);
   for (;;) {
-    const { status, body } = await ask(access, '/v1/channels?limit=1');
-    if (status === 200) return access;
-    if (performance.now() > deadline) throw new Error(`The API is not ready: ${status} ${body}`);
-    await delay(200);
+    const { records, lag } = await readProgress(connections);
+    report('Projecting events', 1 - lag / records);
+    if (lag === 0) return;
+    await delay(turnMs);
   }
 }
 
-/** The token of the first API key with this name, which belongs to the first organization. */
-const tokenOf = ({ apiKeys }: SampleData, name: string) =>
-  apiKeys.find((key) => key.name === name)?.token ?? '';
+async function publishLive(
+  connections: Connections,
+  state: SampleState,
+  stopping: AbortSignal,
+  published: { records: number },
+) {
+  while (!stopping.aborted) {
+    const events = Array.from({ length: changesPerTurn }, () => liveChange(state, new Date())).flat();
+    const records = events.flatMap((event) => recordsOf(state.random, event));
+    await publishRecords(connections, records);
+    published.records += records.length;
+    await delay(turnMs);
+  }
+}
+
+/** Prints a line each second: how fast events are published, and how old the data are that the API serves. */
+async function watch(
+  connections: Connections,
+  access: Access,
+  { say, stopping }: Demo,
+  published: { records: number },
+) {
+  for (let before = published.records; !stopping.aborted; before = published.records) {
+    const at = performance.now();
+    await delay(1_000);
+    const perSecond = ((published.records - before) / (performance.now() - at)) * 1_000;
+    const { lag, documents } = await readProgress(connections);
+    const asOf = (await ask(access, '/v1/channels?limit=1')).dataAsOf;
+    const ageSeconds = ((Date.now() - Date.parse(asOf)) / 1_000).toFixed(1);
+    const counts = `${Math.round(perSecond)} events/s  lag ${lag}  ${documents.toLocaleString('en')} documents`;
+    const line = `${new Date().toISOString().slice(11, 19)}  ${counts}  Data-As-Of ${asOf} (${ageSeconds} s old)`;
+    if (!stopping.aborted) say(line);
+  }
+}

@@ -1,11 +1,12 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Option } from '@commander-js/extra-typings';
-import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { wholeNumber } from '../../services/cli/options.ts';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { temporaryFolder } from '../dev-servers/temporary-folder.ts';
 import { createProgram } from '../program.ts';
 import { sizes, type Size } from '../sample-data/sample-data.ts';
 import { runDemo } from './demo.ts';
-import { createOutput } from './output.ts';
-import { createRunFolder, removeRunFolder } from './run-folder.ts';
 
 /** npm repeats a Ctrl-C that the terminal has already sent. Signals within this time count as one. */
 const sameSignalMs = 1_000;
@@ -31,63 +32,42 @@ const options = createProgram('npm start --')
   .parse()
   .opts();
 
-const output = createOutput(process.stdout, options.quiet);
-const printError = (line: string) => void process.stderr.write(`${line}\n`);
-const folder = await createRunFolder();
+const always = (line: string) => void process.stdout.write(`${line}\n`);
+const say = options.quiet ? () => undefined : always;
+const printError = (error: unknown) => void process.stderr.write(`${errorMessage(error)}\n`);
+const { path: folder, release } = await temporaryFolder('support-demo-');
 const closers = new AsyncDisposableStack();
 const kills: (() => void)[] = [];
+process.once('exit', () => kills.forEach((kill) => kill()));
 const controller = new AbortController();
 const stopRequested = new Promise<void>((resolve) => {
   let firstAt: number | null = null;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => {
-      if (firstAt !== null && performance.now() - firstAt > sameSignalMs) killAtOnce();
+      if (firstAt !== null && performance.now() - firstAt > sameSignalMs) process.exit(1);
       if (firstAt !== null) return;
       firstAt = performance.now();
-      output.say('Stopping. Press Ctrl-C again to kill all processes at once.');
-      controller.abort();
+      say('Stopping. Press Ctrl-C again to kill all processes at once.');
       resolve();
     });
-  }
 });
 
-/** A closer that fails is reported, and the others run. */
-const onEnd = (name: string, close: () => Promise<unknown>) => {
-  const closeAndReport = async () => {
-    try {
-      await close();
-    } catch (error) {
-      printError(`${name} could not be stopped: ${errorMessage(error)}`);
-    }
-  };
-  // A process may still start while the others stop.
-  if (closers.disposed) void closeAndReport();
-  else closers.defer(closeAndReport);
-};
-const onKill = (kill: () => void) => void kills.push(kill);
-const running = runDemo({ options, output, folder, stopping: controller.signal, onEnd, onKill });
-let failed = false;
+const running = runDemo({ options, always, say, folder, stopping: controller.signal, closers, kills });
+let hasFailed = false;
 try {
   await Promise.race([running, stopRequested]);
 } catch (error) {
-  failed = true;
-  printError(errorMessage(error));
+  hasFailed = true;
+  printError(error);
 }
 // Ignores failures while everything stops.
 running.catch(() => undefined);
 controller.abort();
-await closers.disposeAsync();
-await removeRunFolder(folder, { keepLogs: failed });
-if (failed) printError(`The logs are kept in ${folder.path}`);
-process.exit(failed ? 1 : 0);
-
-function killAtOnce(): never {
-  for (const kill of kills) {
-    try {
-      kill();
-    } catch {
-      // The process has just ended.
-    }
-  }
-  process.exit(1);
-}
+await closers.disposeAsync().catch(printError);
+// A failed demo leaves the logs of its services, but no data and no key.
+for (const name of await readdir(folder))
+  if (!hasFailed || !name.endsWith('.log')) await rm(join(folder, name), { recursive: true, maxRetries: 3 });
+if (hasFailed) process.stderr.write(`The logs are kept in ${folder}\n`);
+else await rm(folder, { recursive: true });
+await release();
+process.exit(hasFailed ? 1 : 0);

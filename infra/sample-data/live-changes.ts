@@ -1,79 +1,56 @@
-import { openConversation, openTicket } from './conversation.ts';
-import type { SourceState, Event, SampleRecord } from './encode.ts';
-import { change, publish, type Entity } from './entity.ts';
-import { recordsOf, type SampleState } from './sample-data.ts';
-import { personName, pickSubject } from './language.ts';
-import { writeMessage, type ConversationContext, type Role } from './message.ts';
-import type { Organization } from './organization.ts';
-import type { Random } from './random.ts';
+import type { Event, SourceState } from './encode.ts';
+import { change, publish } from './entity.ts';
+import type { SampleState } from './sample-data.ts';
+import { openTicket, writeMessage, type ConversationContext } from './tickets.ts';
 
 /** The maximum number of conversations that change. A new one replaces a random one. */
 const conversationsMax = 300;
 
+/** A change in the source system at an instant, which it makes in the state; returns its events. */
 type LiveChange = (state: SampleState, at: Date) => Event[];
 
-/**
- * Yields live changes without end: each step has all records of one change. `now` is the clock of the events. The same
- * seed and clock return the same steps.
- */
-export function* liveChanges(
-  state: SampleState,
-  now: () => Date = () => new Date(),
-): Generator<SampleRecord[], never> {
-  for (;;) {
-    const events = state.random.pick(weightedChanges)(state, now());
-    yield events.flatMap((event) => recordsOf(state.random, event));
-  }
-}
-
-function newTicket(state: SampleState, at: Date): Event[] {
-  const { random, organizations, conversations } = state;
-  const organization = random.pick(organizations);
-  const subject = pickSubject(random, organization.products);
-  const ticket = openTicket(random, organization, subject, at);
-  const context = openConversation(random, organization, ticket, subject, 'primary');
-  const message = writeMessage(random, context, { role: 'user', first: true, at });
-  if (conversations.length >= conversationsMax)
-    conversations.splice(random.between(0, conversations.length - 1), 1);
+export const newTicket: LiveChange = ({ random, organizations, conversations }, at) => {
+  const context = openTicket(random, random.pick(organizations), at);
+  const message = writeMessage(random, context, 'user', at, true);
+  if (conversations.length >= conversationsMax) conversations.splice(random.int(conversations.length), 1);
   conversations.push(context);
   // A message can arrive before its conversation, and a conversation before its ticket.
-  return [publish(message, at), publish(context.conversation, at), publish(ticket, at)];
-}
+  return [publish(message, at), publish(context.conversation, at), publish(context.ticket, at)];
+};
 
-function reply({ random, conversations }: SampleState, at: Date): Event[] {
+export const reply: LiveChange = ({ random, conversations }, at) => {
   const context = random.pick(conversations);
-  const role: Role = random.pick(['user', 'user', 'human', 'assistant']);
-  const message = writeMessage(random, context, { role, first: false, at });
-  const status = role === 'user' ? 'needs_follow_up' : 'waiting_for_user';
-  const waitingSince = role === 'user' ? at.toISOString() : null;
-  const conversation: Partial<SourceState<'conversation'>> = { status, waitingSince, resolvedAt: null };
-  if (role === 'human')
-    conversation.firstHumanReplyAt = context.conversation.state.firstHumanReplyAt ?? at.toISOString();
-  return [
-    publish(message, at),
-    ...updateTicket(context, { status: 'open', estimatedScore: null }, conversation, at),
-  ];
-}
-
-function resolve({ random, conversations }: SampleState, at: Date): Event[] {
-  const status = random.pick(['resolved', 'assumed_resolved'] as const);
-  const rated = { status, estimatedScore: random.between(1, 5) };
-  return updateTicket(
-    random.pick(conversations),
-    rated,
-    { status, waitingSince: null, resolvedAt: at.toISOString() },
+  const role = random.pick(['user', 'user', 'human', 'assistant'] as const);
+  const { firstHumanReplyAt } = context.conversation.state;
+  const message = publish(writeMessage(random, context, role, at), at);
+  const updates = updateTicket(
+    context,
+    { status: 'open', estimatedScore: null },
+    {
+      status: role === 'user' ? 'needs_follow_up' : 'waiting_for_user',
+      waitingSince: role === 'user' ? at.toISOString() : null,
+      firstHumanReplyAt: firstHumanReplyAt ?? (role === 'human' ? at.toISOString() : null),
+      resolvedAt: null,
+    },
     at,
   );
-}
+  return [message, ...updates];
+};
 
-function archive({ random, conversations }: SampleState, at: Date): Event[] {
-  return updateTicket(
+export const resolve: LiveChange = ({ random, conversations }, at) => {
+  const status = random.pick(['resolved', 'assumed_resolved'] as const);
+  const ticket = { status, estimatedScore: random.between(1, 5) };
+  const conversation = { status, waitingSince: null, resolvedAt: at.toISOString() };
+  return updateTicket(random.pick(conversations), ticket, conversation, at);
+};
+
+const archive: LiveChange = ({ random, conversations }, at) =>
+  updateTicket(
     random.pick(conversations),
     { status: 'closed' },
     { status: 'archived', waitingSince: null },
     at,
   );
-}
 
 /** Updates a conversation and its ticket at the same instant. */
 function updateTicket(
@@ -89,58 +66,56 @@ function updateTicket(
   ];
 }
 
-function renameContact({ random, organizations }: SampleState, at: Date): Event[] {
-  const { first, last } = personName(random);
-  return [change(existingContact(random, random.pick(organizations)), { name: `${first} ${last}` }, at)];
-}
-
 /** Excludes the first contact, which is deleted. */
-const existingContact = (random: Random, { contacts }: Organization): Entity<'contact'> =>
-  random.pick(contacts.slice(1));
+export const renameContact: LiveChange = ({ random, organizations }, at) => {
+  const { contacts, faker } = random.pick(organizations);
+  return [change(random.pick(contacts.slice(1)), { name: faker.person.fullName() }, at)];
+};
 
-function recolorTopic({ random, organizations }: SampleState, at: Date): Event[] {
-  const color = random.pick(['#2f6fde', '#12a150', '#d9480f', '#7048e8', null]);
-  return [change(random.pick(random.pick(organizations).topics), { color }, at)];
-}
+const recolorTopic: LiveChange = ({ random, organizations }, at) => {
+  const { topics, faker } = random.pick(organizations);
+  return [change(random.pick(topics), { color: random.chance(0.2) ? null : faker.color.rgb() }, at)];
+};
 
-function assign({ random, conversations }: SampleState, at: Date): Event[] {
+const assign: LiveChange = ({ random, conversations }, at) => {
   const { conversation, organization } = random.pick(conversations);
   const patch = { assignedUserId: random.pick(organization.users).state.id, supportLevel: 'human' } as const;
   return [change(conversation, { ...patch, updatedAt: at.toISOString() }, at)];
-}
+};
 
-function pauseOrResume({ random, organizations }: SampleState, at: Date): Event[] {
-  const channel = random.pick(random.pick(organizations).channels.open);
+const pauseOrResume: LiveChange = ({ random, organizations }, at) => {
+  const channel = random.pick(random.pick(organizations).channels);
   const { pausedAt, resumedAt } = channel.state;
-  const paused = Boolean(pausedAt) && (!resumedAt || resumedAt < (pausedAt ?? ''));
+  const isPaused = Boolean(pausedAt) && (resumedAt ?? '') < (pausedAt ?? '');
   const instant = at.toISOString();
-  return [
-    change(channel, { ...(paused ? { resumedAt: instant } : { pausedAt: instant }), updatedAt: instant }, at),
-  ];
-}
+  const patch = isPaused ? { resumedAt: instant } : { pausedAt: instant };
+  return [change(channel, { ...patch, updatedAt: instant }, at)];
+};
 
 /** Connected mailboxes sync regularly: without a sync they would count as stalled after six hours. */
-function syncMailboxes({ organizations }: SampleState, at: Date): Event[] {
-  return organizations.flatMap(({ channels }) =>
-    channels.open.flatMap((channel) => {
+const syncMailboxes: LiveChange = ({ organizations }, at) =>
+  organizations
+    .flatMap(({ channels }) => channels)
+    .flatMap((channel) => {
       const { state } = channel;
       if (state.type !== 'email' || !state.email.connection) return [];
       const connection = { ...state.email.connection, lastSyncedAt: at.toISOString() };
       return [change(channel, { email: { ...state.email, connection } }, at)];
-    }),
-  );
-}
+    });
 
-/** The possible changes. A change is as likely as the number of its entries. */
-const weightedChanges: LiveChange[] = [
-  ...Array<LiveChange>(8).fill(newTicket),
-  ...Array<LiveChange>(24).fill(reply),
-  ...Array<LiveChange>(5).fill(resolve),
-  ...Array<LiveChange>(4).fill(assign),
-  archive,
-  renameContact,
-  renameContact,
-  recolorTopic,
-  pauseOrResume,
-  syncMailboxes,
+/** The changes, each with the number of times that it happens among the others. */
+const weights: [LiveChange, number][] = [
+  [newTicket, 8],
+  [reply, 24],
+  [resolve, 5],
+  [assign, 4],
+  [archive, 1],
+  [renameContact, 2],
+  [recolorTopic, 1],
+  [pauseOrResume, 1],
+  [syncMailboxes, 1],
 ];
+const weighted = weights.flatMap(([make, weight]) => Array<LiveChange>(weight).fill(make));
+
+/** Makes a random change. The same seed and instants make the same changes. */
+export const liveChange: LiveChange = (state, at) => state.random.pick(weighted)(state, at);

@@ -1,102 +1,154 @@
-import { createApiKeys, type SampleKey } from './api-keys.ts';
-import { createChannels } from './channels.ts';
+import { createHash } from 'node:crypto';
+import type { Faker } from '@faker-js/faker';
+import { dayMs } from '../../shared/documents/retention.ts';
+import { cases, tagNames } from './cases.ts';
 import type { Event } from './encode.ts';
-import { change, entity, publish, remove, type Entity } from './entity.ts';
-import { createQas } from './knowledge.ts';
-import { addressOf, personName } from './language.ts';
+import { change, publish, remove, type Entity } from './entity.ts';
 import type { Random } from './random.ts';
-import { mailDomains, organizations, tagNames, topicColors } from './vocabulary.ts';
+import { createFaker, createMaker, type Make } from './states.ts';
+
+/** A generated key with its token. The events carry only the token's hash. */
+export type SampleKey = {
+  orgId: string;
+  token: string;
+  name: string;
+  /** Whether the API accepts the key: only an active one. */
+  state: 'active' | 'archived' | 'deleted';
+};
+
+const keySpecs = [
+  { name: 'Reporting', mode: 'live', access: 'read', state: 'active' },
+  { name: 'Data warehouse', mode: 'live', access: 'full', state: 'active' },
+  { name: 'Continuous integration', mode: 'test', access: 'read', state: 'active' },
+  { name: 'Former reporting', mode: 'live', access: 'read', state: 'archived' },
+  { name: 'Mistake', mode: 'test', access: 'full', state: 'deleted' },
+] as const;
 
 /** An organization with all entities that its tickets refer to, in memory: a few hundred bytes for each contact. */
 export type Organization = {
   id: string;
-  domain: string;
-  products: readonly string[];
+  make: Make;
+  faker: Faker;
+  products: string[];
   contacts: Entity<'contact'>[];
   users: Entity<'user'>[];
   agents: Entity<'agent'>[];
   tags: Entity<'tag'>[];
   topics: Entity<'topic'>[];
-  channels: { open: Entity<'channel'>[]; all: Entity<'channel'>[] };
+  /** Those that accept new tickets. */
+  channels: Entity<'channel'>[];
 };
 
-type CreatedOrganization = { organization: Organization; keys: SampleKey[]; events: Event[] };
+const range = <T>(length: number, create: (index: number) => T) =>
+  Array.from({ length }, (_, index) => create(index));
 
-const day = 24 * 3_600_000;
-
-/** Creates the organization at `index` in the vocabulary, and its events. */
+/** Creates an organization and its events: its entities, and at the end a few deletions, a correction and a rename. */
 export function createOrganization(
   random: Random,
-  index: number,
   contactCount: number,
   now: Date,
-): CreatedOrganization {
-  const { domain, products } = organizations[index % organizations.length] ?? organizations[0];
+): { organization: Organization; keys: SampleKey[]; events: Event[] } {
   const id = random.id('org_');
-  const from = new Date(now.getTime() - 420 * day);
-  const yesterday = new Date(now.getTime() - day);
-  const contacts = Array.from({ length: contactCount }, (_, number) => contact(random, id, number));
-  const users = Array.from({ length: 6 }, (_, number) => teammate(random, id, number, domain));
-  const agents = ['Robin', 'Sage', 'Old assistant'].map((name, number) =>
-    entity('agent', id, { id: random.id('agent_'), name, disabled: number === 2 }),
+  const make = createMaker({ random, orgId: id, now });
+  const faker = createFaker(random);
+  const contacts = range(contactCount, () => make('contact'));
+  const users = range(6, () => make('user'));
+  const agents = range(3, (index) =>
+    make('agent', { name: faker.person.firstName(), disabled: index === 2 }),
   );
-  const tags = tagNames.map((name) => entity('tag', id, { id: random.id('tag_'), name }));
-  const topics = topicColors.map(([name, color]) =>
-    entity('topic', id, { id: random.id('topic_'), name, color }),
-  );
-  const agentIds = agents.map(({ state }) => state.id);
-  const { open, all, toDelete } = createChannels({ random, orgId: id, domain, agentIds, now });
-  const organization = {
-    id,
-    domain,
-    products,
-    contacts,
-    users,
-    agents,
-    tags,
-    topics,
-    channels: { open, all },
-  };
-  const { keys, events } = createApiKeys(random, id, from, yesterday);
+  const tags = tagNames.map((name) => make('tag', { name }));
+  const topicNames = [...new Set(cases.map(({ topic }) => topic))];
+  const topics = topicNames.map((name) => make('topic', { name }));
+  const { open, others } = createChannels(random, make, now);
+  const products = range(6, () => faker.commerce.product().toLowerCase());
+  const organization = { id, make, faker, products, contacts, users, agents, tags, topics, channels: open };
+  const from = new Date(now.getTime() - 420 * dayMs);
+  const yesterday = new Date(now.getTime() - dayMs);
+  const { keys, events } = createKeys(random, organization, from, yesterday);
   const entities = [...contacts, ...users, ...agents, ...tags, ...topics];
   events.push(...entities.map((each) => publish(each, from)));
-  events.push(...[...all, toDelete].map((channel) => publish(channel, new Date(channel.state.updatedAt))));
   events.push(
-    remove(toDelete, yesterday),
-    ...createQas(random, id, agentIds, now),
-    ...deletionsAndRename(organization, yesterday),
+    ...[...open, ...others].map((channel) => publish(channel, new Date(channel.state.updatedAt))),
+    ...createQas(make, from, yesterday),
+    // Tickets still refer to the deleted ones.
+    ...[contacts[0], users[0], tags.at(-1), others.at(-1)].flatMap((each) =>
+      each ? [remove(each, yesterday)] : [],
+    ),
+    ...contacts.slice(1, 2).map((contact) => change(contact, { name: 'Robin van Dijk' }, yesterday)),
   );
   return { organization, keys, events };
 }
 
-function contact(random: Random, orgId: string, number: number): Entity<'contact'> {
-  const name = personName(random);
-  const known = random.chance(0.85);
-  return entity('contact', orgId, {
-    id: random.id('con_'),
-    name: random.chance(0.9) ? `${name.first} ${name.last}` : null,
-    email: known
-      ? { email: addressOf(name, number, random.pick(mailDomains)), verified: random.chance(0.6) }
-      : null,
-  });
+function createKeys(random: Random, { id: orgId, make }: Organization, from: Date, to: Date) {
+  const keys: SampleKey[] = [];
+  const events: Event[] = [];
+  for (const { name, mode, access, state } of keySpecs) {
+    const token = random.id(`svc_${mode}_`) + random.id('');
+    const tokenSha256 = createHash('sha256').update(token).digest('hex');
+    const createdAt = from.toISOString();
+    const key = make('apiKey', { name, mode, access, tokenSha256, createdAt, archivedAt: null });
+    keys.push({ orgId, token, name, state });
+    events.push(publish(key, from));
+    if (state === 'archived') events.push(change(key, { archivedAt: to.toISOString() }, to));
+    if (state === 'deleted') events.push(remove(key, to));
+  }
+  return { keys, events };
 }
 
-function teammate(random: Random, orgId: string, number: number, domain: string): Entity<'user'> {
-  const name = personName(random);
-  const email = addressOf(name, number, domain);
-  return entity('user', orgId, {
-    id: random.id('user_'),
-    name: number === 5 ? null : `${name.first} ${name.last}`,
-    email,
-  });
-}
-
-/** Deletes a contact, a teammate and a tag, to which tickets will still refer. Renames another contact. */
-function deletionsAndRename({ contacts, users, tags }: Organization, time: Date): Event[] {
-  const deleted = [contacts[0], users[0], tags.at(-1)].filter((each) => each !== undefined);
-  const renamed = contacts[1];
-  return [
-    ...deleted.map((each) => remove(each, time)),
-    ...(renamed ? [change(renamed, { name: 'Robin van Dijk' }, time)] : []),
+/** Channels that accept tickets, and others in every state, with every issue. */
+function createChannels(random: Random, make: Make, now: Date) {
+  const ago = (days: number) => new Date(now.getTime() - days * dayMs).toISOString();
+  const channel = (type: 'email' | 'chatbot' | 'form', given: object, block: object = {}) => {
+    const createdAt = ago(400);
+    const updatedAt = ago(random.between(1, 300));
+    const dataRetentionDays = random.pick([null, 0, 365, 730]);
+    const made = make('channel', { type, createdAt, updatedAt, dataRetentionDays, ...given, [type]: block });
+    // The source system publishes secrets, which no document may hold.
+    Object.assign(made.state[type as never], {
+      identitySecret: 'not-to-be-shown',
+      credentials: 'not-to-be-shown',
+    });
+    return made;
+  };
+  const active = { archivedAt: null, pausedAt: null, resumedAt: null };
+  const live = { liveAt: ago(300), sendingDomain: { hosted: true } };
+  const connection = { status: 'connected', connectedAt: ago(301), lastSyncedAt: ago(1 / 1_440) };
+  const inbox = (name: string, block: object) => channel('email', { name, ...active }, { ...live, ...block });
+  const open = [
+    inbox('Support inbox', { provider: 'forwarding' }),
+    channel('chatbot', { name: 'Website chat', ...active }),
+    inbox('Orders inbox', { provider: 'microsoft', connection }),
+    inbox('Sales inbox', { provider: 'google', connection }),
+    channel('form', { name: 'Contact form', ...active }),
   ];
+  const others = [
+    ...range(24, (index) => channel('email', { name: `Inbox ${index + 1}`, ...active })),
+    ...(['email', 'chatbot', 'form'] as const).flatMap((type) => [
+      channel(type, { name: `Paused ${type}`, ...active, pausedAt: ago(3) }),
+      channel(type, { name: `Former ${type}`, archivedAt: ago(40) }),
+    ]),
+  ];
+  return { open, others };
+}
+
+/** The knowledge base: one entry is corrected later, another deleted. */
+function createQas(make: Make, from: Date, later: Date): Event[] {
+  const times = { createdAt: from.toISOString(), updatedAt: from.toISOString() };
+  const plain = (text: string) => text.replaceAll('{item}', 'product').replaceAll('{order}', 'an order');
+  const qas = cases.map(({ title, opening, answer }, index) =>
+    make('qa', {
+      question: plain(title),
+      questionVariations: index % 3 === 0 ? [] : [plain(opening)],
+      answer: plain(answer),
+      ...times,
+    }),
+  );
+  const [corrected, deleted] = qas;
+  const events = qas.map((qa) => publish(qa, from));
+  if (corrected)
+    events.push(
+      change(corrected, { answer: 'See the tracking page.', updatedAt: later.toISOString() }, later),
+    );
+  if (deleted) events.push(remove(deleted, later));
+  return events;
 }

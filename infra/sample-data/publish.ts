@@ -32,14 +32,14 @@ export async function publishRecords(
 export async function publishSampleData(
   kafkaTopics: { producer: Producer; prefix: string },
   batches: Iterable<SampleBatch>,
-  onBatch: (sent: { records: number; progress: number }) => void = () => undefined,
+  onBatch: (done: number) => void = () => undefined,
 ): Promise<number> {
   let sent = 0;
   let turn = 0;
   for (const { records, progress } of batches) {
     await publishRecords(kafkaTopics, records, codecs[turn++ % codecs.length]);
     sent += records.length;
-    onBatch({ records: sent, progress });
+    onBatch(progress);
   }
   return sent;
 }

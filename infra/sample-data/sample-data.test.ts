@@ -7,13 +7,14 @@ import { ticketStatuses } from '../../shared/documents/ticket.ts';
 import { channelStates, channelStatus, issueCodes } from '../../services/api/resources/channels/status.ts';
 import { rawHeaders } from '../../tests/support/example-records.ts';
 import { parse } from '../../services/projector/events/parse.ts';
-import { generateSampleData, type Size } from './sample-data.ts';
+import { projections } from '../../services/projector/projections/projections.ts';
+import { batchesOf, generateSampleData, recordsOf as encoded, type Size } from './sample-data.ts';
 import type { SampleRecord } from './encode.ts';
-import { liveChanges } from './live-changes.ts';
+import { liveChange } from './live-changes.ts';
 
 const now = new Date('2026-03-04T05:06:07.089Z');
 const recordsOf = (seed: number, size: Size) =>
-  [...generateSampleData({ seed, size, now }).batches].flatMap(({ records }) => records);
+  [...batchesOf(generateSampleData({ seed, size, now }))].flatMap(({ records }) => records);
 
 function read({ kind, key, value, headers }: SampleRecord, offset: number) {
   const position = { partition: 0, offset, timestampMs: now.getTime() };
@@ -48,18 +49,24 @@ function fold(records: SampleRecord[]) {
   return { present, deleted };
 }
 
-describe('medium sample data', () => {
-  const sampleData = generateSampleData({ seed: 1, size: 'medium', now });
-  const records = [...sampleData.batches].flatMap((batch) => batch.records);
+/** A third of the medium size. */
+const size = { tickets: 700, contacts: 300, longestConversation: 1_500 };
+
+describe('sample data', () => {
+  const sampleData = generateSampleData({ seed: 1, size, now });
+  const batches = [...batchesOf(sampleData)];
+  const records = batches.flatMap((batch) => batch.records);
   const { present, deleted } = fold(records);
   const valuesOf = <T>(values: T[]) => [...new Set(values)].toSorted();
 
   test('has the documented size', () => {
-    expect(present('ticket').length).toBeGreaterThan(2_000);
-    expect(present('message').length).toBeGreaterThan(20_000);
+    expect(present('ticket').length).toBeGreaterThan(650);
+    expect(present('message').length).toBeGreaterThan(6_000);
     const conversations = Map.groupBy(present('message'), ({ conversationId }) => conversationId);
-    expect(Math.max(...[...conversations.values()].map(({ length }) => length))).toBeGreaterThan(4_900);
+    expect(Math.max(...[...conversations.values()].map(({ length }) => length))).toBeGreaterThan(1_400);
     expect(new Set(sampleData.apiKeys.map(({ orgId }) => orgId)).size).toBe(3);
+    // Batches stay small, however long a conversation is.
+    for (const batch of batches) expect(batch.records.length).toBeLessThan(600);
   });
 
   test('has channels of every type and provider, in every state, with every issue', () => {
@@ -112,6 +119,20 @@ describe('medium sample data', () => {
     expect(present('ticket').some(({ requesterId }) => !contacts.has(requesterId))).toBe(true);
   });
 
+  test('names a published entity in every reference that a projection declares', () => {
+    const published = new Set(records.map(({ kind, key }) => `${kind} ${key}`));
+    const named = kinds.flatMap((kind) =>
+      present(kind).flatMap((state) =>
+        projections[kind].edges.flatMap((edge) => {
+          if (edge.type === 'owner') return [`${edge.to} ${String(state[edge.parentField as 'id'])}`];
+          return edge.type === 'reference' ? edge.ids(state as never).map((id) => `${edge.to} ${id}`) : [];
+        }),
+      ),
+    );
+    expect(named.length).toBeGreaterThan(15_000);
+    expect(named.filter((reference) => !published.has(reference))).toEqual([]);
+  });
+
   test('has only the hash of the token of each API key', () => {
     const hashes = new Map(present('apiKey').map((key) => [key.tokenSha256, key]));
     const published = records.map(({ value }) => value ?? '').join('\n');
@@ -128,7 +149,7 @@ describe('medium sample data', () => {
     const instants = published.matchAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g);
     for (const [instant] of instants) expect(Date.parse(instant)).toBeLessThanOrEqual(now.getTime() + 5_000);
     for (const [address] of published.matchAll(/[\w.]+@[\w.-]+/g))
-      expect(address).toMatch(/(\.test|example\.(com|org))$/);
+      expect(address).toMatch(/(\.test|example\.(com|org|net))$/);
   });
 
   test('uses both content modes and redelivers records', () => {
@@ -143,12 +164,6 @@ test('the same seed, size and now return the same data, another seed returns oth
   expect(recordsOf(8, 'small')).not.toEqual(recordsOf(7, 'small'));
 });
 
-test('batches stay small, however long a conversation is', () => {
-  for (const { records } of generateSampleData({ seed: 3, size: 'medium', now }).batches) {
-    expect(records.length).toBeLessThan(600);
-  }
-});
-
 test('live changes continue the sample data: valid records with rising versions, of new and existing entities', () => {
   const sampleData = generateSampleData({ seed: 5, size: 'small', now });
   const versions = new Map<string, number>();
@@ -159,13 +174,14 @@ test('live changes continue the sample data: valid records with rising versions,
       if (change.op !== 'tombstone') return { record, id: change.id, version: change.version };
       return { record, id: change.id, version: Infinity };
     });
-  for (const { records } of sampleData.batches) {
+  for (const { records } of batchesOf(sampleData)) {
     for (const { id, version } of versionsOf(records, 0))
       versions.set(id, Math.max(version, versions.get(id) ?? 0));
   }
-  const live = liveChanges(sampleData.state, () => now);
   for (let step = 0; step < 2_000; step++) {
-    for (const { record, id, version } of versionsOf(live.next().value, step)) {
+    const { state } = sampleData;
+    const records = liveChange(state, now).flatMap((event) => encoded(state.random, event));
+    for (const { record, id, version } of versionsOf(records, step)) {
       expect(version).toBe((versions.get(id) ?? 0) + 1);
       versions.set(id, version);
       seen.add(record.kind);

@@ -1,9 +1,7 @@
-import type { SampleKey } from './api-keys.ts';
 import { encode, type Event, type SampleRecord } from './encode.ts';
-import type { ConversationContext } from './message.ts';
-import { createOrganization, type Organization } from './organization.ts';
+import { createOrganization, type Organization, type SampleKey } from './organization.ts';
 import { createRandom, type Random } from './random.ts';
-import { ticketEvents } from './ticket.ts';
+import { ticketEvents, type ConversationContext } from './tickets.ts';
 
 /** The number of tickets, contacts, and messages of the longest conversation, by size. */
 export const sizes = {
@@ -13,6 +11,7 @@ export const sizes = {
 } as const;
 
 export type Size = keyof typeof sizes;
+type Amounts = { tickets: number; contacts: number; longestConversation: number };
 
 /** Records in the order in which the source system publishes them, and the progress after them, 0 to 1. */
 export type SampleBatch = { records: SampleRecord[]; progress: number };
@@ -24,8 +23,14 @@ export type SampleState = {
   conversations: ConversationContext[];
 };
 
-/** Generated data of made-up support organizations. Iterate `batches` once; `state` is complete after that. */
-export type SampleData = { apiKeys: SampleKey[]; state: SampleState; batches: Iterable<SampleBatch> };
+/** Generated data of made-up support organizations. Iterate `events` once; `state` is complete after that. */
+export type SampleData = {
+  apiKeys: SampleKey[];
+  state: SampleState;
+  /** A null marks the end of a ticket. */
+  events: Iterable<Event | null>;
+  tickets: number;
+};
 
 const recordsMax = 500;
 const conversationsMax = 300;
@@ -37,18 +42,20 @@ const shares = [0.5, 0.3, 0.2];
  * Generates sample data that `seed`, `size` and `now` determine completely. It ends shortly before `now`. Memory holds the
  * entities that tickets refer to and the last 300 conversations, not the tickets.
  */
-export function generateSampleData(options: { seed: number; size: Size; now?: Date }): SampleData {
-  const { seed, size, now = new Date() } = options;
+export function generateSampleData({
+  seed,
+  size,
+  now = new Date(),
+}: {
+  seed: number;
+  size: Size | Amounts;
+  now?: Date;
+}): SampleData {
   const random = createRandom(seed);
-  const { tickets, contacts, longestConversation } = sizes[size];
-  const created = shares.map((share, index) =>
-    createOrganization(random, index, Math.round(contacts * share), now),
-  );
-  const state: SampleState = {
-    random,
-    organizations: created.map(({ organization }) => organization),
-    conversations: [],
-  };
+  const { tickets, contacts, longestConversation } = typeof size === 'string' ? sizes[size] : size;
+  const created = shares.map((share) => createOrganization(random, Math.round(contacts * share), now));
+  const organizations = created.map(({ organization }) => organization);
+  const state: SampleState = { random, organizations, conversations: [] };
   function* events(): Generator<Event | null> {
     const setup = created.flatMap((organization) => organization.events);
     // Every tenth contact is published after the tickets that refer to it.
@@ -56,27 +63,23 @@ export function generateSampleData(options: { seed: number; size: Size; now?: Da
       setup.filter(({ kind }, index) => kind === 'contact' && index % 10 === 0).map(({ id }) => id),
     );
     yield* setup.filter(({ id }) => !late.has(id));
-    for (const [index, organization] of state.organizations.entries()) {
+    for (const [index, organization] of organizations.entries()) {
       const count = Math.round(tickets * (shares[index] ?? 0));
       for (let number = 0; number < count; number++) {
         const messages = index === 0 && number === 0 ? longestConversation : undefined;
         const conversation = yield* ticketEvents({ random, organization, now }, messages);
         if (conversation) state.conversations.push(conversation);
-        if (state.conversations.length > conversationsMax) state.conversations.splice(0, 1);
+        if (state.conversations.length > conversationsMax) state.conversations.shift();
         yield null;
       }
     }
     yield* setup.filter(({ id }) => late.has(id));
   }
-  return {
-    apiKeys: created.flatMap(({ keys }) => keys),
-    state,
-    batches: batchesOf(random, events(), tickets),
-  };
+  return { apiKeys: created.flatMap(({ keys }) => keys), state, events: events(), tickets };
 }
 
-/** Groups events into batches of about `recordsMax` records. A null marks the end of a ticket. */
-function* batchesOf(random: Random, events: Iterable<Event | null>, tickets: number): Generator<SampleBatch> {
+/** Encodes events in batches of about `recordsMax` records, and delivers a few of them twice. */
+export function* batchesOf({ state: { random }, events, tickets }: SampleData): Generator<SampleBatch> {
   let records: SampleRecord[] = [];
   let done = 0;
   for (const event of events) {

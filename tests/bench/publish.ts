@@ -1,96 +1,74 @@
 import { CompressionTypes, type Admin, type Producer } from 'kafkajs';
-import { kinds, type Kind } from '../../shared/documents/document.ts';
+import { encode, type Event } from '../../infra/sample-data/encode.ts';
+import { liveChange } from '../../infra/sample-data/live-changes.ts';
+import { generateSampleData, type SampleState } from '../../infra/sample-data/sample-data.ts';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
+import { kinds } from '../../shared/documents/document.ts';
 import { logEnds, type Offsets } from '../support/progress.ts';
-import { createRandom } from '../support/random.ts';
-import type { Dataset } from './dataset.ts';
 
 export const partitionsPerTopic = 3;
 const recordsPerRequest = 500;
 
-/** A published dataset and its topics. */
+/** Published sample data and its topics. */
 export type Published = {
-  dataset: Dataset;
+  state: SampleState;
   prefix: string;
   topics: string[];
-  /** The expected number of documents: each entity was published once. */
-  entities: number;
-  /** The records of the log: more than the entities if the producer has sent some twice. */
+  /** The number of records, which is that of the documents: each entity is published once. */
   records: number;
   /** The log's end by `<topic>/<partition>`. */
   ends: Offsets;
-  /** The last record of each partition: once the store has these ids, it has all others. */
-  lastIds: { kind: Kind; id: string }[];
 };
 
-/** Creates the topics under `prefix` and publishes the dataset, one topic after the other. */
+/** Creates the topics under `prefix`, and publishes each entity of the sample data once. */
 export async function publishDataset(
   { admin, producer }: { admin: Admin; producer: Producer },
-  dataset: Dataset,
+  tickets: number,
   prefix: string,
 ): Promise<Published> {
   await createTopics(admin, prefix, partitionsPerTopic);
   const topics = kinds.map((kind) => topicOf(kind, prefix));
-  const lastIds = new Map<string, { kind: Kind; id: string }>();
-  let entities = 0;
-  for (const kind of kinds) {
-    const topic = topicOf(kind, prefix);
-    for (let from = 0; from < dataset.counts[kind]; from += recordsPerRequest) {
-      const size = Math.min(recordsPerRequest, dataset.counts[kind] - from);
-      const messages = Array.from({ length: size }, (_, index) => {
-        const record = dataset.record(kind, from + index);
-        return { ...record, partition: choosePartition(record.key) };
-      });
-      for (const { key, partition } of messages) lastIds.set(`${topic}/${partition}`, { kind, id: key });
-      entities += size;
-      await producer.send({ topic, messages, compression: CompressionTypes.GZIP });
-    }
+  const size = { tickets, contacts: Math.ceil(tickets / 3), longestConversation: 20 };
+  const { state, events } = generateSampleData({ seed: 1, size, now: new Date('2026-11-01') });
+  let records = 0;
+  let waiting: Event[] = [];
+  const send = async () => {
+    records += waiting.length;
+    await publishEvents(producer, waiting, prefix);
+    waiting = [];
+  };
+  for (const event of events) {
+    if (event?.version === 1) waiting.push(event);
+    if (waiting.length >= recordsPerRequest) await send();
   }
+  await send();
   const ends = await logEnds(admin, topics);
-  const records = [...ends.values()].reduce((total, end) => total + end, 0);
-  return { dataset, prefix, topics, entities, records, ends, lastIds: [...lastIds.values()] };
+  return { state, prefix, topics, records, ends };
 }
 
-/** The publisher chooses the partition, not the client, so that it knows the last record of each partition. */
-const choosePartition = (key: string): number =>
-  [...key].reduce((hash, character) => (hash * 31 + character.charCodeAt(0)) % 65_521, 7) %
-  partitionsPerTopic;
+/** CloudEvents in structured mode: every contender can read them as plain JSON. */
+async function publishEvents(producer: Producer, events: Event[], prefix: string): Promise<void> {
+  const byTopic = Map.groupBy(events, ({ kind }) => topicOf(kind, prefix));
+  const topicMessages = [...byTopic].map(([topic, some]) => ({
+    topic,
+    messages: some.map((event) => encode(event, 'structured')),
+  }));
+  await producer.sendBatch({ topicMessages, compression: CompressionTypes.GZIP });
+}
 
-/** An event among others of its request. */
-export type Sample = {
-  kind: Kind;
-  id: string;
-  version: number;
-  /** When it was passed to the producer, as `performance.now()`. */
-  publishedMs: number;
-};
+/** An event among others of its request; `publishedMs` is when it was passed to the producer. */
+export type Sample = Pick<Event, 'kind' | 'id' | 'version'> & { publishedMs: number };
 
-/** Publishes the next live events in one request; returns one of them as a sample. */
-type PublishLive = (count: number) => Promise<Sample>;
-
-/** Live events about a dataset: three of five are new messages, the others update a ticket or a conversation. */
-export function createTraffic(producer: Producer, { dataset, prefix }: Published): PublishLive {
-  const random = createRandom(1);
-  const versions = new Map<string, number>();
-  let messages = dataset.counts.message;
-  const next = () => {
-    const kind = random.pick(['message', 'message', 'message', 'ticket', 'conversation'] as const);
-    const number = kind === 'message' ? messages++ : random.int(dataset.counts[kind]);
-    const version = kind === 'message' ? 1 : (versions.get(`${kind}/${number}`) ?? 1) + 1;
-    versions.set(`${kind}/${number}`, version);
-    return { kind, version, record: dataset.record(kind, number, version, new Date()) };
-  };
-  return async (count) => {
-    const events = Array.from({ length: count }, next);
-    const { kind, version, record } = random.pick(events);
-    const byTopic = Map.groupBy(events, ({ kind }) => topicOf(kind, prefix));
-    const topicMessages = [...byTopic].map(([topic, some]) => ({
-      topic,
-      messages: some.map(({ record: one }) => ({ ...one, partition: choosePartition(one.key) })),
-    }));
+/** Publishes the next events of live changes in one request; returns one of them as a sample. */
+export function createTraffic(producer: Producer, { state, prefix }: Published) {
+  const waiting: Event[] = [];
+  return async (count: number): Promise<Sample> => {
+    while (waiting.length < count) waiting.push(...liveChange(state, new Date()));
+    const events = waiting.splice(0, count);
+    const { kind, id, version } = state.random.pick(events);
     const publishedMs = performance.now();
-    await producer.sendBatch({ topicMessages });
-    return { kind, id: record.key, version, publishedMs };
+    await publishEvents(producer, events, prefix);
+    return { kind, id, version, publishedMs };
   };
 }

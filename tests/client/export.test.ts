@@ -8,7 +8,7 @@ import * as build from '../api/builders.ts';
 import { startApi, startStore, type TestApi, type TestStore } from '../api/test-api.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import { connect, failureOf, takeAll } from './test-client.ts';
-import { createSourceSystem } from './source-system.ts';
+import { createLateReplicas } from './late-replicas.ts';
 
 let store: TestStore;
 let api: TestApi;
@@ -67,7 +67,7 @@ test.each([
   'runs end with the final state, although some are killed, replicas differ, and changes are applied late and out of order: %j',
   async ({ seed, threads, runs }) => {
     const random = createRandom(seed);
-    const source = createSourceSystem([store, storeBehind], random);
+    const source = createLateReplicas([store, storeBehind], random);
     await source.advance(100);
     const { client } = connect({
       baseUrl: api.url,

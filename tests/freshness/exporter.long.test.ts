@@ -4,11 +4,14 @@ import {
   type Message,
   type TicketItem,
 } from '../../clients/typescript/src/index.ts';
+import { remove } from '../../infra/sample-data/entity.ts';
+import { newTicket, renameContact, reply, resolve } from '../../infra/sample-data/live-changes.ts';
+import { generateSampleData } from '../../infra/sample-data/sample-data.ts';
+import { sortKey } from '../../shared/documents/instant.ts';
 import { connect } from '../client/test-client.ts';
-import { createRandom } from '../support/random.ts';
+import type { Event } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
 import { useOpened } from '../support/use-opened.ts';
-import { createTraffic } from './changes.ts';
 import { startScenario } from './scenario.ts';
 
 /** The exported tickets by id, and the threads by conversation. No thread is longer than one batch. */
@@ -33,6 +36,28 @@ const turns = 200;
 /** The source system's clock keeps pace with the real one: an event that is late is late for readers too. */
 const turnMs = 100;
 
+/** Random changes to tickets; each change in a thread updates its ticket at the same instant. */
+function createTraffic(now: Date) {
+  const size = { tickets: 0, contacts: 15, longestConversation: 0 };
+  const { state, events } = generateSampleData({ seed: seed + 1, size, now });
+  // Nothing expires, and the source system publishes everything now.
+  const setup = [...events].flatMap((event): Event[] =>
+    event
+      ? [{ ...event, time: now, ...(event.data && { data: { ...event.data, dataRetentionDays: null } }) }]
+      : [],
+  );
+  const next = (at: Date): Event[] => {
+    const { random, conversations } = state;
+    const fate = random.int(100);
+    if (conversations.length === 0 || fate < 20) return newTicket(state, at);
+    if (fate < 60) return reply(state, at);
+    if (fate < 88) return resolve(state, at);
+    if (fate >= 92) return renameContact(state, at);
+    return conversations.splice(random.int(conversations.length), 1).map(({ ticket }) => remove(ticket, at));
+  };
+  return { state, setup, next };
+}
+
 describe(`an export with the client, round after round (seed ${seed})`, () => {
   const scenario = useOpened(() => startScenario({ seed, stepMs: turnMs, delayMsMax: 6_000 }));
 
@@ -54,11 +79,19 @@ describe(`an export with the client, round after round (seed ${seed})`, () => {
     // given live changes while partitions are published late and consumed later, and the key is known
     const { source, get, fatal } = scenario;
     const { client } = connect({ baseUrl: scenario.url });
-    const traffic = createTraffic(source, createRandom(seed + 1));
+    const { state, setup, next: nextChange } = createTraffic(source.sourceNow());
+    const latest = new Map<string, Event>();
+    const emit = (events: Event[]) => {
+      for (const event of events) {
+        latest.set(event.id, event);
+        source.emit(event);
+      }
+    };
+    emit(setup);
     let turn = 0;
     const happen = () => {
       turn += 1;
-      for (let count = turn < 10 ? 3 : 1; count > 0; count -= 1) traffic.happen();
+      for (let count = turn < 10 ? 3 : 1; count > 0; count -= 1) emit(nextChange(source.sourceNow()));
     };
     const living = scenario.live(happen, () => turn < turns, turnMs).then(source.finish);
     await eventually(async () => (await get('/v1/tickets')).status === 200);
@@ -68,7 +101,7 @@ describe(`an export with the client, round after round (seed ${seed})`, () => {
     let rounds = 0;
     let isOver = false;
     void living.finally(() => (isOver = true));
-    const endedAt = () => new Date(source.nowMs() - 6_000).toISOString();
+    const endedAt = () => new Date(source.sourceNow().getTime() - 6_000).toISOString();
     while (!isOver || since === undefined || since < endedAt()) {
       const next: string = await exportRound(client, copy, since);
       expect(next >= (since ?? '')).toBe(true);
@@ -78,16 +111,19 @@ describe(`an export with the client, round after round (seed ${seed})`, () => {
     }
     await living;
     // then it holds each ticket as it ended; it keeps deleted tickets, as no list shows the deletion
-    const expected = [...traffic.cases.values()].map((one) => [
-      one.id,
-      {
-        title: one.title,
-        status: one.status,
-        updatedAt: toTheSecond(one.updatedAt),
-        threads: { [one.conversation]: one.messages.map(({ content }) => content) },
-      },
-    ]);
-    const held = [...traffic.cases.keys()].map((id) => [id, ownOf(copy, id)]);
+    const messagesOf = (conversationId: string) =>
+      [...latest.values()]
+        .filter(({ kind, data }) => kind === 'message' && data?.conversationId === conversationId)
+        .toSorted((a, b) => (sortKey(a.time, a.id) < sortKey(b.time, b.id) ? -1 : 1))
+        .map(({ data }) => data?.content);
+    const expected = state.conversations.map(({ ticket: { state: ticket }, conversation }) => {
+      const { id } = conversation.state;
+      const updatedAt = toTheSecond(ticket.updatedAt);
+      const { title, status } = ticket;
+      return [ticket.id, { title, status, updatedAt, threads: { [id]: messagesOf(id) } }];
+    });
+    const ids = state.conversations.map(({ ticket }) => ticket.state.id);
+    const held = ids.map((id) => [id, ownOf(copy, id)]);
     expect(rounds).toBeGreaterThan(10);
     expect({ seed, tickets: Object.fromEntries(held) as unknown }).toEqual({
       seed,
@@ -97,9 +133,10 @@ describe(`an export with the client, round after round (seed ${seed})`, () => {
     // and a round without a bound brings the rest: the names of others, and the deletions
     const whole = createCopy();
     await exportRound(client, whole, undefined);
-    expect([...whole.tickets.keys()].toSorted()).toEqual([...traffic.cases.keys()].toSorted());
-    for (const one of traffic.cases.values()) {
-      expect(whole.tickets.get(one.id)?.requester.name).toBe(traffic.nameOf(one.contact));
-    }
+    expect([...whole.tickets.keys()].toSorted()).toEqual(ids.toSorted());
+    for (const { ticket } of state.conversations)
+      expect(whole.tickets.get(ticket.state.id)?.requester.name).toBe(
+        latest.get(ticket.state.requesterId)?.data?.name ?? null,
+      );
   }, 180_000);
 });

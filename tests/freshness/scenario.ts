@@ -5,7 +5,7 @@ import { created } from '../support/entities.ts';
 import { createTestEnvironment, runProjector } from '../support/test-environment.ts';
 import { createRandom } from '../support/random.ts';
 import { waitingKafka } from '../support/waiting-kafka.ts';
-import { createSourceSystem } from './source-system.ts';
+import { createLatePublisher } from './late-publisher.ts';
 
 /**
  * A source system that publishes late, two projectors, and the API on their documents. The projectors' partitions
@@ -22,7 +22,7 @@ export async function startScenario({
 }) {
   const testEnvironment = await createTestEnvironment(3);
   const random = createRandom(seed);
-  const source = createSourceSystem(testEnvironment, random, { stepMs });
+  const source = createLatePublisher(testEnvironment, random, { stepMs });
   const join = (index: number) => {
     const own = createRandom(seed * 10 + index);
     const wait = async () => own.chance(0.4) && sleep(own.int(delayMsMax));
@@ -34,7 +34,7 @@ export async function startScenario({
   const projectors = await Promise.all([join(0), join(1)]);
   const api = await startApi({ client: testEnvironment.mongo, name: testEnvironment.name });
   const tokenSha256 = createHash('sha256').update(tokens.a).digest('hex');
-  source.emit(created('apiKey', 'key_1', { tokenSha256 }));
+  source.emit({ ...created('apiKey', 'key_1', { tokenSha256 }), time: source.sourceNow() });
   return {
     testEnvironment,
     random,

@@ -1,3 +1,4 @@
+import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { logEnds } from '../support/progress.ts';
 import { startScript } from '../../infra/service.ts';
@@ -16,7 +17,10 @@ describe('npm run sample-data', () => {
     return { exitCode: await exited, stdout: stdout(), stderr: stderr() };
   };
 
-  test('creates topics and publishes events to them, and is refused where a topic has records', async () => {
+  test('creates topics and publishes events to them although there is a key, and is refused where another topic has records', async () => {
+    await createTopics(testEnvironment.admin, prefix(), 1);
+    const key = { key: 'key_1', value: '{}' };
+    await testEnvironment.producer.send({ topic: topicOf('apiKey', prefix()), messages: [key] });
     const published = await run();
     expect(published).toMatchObject({ exitCode: 0, stderr: '' });
     expect(published.stdout).toMatch(/\nAPI key: svc_live_\w+$/);

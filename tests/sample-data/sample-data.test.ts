@@ -1,8 +1,13 @@
 import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { registerCodecs } from '../../services/projector/kafka/codecs.ts';
-import { generateSampleData, type SampleBatch } from '../../infra/sample-data/sample-data.ts';
+import {
+  batchesOf,
+  generateSampleData,
+  recordsOf,
+  type SampleBatch,
+} from '../../infra/sample-data/sample-data.ts';
 import type { SampleRecord } from '../../infra/sample-data/encode.ts';
-import { liveChanges } from '../../infra/sample-data/live-changes.ts';
+import { liveChange } from '../../infra/sample-data/live-changes.ts';
 import { publishSampleData, publishRecords } from '../../infra/sample-data/publish.ts';
 import { fold } from '../convergence/fold.ts';
 import { readDocuments } from '../convergence/read-documents.ts';
@@ -19,10 +24,10 @@ test('sample data in every codec and content mode, with live changes, is project
   const kafkaTopics = { producer: testEnvironment.producer, prefix: testEnvironment.config.TOPIC_PREFIX };
   const projector = await runProjector(testEnvironment);
   try {
-    await publishSampleData(kafkaTopics, recordBatches(sampleData.batches, log));
-    const changes = liveChanges(sampleData.state);
+    await publishSampleData(kafkaTopics, recordBatches(batchesOf(sampleData), log));
     for (let turn = 0; turn < 40; turn++) {
-      const records = Array.from({ length: 5 }, () => changes.next().value).flat();
+      const events = Array.from({ length: 5 }, () => liveChange(sampleData.state, new Date())).flat();
+      const records = events.flatMap((event) => recordsOf(sampleData.state.random, event));
       log.push(...records);
       await publishRecords(kafkaTopics, records);
     }

@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createCertificates, type Certificates } from '../../infra/demo/certificates.ts';
 import { run } from '../../infra/dev-servers/native/run.ts';
 import { channelExample } from '../../services/api/resources/channels/examples.ts';
 import { conversationExample } from '../../services/api/resources/conversations/examples.ts';
@@ -29,17 +28,11 @@ const children = useApiProcesses({
   qa: several.map((index) => build.qa({ id: `qa_${index}` })),
 });
 let api: ApiProcess;
-let certificates: Certificates;
 let schemathesis: Program;
 
 beforeAll(async () => {
   schemathesis = await installSchemathesis((line) => process.stdout.write(`${line}\n`));
-  certificates = await createCertificates(children.folder);
-  api = await children.start({
-    API_TLS_CERT: certificates.certificate,
-    API_TLS_KEY: certificates.key,
-    RATE_LIMIT_REQUESTS: '1000000',
-  });
+  api = await children.start({ ...children.tls, RATE_LIMIT_REQUESTS: '1000000' });
 }, 600_000);
 
 test('every request generated from the OpenAPI document gets a response that the document allows', async () => {
@@ -59,7 +52,7 @@ test('every request generated from the OpenAPI document gets a response that the
       '--url',
       url,
       '--tls-verify',
-      certificates.authority,
+      children.tls.API_TLS_CERT ?? '',
       '--header',
       `Authorization: Bearer ${tokens.a}`,
     ],

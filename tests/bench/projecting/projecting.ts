@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createDataset } from '../dataset.ts';
 import { progress, type BenchEnvironment } from '../environment.ts';
 import { formatted, grouped, percentile, ratios, rotated } from '../figures.ts';
 import type { Counts } from '../count-commands.ts';
@@ -17,9 +16,9 @@ const titles = {
 type Contender = keyof typeof titles;
 const turns = ['bulk-write', 'connector', 'projector', 'live'] as const;
 
-/** The records of the backlog and of the dataset that live changes are about, and the traffic. */
-const fullSize = { backlog: 151_800, live: 11_500, eventsPerSecond: 1_000, seconds: 10 };
-const quickSize = { backlog: 2_300, live: 2_300, eventsPerSecond: 300, seconds: 2 };
+/** The tickets of the backlog and of the dataset that live changes are about, and the traffic. */
+const fullSize = { backlog: 14_000, live: 1_000, eventsPerSecond: 1_000, seconds: 10 };
+const quickSize = { backlog: 200, live: 200, eventsPerSecond: 300, seconds: 2 };
 
 /** Pause between two runs, so that the store's remaining work for one does not slow the next. */
 const pauseMs = 1_000;
@@ -57,8 +56,8 @@ export const benchProjecting = (options: ReportOptions): Promise<void> =>
     return renderParts(measured);
   });
 
-const publish = ({ admin, producer, prefix }: BenchEnvironment, count: number, name: string) =>
-  publishDataset({ admin, producer }, createDataset(count), `${prefix}${name}.`);
+const publish = ({ admin, producer, prefix }: BenchEnvironment, tickets: number, name: string) =>
+  publishDataset({ admin, producer }, tickets, `${prefix}${name}.`);
 
 async function tryConnector(environment: BenchEnvironment, measured: Measured): Promise<void> {
   if (measured.leftOut !== null) return;

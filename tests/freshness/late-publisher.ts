@@ -3,11 +3,12 @@ import { encode, type Event, type Produced } from '../support/events.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
 import type { Random } from '../support/random.ts';
 
-/** An event without time and version: the source system sets its clock's time and counts up the version. */
-export type Emitted = Pick<Event, 'kind' | 'id' | 'op'> & { data?: Record<string, unknown> };
-
-type Waiting = { timeMs: number; record: Produced };
-type Queue = { topic: string; partition: number; waiting: Waiting[]; pausedTurns: number };
+type Queue = {
+  topic: string;
+  partition: number;
+  waiting: { timeMs: number; record: Produced }[];
+  pausedTurns: number;
+};
 
 const partitions = 3;
 
@@ -16,17 +17,16 @@ const partitions = 3;
  * its own clock, which stops before an event waits longer than the lateness allowance. The projector's contract
  * therefore holds on a machine of any speed.
  */
-export function createSourceSystem(
+export function createLatePublisher(
   { producer, config }: TestEnvironment,
   random: Random,
   { stepMs }: { stepMs: number },
 ) {
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
   const queues = new Map<string, Queue>();
-  const versions = new Map<string, number>();
   let nowMs = Date.UTC(2026, 0, 1);
 
-  const queueOf = (kind: Event['kind'], id: string): Queue => {
+  const queueOf = ({ kind, id }: Event): Queue => {
     const topic = topicOf(kind, config.TOPIC_PREFIX);
     const partition = [...id].reduce((sum, character) => sum + character.charCodeAt(0), 0) % partitions;
     const queue = queues.get(`${topic}/${partition}`) ?? { topic, partition, waiting: [], pausedTurns: 0 };
@@ -44,37 +44,21 @@ export function createSourceSystem(
     for (const { queue, count } of sent) queue.waiting.splice(0, count);
   };
   const waiting = () => [...queues.values()].filter((queue) => queue.waiting.length > 0);
+  const oldestMs = (from: number) =>
+    waiting().reduce((earliest, queue) => Math.min(earliest, queue.waiting[0]?.timeMs ?? earliest), from);
 
   return {
-    /** The source system's clock, in milliseconds: the time of its events. */
-    nowMs: () => nowMs,
+    /** The source system's clock: the time of its events. */
+    sourceNow: () => new Date(nowMs),
     /** The projectors' clock: every event older than the lateness allowance has been published. */
-    now: () =>
-      new Date(
-        waiting().reduce(
-          (earliest, queue) => Math.min(earliest, (queue.waiting[0]?.timeMs ?? 0) + allowanceMs),
-          nowMs,
-        ),
-      ),
-    emit: ({ kind, id, op, data }: Emitted) => {
-      const version = (versions.get(id) ?? 0) + 1;
-      versions.set(id, version);
-      const event: Event = {
-        kind,
-        id,
-        op,
-        orgId: 'org_1',
-        version,
-        time: new Date(nowMs),
-        ...(data ? { data } : {}),
-      };
-      const record = encode(event, random.chance(0.5) ? 'structured' : 'binary');
-      queueOf(kind, id).waiting.push({ timeMs: nowMs, record });
+    now: () => new Date(Math.min(nowMs, oldestMs(Infinity) + allowanceMs)),
+    emit: (event: Event) => {
+      const record = encode({ ...event, orgId: 'org_1' }, random.chance(0.5) ? 'structured' : 'binary');
+      queueOf(event).waiting.push({ timeMs: event.time.getTime(), record });
     },
     /** Advances the clock by a step, and publishes the waiting events of partitions that are not paused. */
     turn: async () => {
-      const oldest = Math.min(nowMs, ...waiting().map((queue) => queue.waiting[0]?.timeMs ?? 0));
-      if (nowMs + stepMs - oldest <= allowanceMs) nowMs += stepMs;
+      if (nowMs + stepMs - oldestMs(nowMs) <= allowanceMs) nowMs += stepMs;
       for (const queue of queues.values()) {
         if (queue.pausedTurns > 0) queue.pausedTurns -= 1;
         else if (random.chance(0.1)) queue.pausedTurns = random.int(allowanceMs / stepMs);
@@ -88,5 +72,3 @@ export function createSourceSystem(
     },
   };
 }
-
-export type SourceSystem = ReturnType<typeof createSourceSystem>;

@@ -1,0 +1,141 @@
+import { Faker, base, en } from '@faker-js/faker';
+import type { z } from 'zod';
+import { kinds, type Kind } from '../../shared/documents/document.ts';
+import { instant } from '../../shared/documents/fields.ts';
+import { states } from '../../shared/documents/resources.ts';
+import { dayMs } from '../../shared/documents/retention.ts';
+import { topics } from '../../services/projector/events/topics.ts';
+import type { SourceState } from './encode.ts';
+import { entity, type Entity } from './entity.ts';
+import type { Random } from './random.ts';
+
+type Schema = z.core.$ZodType;
+type Shape = Readonly<Record<string, Schema>>;
+/** The schemas that have parts or choices; any other is one text or instant. */
+type Node =
+  | z.core.$ZodObject
+  | z.core.$ZodUnion
+  | z.core.$ZodDefault
+  | z.core.$ZodNullable
+  | z.core.$ZodPipe
+  | z.core.$ZodArray
+  | z.core.$ZodEnum
+  | z.core.$ZodLiteral
+  | z.core.$ZodBoolean
+  | z.core.$ZodNumber;
+
+/** Fields of a state that are not left to chance, as deep as they are named. */
+type Given = { readonly [field: string]: unknown };
+
+/** Creates an entity of the organization. A reference that is not given is to an entity made before. */
+export type Make = <K extends Kind>(kind: K, given?: Given) => Entity<K>;
+
+/** Draws believable texts from the same source of chance. */
+export const createFaker = (random: Random) =>
+  new Faker({ locale: [en, base], randomizer: { next: random.unit, seed: () => undefined } });
+
+export const domainName = (faker: Faker) => `${faker.internet.domainWord()}.test`;
+
+/** Texts by the name of their field. Addresses are in domains that are reserved for examples and tests. */
+const texts: Record<string, (faker: Faker) => string> = {
+  name: (faker) => faker.person.fullName(),
+  displayName: (faker) => faker.commerce.department(),
+  aiDisplayName: (faker) => faker.person.firstName(),
+  email: (faker) => faker.internet.exampleEmail().toLowerCase(),
+  inbox: (faker) => faker.internet.exampleEmail().toLowerCase(),
+  replyTo: (faker) => faker.internet.exampleEmail().toLowerCase(),
+  domain: domainName,
+  allowedDomains: domainName,
+  redirectUrl: (faker) => `https://${domainName(faker)}/thanks`,
+  filename: (faker) => faker.system.commonFileName(faker.helpers.arrayElement(['pdf', 'png', 'eml'])),
+  color: (faker) => faker.color.rgb(),
+  default: (faker) => faker.helpers.arrayElement(['en', 'de', 'fr']),
+  enabled: (faker) => faker.helpers.arrayElement(['en', 'de', 'fr']),
+  label: (faker) => faker.commerce.productAdjective(),
+  id: (faker) => faker.string.nanoid(),
+};
+
+/** The kind that a field of ids refers to: its name ends in the kind. */
+const referredKind = (field: string): Kind | undefined =>
+  field === 'requesterId' ? 'contact' : kinds.find((kind) => new RegExp(`${kind}Ids?$`, 'i').test(field));
+
+const shapeOf = (schema: Schema): Shape => {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  return def.type === 'pipe' ? shapeOf(def.in) : def.type === 'object' ? def.shape : {};
+};
+
+/** Whether the fields of an option include the given ones, with their literal values. */
+const fits = (option: Schema, given: Given) =>
+  Object.entries(given).every(([name, value]) => {
+    const { def } = (shapeOf(option)[name] as z.core.$ZodTypes | undefined)?._zod ?? {};
+    return def !== undefined && (def.type !== 'literal' || def.values.includes(value as string));
+  });
+
+const isObject = (value: unknown): value is Given =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The entities of a kind that others refer to by chance. */
+const referredMax = 10_000;
+
+/** Creates entities of one organization by the schemas of their states, so that a new field needs no line here. */
+export function createMaker({ random, orgId, now }: { random: Random; orgId: string; now: Date }): Make {
+  const faker = createFaker(random);
+  const made = new Map<Kind, string[]>();
+  const past = () => new Date(now.getTime() - random.between(1, 400 * dayMs)).toISOString();
+
+  /** Whether the field refers to a kind of which there is no entity yet. */
+  const isUnmade = (field: string) => {
+    const kind = referredKind(field);
+    return kind !== undefined && !made.has(kind);
+  };
+  const leaf = (schema: Schema, field: string): unknown => {
+    if (schema === instant) return past();
+    const kind = referredKind(field);
+    return kind ? random.pick(made.get(kind) ?? []) : (texts[field]?.(faker) ?? faker.company.catchPhrase());
+  };
+  const valueOf = (schema: Schema, field: string, given?: unknown): unknown => {
+    if (given !== undefined && !isObject(given)) return given;
+    const { def } = (schema as Node)._zod;
+    switch (def.type) {
+      case 'object':
+        return Object.fromEntries(
+          Object.entries(def.shape).map(([name, part]) => [name, valueOf(part, name, given?.[name])]),
+        );
+      case 'union': {
+        const options = given ? def.options.filter((option) => fits(option, given)) : def.options;
+        return valueOf(random.pick(options), field, given);
+      }
+      case 'default':
+        return valueOf(def.innerType, field, given);
+      case 'nullable':
+        if (!given && (random.chance(0.25) || isUnmade(field))) return null;
+        return valueOf(def.innerType, field, given);
+      case 'pipe':
+        return valueOf(def.in, field, given);
+      case 'array': {
+        const items = Array.from({ length: random.between(0, 3) }, () => valueOf(def.element, field));
+        return items.filter((item, index) => items.indexOf(item) === index);
+      }
+      case 'enum':
+        return random.pick(Object.values(def.entries));
+      case 'literal':
+        return def.values[0];
+      case 'boolean':
+        return random.chance(0.5);
+      case 'number': {
+        const { minValue, maxValue } = schema as z.ZodNumber;
+        return random.between(Math.max(minValue ?? 1, 1), Math.min(maxValue ?? 90, 90));
+      }
+      default:
+        return leaf(schema, field);
+    }
+  };
+  return <K extends Kind>(kind: K, given: Given = {}) => {
+    const id = random.id(topics[kind].idPrefix || `${kind}_`);
+    const state = valueOf(states[kind], kind, { id, ...given }) as SourceState<K>;
+    const ids = made.get(kind) ?? [];
+    made.set(kind, ids);
+    if (ids.length < referredMax) ids.push(state.id);
+    return entity(kind, orgId, state);
+  };
+}

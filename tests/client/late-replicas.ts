@@ -1,0 +1,79 @@
+import type { Document } from 'mongodb';
+import { newTicket, reply } from '../../infra/sample-data/live-changes.ts';
+import { generateSampleData } from '../../infra/sample-data/sample-data.ts';
+import { resources } from '../../shared/documents/resources.ts';
+import * as build from '../api/builders.ts';
+import type { TestStore } from '../api/test-api.ts';
+import type { Event } from '../support/events.ts';
+import type { Random } from '../support/random.ts';
+
+type Replica = { store: TestStore; lagMax: number; pending: { at: number; applyAt: number; event: Event }[] };
+
+const startMs = Date.parse('2026-01-01T00:00:00Z');
+/** The first store applies a change at most this many steps later; each further store may take longer. */
+const lagMax = 8;
+
+/**
+ * A source system that makes one change a step, and a projector for each store. Each projector applies changes late
+ * and out of order, like partitions that lag unevenly. Only the watermark shows how far the data is complete.
+ */
+export function createLateReplicas(stores: TestStore[], random: Random) {
+  const size = { tickets: 0, contacts: 10, longestConversation: 0 };
+  const { state } = generateSampleData({ seed: random.int(1_000), size, now: new Date(startMs) });
+  const replicas = stores.map((store, index): Replica => ({
+    store,
+    lagMax: lagMax * (1 + index),
+    pending: [],
+  }));
+  let step = 0;
+
+  const change = () => {
+    // Half of the changes open a ticket. Many tickets change once only: a later change would hide an omission.
+    const make = state.conversations.length === 0 || random.chance(0.5) ? newTicket : reply;
+    for (const event of make(state, new Date(startMs + step)))
+      for (const { pending, lagMax: stepsMax } of replicas) {
+        // All changes of an entity are on one partition, so none is applied before an earlier one.
+        const earlier = pending.filter((each) => each.event.id === event.id).map(({ applyAt }) => applyAt);
+        pending.push({ at: step, applyAt: Math.max(step + random.int(stepsMax), ...earlier), event });
+      }
+  };
+
+  const apply = async (replica: Replica) => {
+    const { store } = replica;
+    const due = replica.pending.filter(({ applyAt }) => applyAt <= step);
+    replica.pending = replica.pending.filter(({ applyAt }) => applyAt > step);
+    for (const { event } of due) {
+      const replacement = documentOf(event);
+      await store.database
+        .collection<Document & { _id: string }>(resources[event.kind].collection)
+        .replaceOne({ _id: event.id }, replacement, { upsert: true });
+    }
+    const complete = Math.min(step, ...replica.pending.map(({ at }) => at - 1));
+    await build.dataAsOf(store.control, new Date(startMs + complete));
+  };
+
+  const documentOf = ({ kind, id, data }: Event) => {
+    const fields = { ...data, id };
+    if (kind === 'message') return build.message(fields);
+    if (kind === 'conversation') return build.conversation(fields);
+    const ofTicket = state.conversations.filter(({ ticket }) => ticket.state.id === id);
+    const conversations = ofTicket.map(({ conversation }) => ({
+      ...build.ticketJoined().conversations[0],
+      id: conversation.state.id,
+    }));
+    return build.ticket(fields, { joined: build.ticketJoined({ conversations: conversations as never }) });
+  };
+
+  return {
+    /** Makes one change a step, then applies the changes that are due. */
+    advance: async (steps: number) => {
+      for (const last = step + steps; step < last; change()) step += 1;
+      await Promise.all(replicas.map(apply));
+    },
+    /** Applies every change. */
+    applyAll: async () => {
+      step += lagMax * stores.length;
+      await Promise.all(replicas.map(apply));
+    },
+  };
+}
