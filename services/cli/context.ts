@@ -13,7 +13,7 @@ export type CommandOutput = { text: string | Buffer; exitCode: 0 | 1 | 3 };
 
 export type Terminal = {
   /** Prints to standard output before the verb ends. */
-  print: (text: string) => void;
+  print: (text: string | Buffer) => void;
   /** Prints a line to standard error. */
   report: (line: string) => void;
   /** Prints a line to standard error that the next one overwrites. Prints nothing if that is not a terminal. */

@@ -1,11 +1,8 @@
 #!/usr/bin/env -S node --disable-warning=TimeoutNegativeWarning
+import { enableCompileCache } from 'node:module';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { configOrExit, readConfig } from '../../shared/runtime/config.ts';
-import { errorMessage } from '../../shared/runtime/error-message.ts';
-import { commandsIn } from '../operations/deployment.ts';
-import { deploymentSetting } from '../operations/settings.ts';
-import { parseArguments, type ParsedCommand } from './command.ts';
-import { UsageError, type Terminal } from './context.ts';
+import type { Terminal } from './context.ts';
 
 async function confirm(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
@@ -24,23 +21,7 @@ const terminal: Terminal = {
   confirm: process.stdin.isTTY ? confirm : null,
 };
 
-async function runVerb({ verb, run }: ParsedCommand): Promise<void> {
-  try {
-    const output = await run({ verb, environment: process.env, terminal });
-    const { text, exitCode } = typeof output === 'string' ? { text: output, exitCode: 0 } : output;
-    process.stdout.write(text);
-    process.exitCode = exitCode;
-  } catch (error) {
-    terminal.report(`${verb} failed: ${errorMessage(error)}`);
-    process.exitCode = error instanceof UsageError ? 2 : 1;
-  }
-}
-
-const { DEPLOYMENT } = configOrExit(readConfig(deploymentSetting, process.env));
-const parsed = parseArguments(process.argv.slice(2), commandsIn[DEPLOYMENT].cli);
-if ('help' in parsed) process.stdout.write(parsed.help);
-else if ('command' in parsed) await runVerb(parsed.command);
-else {
-  process.stderr.write(parsed.usageError);
-  process.exitCode = 2;
-}
+// As in infra/run.sh. Has no effect where the folder is read-only, and holds for the modules that are loaded after it.
+enableCompileCache(join(import.meta.dirname, '../../node_modules/.cache/node'));
+const { runCommandLine } = await import('./run.ts');
+process.exitCode = await runCommandLine(process.argv.slice(2), process.env, terminal);

@@ -3,13 +3,7 @@ import { watermarksOf } from '../../shared/control/progress.ts';
 import { apiKey, store } from '../api/builders.ts';
 import { mongoUrl, startApi, startStore, tokens, type TestApi, type TestStore } from '../api/test-api.ts';
 import { generation, longAgo, openRebuild } from '../rebuild/fixture.ts';
-import { startService } from '../../infra/service.ts';
-
-/** Runs a verb of the CLI on these databases. */
-async function run(environment: Record<string, string | undefined>, ...args: string[]) {
-  const service = startService('cli', { ...environment, LOG_LEVEL: 'error' }, args);
-  return { code: await service.exited, stdout: service.stdout(), stderr: service.stderr() };
-}
+import { runCli } from '../support/run-cli.ts';
 
 describe('keys', () => {
   let testStore: TestStore;
@@ -26,7 +20,7 @@ describe('keys', () => {
   });
 
   const keysAs = (OPERATOR: string | undefined, ...args: string[]) =>
-    run({ MONGODB_URL: mongoUrl(), DATABASE_NAME: testStore.name, OPERATOR }, 'keys', ...args);
+    runCli({ MONGODB_URL: mongoUrl(), DATABASE_NAME: testStore.name, OPERATOR }, ['keys', ...args]);
   const keys = (...args: string[]) => keysAs(undefined, ...args);
   const statuses = (token: string) =>
     Promise.all(replicas.map(async ({ get }) => (await get('/v1/tickets', { token })).status));
@@ -37,28 +31,25 @@ describe('keys', () => {
   test('block and unblock take effect on every replica within six seconds, and only on that key', async () => {
     expect(await statuses(tokens.a)).toEqual([200, 200]);
     const blocked = await keys('block', 'key_a', '--why', 'leaked');
-    expect(blocked).toMatchObject({ code: 0, stderr: '' });
-    expect(blocked.stdout).toMatch(/^key_a of org_a is blocked since \S+ by \S+@\S+ \(leaked\)/);
+    expect(blocked).toMatchObject({ code: 0, errors: '' });
+    expect(blocked.text).toMatch(/^key_a of org_a is blocked since \S+ by \S+@\S+ \(leaked\)/);
     afterSixSeconds();
     expect(await statuses(tokens.a)).toEqual([401, 401]);
     expect(await statuses(tokens.b)).toEqual([200, 200]);
 
-    expect((await keys('block', 'key_a', '--why', 'again')).stdout).toContain('(leaked)');
-    expect(await keys('unblock', 'key_a')).toMatchObject({
-      code: 0,
-      stdout: 'key_a is not blocked any more',
-    });
+    expect((await keys('block', 'key_a', '--why', 'again')).text).toContain('(leaked)');
+    expect(await keys('unblock', 'key_a')).toMatchObject({ code: 0, text: 'key_a is not blocked any more' });
     afterSixSeconds();
     expect(await statuses(tokens.a)).toEqual([200, 200]);
   });
 
   test('list prints every key and its state, and nothing of its token', async () => {
     await keysAs('ann', 'block', 'key_b', '--why', 'leaked');
-    const { stdout } = await keys('list');
-    expect(stdout).toMatch(/^key_a {2}org_a {2}live {2}active {2}.+$/m);
-    expect(stdout).toMatch(/^key_b {2}org_b {2}live {2}blocked since \S+ by ann \(leaked\) {2}.+$/m);
-    expect(stdout).toMatch(/^key_c {2}org_a {2}live {2}archived since 2026-01-01T00:00:00.000Z {2}.+$/m);
-    const json = (await keys('list', '--org', 'org_b', '--json')).stdout;
+    const { text } = await keys('list');
+    expect(text).toMatch(/^key_a {2}org_a {2}live {2}active {2}.+$/m);
+    expect(text).toMatch(/^key_b {2}org_b {2}live {2}blocked since \S+ by ann \(leaked\) {2}.+$/m);
+    expect(text).toMatch(/^key_c {2}org_a {2}live {2}archived since 2026-01-01T00:00:00.000Z {2}.+$/m);
+    const json = (await keys('list', '--org', 'org_b', '--json')).text;
     expect(JSON.parse(json)).toEqual([
       {
         id: 'key_b',
@@ -69,18 +60,18 @@ describe('keys', () => {
         blocked: { at: expect.any(String) as string, by: 'ann', why: 'leaked' },
       },
     ]);
-    expect(stdout + json).not.toMatch(/sha256|[0-9a-f]{64}/i);
+    expect(text + json).not.toMatch(/sha256|[0-9a-f]{64}/i);
   });
 
   test('a blocked key that is deleted is still listed, and can be unblocked', async () => {
     await store(testStore.database, 'apiKey', [apiKey('svc_live_e', { id: 'key_e' }, { orgId: 'org_e' })]);
     await keys('block', 'key_e', '--why', 'leaked');
     await testStore.database.collection<{ _id: string }>('apiKeys').deleteOne({ _id: 'key_e' });
-    expect((await keys('list', '--org', 'org_e')).stdout).toContain(
+    expect((await keys('list', '--org', 'org_e')).text).toContain(
       'not in the served generation, blocked since',
     );
     expect((await keys('unblock', 'key_e')).code).toBe(0);
-    expect((await keys('list', '--org', 'org_e')).stdout).toBe('no keys');
+    expect((await keys('list', '--org', 'org_e')).text).toBe('no keys');
   });
 
   test.each([
@@ -93,7 +84,7 @@ describe('keys', () => {
       'keys unblock failed: key key_c is not blocked; "keys list" prints the blocked ones',
     ],
   ])('%j exits 1 and says why', async (args, error) => {
-    expect(await keys(...args)).toMatchObject({ code: 1, stdout: '', stderr: `${error}\n` });
+    expect(await keys(...args)).toMatchObject({ code: 1, text: '', errors: `${error}\n` });
   });
 });
 
@@ -116,17 +107,17 @@ test('a rollback that accepts older data brings back keys that were archived sin
         apiKey('svc_live_blocked', { id: 'key_blocked', archivedAt }),
       ]);
     }
-    const cli = (...args: string[]) => run(rebuild.environment, ...args);
+    const cli = (...args: string[]) => runCli({ ...rebuild.environment, LOG_LEVEL: 'error' }, args);
     expect((await cli('keys', 'block', 'key_blocked', '--why', 'leaked')).code).toBe(0);
     expect(await statuses()).toEqual({ archived: 401, blocked: 401 });
     await watermarksOf(rebuild.control).updateOne({ _id: 1 }, { $set: { completeTo: longAgo } });
     const refused = await cli('rebuild', 'rollback', '1');
-    expect([refused.code, refused.stdout]).toEqual([
+    expect([refused.code, refused.text]).toEqual([
       1,
       expect.stringContaining('--accept-older (keys archived since then work again)'),
     ]);
     const rolledBack = await cli('rebuild', 'rollback', '1', '--accept-older');
-    expect([rolledBack.code, rolledBack.stdout]).toEqual([
+    expect([rolledBack.code, rolledBack.text]).toEqual([
       0,
       expect.stringContaining('generation 1 is served'),
     ]);

@@ -9,6 +9,7 @@ import { collectionOf } from '../../shared/store/connection.ts';
 import { encode, type Event, type Produced } from './events.ts';
 import { eventually } from './eventually.ts';
 import { logEnds } from './progress.ts';
+import { runCli } from './run-cli.ts';
 import { startService, type Service } from '../../infra/service.ts';
 import {
   applied,
@@ -138,11 +139,8 @@ export function useProjector({
       producers.push(producer);
       return producer;
     },
-    /** Runs a command of the CLI as a process. */
-    cli: async (...args: string[]) => {
-      const service = startService('cli', environment.environment, args);
-      return { code: await service.exited, text: service.stdout(), errors: service.stderr() };
-    },
+    /** Runs a command of the CLI in this process. */
+    cli: (...args: string[]) => runCli(environment.environment, args),
     /** Deletes the records of the topic's first partition before an offset. */
     deleteRecords: async (kind: Kind, offset: number) => {
       // A topic that is compacted only cannot lose its beginning this way.

@@ -1,0 +1,35 @@
+import { configOrExit, readConfig, type Environment } from '../../shared/runtime/config.ts';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { commandsIn } from '../operations/deployment.ts';
+import { deploymentSetting } from '../operations/settings.ts';
+import { parseArguments, type ParsedCommand } from './command.ts';
+import { UsageError, type Terminal } from './context.ts';
+
+/** Runs the verb that the arguments select; returns the exit code of the process. */
+export async function runCommandLine(
+  args: string[],
+  environment: Environment,
+  terminal: Terminal,
+): Promise<number> {
+  const { DEPLOYMENT } = configOrExit(readConfig(deploymentSetting, environment));
+  const parsed = parseArguments(args, commandsIn[DEPLOYMENT].cli);
+  if ('command' in parsed) return runVerb(parsed.command, environment, terminal);
+  if ('help' in parsed) {
+    terminal.print(parsed.help);
+    return 0;
+  }
+  terminal.report(parsed.usageError.trimEnd());
+  return 2;
+}
+
+async function runVerb({ verb, run }: ParsedCommand, environment: Environment, terminal: Terminal) {
+  try {
+    const output = await run({ verb, environment, terminal });
+    const { text, exitCode } = typeof output === 'string' ? { text: output, exitCode: 0 } : output;
+    terminal.print(text);
+    return exitCode;
+  } catch (error) {
+    terminal.report(`${verb} failed: ${errorMessage(error)}`);
+    return error instanceof UsageError ? 2 : 1;
+  }
+}

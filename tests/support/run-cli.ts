@@ -1,0 +1,14 @@
+import { runCommandLine } from '../../services/cli/run.ts';
+
+/** Runs a command of the CLI in this process, with these variables of the environment alone. */
+export async function runCli(environment: Record<string, string | undefined>, args: string[]) {
+  let [text, errors] = ['', ''];
+  const code = await runCommandLine(args, environment, {
+    print: (printed) => (text += printed.toString()),
+    report: (line) => (errors += `${line}\n`),
+    progress: () => undefined,
+    confirm: null,
+  });
+  // A terminal shows no line after the last line end.
+  return { code, text: text.replace(/\n$/, ''), errors };
+}
