@@ -7,6 +7,20 @@ const errors = (settings: Record<string, string>) => {
   return 'errors' in read ? read.errors : [];
 };
 const token = 'x'.repeat(24);
+const basic = (password: string) => `Basic ${Buffer.from(`ann:${password}`).toString('base64')}`;
+const proxy = { CONSOLE_TRUSTED_PROXIES: '10.0.0.2', CONSOLE_USER_HEADER: 'X-User' };
+
+/** The status with which a console of these settings refuses a request; undefined if it does not. */
+function refused(
+  settings: Record<string, string>,
+  headers: Record<string, string>,
+  remoteAddress = '10.0.0.9',
+) {
+  const read = readConsoleConfig({ ...servers, ...settings });
+  if ('errors' in read) throw new Error(read.errors.join());
+  return refusal(read.config, { headers: { host: 'localhost', ...headers }, socket: { remoteAddress } })
+    ?.status;
+}
 
 test.each([
   ['127.0.0.1', true],
@@ -21,21 +35,55 @@ test.each([
 ])('CONSOLE_HOST=%s needs no password: %s', (CONSOLE_HOST, isOpen) => {
   expect(errors({ CONSOLE_HOST }).length === 0).toBe(isOpen);
   expect(errors({ CONSOLE_HOST, CONSOLE_TOKEN: token })).toEqual([]);
-  const proxy = { CONSOLE_TRUSTED_PROXIES: '10.0.0.2', CONSOLE_USER_HEADER: 'X-User' };
   expect(errors({ CONSOLE_HOST, ...proxy })).toEqual([]);
 });
 
+test('a short token and half of a proxy are errors that say so', () => {
+  expect(errors({ CONSOLE_TOKEN: 'short' })).toEqual([
+    expect.stringContaining('CONSOLE_TOKEN: must have 24 characters or more'),
+  ]);
+  expect(errors({ CONSOLE_USER_HEADER: 'X-User' }).join()).toContain('CONSOLE_TRUSTED_PROXIES is not set');
+});
+
+test.each([
+  ...['localhost', 'localhost:80', '127.0.0.1', '[::1]:80', 'Ops.example.com:8081'].map((host) => [
+    host,
+    true,
+  ]),
+  ...['evil.test', 'localhost.evil.test', '127.0.0.1.evil.test', '1.2.3', '0x7f000001', 'a b', ''].map(
+    (host) => [host, false],
+  ),
+] as [string, boolean][])(
+  'the host name %j, which a foreign page could take, is accepted: %s',
+  (host, isOwn) => {
+    const names = { CONSOLE_HOSTNAMES: 'console.example.com, ops.example.com' };
+    expect(refused(names, { host })).toBe(isOwn ? undefined : 421);
+  },
+);
+
+test.each([
+  ...[`Bearer ${token}`, basic(token), `basic ${basic(token).slice(6)}`].map((text) => [text, true]),
+  ...['', `Bearer ${token}x`, `Bearer ${token.slice(1)}`, basic('no'), 'Basic', token].map((text) => [
+    text,
+    false,
+  ]),
+] as [string, boolean][])('the authorization %j is accepted: %s', (authorization, isAccepted) => {
+  expect(refused({ CONSOLE_TOKEN: token }, { authorization })).toBe(isAccepted ? undefined : 401);
+});
+
+test.each([
+  ['the named proxy', '10.0.0.2', { 'x-user': 'ann' }, undefined],
+  ['the named proxy, as IPv6', '::ffff:10.0.0.2', { 'x-user': 'ann' }, undefined],
+  ['the named proxy without a user', '10.0.0.2', {}, 403],
+  ['the named proxy with an empty user', '10.0.0.2', { 'x-user': ' ' }, 403],
+  ['another address that claims a user', '10.0.0.3', { 'x-user': 'ann' }, 403],
+])('behind a proxy, a request of %s is refused with %s', (_, address, headers, status) => {
+  expect(refused(proxy, headers as Record<string, string>, address)).toBe(status);
+});
+
 test('the user header of a proxy counts beside a token', () => {
-  const read = readConsoleConfig({
-    ...servers,
-    CONSOLE_TOKEN: token,
-    CONSOLE_TRUSTED_PROXIES: '10.0.0.2',
-    CONSOLE_USER_HEADER: 'X-User',
-  });
-  if ('errors' in read) throw new Error(read.errors.join());
-  const status = (remoteAddress: string, headers: Record<string, string>) =>
-    refusal(read.config, { headers: { host: 'localhost', ...headers }, socket: { remoteAddress } })?.status;
-  expect(status('::ffff:10.0.0.2', { 'x-user': 'ann' })).toBeUndefined();
-  expect(status('10.0.0.3', { 'x-user': 'ann' })).toBe(401);
-  expect(status('10.0.0.3', { authorization: `Bearer ${token}` })).toBeUndefined();
+  const both = { CONSOLE_TOKEN: token, ...proxy };
+  expect(refused(both, { 'x-user': 'ann' }, '10.0.0.2')).toBeUndefined();
+  expect(refused(both, { 'x-user': 'ann' }, '10.0.0.3')).toBe(401);
+  expect(refused(both, { authorization: `Bearer ${token}` }, '10.0.0.3')).toBeUndefined();
 });
