@@ -9,7 +9,7 @@ import { errorMessage } from './error-message.ts';
  * The environment variables that more than one service reads. An absent or empty variable takes its default; a variable
  * without a default must be set. The table in docs/configuration.md is generated from them.
  */
-const port = z.coerce.number().int().min(0).max(65_535);
+export const port = z.coerce.number().int().min(0).max(65_535);
 
 export const flag = z
   .enum(['true', 'false', '1', '0'])
@@ -149,5 +149,3 @@ function certificateErrors({
   else if (key) errors.push('KAFKA_TLS_CERT is not set, but KAFKA_TLS_KEY is');
   return errors;
 }
-
-export { port };

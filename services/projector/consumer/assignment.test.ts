@@ -228,7 +228,7 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
   });
 });
 
-it('a partition that is assigned again is not fetched before its start offset is known, nor applied twice at once', async () => {
+it('a partition that is assigned again is not fetched before its start offset is known', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
   const { assignment, assign, applied, paused, start, fetched } = given(() => stuck.promise);
   // given a worker that applies a batch while its partition is assigned again
@@ -237,20 +237,14 @@ it('a partition that is assigned again is not fetched before its start offset is
   fetched(first);
   while (applied.length === 0) await idle();
   const second = assign();
-  second.start(0);
-  fetched(second);
-  assignment.updateFetching(first);
-  expect([...paused]).toEqual([]);
-  await idle();
-  // then the new worker applies nothing before the old one has ended
-  expect(applied).toEqual([0]);
-  // and the end of the old one does not resume a partition that is still without a start offset
-  const third = assign();
+  // when it ends, then it does not resume a partition that is still without a start offset
   stuck.resolve(nothing);
-  await second.stop(0);
+  await first.stop(0);
   assignment.updateFetching(first);
   expect([...paused]).toEqual(['t/0']);
-  await third.stop(0);
+  start(second);
+  expect([...paused]).toEqual([]);
+  await second.stop(0);
 });
 
 it('a batch without a record, of control records alone, moves the position that others wait for', async () => {

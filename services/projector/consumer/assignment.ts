@@ -76,7 +76,7 @@ export function createAssignment(
     ignoreRestart(() => consumer[isDue ? 'resume' : 'pause']([{ topic, partitions: [partition] }]));
   };
   positions.onLoadChange(() => [...assigned.values()].forEach(updateFetching));
-  const add = (topic: string, partition: number, previousStopped: Promise<void> | undefined) => {
+  const add = (topic: string, partition: number) => {
     const created = createPartitionWorker({
       topic,
       partition,
@@ -84,7 +84,7 @@ export function createAssignment(
       retryDelayMs: 500,
       queue: createRecordQueue({ partition, budget, chunkBytesMax: shareBytes }),
       waitForTurn: createWaitForTurn(positions, deps.prerequisitesOf),
-      apply: (records, work) => Promise.resolve(previousStopped).then(() => deps.apply(topic, records, work)),
+      apply: deps.apply,
       onApplied: (worker, applied) => {
         positions.observe(partitionKey(worker), { position: worker.position ?? 0 });
         deps.onApplied(worker, applied);
@@ -101,16 +101,13 @@ export function createAssignment(
     committedOffsets,
     positions,
     replace: (memberAssignment) => {
-      // The previous worker of a partition stops before the new one applies its records again.
-      const stopped = new Map([...assigned].map(([key, worker]) => [key, worker.stop(0)]));
+      // A batch that ends late does no harm: its writes are guarded, like those of a member that has lost its session.
+      for (const worker of assigned.values()) void worker.stop(0);
       assigned.clear();
       committedOffsets.clear();
       paused.clear();
       const topics = Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions }));
-      for (const { topic, partitions } of topics)
-        partitions.forEach((partition) =>
-          add(topic, partition, stopped.get(partitionKey({ topic, partition }))),
-        );
+      for (const { topic, partitions } of topics) for (const partition of partitions) add(topic, partition);
       consumer.pause(topics);
       return [...assigned.values()];
     },

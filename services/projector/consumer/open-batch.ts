@@ -5,8 +5,7 @@ import {
   type Cursor,
   type KafkaRecord,
 } from '../kafka/record-format.ts';
-import { noHeaders } from '../events/headers.ts';
-import { batchHeader, decodeOldMessages, decompress, isOldFormat } from '../kafka/record-batch.ts';
+import { batchHeader, decompress } from '../kafka/record-batch.ts';
 
 /** How far the records of a batch have been read: the place of the next one, and the number of records before it. */
 export type Place = { at: number; count: number };
@@ -21,9 +20,8 @@ export type OpenBatch = {
   read: (place: Place, recordsMax: number, bytesMax: number) => Read;
 };
 
-/** Decompresses a batch, or decodes messages of an old format. Rejects if that is impossible. */
+/** Decompresses a batch. Rejects if that is impossible. */
 export async function openBatch(partition: number, bytes: Buffer): Promise<OpenBatch> {
-  if (isOldFormat(bytes)) return openOldMessages(partition, bytes);
   const records = await decompress(bytes);
   const header = batchHeader(bytes);
   if (header.recordCount < 0) throw new RangeError('its number of records is negative');
@@ -81,22 +79,4 @@ function decode(
   } catch (error) {
     return { records, error };
   }
-}
-
-async function openOldMessages(partition: number, bytes: Buffer): Promise<OpenBatch> {
-  const messages = await decodeOldMessages(bytes);
-  const all = messages.map(({ key, value, offset, timestamp }) => ({
-    key,
-    value,
-    headers: noHeaders,
-    position: { partition, offset: Number(offset), timestampMs: Number(timestamp ?? 0) },
-  }));
-  return {
-    bytes: all.reduce((sum, { value }) => sum + (value?.length ?? 0), 0),
-    read: ({ count }, recordsMax) => {
-      const records = all.slice(count, count + recordsMax);
-      const place = { at: 0, count: count + records.length };
-      return { records, bytes: bytes.length, place, isEnd: place.count === all.length };
-    },
-  };
 }

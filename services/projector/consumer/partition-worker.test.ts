@@ -29,10 +29,10 @@ const startWorker = (
 /** A worker at offset 5. The test decides when each attempt to apply a batch fails or ends. */
 function given() {
   type Attempt = { offsets: number[]; end: () => void; fail: () => void };
-  const attempts: (Attempt & Parameters<PartitionWorkerDeps['apply']>[1])[] = [];
+  const attempts: (Attempt & Parameters<PartitionWorkerDeps['apply']>[2])[] = [];
   const applied: (number | null)[] = [];
   const worker = startWorker(5, {
-    apply: (records, context) =>
+    apply: (_topic, records, context) =>
       new Promise((resolve, reject) => {
         const offsets = records.map(({ position }) => position.offset);
         const fail = () => reject(new Error('refused by MongoDB'));

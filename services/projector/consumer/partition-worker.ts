@@ -47,7 +47,7 @@ export type PartitionWorkerDeps = {
   topic: string;
   partition: number;
   queue: RecordQueue;
-  apply: (records: KafkaRecord[], context: ApplyContext) => Promise<Applied>;
+  apply: (topic: string, records: KafkaRecord[], context: ApplyContext) => Promise<Applied>;
   waitForTurn: WaitForTurn;
   onApplied: (worker: PartitionWorker, applied: Applied) => void;
   logger: Logger;
@@ -174,7 +174,7 @@ async function applyWithRetries(
     const onFanOut = (documents: number) => void (work.fanOutWaiting = documents);
     try {
       revoked.throwIfAborted();
-      const applied = await deps.apply(records, {
+      const applied = await deps.apply(topic, records, {
         signal: revoked,
         stopping,
         onProgress,

@@ -44,12 +44,14 @@ describe('a record', () => {
     }
   });
 
-  it('of an old format is decoded too', async () => {
+  it('of a format before Kafka 0.11 is undecodable', async () => {
     const queue = given();
     const bytes = oldMessageBytes(4, 'b');
     queue.push([{ baseOffset: 4, lastOffset: 4, bytes }], 5);
     const { records, nextOffset } = await queue.take(4);
-    expect(records.map(({ key, value }) => [String(key), value])).toEqual([['b', null]]);
+    expect(records.map(({ undecodable, value }) => [undecodable, value])).toEqual([
+      ['the records of offsets 4 to 4 cannot be decoded: its record format is 1', bytes],
+    ]);
     expect(nextOffset).toBe(5);
   });
 

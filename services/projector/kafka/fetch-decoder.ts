@@ -1,4 +1,4 @@
-import { batchHeader, batchHeaderBytes, isOldFormat, type RawBatch } from './record-batch.ts';
+import { batchHeader, batchHeaderBytes, isRecordBatch, type RawBatch } from './record-batch.ts';
 
 /** The internal parts of kafkajs that decode Fetch responses. */
 export type FetchParts = { fetch: FetchApi; Decoder: new (bytes: Buffer) => Decoder };
@@ -125,7 +125,7 @@ function decodePartition(
 const frameBytes = 17;
 
 /**
- * Splits the bytes of a partition into batches and old messages. If a frame cannot be read, the rest of the bytes counts
+ * Splits the bytes of a partition into batches, and frames of other formats, each of one offset. If a frame cannot be read, the rest of the bytes counts
  * as one batch, which cannot be decoded and spans one offset.
  */
 function splitBatches(response: Buffer, from: number): RawBatch[] {
@@ -137,7 +137,7 @@ function splitBatches(response: Buffer, from: number): RawBatch[] {
     const next = Math.max(from, (batches.at(-1)?.lastOffset ?? -1) + 1);
     if (end === null) return [...batches, { baseOffset: next, lastOffset: next, bytes: entry }];
     const baseOffset = Number(entry.readBigInt64BE(0));
-    const lastOffset = isOldFormat(entry) ? baseOffset : Number(batchHeader(entry).lastOffset);
+    const lastOffset = isRecordBatch(entry) ? Number(batchHeader(entry).lastOffset) : baseOffset;
     batches.push({ baseOffset, lastOffset, bytes: entry });
     start = end;
   }
@@ -160,11 +160,11 @@ function copyOfWholeBatches(response: Buffer): Buffer {
   return copy;
 }
 
-/** The end of the batch or old message that starts at `start`; null if its header cannot be read. */
+/** The end of the frame that starts at `start`; null if its header cannot be read. */
 function frameEnd(bytes: Buffer, start: number): number | null {
   const end = start + 12 + bytes.readInt32BE(start + 8);
-  const isOld = bytes.readInt8(start + 16) < 2;
-  return end - start < (isOld ? frameBytes : batchHeaderBytes) ? null : end;
+  const headerBytes = bytes.readInt8(start + 16) < 2 ? frameBytes : batchHeaderBytes;
+  return end - start < headerBytes ? null : end;
 }
 
 /**
@@ -189,8 +189,8 @@ function hasRecords(
   { bytes }: RawBatch,
   isAborted: ReturnType<typeof createAbortFilter>,
 ): boolean {
-  // Old messages have no transactions. A batch whose header cannot be read is rejected when it is decoded.
-  if (bytes.length < batchHeaderBytes || bytes.readInt8(16) !== 2) return true;
+  // A frame of another format is rejected when it is decoded.
+  if (!isRecordBatch(bytes)) return true;
   const header = batchHeader(bytes);
   const firstKey = header.isControl ? controlKey(parts, bytes) : null;
   return !isAborted(header, firstKey) && !header.isControl && header.recordCount !== 0;

@@ -210,7 +210,7 @@ describe('a batch', () => {
     expect(alone?.messages.map(({ offset }) => offset)).toEqual(['8']);
   });
 
-  test('after messages of the old format is read', async () => {
+  test('after messages of a format before Kafka 0.11 is read', async () => {
     const bytes = Buffer.concat([oldMessageBytes(3, 'a'), oldMessageBytes(4, 'b'), batchBytes(data(5, 1))]);
     expect(await delivered(3, { bytes })).toEqual({ offsets: [3, 4, 5], lastOffset: 5 });
   });

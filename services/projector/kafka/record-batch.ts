@@ -1,5 +1,3 @@
-import { createRequire } from 'node:module';
-import type { KafkaMessage } from 'kafkajs';
 import { batchBytesMax, codecs } from './codecs.ts';
 
 /** A record batch as a broker sent it, with the offsets that it spans. Its records are not decoded yet. */
@@ -11,8 +9,9 @@ export const batchHeaderBytes = 61;
 /** The codecs by their number in the attributes of a batch. */
 const codecByNumber = [null, 'gzip', 'snappy', 'lz4', 'zstd'] as const;
 
-/** Whether the bytes are messages of the formats that preceded record batches (before Kafka 0.11). */
-export const isOldFormat = (bytes: Buffer): boolean => bytes.readInt8(16) < 2;
+/** Whether a frame is a batch of record format v2, with its whole header. Brokers before Kafka 0.11 stored others. */
+export const isRecordBatch = (frame: Buffer): boolean =>
+  frame.length >= batchHeaderBytes && frame.readInt8(16) === 2;
 
 /** The fields of a record batch's header, in record format v2. Throws a RangeError if the bytes are too few. */
 export function batchHeader(bytes: Buffer) {
@@ -33,16 +32,16 @@ export function batchHeader(bytes: Buffer) {
   };
 }
 
-/** The records of a batch by its header, which may be damaged; of old messages, the offsets that they span. */
+/** The records of a batch by its header, which may be damaged; of another frame, the offsets that it spans. */
 export function recordsIn({ baseOffset, lastOffset, bytes }: RawBatch): number {
   const span = lastOffset - baseOffset + 1;
-  if (bytes.length < batchHeaderBytes || isOldFormat(bytes)) return span;
+  if (!isRecordBatch(bytes)) return span;
   return Math.min(span, Math.max(0, batchHeader(bytes).recordCount));
 }
 
-/** Whether the records are more than a part of these bytes: they are compressed, or in an old format. */
+/** Whether the records are more than a part of these bytes. */
 export const isCompressed = (bytes: Buffer): boolean =>
-  isOldFormat(bytes) || (bytes.readInt16BE(21) & 0x07) !== 0;
+  isRecordBatch(bytes) && (bytes.readInt16BE(21) & 0x07) !== 0;
 
 /** The records of a batch, decompressed. Rejects if they cannot be, or take more than `batchBytesMax`. */
 export async function decompress(bytes: Buffer): Promise<Buffer> {
@@ -53,14 +52,3 @@ export async function decompress(bytes: Buffer): Promise<Buffer> {
   const records = bytes.subarray(batchHeaderBytes);
   return codec === null ? records : codecs[codec].decompress(records, batchBytesMax);
 }
-
-const require = createRequire(import.meta.url);
-const Decoder = require('kafkajs/src/protocol/decoder') as new (bytes: Buffer) => object;
-const decodeMessageSet = require('kafkajs/src/protocol/messageSet/decoder') as (
-  decoder: object,
-  bytes: number,
-) => Promise<KafkaMessage[]>;
-
-/** Decodes messages of the old formats by kafkajs. */
-export const decodeOldMessages = (bytes: Buffer): Promise<KafkaMessage[]> =>
-  decodeMessageSet(new Decoder(bytes), bytes.length);
