@@ -79,7 +79,8 @@ function isOutlived(
 /** A tombstone has no version of its own. */
 const name = ({ id, op, version }: Event) => (op === 'tombstone' ? `${id} ${op}` : `${id} ${op} ${version}`);
 
-const positionOf = ({ topic, partition, offset }: Logged) => `${topic}/${partition}/${offset}`;
+const positionOf = ({ topic, partition, offset, timestampMs }: Logged) =>
+  `${topic}/${partition}/${offset}@${timestampMs}`;
 
 /** The poisoned records, and the records under another organization than the entity's first. */
 function refused(log: Logged[]): Logged[] {
