@@ -178,6 +178,25 @@ describe('a run of the commit loop', () => {
     await running.stop();
   });
 
+  test('a flush waits for the commit in progress, which could otherwise take back a later one', async () => {
+    const late = Promise.withResolvers<void>();
+    let commits = 0;
+    onCommit = async () => {
+      if ((commits += 1) === 1) await late.promise;
+    };
+    partitions = [at(0, 3)];
+    const running = start(5);
+    await eventually(() => commits === 1);
+    await running.stop();
+    let isFlushed = false;
+    const flushed = running.flush().then(() => (isFlushed = true));
+    // Another loop meanwhile flushes as often as a flush that does not wait would need.
+    for (let flush = 0; flush < 3; flush += 1) await commitLoop.flush();
+    expect(isFlushed).toBe(false);
+    late.resolve();
+    await flushed;
+  });
+
   test('goes on for the other partitions while one has no leader, but does not raise the watermark', async () => {
     withoutEnd = ['t/1'];
     ends.set('t/0', 3);

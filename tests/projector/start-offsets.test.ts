@@ -1,10 +1,13 @@
+import type { Consumer } from 'kafkajs';
 import { pino } from 'pino';
+import type { Assignment } from '../../services/projector/consumer/assignment.ts';
 import { createBudget, createRecordQueue } from '../../services/projector/consumer/record-queue.ts';
 import { createPartitionWorker } from '../../services/projector/consumer/partition-worker.ts';
 import { createProgressRecorder } from '../../services/projector/consumer/progress.ts';
-import { findStartOffsets } from '../../services/projector/consumer/start-offsets.ts';
+import { findStartOffsets, resumePartitions } from '../../services/projector/consumer/start-offsets.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
 import { createLogClient, type LogClient } from '../../services/projector/kafka/log-client.ts';
+import { anyOrder } from '../support/order.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 const logger = pino({ level: 'silent' });
@@ -32,8 +35,8 @@ describe('the offset at which a partition starts', () => {
       new Map(),
       new Date(),
     );
-  const find = async () => {
-    const worker = createPartitionWorker({
+  const createWorker = () =>
+    createPartitionWorker({
       topic: topic('tag'),
       partition: 0,
       logger,
@@ -43,9 +46,12 @@ describe('the offset at which a partition starts', () => {
       apply: () => Promise.reject(new Error('it applies nothing')),
       onApplied: () => undefined,
     });
+  const deps = () => {
     const { admin, control, config } = environment;
-    const deps = { admin, log, control, groupId: config.CONSUMER_GROUP, generation: 1 };
-    const [found] = await findStartOffsets(deps, [worker]);
+    return { admin, log, control, groupId: config.CONSUMER_GROUP, generation: 1 };
+  };
+  const find = async () => {
+    const [found] = await findStartOffsets(deps(), [createWorker()]);
     return found && { offset: found.offset, committed: found.committed, end: found.end };
   };
 
@@ -76,5 +82,31 @@ describe('the offset at which a partition starts', () => {
     await publish(5);
     await deleteRecords('tag', 2);
     expect(await find()).toMatchObject({ offset: 2 });
+  });
+
+  test('is found although a broker that has just become the leader reports a shorter log at first', async () => {
+    await publish(5);
+    await record(3);
+    const key = `${topic('tag')}/0`;
+    let reads = 0;
+    const read: LogClient['read'] = async (topics) => {
+      const state = await log.read(topics);
+      const ends = new Map(state.ends).set(key, { low: 0, end: 1 });
+      return (reads += 1) === 1 ? { ...state, ends } : state;
+    };
+    const onFatal = jest.fn<undefined, [Error]>();
+    const consumer = { seek: () => undefined } as unknown as Consumer;
+    const { positions } = anyOrder();
+    const assignment = { committedOffsets: new Map(), positions, updateFetching: () => undefined };
+    const worker = createWorker();
+    const { signal } = new AbortController();
+    await resumePartitions(
+      { ...deps(), log: { ...log, read }, logger, onFatal },
+      consumer,
+      assignment as unknown as Assignment,
+      [worker],
+      signal,
+    );
+    expect([worker.position, reads, onFatal.mock.calls]).toEqual([3, 2, []]);
   });
 });

@@ -59,6 +59,9 @@ describe('the watermark', () => {
     expect(await record(51_000, [12], [at(0, 9)])).toBe(49_000);
     createRecorder();
     expect(await record(52_000, [15], [at(0, 13)])).toBe(49_000);
+    // and a late save of a stale owner takes no position back: the next start would find a gap in the log
+    await saveProgress([at(0, 9)], new Map(), new Date(52_500));
+    expect(await progressOf(opened.control).findOne({ partition: 0 })).toMatchObject({ position: 13 });
     expect((await watermark(opened.control, generation))?.getTime()).toBe(49_000);
     expect(await record(53_000, [15], [at(0, 15)])).toBe(52_000);
   });

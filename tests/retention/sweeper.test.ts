@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { createMetrics } from '../../services/projector/metrics.ts';
+import type { SweepStore } from '../../services/projector/retention/sweep.ts';
 import { startSweeper } from '../../services/projector/retention/sweeper.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { watermarksOf } from '../../shared/control/progress.ts';
@@ -73,5 +74,35 @@ describe('the sweeper of a projector', () => {
     await storeLate(2);
     await eventually(isErased);
     await sweeper.stop();
+  });
+
+  test('stops within a page, however many pages its sweep has left', async () => {
+    await watermarksOf(model.control).updateOne(
+      { _id: 1 },
+      { $set: { completeTo: new Date() } },
+      { upsert: true },
+    );
+    const begun = Promise.withResolvers<void>();
+    const pagesMax = 500;
+    let pages = 0;
+    const { signal: _signal, asOf: _asOf, ...sweepDeps } = model.sweepDeps(new Date());
+    const readChannels: SweepStore['readChannels'] = async () => {
+      begun.resolve();
+      const channel = { id: `chan_${(pages += 1)}`, orgId: 'org_1', dataRetentionDays: 1 };
+      return pages < pagesMax ? [channel] : [];
+    };
+    const sweeper = startSweeper({
+      ...sweepDeps,
+      sweepStore: { ...sweepDeps.sweepStore, readChannels },
+      control: model.control,
+      prefix: 'support.',
+      generation: 1,
+      metrics: createMetrics(),
+      logger: pino({ level: 'silent' }),
+      isOwner: () => true,
+    });
+    await begun.promise;
+    await sweeper.stop();
+    expect(pages).toBeLessThan(pagesMax);
   });
 });

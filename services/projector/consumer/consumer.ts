@@ -95,7 +95,7 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
       const gap = findGap(assignment.workers(), log);
       if (gap && !signal.aborted) deps.onFatal(gap);
     },
-    commit: (snapshot) => commit(consumer, assignment, snapshot),
+    commit: (snapshot) => commitOffsets(consumer, assignment, snapshot),
     stop: async (beforeLeaving) => {
       stopping.abort();
       await Promise.all(assignment.workers().map((worker) => worker.stop(shutdownGraceMs)));
@@ -154,7 +154,12 @@ function handleGroupEvents(
   });
 }
 
-async function commit(consumer: Consumer, assignment: Assignment, snapshot: Snapshot[]): Promise<void> {
+/** Commits the positions that have moved since the last commit, of the partitions that are still assigned. */
+export async function commitOffsets(
+  consumer: Pick<Consumer, 'commitOffsets'>,
+  assignment: Pick<Assignment, 'worker' | 'committedOffsets'>,
+  snapshot: Snapshot[],
+): Promise<void> {
   const { committedOffsets, worker } = assignment;
   const due = snapshot.filter((item) => {
     const key = partitionKey(item);

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { rawBatch } from '../../../tests/support/example-responses.ts';
 import { createPartitionWorker, type PartitionWorkerDeps } from './partition-worker.ts';
-import { createBudget, createRecordQueue } from './record-queue.ts';
+import { createBudget, createRecordQueue, type RecordQueue } from './record-queue.ts';
 
 const batch = (lastOffset: number, ...offsets: number[]) =>
   rawBatch({ baseOffset: offsets[0] ?? 0, lastOffset, records: offsets.map((offset) => ({ offset })) });
@@ -169,6 +169,27 @@ it('a worker that waits for its turn says so', async () => {
   endWait();
   await idle();
   expect(worker.delay()).toBe('backlog');
+});
+
+it('a worker that is stopped while it takes records applies none of them', async () => {
+  const taken = Promise.withResolvers<Awaited<ReturnType<RecordQueue['take']>>>();
+  const queue = createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1_000 });
+  let batches = 0;
+  const worker = startWorker(5, {
+    queue: { ...queue, isEmpty: () => false, take: () => taken.promise },
+    apply: async () => {
+      batches += 1;
+      return nothingApplied;
+    },
+    onApplied: () => undefined,
+  });
+  worker.push([batch(5, 5)], 6);
+  const chunk = await queue.take(5);
+  expect(chunk.records).toHaveLength(1);
+  const stopped = worker.stop(3_600_000);
+  taken.resolve(chunk);
+  await stopped;
+  expect([batches, worker.position]).toEqual([0, 5]);
 });
 
 it('a worker that stops tells at once that it stops, and only later that its partition is lost', async () => {
