@@ -14,14 +14,12 @@ import {
   generationDatabase,
 } from '../../shared/store/connection.ts';
 
-/** The machine and servers of a benchmark. */
-export type Machine = { cores: number; memoryGigabytes: number; node: string; kafka: string; store: string };
-
 /** The servers of a benchmark, and its clients of them. */
 export type BenchEnvironment = {
   kafkaBrokers: string;
   mongodbUrl: string;
-  machine: Machine;
+  /** The machine and its servers, in words. */
+  machine: string;
   /** The prefix of the benchmark's topics. */
   prefix: string;
   admin: Admin;
@@ -56,26 +54,21 @@ export async function withEnvironment<T>(work: (environment: BenchEnvironment) =
   });
   const build = await mongo.db('admin').command({ buildInfo: 1 });
   const ferretdb = (build.ferretdb as { version?: string } | undefined)?.version;
-  const machine = {
-    cores: availableParallelism(),
-    memoryGigabytes: Math.round(totalmem() / 1024 ** 3),
-    node: process.versions.node,
-    // A Kafka from KAFKA_BROKERS does not report its version.
-    kafka: stack.how === 'environment' ? 'given by its address' : kafkaVersion,
-    store: ferretdb ? `FerretDB ${ferretdb}` : `MongoDB ${String(build.version)}`,
-  };
+  const store = ferretdb ? `FerretDB ${ferretdb}` : `MongoDB ${String(build.version)}`;
+  // A Kafka from KAFKA_BROKERS does not report its version.
+  const kafkaText = stack.how === 'environment' ? 'Kafka given by its address' : `Kafka ${kafkaVersion}`;
+  const machine =
+    `on ${availableParallelism()} cores with ${Math.round(totalmem() / 1024 ** 3)} GB of memory, shared with the ` +
+    `servers: Node ${process.versions.node}, ${kafkaText}, ${store}`;
   return await work({ kafkaBrokers, mongodbUrl, machine, prefix, admin, producer, mongo, dataDir });
 }
-
-/** The databases and consumer group of one run. */
-export type Scratch = { name: string; control: Db; database: Db };
 
 const uniqueName = (): string => `bench_${randomBytes(5).toString('hex')}`;
 
 /** Passes `work` an empty database and an unused group, and removes both afterwards. */
 export async function withScratch<T>(
   { mongo, admin }: Pick<BenchEnvironment, 'mongo' | 'admin'>,
-  work: (scratch: Scratch) => Promise<T>,
+  work: (scratch: { name: string; control: Db; database: Db }) => Promise<T>,
 ): Promise<T> {
   const name = uniqueName();
   const [control, database] = [controlDatabase(mongo, name), generationDatabase(mongo, name, 1)];

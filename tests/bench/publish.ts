@@ -1,7 +1,6 @@
 import { CompressionTypes, type Admin, type Producer } from 'kafkajs';
 import { encode, type Event } from '../../infra/sample-data/encode.ts';
-import { liveChange } from '../../infra/sample-data/live-changes.ts';
-import { generateSampleData, type SampleState } from '../../infra/sample-data/sample-data.ts';
+import { generateSampleData } from '../../infra/sample-data/sample-data.ts';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { kinds } from '../../shared/documents/document.ts';
@@ -12,7 +11,6 @@ const recordsPerRequest = 500;
 
 /** Published sample data and its topics. */
 export type Published = {
-  state: SampleState;
   prefix: string;
   topics: string[];
   /** The number of records, which is that of the documents: each entity is published once. */
@@ -30,7 +28,7 @@ export async function publishDataset(
   await createTopics(admin, prefix, partitionsPerTopic);
   const topics = kinds.map((kind) => topicOf(kind, prefix));
   const size = { tickets, contacts: Math.ceil(tickets / 3), longestConversation: 20 };
-  const { state, events } = generateSampleData({ seed: 1, size, now: new Date('2026-11-01') });
+  const { events } = generateSampleData({ seed: 1, size, now: new Date('2026-11-01') });
   let records = 0;
   let waiting: Event[] = [];
   const send = async () => {
@@ -44,7 +42,7 @@ export async function publishDataset(
   }
   await send();
   const ends = await logEnds(admin, topics);
-  return { state, prefix, topics, records, ends };
+  return { prefix, topics, records, ends };
 }
 
 /** CloudEvents in structured mode: every contender can read them as plain JSON. */
@@ -55,20 +53,4 @@ async function publishEvents(producer: Producer, events: Event[], prefix: string
     messages: some.map((event) => encode(event, 'structured')),
   }));
   await producer.sendBatch({ topicMessages, compression: CompressionTypes.GZIP });
-}
-
-/** An event among others of its request; `publishedMs` is when it was passed to the producer. */
-export type Sample = Pick<Event, 'kind' | 'id' | 'version'> & { publishedMs: number };
-
-/** Publishes the next events of live changes in one request; returns one of them as a sample. */
-export function createTraffic(producer: Producer, { state, prefix }: Published) {
-  const waiting: Event[] = [];
-  return async (count: number): Promise<Sample> => {
-    while (waiting.length < count) waiting.push(...liveChange(state, new Date()));
-    const events = waiting.splice(0, count);
-    const { kind, id, version } = state.random.pick(events);
-    const publishedMs = performance.now();
-    await publishEvents(producer, events, prefix);
-    return { kind, id, version, publishedMs };
-  };
 }

@@ -21,11 +21,8 @@ export const runBenchmark = (
 ): Promise<void> =>
   withEnvironment(async (environment) => {
     const parts = await measureAll(environment);
-    const { cores, memoryGigabytes, node, kafka, store } = environment.machine;
     const times = rounds === 1 ? 'Each ran once' : `Medians of ${rounds} rounds, with minimum and maximum`;
-    const head =
-      `${new Date().toISOString().slice(0, 10)}, on ${cores} cores with ${memoryGigabytes} GB of memory, shared with the ` +
-      `servers: Node ${node}, Kafka ${kafka}, ${store}. ${times}.`;
+    const head = `${new Date().toISOString().slice(0, 10)}, ${environment.machine}. ${times}.`;
     // Formatted with the project's settings, which align the columns.
     const settings = await resolveConfig(page);
     const markdown = (text: string) => format(text, { ...settings, parser: 'markdown' });

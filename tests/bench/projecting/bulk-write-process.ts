@@ -9,28 +9,16 @@ import { topicOf } from '../../../services/projector/events/topics.ts';
  * `node bulk-write-process.ts RECORDS`: a minimal consumer as a process. It logs `consuming` at the first record and
  * `consumed` after the last applied one, then waits to be stopped.
  */
-const {
-  KAFKA_BROKERS = '',
-  MONGODB_URL = '',
-  DATABASE_NAME = '',
-  TOPIC_PREFIX = '',
-  CONSUMER_GROUP = '',
-} = process.env;
+const { KAFKA_BROKERS = '', MONGODB_URL = '', DATABASE_NAME = '' } = process.env;
+const { TOPIC_PREFIX = '', CONSUMER_GROUP = '' } = process.env;
 const records = Number(process.argv[2]);
-
-/** All partitions of a topic at once; kafkajs consumes one by default. */
-const partitionsAtOnce = 3;
 
 const log = (msg: string) => void process.stdout.write(`${JSON.stringify({ level: 'info', msg })}\n`);
 
 /** A document in the projector's form, without joins. */
 type PlainDocument = { _id: string; orgId: string; version: number; state: object };
 
-type StructuredEvent = {
-  orgid: string;
-  entityversion: number;
-  data: { id: string } & Record<string, unknown>;
-};
+type StructuredEvent = { orgid: string; entityversion: number; data: { id: string } };
 
 const instants = ['createdAt', 'updatedAt', 'sentAt'];
 
@@ -62,7 +50,8 @@ await consumer.subscribe({ topics: [...targets.keys()], fromBeginning: true });
 let consumed = 0;
 let [hasBegun, isOver] = [false, false];
 await consumer.run({
-  partitionsConsumedConcurrently: partitionsAtOnce,
+  // kafkajs consumes one by default.
+  partitionsConsumedConcurrently: 3,
   eachBatch: async ({ batch: { topic, messages } }) => {
     if (!hasBegun) log('consuming');
     hasBegun = true;

@@ -26,15 +26,12 @@ type Contender = {
 };
 
 /** Resolves when the projector has recorded these offsets as applied; rejects when its process ends first. */
-export const appliedTo = (control: Db, projector: Service, ends: Offsets): Promise<void> =>
+const appliedTo = (control: Db, projector: Service, ends: Offsets): Promise<void> =>
   reached(control, ends, () => exitErrors(projector), 1, { limitMs: Infinity });
-
-export const startProjector = (settings: Record<string, string>): Service =>
-  startService('projector', { ...settings, LOG_LEVEL: 'warn' });
 
 const projector: Contender = {
   prepare: () => Promise.resolve(),
-  start: startProjector,
+  start: (settings) => startService('projector', { ...settings, LOG_LEVEL: 'warn' }),
   // The group has assigned its partitions: the process has started, and consumption begins.
   consumes: ({ admin }, service, group) =>
     eventually(
@@ -54,7 +51,7 @@ const bulkWrite: Contender = {
   applied: (_control, service) => service.logged('consumed'),
 };
 
-export const contenders = { 'bulk-write': bulkWrite, projector };
+const contenders = { 'bulk-write': bulkWrite, projector };
 
 export const runBacklog = (
   environment: BenchEnvironment,

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { progress, type BenchEnvironment } from '../environment.ts';
-import { formatted, grouped, percentile, ratios, rotated } from '../figures.ts';
+import { formatted, grouped, ratios, rotated } from '../figures.ts';
 import type { Counts } from '../count-commands.ts';
 import { publishDataset, type Published } from '../publish.ts';
 import { runBenchmark, table, type ReportOptions } from '../report.ts';
 import { ConnectorFailed, runConnector } from './connector.ts';
 import { countCommands, runBacklog, type BacklogRun } from './contenders.ts';
-import { runLive, type LiveRun } from './live.ts';
 
 const titles = {
   'bulk-write': 'kafkajs `eachBatch` + unguarded `bulkWrite`, no joins',
@@ -14,11 +13,10 @@ const titles = {
   projector: 'this projector, all joins',
 } as const;
 type Contender = keyof typeof titles;
-const turns = ['bulk-write', 'connector', 'projector', 'live'] as const;
+const turns = ['bulk-write', 'connector', 'projector'] as const;
 
-/** The tickets of the backlog and of the dataset that live changes are about, and the traffic. */
-const fullSize = { backlog: 14_000, live: 1_000, eventsPerSecond: 1_000, seconds: 10 };
-const quickSize = { backlog: 200, live: 200, eventsPerSecond: 300, seconds: 2 };
+/** Tickets; each has some ten messages. */
+const [fullSize, quickSize] = [14_000, 200];
 
 /** Pause between two runs, so that the store's remaining work for one does not slow the next. */
 const pauseMs = 1_000;
@@ -27,7 +25,6 @@ type Measured = {
   published: Published;
   backlog: Record<Contender, BacklogRun[]>;
   counts: [Contender, Counts][];
-  live: LiveRun[];
   /** Why the connector was left out. */
   leftOut: string | null;
 };
@@ -35,17 +32,15 @@ type Measured = {
 /** Compares the projector with other ways to write the same records to the same store. */
 export const benchProjecting = (options: ReportOptions): Promise<void> =>
   runBenchmark('projecting', options, async (environment) => {
-    const size = options.quick ? quickSize : fullSize;
-    const published = await publish(environment, size.backlog, 'backlog');
+    const { admin, producer, prefix } = environment;
+    const tickets = options.quick ? quickSize : fullSize;
+    const published = await publishDataset({ admin, producer }, tickets, prefix);
     const backlog: Measured['backlog'] = { 'bulk-write': [], connector: [], projector: [] };
-    const measured: Measured = { published, backlog, counts: [], live: [], leftOut: null };
+    const measured: Measured = { published, backlog, counts: [], leftOut: null };
     for (let round = 0; round < options.rounds; round += 1)
       for (const turn of rotated(turns, round)) {
         progress(`round ${round + 1} of ${options.rounds}: ${turn}`);
-        if (turn === 'live') {
-          const followed = await publish(environment, size.live, `live${round}`);
-          measured.live.push(await runLive(environment, followed, size));
-        } else if (turn === 'connector') await tryConnector(environment, measured);
+        if (turn === 'connector') await tryConnector(environment, measured);
         else backlog[turn].push(await runBacklog(environment, turn, published));
         await sleep(pauseMs);
       }
@@ -55,9 +50,6 @@ export const benchProjecting = (options: ReportOptions): Promise<void> =>
     }
     return renderParts(measured);
   });
-
-const publish = ({ admin, producer, prefix }: BenchEnvironment, tickets: number, name: string) =>
-  publishDataset({ admin, producer }, tickets, `${prefix}${name}.`);
 
 async function tryConnector(environment: BenchEnvironment, measured: Measured): Promise<void> {
   if (measured.leftOut !== null) return;
@@ -71,22 +63,24 @@ async function tryConnector(environment: BenchEnvironment, measured: Measured): 
 
 const recordsPerSecond = ({ records, seconds }: BacklogRun) => records / seconds;
 const perMillion = (run: BacklogRun) => (run.processorSeconds / run.records) * 1e6;
+const storePerMillion = ({ storeProcessorSeconds, records }: BacklogRun) =>
+  storeProcessorSeconds === null ? null : (storeProcessorSeconds / records) * 1e6;
 
-function renderParts({ published, backlog, counts, live, leftOut }: Measured): string[] {
+function renderParts({ published, backlog, counts, leftOut }: Measured): string[] {
   const measured = (Object.keys(titles) as Contender[]).filter((name) => backlog[name].length > 0);
   const rows = measured.map((name) => {
     const runs = backlog[name];
+    const against = (other: Contender, figure: (run: BacklogRun) => number) =>
+      formatted(ratios(runs, backlog[other], figure), 2);
     return [
       `\`${name}\`: ${titles[name]}`,
       formatted(runs.map(({ documents }) => documents)),
       formatted(runs.map(recordsPerSecond)),
-      formatted(ratios(runs, backlog['bulk-write'], recordsPerSecond), 2),
-      formatted(ratios(runs, backlog.connector, recordsPerSecond), 2),
+      against('bulk-write', recordsPerSecond),
+      against('connector', recordsPerSecond),
       formatted(runs.map(perMillion)),
-      formatted(ratios(runs, backlog['bulk-write'], perMillion), 2),
-      formatted(
-        runs.map((run) => run.storeProcessorSeconds && (run.storeProcessorSeconds / run.records) * 1e6),
-      ),
+      against('bulk-write', perMillion),
+      formatted(runs.map(storePerMillion)),
       formatted(runs.map(({ peakMegabytes }) => peakMegabytes)),
     ];
   });
@@ -95,10 +89,6 @@ function renderParts({ published, backlog, counts, live, leftOut }: Measured): s
     `\`${name}\``,
     ...[commands, read, written].map(perThousand),
   ]);
-  const liveRows = [...Map.groupBy(live, ({ eventsPerSecond }) => eventsPerSecond)].map(([rate, runs]) => [
-    grouped(rate),
-    ...[0.5, 0.99].map((share) => formatted(runs.map(({ latenciesMs }) => percentile(latenciesMs, share)))),
-  ]);
   const titlesOfRates = ['records/s', '÷ bulk-write', '÷ connector'];
   const titlesOfCosts = ['processor s per million', '÷ bulk-write', 'of the store', 'peak MB'];
   return [
@@ -106,6 +96,5 @@ function renderParts({ published, backlog, counts, live, leftOut }: Measured): s
     table(['contender', 'documents', ...titlesOfRates, ...titlesOfCosts], rows),
     ...(leftOut === null ? [] : [`Left out: \`connector\`, because it ${leftOut}.`]),
     table(['per 1,000 records', 'commands', 'documents read', 'written'], countRows),
-    table(['live events/s', 'readable after, p50 ms', 'p99 ms'], liveRows),
   ];
 }

@@ -86,26 +86,28 @@ async function measureContender(
   peaks.push({ contender, megabytes: peakMegabytes({ pid }) });
 }
 
+const requestsPerSecond = (slice: Slice) => slice.requestsPerSecond;
+
 function renderParts({ slices, peaks }: Measured): string[] {
   const endpoints = [...Map.groupBy(slices, ({ endpoint }) => endpoint)];
   const rows = endpoints.flatMap(([endpoint, some]) => {
     const of = (name: Contender) => some.filter(({ contender }) => contender === name);
-    return names.map((name) => [
-      `${endpoint}: \`${name}\``,
-      formatted(of(name).map(({ requestsPerSecond }) => requestsPerSecond)),
-      formatted(
-        ratios(of(name), of('bare'), ({ requestsPerSecond }) => requestsPerSecond),
-        2,
-      ),
-      formatted(
-        of(name).map(({ processorMs }) => processorMs),
-        2,
-      ),
-      formatted(
-        of(name).map(({ p99Ms }) => p99Ms),
-        1,
-      ),
-    ]);
+    return names.map((name) => {
+      const runs = of(name);
+      return [
+        `${endpoint}: \`${name}\``,
+        formatted(runs.map(requestsPerSecond)),
+        formatted(ratios(runs, of('bare'), requestsPerSecond), 2),
+        formatted(
+          runs.map(({ processorMs }) => processorMs),
+          2,
+        ),
+        formatted(
+          runs.map(({ p99Ms }) => p99Ms),
+          1,
+        ),
+      ];
+    });
   });
   const peakRows = [...Map.groupBy(peaks, ({ contender }) => contender)].map(([contender, some]) => [
     `\`${contender}\``,
