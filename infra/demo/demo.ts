@@ -38,11 +38,8 @@ export async function runDemo(demo: Demo): Promise<void> {
   demo.closers.defer(connections.close);
   const ended = Promise.withResolvers<never>();
   const mayEnd = new Set<Service>();
-  const start = (
-    service: 'api' | 'projector' | 'console',
-    settings: Record<string, string>,
-    name: string = service,
-  ) => {
+  type Name = 'api' | 'projector' | 'console';
+  const start = (service: Name, settings: Record<string, string>, name: string = service) => {
     const logFile = join(folder, `${name}.log`);
     const onLine = (line: string) => appendFileSync(logFile, `${line}\n`);
     const environment = { ...connections.environment, ...settings };
@@ -64,30 +61,25 @@ export async function runDemo(demo: Demo): Promise<void> {
     const tokenOf = (wanted: string) => sampleData.apiKeys.find(({ name }) => name === wanted)?.token ?? '';
     await publishAndWait(connections, batchesOf(sampleData), say);
     const { port } = await api.logged('listening');
-    const access = {
-      baseUrl: `https://localhost:${Number(port)}`,
-      ...certificate,
-      token: tokenOf('Reporting'),
-    };
+    const baseUrl = `https://localhost:${Number(port)}`;
+    const access = { baseUrl, certificate: certificate.certificate, token: tokenOf('Reporting') };
     await api.logged('ready');
     say(`Ready after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s.\n`);
     always(`API key: ${access.token}`);
     always(`Console for operators: ${String((await console.logged('listening')).url)}`);
     await showTour(access, demo);
     say('\nPublishing live changes. Ctrl-C stops everything.');
-    const published = { records: 0 };
-    const watching = async () => {
-      if (options.rebuild)
-        await showRebuild(demo, access, {
-          environment: connections.environment,
-          keep: (command) => keep(demo, command),
-          startProjector: (generation) =>
-            start('projector', { GENERATION: `${generation}` }, `projector-${generation}`),
-          mayEnd: () => void mayEnd.add(projector),
-        });
-      await watch(connections, { ...access, token: tokenOf('Data warehouse') }, demo, published);
-    };
-    await Promise.all([publishLive(connections, sampleData.state, stopping, published), watching()]);
+    const rebuild = async () =>
+      showRebuild(demo, access, {
+        environment: connections.environment,
+        keep: (command) => keep(demo, command),
+        startProjector: (generation) =>
+          start('projector', { GENERATION: `${generation}` }, `projector-${generation}`),
+        mayEnd: () => void mayEnd.add(projector),
+      });
+    const watcher = { ...access, token: tokenOf('Data warehouse') };
+    const before = options.rebuild ? rebuild() : Promise.resolve();
+    await showLive(connections, watcher, demo, sampleData.state, before);
   };
   await Promise.race([present(), ended.promise]);
 }
@@ -108,11 +100,9 @@ function keep({ closers, kills }: Demo, { stop }: Service): void {
   });
 }
 
-async function publishAndWait(
-  connections: Connections,
-  batches: ReturnType<typeof batchesOf>,
-  say: Demo['say'],
-): Promise<void> {
+type Batches = ReturnType<typeof batchesOf>;
+
+async function publishAndWait(connections: Connections, batches: Batches, say: Demo['say']): Promise<void> {
   let quarter = -1;
   const report = (step: string, done: number) => {
     if (Math.floor(done * 4) !== quarter) say(`${step}: ${Math.floor(done * 100)} %`);
@@ -130,37 +120,43 @@ async function publishAndWait(
   }
 }
 
-async function publishLive(
-  connections: Connections,
-  state: SampleState,
-  stopping: AbortSignal,
-  published: { records: number },
-) {
-  while (!stopping.aborted) {
-    const events = Array.from({ length: changesPerTurn }, () => liveChange(state, new Date())).flat();
-    const records = events.flatMap((event) => recordsOf(state.random, event));
-    await publishRecords(connections, records);
-    published.records += records.length;
-    await delay(turnMs);
-  }
-}
-
-/** Prints a line each second: how fast events are published, and how old the data are that the API serves. */
-async function watch(
+/** Publishes live changes; once `before` has ended, prints a line each second about their way to the API. */
+async function showLive(
   connections: Connections,
   access: Access,
-  { say, stopping }: Demo,
-  published: { records: number },
+  demo: Demo,
+  state: SampleState,
+  before: Promise<void>,
 ) {
-  for (let before = published.records; !stopping.aborted; before = published.records) {
-    const at = performance.now();
-    await delay(1_000);
-    const perSecond = ((published.records - before) / (performance.now() - at)) * 1_000;
-    const { lag, documents } = await readProgress(connections);
-    const asOf = (await ask(access, '/v1/channels?limit=1')).dataAsOf;
-    const ageSeconds = ((Date.now() - Date.parse(asOf)) / 1_000).toFixed(1);
-    const counts = `${Math.round(perSecond)} events/s  lag ${lag}  ${documents.toLocaleString('en')} documents`;
-    const line = `${new Date().toISOString().slice(11, 19)}  ${counts}  Data-As-Of ${asOf} (${ageSeconds} s old)`;
-    if (!stopping.aborted) say(line);
-  }
+  const { say, stopping } = demo;
+  let published = 0;
+  const publish = async () => {
+    for (; !stopping.aborted; await delay(turnMs)) {
+      const events = Array.from({ length: changesPerTurn }, () => liveChange(state, new Date())).flat();
+      const records = events.flatMap((event) => recordsOf(state.random, event));
+      await publishRecords(connections, records);
+      published += records.length;
+    }
+  };
+  const watch = async () => {
+    await before;
+    for (let [last, at] = [published, performance.now()]; !stopping.aborted;) {
+      await delay(1_000);
+      const perSecond = ((published - last) / (performance.now() - at)) * 1_000;
+      [last, at] = [published, performance.now()];
+      const [{ lag, documents }, asOf] = await Promise.all([
+        readProgress(connections),
+        ask(access, '/v1/channels?limit=1').then(
+          ({ dataAsOf }) => dataAsOf,
+          () => null,
+        ),
+      ]);
+      const age = asOf
+        ? `${asOf} (${((Date.now() - Date.parse(asOf)) / 1_000).toFixed(1)} s old)`
+        : 'unknown';
+      const counts = `${Math.round(perSecond)} events/s  lag ${lag}  ${documents.toLocaleString('en')} documents`;
+      if (!stopping.aborted) say(`${new Date().toISOString().slice(11, 19)}  ${counts}  Data-As-Of ${age}`);
+    }
+  };
+  await Promise.all([publish(), watch()]);
 }

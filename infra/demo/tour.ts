@@ -22,7 +22,7 @@ export async function ask({ baseUrl, certificate, token }: Access, path: string)
       let body = '';
       response.setEncoding('utf8').on('data', (text: string) => (body += text));
       response.on('error', reject);
-      response.on('end', () => resolve({ body, dataAsOf: String(response.headers['data-as-of']) }));
+      response.on('end', () => resolve({ body, dataAsOf: String(response.headers['data-as-of'] ?? '') }));
     }).on('error', reject);
   });
 }
