@@ -5,7 +5,7 @@ import { errorCatalogue } from '../../services/api/http/error-catalogue.ts';
 import { cliSettings } from '../../services/cli/config.ts';
 import { consoleSettings } from '../../services/console/config.ts';
 import { projectorSettings } from '../../services/projector/config.ts';
-import { holdCauses } from '../../services/projector/consumer/hold-causes.ts';
+import { holdCauses } from '../../shared/control/hold-causes.ts';
 import { rejectionReasons } from '../../shared/control/rejections.ts';
 import { topics } from '../../services/projector/events/topics.ts';
 import { createMetrics as createProjectorMetrics } from '../../services/projector/metrics.ts';

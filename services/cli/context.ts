@@ -36,31 +36,49 @@ export class UsageError extends Error {
 /** After this time an operator learns which brokers do not answer, in milliseconds. A busy machine connects within it. */
 const patienceMs = 5_000;
 
-/** Connects to Kafka, and disconnects after `use`. */
-export async function withKafka<T>(
-  { environment, terminal }: Context,
+type KafkaClients = { kafka: Kafka; admin: Admin; log: LogClient };
+
+/** Begins to connect to Kafka. `clients` rejects if that fails. */
+export function connectKafka(
+  { environment }: Context,
   config: KafkaSettings & { LOG_LEVEL: Parameters<typeof createLogger>[1] },
-  use: (clients: { kafka: Kafka; admin: Admin; log: LogClient }) => Promise<T>,
-): Promise<T> {
+  options: { retries?: number } = {},
+): { clients: Promise<KafkaClients>; close: () => Promise<void> } {
   // The CLI reports a failure once, at the end. kafkajs logs its attempts only if LOG_LEVEL is set.
   const level = environment.LOG_LEVEL ? config.LOG_LEVEL : 'silent';
-  const kafka = createKafka(config, createLogger('cli', level));
+  const kafka = createKafka(config, createLogger('cli', level), options);
   const [admin, log] = [kafka.admin(), createLogClient(kafka)];
-  const waiting = setTimeout(
-    () => terminal.report(`waiting for Kafka at ${config.KAFKA_BROKERS.join(', ')}`),
-    patienceMs,
-  );
-  try {
+  const clients = (async () => {
     // One after the other: if one fails, the other must not connect after the disconnect, and keep the process alive.
-    await reached(
+    await explainFailure(
       'Kafka (KAFKA_BROKERS)',
       admin.connect().then(() => log.connect()),
     );
+    return { kafka, admin, log };
+  })();
+  clients.catch(() => undefined);
+  const close = async () => void (await Promise.allSettled([admin.disconnect(), log.disconnect()]));
+  return { clients, close };
+}
+
+/** Connects to Kafka, and disconnects after `use`. */
+export async function withKafka<T>(
+  context: Context,
+  config: KafkaSettings & { LOG_LEVEL: Parameters<typeof createLogger>[1] },
+  use: (clients: KafkaClients) => Promise<T>,
+): Promise<T> {
+  const { clients, close } = connectKafka(context, config);
+  const waiting = setTimeout(
+    () => context.terminal.report(`waiting for Kafka at ${config.KAFKA_BROKERS.join(', ')}`),
+    patienceMs,
+  );
+  try {
+    const connected = await clients;
     clearTimeout(waiting);
-    return await use({ kafka, admin, log });
+    return await use(connected);
   } finally {
     clearTimeout(waiting);
-    await Promise.allSettled([admin.disconnect(), log.disconnect()]);
+    await close();
   }
 }
 
@@ -71,14 +89,14 @@ export async function withMongo<T>(
 ): Promise<T> {
   const mongo = createMongo(config.MONGODB_URL, 'cli');
   try {
-    await reached('MongoDB (MONGODB_URL)', mongo.connect());
+    await explainFailure('MongoDB (MONGODB_URL)', mongo.connect());
     return await use({ mongo, control: controlDatabase(mongo, config.DATABASE_NAME) });
   } finally {
     await mongo.close().catch(() => undefined);
   }
 }
 
-async function reached(server: string, connecting: Promise<unknown>): Promise<void> {
+async function explainFailure(server: string, connecting: Promise<unknown>): Promise<void> {
   try {
     await connecting;
   } catch (error) {

@@ -21,16 +21,19 @@ export type Row = [name: string, value: string | null];
 export const rows = (all: Row[], indent = ''): string =>
   all.flatMap(([name, value]) => (value === null ? [] : [`${indent}${name.padEnd(12)} ${value}\n`])).join('');
 
-/** Pads columns to their widest cell. The first column is text, the others are numbers. */
-export function table(head: string[], rows: string[][]): string {
+/** Pads columns to their widest cell. The first column is text, and with `isLastText` the last; the others are numbers. */
+export function table(head: string[], rows: string[][], { isLastText = false } = {}): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
   );
   const line = (cells: string[]) =>
     cells
       .map((cell, column) =>
-        column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+        column === 0 || (isLastText && column === head.length - 1)
+          ? cell.padEnd(widths[column] ?? 0)
+          : cell.padStart(widths[column] ?? 0),
       )
-      .join('  ');
+      .join('  ')
+      .trimEnd();
   return `${[head, ...rows].map(line).join('\n')}\n`;
 }

@@ -1,28 +1,98 @@
-import type { Status } from '../operations/status/status.ts';
+import type { Counts } from '../operations/counts.ts';
+import type { Report } from '../operations/report.ts';
 import { renderStatus } from './status.ts';
 
-const status: Status = {
-  generation: 2,
-  watermark: '2026-01-01T00:00:00.000Z',
-  partitions: [],
-  warnings: [],
-  documents: { tickets: 12_345 },
-  pending: { conversations: 3, tickets: 0 },
-  deadLetters: 7,
-};
-
-it('says which figures are estimates, and which are incomplete', () => {
-  const text = renderStatus(status);
-  expect(text).toMatch(/^dead letters {2}7$/m);
-  expect(text).toMatch(/^pending {7}3 conversations, 0 tickets$/m);
-  expect(text).toMatch(/^documents {2}estimate\ntickets {7}12345$/m);
-  const one = renderStatus({ ...status, pending: { conversations: 1, tickets: 1 } });
-  expect(one).toMatch(/^pending {7}1 conversation, 1 ticket$/m);
-  const incomplete = renderStatus({ ...status, pending: { conversations: 10_000, tickets: null } });
-  expect(incomplete).toMatch(/^pending {7}10000 or more conversations, unknown \(too many\) tickets$/m);
+const partition = (lag: number | null, lagSeconds: number) => ({
+  topic: 'support.tags',
+  partition: 1,
+  applied: 7,
+  position: 7,
+  end: 9,
+  lag,
+  lagSeconds,
+  recordsPerSecond: 0,
+  secondsLeft: null,
+  cause: null,
+  owner: null,
 });
 
-it('says that the end and the lag of a partition without a leader are unknown', () => {
-  const partitions = [{ topic: 'tags', partition: 1, position: 7, end: null, lag: null }];
-  expect(renderStatus({ ...status, partitions })).toMatch(/^tags +1 +7 +unknown +unknown$/m);
+const status = (changes: Partial<Report['generations'][0]> = {}): Report => ({
+  verdict: 'attention',
+  state: 'attention',
+  sentence: 'The data is current, but one finding needs attention.',
+  active: 1,
+  deadLetters: 7,
+  findings: [
+    {
+      name: 'dead-letters',
+      generation: null,
+      severity: 'attention',
+      blocks: [],
+      waiver: null,
+      isWaived: false,
+      isFinal: false,
+      text: 'dead letters: 7',
+      remedy: 'npx support-cli dead-letters list',
+    },
+  ],
+  generations: [
+    {
+      number: 1,
+      state: 'active',
+      condition: 'active',
+      projectionVersion: 1,
+      watermark: new Date(0),
+      lagSeconds: 1,
+      lag: 0,
+      afterLoad: 0,
+      savedAt: new Date(0),
+      findings: [],
+      topics: [],
+      partitions: [],
+      ...changes,
+    },
+  ],
+});
+const counts: Counts = { documents: { tickets: 12_345 }, pending: { conversations: 3, tickets: 0 } };
+
+it('begins with the verdict, and has a remedy below each finding', () => {
+  expect(renderStatus(status(), counts)).toBe(
+    [
+      'The data is current, but one finding needs attention.',
+      '  attention  dead letters: 7',
+      '             npx support-cli dead-letters list',
+      '',
+      'generation 1  active, lag 1 s, 0 records to apply',
+      '',
+      'pending  3 conversations, 0 tickets',
+      '',
+      'documents  estimate',
+      'tickets       12345',
+      '',
+    ].join('\n'),
+  );
+});
+
+it('says which figures are incomplete', () => {
+  const pending = { conversations: 10_000, tickets: null };
+  const text = renderStatus(status(), { ...counts, pending });
+  expect(text).toMatch(/^pending {2}10,?000 conversations or more, tickets not counted in time$/m);
+});
+
+it('lists the partitions that lag, and all of them on request', () => {
+  const lagging = partition(2, 40);
+  const follows = { ...partition(2, 3), partition: 2 };
+  const text = renderStatus(status({ partitions: [lagging, follows] }), counts);
+  expect(text).toMatch(/^support.tags\/1 +7 +9 +2 +0 +40 s +stands still$/m);
+  expect(text).not.toContain('support.tags/2');
+  expect(renderStatus(status({ partitions: [lagging, follows] }), counts, true)).toMatch(
+    /^support.tags\/2 +7 +9 +2 +0 +3 s +follows$/m,
+  );
+});
+
+it('says that the lag of a partition without a leader is unknown', () => {
+  const partitions = [{ ...partition(null, 40), cause: 'unreadable' as const }];
+  expect(renderStatus(status({ partitions }), counts)).toMatch(
+    /^support.tags\/1 +7 +9 +unknown +0 +40 s +the end of a log/m,
+  );
 });

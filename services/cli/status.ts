@@ -1,45 +1,47 @@
 import type { Command } from '@commander-js/extra-typings';
-import { readStatus, type Status } from '../operations/status/status.ts';
-import { boundedCount, pendingText } from '../operations/status/texts.ts';
-import { configs } from './config.ts';
-import { withKafka, withMongo, type Accept, type CommandOutput, type Context } from './context.ts';
+import { generationDatabase } from '../../shared/store/connection.ts';
+import { pendingText, readCounts, type Counts } from '../operations/counts.ts';
+import { watchReports, type Report } from '../operations/report.ts';
+import type { Accept, CommandOutput, Context } from './context.ts';
+import { withFacts } from './operate.ts';
 import { example, jsonOption } from './options.ts';
 import { output, table, type Json } from './output.ts';
+import { renderReport } from './render-report.ts';
+
+type StatusOptions = Json & { partitions?: true | undefined; check?: true | undefined };
 
 export function addStatus(program: Command, accept: Accept): void {
   program
     .command('status')
     .description(
-      'print position, end and lag of each partition, pending documents, dead letters, the watermark, topics whose ' +
-        'settings make a rebuild unsafe, and an estimate of the documents of each kind',
+      'say whether customers get current data, and if not, why and what to do; print each generation and its topics',
     )
+    .option('--partitions', 'print every partition, not only those that lag')
+    .option('--check', 'exit with code 1 unless all is well')
     .addOption(jsonOption())
-    .addHelpText('after', example('status', 'status --json | jq .deadLetters'))
+    .addHelpText('after', example('status', 'status --check', 'status --json | jq .deadLetters'))
     .action((options) => accept(printStatus, options));
 }
 
-async function printStatus(context: Context, options: Json): Promise<CommandOutput> {
-  const config = configs.everything(context.environment);
-  const status = await withKafka(context, config, ({ admin, log }) =>
-    withMongo(config, ({ mongo }) => readStatus({ admin, log, mongo, config })),
-  );
-  return output(options, status, renderStatus(status));
-}
+const printStatus = (context: Context, options: StatusOptions): Promise<CommandOutput> =>
+  withFacts(context, async ({ mongo, config, read }) => {
+    const { value: report } = await watchReports(read).next();
+    const counts = await readCounts(generationDatabase(mongo, config.DATABASE_NAME, report.active ?? 1));
+    const text = renderStatus(report, counts, options.partitions ?? false);
+    return output(
+      options,
+      { ...report, ...counts },
+      text,
+      options.check && report.verdict !== 'well' ? 1 : 0,
+    );
+  });
 
-export function renderStatus(status: Status): string {
-  const rows = status.partitions.map(({ topic, partition, position, end, lag }) => [
-    topic,
-    ...[partition, position, end ?? 'unknown', lag ?? 'unknown'].map(String),
-  ]);
-  const counts = Object.entries(status.documents).map(([kind, count]) => [kind, String(count)]);
-  return [
-    `generation    ${status.generation ?? 'none yet'}`,
-    `watermark     ${status.watermark ?? 'none yet'}`,
-    `dead letters  ${boundedCount(status.deadLetters)}`,
-    `pending       ${pendingText(status.pending)}`,
-    ...status.warnings.map((warning) => `warning       ${warning}`),
-    '',
-    table(['documents', 'estimate'], counts),
-    table(['topic', 'partition', 'position', 'end', 'lag'], rows),
+export const renderStatus = (report: Report, counts: Counts, partitions = false): string =>
+  [
+    renderReport(report, { partitions }),
+    `pending  ${pendingText(counts.pending)}\n`,
+    table(
+      ['documents', 'estimate'],
+      Object.entries(counts.documents).map(([kind, count]) => [kind, String(count)]),
+    ),
   ].join('\n');
-}

@@ -77,7 +77,7 @@ const pageAt = (pages: Page[], path: string): Page | undefined => pages.find((pa
 
 async function sample({ overview }: Sources, samples: Samples): Promise<void> {
   const { value, problem } = await overview.get();
-  const active = problem === null && value?.generations.find(({ state }) => state === 'active');
+  const active = problem === null && value?.report.generations.find(({ state }) => state === 'active');
   samples.add({ atMs: Date.now(), lagSeconds: active ? active.lagSeconds : null });
 }
 

@@ -52,7 +52,8 @@ try {
     { name: 'projector', close: projector.stop, deadlineMs: 25_000 },
     { name: 'store', close: () => mongo.close(), deadlineMs: 5_000 },
   );
-  logger.info('projecting');
+  const isPinned = config.GENERATION !== undefined;
+  logger.info({ generation: projector.generation, isPinned }, 'projecting');
 } catch (error) {
   logger.fatal({ error }, 'the projector could not start');
   process.exit(1);

@@ -53,6 +53,8 @@ type Connected = ProjectorDeps &
   Required<Pick<ProjectorDeps, 'clock' | 'nowMs'>> &
   BrokerClients & { control: Db; database: Db; positions: Positions; throttle: Throttle } & {
     generation: number;
+    /** Whether `GENERATION` is set: otherwise a restart may follow another generation. */
+    isPinned: boolean;
     registeredAt: Date;
     allowanceMs: number;
     /** Host and process, for the history and for failures. */
@@ -82,6 +84,7 @@ export async function startProjector(deps: ProjectorDeps) {
   const commitLoop = startCommitLoop({ ...connected, liveness }, consumer, deps.commitIntervalMs);
   consumer.onApplied((topic, applied) => countApplied(connected, topic, applied, commitLoop.watermarkMs()));
   return {
+    generation: connected.generation,
     live: () => liveness.failure(nowMs()),
     stop: async () => {
       await Promise.all([commitLoop.stop(), sweeper.stop(), following.stop()]);
@@ -116,6 +119,7 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
     ...brokers,
     ...controls,
     generation,
+    isPinned: config.GENERATION !== undefined,
     registeredAt,
     allowanceMs,
     by,

@@ -1,4 +1,5 @@
 import type { Collection, Db, FindOptions } from 'mongodb';
+import type { HoldCause } from './hold-causes.ts';
 
 /** How far a generation has applied one partition. */
 export type Progress = {
@@ -14,13 +15,17 @@ export type Progress = {
   /** Every event that the source system published on this partition up to this instant has been applied. */
   completeTo: Date;
   updatedAt: Date;
+  /** Why its records wait to be applied. */
+  cause?: HoldCause;
+  /** Whether the projector that saved it was given the number of its generation (`GENERATION`). */
+  isPinned?: boolean;
 };
 
 /**
  * The id of the topic that a generation has applied. Brokers assign it at creation: a topic that is deleted and created
  * again under the same name has another id.
  */
-type TopicIdentity = {
+export type TopicIdentity = {
   /** `<generation>/<topic>` */
   _id: string;
   generation: number;

@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 afterAll(() => proxy.stop());
 
-/** The configuration that docs/operating.md describes. No setting makes the proxy repeat a request that was sent. */
+/** The configuration that docs/run.md describes. No setting makes the proxy repeat a request that was sent. */
 function haproxy(program: string[]) {
   const file = join(children.folder, 'haproxy.cfg');
   const servers = replicas.map(

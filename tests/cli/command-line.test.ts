@@ -61,11 +61,14 @@ test('topics create needs no MongoDB', async () => {
   expect(created.stdout).toContain('already exists, left unchanged');
 });
 
-test('a status says that it waits for Kafka while no broker answers', async () => {
-  const environment = { ...testEnvironment.environment, LOG_LEVEL: 'error', KAFKA_BROKERS: '127.0.0.1:1' };
-  const waiting = startService('cli', environment, ['status']);
-  await eventually(() => waiting.stderr().includes('waiting for Kafka at 127.0.0.1:1'));
-  await waiting.stop();
+test('a status without Kafka shows everything that MongoDB holds, and with --check fails', async () => {
+  await ensureRegistry(testEnvironment.control);
+  const away = { KAFKA_BROKERS: '127.0.0.1:1' };
+  const { code, stdout, stderr } = await run(away, 'status');
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/^ {2}bad +Kafka \(KAFKA_BROKERS\): /m);
+  expect(stdout).toMatch(/^generation 1 {2}stopped|^generation 1 {2}active/m);
+  expect(await run(away, 'status', '--check')).toMatchObject({ code: 1 });
 });
 
 test('a refused verb exits 1 with the reason, with --json as JSON', async () => {

@@ -3,10 +3,13 @@ import { kinds } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { dayMs } from '../../shared/documents/retention.ts';
 import { ensureRegistry, generationsOf } from '../../shared/control/generations.ts';
-import { createMongo } from '../../shared/store/connection.ts';
+import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
 import { watermarksOf } from '../../shared/control/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { readStatus, type Status } from '../../services/operations/status/status.ts';
+import { factsNow } from '../../services/operations/facts.ts';
+import { storeTime } from '../../shared/store/clock.ts';
+import { readCounts } from '../../services/operations/counts.ts';
+import type { Report } from '../../services/operations/report.ts';
 import { createLogClient } from '../../services/projector/kafka/log-client.ts';
 import { readTopicSettings } from '../../services/projector/kafka/topic-settings.ts';
 import { monitorCommands } from '../support/monitor-commands.ts';
@@ -27,7 +30,9 @@ describe('the topics that the CLI creates and checks', () => {
     return service.stdout();
   };
   const warnings = async (environment: Record<string, string> = {}) =>
-    (JSON.parse(await cli(environment, 'status', '--json')) as Status).warnings;
+    (JSON.parse(await cli(environment, 'status', '--json')) as Report).findings
+      .filter(({ name }) => name === 'topics')
+      .map(({ text }) => text);
 
   test('are compacted and keep tombstones for a week', async () => {
     const settings = await readTopicSettings(testEnvironment.admin, testEnvironment.topics);
@@ -41,7 +46,7 @@ describe('the topics that the CLI creates and checks', () => {
     expect(await warnings({ REBUILD_DAYS_MAX: '7.5' })).toHaveLength(testEnvironment.topics.length);
     const text = await cli({ REBUILD_DAYS_MAX: '7.5' }, 'status');
     const tags = topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
-    expect(text).toMatch(new RegExp(`^warning +${tags}: drops tombstones after 7 days`, 'm'));
+    expect(text).toMatch(new RegExp(`^ +attention +${tags}: drops tombstones after 7 days`, 'm'));
   });
 
   test('cause a warning if no projector has run for longer than they keep tombstones', async () => {
@@ -53,21 +58,30 @@ describe('the topics that the CLI creates and checks', () => {
       { $set: { 'generations.0.registeredAt': eightDaysAgo } },
     );
     await watermarksOf(control).insertOne({ _id: 1, completeTo: eightDaysAgo });
-    expect(await warnings()).toEqual([expect.stringContaining('generation 1 had a lag of 192 hours')]);
+    const missed = async () => {
+      const { generations } = JSON.parse(await cli({}, 'status', '--json')) as Report;
+      return generations[0]?.findings.filter(({ name }) => name === 'tombstones').map(({ text }) => text);
+    };
+    expect(await missed()).toEqual([expect.stringContaining('generation 1 had a lag of 192 hours')]);
     await watermarksOf(control).updateOne({ _id: 1 }, { $set: { completeTo: new Date() } });
-    expect(await warnings()).toEqual([]);
+    expect(await missed()).toEqual([]);
   });
 });
 
 describe('the work of the store for a status', () => {
   test('does not grow with its collections: it estimates, or it counts within a bound', async () => {
-    const { admin, config, kafka, name } = testEnvironment;
+    const { admin, config, control, kafka, name, topics } = testEnvironment;
     const log = createLogClient(kafka);
     await log.connect();
     const mongo = monitorCommands(createMongo(config.MONGODB_URL, 'test'));
     const commands: Document[] = [];
     mongo.on('commandStarted', ({ command }) => commands.push(command));
-    await readStatus({ admin, log, mongo, config: { ...config, REBUILD_DAYS_MAX: 6 } });
+    const settings = { ...config, REBUILD_DAYS_MAX: 6, DEPLOYMENT: 'source' as const };
+    const now = () => storeTime(control);
+    const own = controlDatabase(mongo, config.DATABASE_NAME);
+    const unused = { by: '', report: () => undefined };
+    await factsNow({ admin, log, mongo, control: own, config: settings, topics, now, ...unused });
+    await readCounts(generationDatabase(mongo, config.DATABASE_NAME, 1));
     await Promise.all([mongo.close(), log.disconnect()]);
     // the collection of every resource is estimated
     const counts = commands.filter(({ count }) => count !== undefined);
@@ -76,7 +90,7 @@ describe('the work of the store for a status', () => {
     for (const { query } of counts) expect(query).toBeUndefined();
     // every other count ends at a number or after a time
     const aggregates = commands.filter(({ aggregate }) => aggregate !== undefined);
-    expect(aggregates).toHaveLength(3);
+    expect(aggregates.length).toBeGreaterThan(2);
     for (const { pipeline, maxTimeMS } of aggregates as { pipeline: Document[]; maxTimeMS?: number }[]) {
       const limit = pipeline.find((stage) => '$limit' in stage)?.$limit as number | undefined;
       expect((limit ?? Infinity) <= 10_000 || (maxTimeMS ?? Infinity) <= 500).toBe(true);

@@ -7,7 +7,7 @@ import { answers, freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import type { Kind } from '../../shared/documents/document.ts';
-import type { Status } from '../../services/operations/status/status.ts';
+import type { Report } from '../../services/operations/report.ts';
 import { untilLed } from '../../services/operations/topics/create-topics.ts';
 import { patchKafkajs } from '../../services/projector/kafka/kafkajs-patch.ts';
 import { openConsole, untilShown } from '../console/test-console.ts';
@@ -126,13 +126,16 @@ describe('a partition without a leader', () => {
     const { code, text, errors } = await cli('status', '--json');
     // then it is there, beside the others
     expect([code, errors]).toEqual([0, '']);
-    const { partitions } = JSON.parse(text) as Status;
+    const { generations } = JSON.parse(text) as Report;
+    const partitions = generations[0]?.partitions ?? [];
     const tags = { topic: topic('tag'), lag: 0 };
-    expect(partitions.filter((one) => one.topic === tags.topic)).toEqual([
+    expect(partitions.filter((one) => one.topic === tags.topic)).toMatchObject([
       { ...tags, partition: 0, position: 2, end: 2 },
-      { ...tags, partition: 1, position: 1, end: null, lag: null },
+      { ...tags, partition: 1, position: 1, lag: null, cause: 'unreadable' },
     ]);
-    expect((await cli('status')).text).toMatch(new RegExp(`^${tags.topic} +1 +1 +unknown +unknown$`, 'm'));
+    expect((await cli('status', '--partitions')).text).toMatch(
+      new RegExp(`^${tags.topic}/1 +1 +\\d+ +unknown`, 'm'),
+    );
     const console = await openConsole(environment.environment);
     await untilShown(
       () => console,

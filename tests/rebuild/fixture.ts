@@ -3,6 +3,9 @@ import type { CommandOutput, Terminal } from '../../services/cli/context.ts';
 import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
 import { logOffsets, type OperatorDeps } from '../../services/operations/rebuild/deps.ts';
 import { switchTo, type OnStep, type Switched } from '../../services/operations/rebuild/switch.ts';
+import { factsNow } from '../../services/operations/facts.ts';
+import { report } from '../../services/operations/report.ts';
+import { renderReport } from '../../services/cli/render-report.ts';
 import { untilLed } from '../../services/operations/topics/create-topics.ts';
 import { createLogClient } from '../../services/projector/kafka/log-client.ts';
 import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
@@ -34,7 +37,7 @@ export const generation = (
 ): Generation => ({ number, projectionVersion, state, since: longAgo, registeredAt: longAgo, ...changes });
 
 /** A comparison that a promotion accepts, with changes. */
-export const report = (changes: Partial<ComparisonReport> = {}): ComparisonReport => ({
+export const comparisonReport = (changes: Partial<ComparisonReport> = {}): ComparisonReport => ({
   at: secondsBefore(60),
   against: 1,
   compared: 3,
@@ -48,7 +51,10 @@ export const report = (changes: Partial<ComparisonReport> = {}): ComparisonRepor
   ...changes,
 });
 
-export const activeAndReady = () => [generation(1, 'active'), generation(2, 'ready', { report: report() })];
+export const activeAndReady = () => [
+  generation(1, 'active'),
+  generation(2, 'ready', { report: comparisonReport() }),
+];
 
 export type Rebuild = Awaited<ReturnType<typeof openRebuild>>;
 
@@ -105,14 +111,7 @@ export async function openRebuild() {
     switchTo(
       deps(changes),
       number,
-      {
-        acceptOlder: false,
-        needsComparison: true,
-        why: 'test',
-        dryRun: false,
-        timeoutSeconds: 0,
-        ...options,
-      },
+      { acceptOlder: false, step: 'promote', why: 'test', dryRun: false, timeoutSeconds: 0, ...options },
       onStep,
     );
   const databaseOf = (number: number) => generationDatabase(mongo, name, number);
@@ -148,6 +147,11 @@ export async function openRebuild() {
       return { exitCode, output: JSON.parse(text) as Record<string, unknown> };
     },
     switchOnce,
+    /** The output of `rebuild status`, without its rates. */
+    status: async (changes: Partial<OperatorDeps> = {}) => {
+      const found = report(await factsNow(deps(changes)));
+      return { ...found, printed: renderReport(found, { partitions: false }) };
+    },
     databaseOf,
     /** Creates a topic with these settings. Returns it as dependencies that know this topic alone. */
     topicWith: async (settings: Record<string, string>) => {

@@ -1,7 +1,5 @@
-import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import { createPositions } from '../../services/projector/consumer/positions.ts';
 import { followRegistry } from '../../services/projector/generations/follow.ts';
-import type { Measured } from '../../services/operations/rebuild/measure.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
 import { createMetrics } from '../../services/projector/metrics.ts';
 import { progressOf } from '../../shared/control/progress.ts';
@@ -106,14 +104,11 @@ test('a build loads the log up to its end at the start, and then applies the lat
       const progress = await progressOf(rebuild.control).findOne({ generation: 2, topic: tags.topic });
       return progress?.end === tags.end + 1 && progress.position === tags.end;
     });
-    const status = await rebuild.runJson(verbs.status, {});
+    const { generations } = await rebuild.status();
     // then the tag waits for the load
     expect([await has('tag_since'), projector.live()]).toEqual([false, null]);
-    expect(status.output).toMatchObject({
-      generations: [{}, { number: 2, state: 'building', afterLoad: 1 }],
-    });
-    const { generations } = status.output as { generations: Measured[] };
-    expect(generations[1]?.waitsFor).toContainEqual(
+    expect(generations[1]).toMatchObject({ number: 2, state: 'building', afterLoad: 1 });
+    expect(generations[1]?.findings.map(({ text }) => text)).toContainEqual(
       expect.stringContaining(
         `the load of ${users.topic}/0 ends at offset ${users.end}, but its log ends at ${users.end - 1}`,
       ),

@@ -4,7 +4,7 @@ import { storeReport } from '../../services/operations/rebuild/transitions.ts';
 import { changeRegistry } from '../../shared/control/registry.ts';
 import { activeGeneration, type Generation } from '../../shared/control/generations.ts';
 import { progressOf, watermarksOf } from '../../shared/control/progress.ts';
-import { generation, present, report, secondsBefore, type Rebuild } from './fixture.ts';
+import { generation, present, comparisonReport, secondsBefore, type Rebuild } from './fixture.ts';
 
 /** By then replicas have noticed a switch, and projectors that saved progress at `present` still count as running. */
 export const later = secondsBefore(-20);
@@ -23,13 +23,13 @@ export async function stepsOf(verb: (onStep: OnStep) => Promise<unknown>): Promi
 export function operatorsOf(rebuild: Rebuild) {
   const depsAt = (now: Date, by: string) => rebuild.deps({ now: async () => now, by });
   const switching =
-    (number: number, needsComparison: boolean) =>
+    (number: number, step: 'promote' | 'rollback') =>
     (onStep?: OnStep, now = present, by = 'ann@host') =>
       rebuild
-        .switchOnce(number, { needsComparison }, { onStep, now: async () => now, by })
+        .switchOnce(number, { step }, { onStep, now: async () => now, by })
         .then(({ outcome }) => outcome as string);
-  const promote = switching(2, true);
-  const rollBack = switching(1, false);
+  const promote = switching(2, 'promote');
+  const rollBack = switching(1, 'rollback');
   const drop = (onStep?: OnStep, now = present, by = 'ann@host', force = true) =>
     dropGeneration(depsAt(now, by), 2, { force, why: 'test', timeoutSeconds: 0 }, onStep).then(
       (outcome) => outcome as string,
@@ -37,7 +37,7 @@ export function operatorsOf(rebuild: Rebuild) {
   /** Another operator changes the registry. */
   const compare = async () => {
     const cause = { by: 'bob@host', at: present, why: 'compared' };
-    await changeRegistry(rebuild.control, storeReport(2, report(), cause));
+    await changeRegistry(rebuild.control, storeReport(2, comparisonReport(), cause));
     return 'compared';
   };
 

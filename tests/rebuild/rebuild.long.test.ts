@@ -101,7 +101,9 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
     async () => {
       const { code, output } = await cli('rebuild', 'promote', '2');
       expect(code).toBe(1);
-      const failed = (output.checks as { name: string; isMet: boolean }[]).filter(({ isMet }) => !isMet);
+      const failed = (output.findings as { name: string; isWaived: boolean }[]).filter(
+        ({ isWaived }) => !isWaived,
+      );
       expect(failed.map(({ name }) => name)).toEqual(
         expect.arrayContaining(['state', 'offsets', 'compared']),
       );

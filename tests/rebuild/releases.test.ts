@@ -19,6 +19,7 @@ const events = [
 
 describe('a release that changes a projection', () => {
   let next: Release;
+  let old: Service;
   const services: Service[] = [];
 
   const start = (
@@ -54,8 +55,8 @@ describe('a release that changes a projection', () => {
     return body.tags?.[0]?.name;
   };
   const failedChecks = ({ output }: { output: Record<string, unknown> }) =>
-    (output.checks as { name: string; isMet: boolean }[])
-      .filter(({ isMet }) => !isMet)
+    (output.findings as { name: string; isWaived: boolean }[])
+      .filter(({ isWaived }) => !isWaived)
       .map(({ name }) => name);
   const refusal = async (service: Service) => {
     expect(await service.exited).toBe(1);
@@ -71,7 +72,8 @@ describe('a release that changes a projection', () => {
   beforeAll(async () => {
     next = await nextRelease();
     await publish(testEnvironment, events);
-    await start('.', 'projector').logged('projecting');
+    old = start('.', 'projector');
+    await old.logged('projecting');
     await applied(testEnvironment);
   });
 
@@ -96,10 +98,17 @@ describe('a release that changes a projection', () => {
       output: { counts: { joined: 1 }, samples: [{ kind: 'ticket', id: 'ti_1', field: 'joined.tags' }] },
     });
     expect(failedChecks(await cli(next.folder, 'rebuild', 'promote', '2', '--dry-run'))).toEqual([
+      'pinned',
       'compared',
     ]);
     const compared = await cli(next.folder, 'rebuild', 'compare', '2', '--expect', 'ticket:joined.tags');
     expect(compared).toMatchObject({ code: 0, output: { differences: 0, expected: 1 } });
+    // and the projector of generation 1 is pinned, so that no restart moves it to generation 2
+    await old.stop();
+    await start('.', 'projector', { GENERATION: '1' }).logged('projecting');
+    await eventually(
+      async () => failedChecks(await cli(next.folder, 'rebuild', 'promote', '2', '--dry-run')).length === 0,
+    );
   });
 
   test('is promoted only once no old replica is left, and can be rolled back', async () => {

@@ -1,51 +1,34 @@
 import { projectionVersion } from '../../shared/control/generations.ts';
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
-import type { Measured } from '../../services/operations/rebuild/measure.ts';
 import { progressOf } from '../../shared/control/progress.ts';
+import { readFacts } from '../../services/operations/facts.ts';
+import { report } from '../../services/operations/report.ts';
 import { generation, useRebuild, present, secondsBefore } from './fixture.ts';
 
 const rebuild = useRebuild();
+const texts = (findings: { text: string }[] | undefined) => findings?.map(({ text }) => text);
 
 describe('an operator is told', () => {
   const wait = (timeout = 0) => ({ generation: 2, maxLag: 10, timeout });
 
-  test('the status of every living generation', async () => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'ready'), generation(3, 'dropped')]);
-    await rebuild.deadLetter({ generations: [1, 2] });
-    const { output, exitCode } = await rebuild.runJson(verbs.status, {});
-    expect(exitCode).toBe(0);
-    const topics = rebuild.topics
-      .toSorted()
-      .map((topic) => ({
-        topic,
-        position: 0,
-        end: 0,
-        lag: 0,
-        lagSeconds: 1,
-        recordsPerSecond: 0,
-        secondsLeft: 0,
-      }));
-    const same = {
-      projectionVersion,
-      watermark: secondsBefore(6).toISOString(),
-      lagSeconds: 1,
-      lag: 0,
-      savedAt: present.toISOString(),
-      rejects: [],
-      rejectCount: 0,
-      stopped: null,
-      afterLoad: 0,
-      topics,
-      partitions: topics.map((topic) => ({ ...topic, partition: 0 })),
-    };
-    expect(output).toEqual({
-      active: 1,
-      generations: [
-        { ...same, number: 1, state: 'active', condition: 'active', waitsFor: [] },
-        { ...same, number: 2, state: 'ready', condition: 'ready', waitsFor: [] },
-      ],
-    });
+  test('the state of every living generation, and that a build is on its way', async () => {
+    await rebuild.given([generation(1, 'active'), generation(2, 'catching-up'), generation(3, 'dropped')]);
+    await rebuild.announceReplica();
+    const { generations, ...status } = await rebuild.status();
+    expect(status).toMatchObject({ verdict: 'well', sentence: 'All is well.', active: 1, findings: [] });
+    const same = { projectionVersion, watermark: secondsBefore(6), lagSeconds: 1, lag: 0, savedAt: present };
+    expect(generations).toMatchObject([
+      { ...same, number: 1, state: 'active', condition: 'active', afterLoad: 0, findings: [] },
+      {
+        ...same,
+        number: 2,
+        condition: 'catching-up',
+        findings: [{ name: 'state', severity: 'progress', remedy: 'npx support-cli rebuild await 2' }],
+      },
+    ]);
+    expect(generations[0]?.topics.map(({ topic }) => topic)).toEqual(rebuild.topics.toSorted());
+    expect(status.printed).toContain('  next       it is catching-up: 0 records to apply\n');
   });
 
   test('that the time is up, and why the build waits', async () => {
@@ -55,9 +38,12 @@ describe('an operator is told', () => {
       { $set: { updatedAt: secondsBefore(60) } },
     );
     const { output, exitCode } = await rebuild.runJson(verbs.awaitVerb, wait());
-    expect({ output, exitCode }).toEqual({ exitCode: 1, output: { generation: 2, outcome: 'time is up' } });
+    expect({ output, exitCode }).toMatchObject({
+      exitCode: 1,
+      output: { generation: 2, outcome: 'time is up', findings: [{ name: 'projectors' }, { name: 'state' }] },
+    });
     const { text } = await rebuild.run(verbs.awaitVerb, wait());
-    expect(text).toContain('no projector has run since');
+    expect(text).toContain('time is up: generation 2: no projector has run since');
     expect(text).toContain('GENERATION=2 npm run projector');
   });
 
@@ -66,7 +52,13 @@ describe('an operator is told', () => {
     await rebuild.deadLetter();
     expect(await rebuild.runJson(verbs.awaitVerb, wait(600))).toMatchObject({
       exitCode: 3,
-      output: { outcome: 'failing', rejects: [{ reason: 'not_json', detail: 'no JSON' }] },
+      output: {
+        outcome: 'failing',
+        findings: [
+          { name: 'rejects', text: expect.stringContaining('(not_json: no JSON)') as string },
+          { name: 'state' },
+        ],
+      },
     });
   });
 
@@ -74,7 +66,7 @@ describe('an operator is told', () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
     expect(await rebuild.runJson(verbs.awaitVerb, wait())).toEqual({
       exitCode: 0,
-      output: { generation: 2, outcome: 'ready' },
+      output: { generation: 2, outcome: 'ready', findings: [] },
     });
     await rebuild.given([generation(1, 'active'), generation(2, 'dropped')]);
     await expect(rebuild.run(verbs.awaitVerb, wait())).rejects.toThrow('generation 2 was dropped');
@@ -95,23 +87,23 @@ describe('an operator is told', () => {
       exitCode: 3,
       output: { outcome: 'stopped' },
     });
-    const { text } = await rebuild.run(verbs.status, {});
-    expect(text).toContain(`generation 2  stopped (catching-up): its projectors ended at`);
-    expect(text).toContain(`${reason}: rebuild drop 2, and start another`);
-    expect(text).not.toContain('GENERATION=2 npm run projector');
+    const { printed } = await rebuild.status();
+    expect(printed).toContain('generation 2  stopped (catching-up)');
+    expect(printed).toMatch(
+      /attention {2}its projectors ended at .*: tags\/0: the records .*\n +npx support-cli rebuild drop 2\n/,
+    );
+    expect(printed).not.toContain('GENERATION=2 npm run projector');
   });
 
   test('that a topic of the active generation was created again, so that its lag is unknown', async () => {
     await rebuild.given([generation(1, 'active')]);
     const [topic = ''] = rebuild.topics.toSorted();
     await rebuild.recreateTopic(1, topic);
-    const { output } = await rebuild.runJson(verbs.status, {});
-    const { generations } = output as { generations: Measured[] };
-    expect(generations[0]).toMatchObject({ condition: 'stopped', stopped: { isFinal: true } });
+    const { generations, printed } = await rebuild.status();
+    expect(generations[0]).toMatchObject({ condition: 'stopped', findings: [{ isFinal: true }] });
     expect(generations[0]?.topics[0]).toMatchObject({ topic, position: 31, end: 0, lag: null });
-    const { text } = await rebuild.run(verbs.status, {});
-    expect(text).toContain(`generation 1  stopped (active): ${topic}: deleted and created again`);
-    expect(text).toContain('After a gap');
+    expect(printed).toContain(`${topic}: deleted and created again`);
+    expect(printed).toContain('npx support-cli rebuild start');
   });
 
   test('that the log of a partition cannot be read, so that its lag is unknown', async () => {
@@ -123,23 +115,42 @@ describe('an operator is told', () => {
       state.ends.delete(`${topic}/0`);
       return { ...state, unreachable: [{ broker: '7', error: new Error('connect ECONNREFUSED') }] };
     };
-    const { text } = await rebuild.run(verbs.status, { json: true }, { log: { read } });
-    const [measured] = (JSON.parse(text) as { generations: Measured[] }).generations;
-    expect(measured?.partitions).toHaveLength(rebuild.topics.length);
-    expect(measured?.partitions[0]).toMatchObject({ topic, partition: 0, position: 0, lag: null });
-    expect(measured?.waitsFor).toEqual([
+    const { generations, findings } = await rebuild.status({ log: { read } });
+    const [partition, ...others] = generations[0]?.partitions ?? [];
+    expect(others).toHaveLength(rebuild.topics.length - 1);
+    expect(partition).toMatchObject({ topic, partition: 0, position: 0, lag: null, cause: 'unreadable' });
+    expect(texts(findings)).toEqual([
       `${topic}/0: its log cannot be read, because no leader answers`,
+      'no API replica is live',
       'broker 7 does not answer: connect ECONNREFUSED',
     ]);
   });
 
-  test('that the active generation lags, and that it missed tombstones', async () => {
-    const missed = { longestBehindSeconds: 8 * 24 * 3_600 };
-    await rebuild.given([generation(1, 'active', missed)]);
-    await rebuild.setWatermark(1, secondsBefore(60));
-    const { output } = await rebuild.runJson(verbs.status, {});
-    const { generations } = output as { generations: Measured[] };
+  test('that the active generation lags, held by which partition, and that it missed tombstones', async () => {
+    await rebuild.given([generation(1, 'active', { longestBehindSeconds: 8 * 24 * 3_600 })]);
+    await rebuild.setWatermark(1, secondsBefore(65));
+    const [topic = ''] = rebuild.topics.toSorted();
+    const behind = { completeTo: secondsBefore(65), cause: 'failing' as const };
+    await progressOf(rebuild.control).updateOne({ _id: `1/${topic}/0` }, { $set: behind });
+    const { generations, sentence } = await rebuild.status();
+    expect(sentence).toBe('Stale: Data-As-Of lags by 60 s.');
     expect(generations[0]?.condition).toBe('lagging');
-    expect(generations[0]?.waitsFor).toEqual([expect.stringContaining('it may hold erased entities')]);
+    expect(texts(generations[0]?.findings)).toEqual([
+      expect.stringContaining('it may hold erased entities'),
+      `it lags by 60 s, held by ${topic}/0: 0 records to apply, follows`,
+    ]);
+  });
+
+  test('everything that lies in MongoDB while Kafka is away', async () => {
+    await rebuild.given([generation(1, 'active')]);
+    await rebuild.deadLetter({ generations: [1] });
+    const silent = () => new Promise<never>(() => undefined);
+    const status = report(await readFacts(rebuild.deps(), silent, null));
+    expect(status).toMatchObject({ active: 1, deadLetters: 1, verdict: 'bad' });
+    expect(texts(status.findings)).toContain('Kafka (KAFKA_BROKERS): no answer for 3 s');
+    const [own] = status.generations;
+    expect(own).toMatchObject({ watermark: secondsBefore(6), lagSeconds: 1 });
+    expect(own?.topics).toHaveLength(rebuild.topics.length);
+    for (const { lag } of own?.topics ?? []) expect(lag).toBeNull();
   });
 });

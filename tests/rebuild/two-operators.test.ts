@@ -93,7 +93,7 @@ describe('two operators at once leave one active generation and a true history:'
     for (const force of [false, true]) {
       await on.given(activeAndStandby());
       const servedAgain = async () => {
-        await on.switching(2, false)(undefined, present, 'bob@host');
+        await on.switching(2, 'rollback')(undefined, present, 'bob@host');
         return on.rollBack(undefined, present, 'bob@host');
       };
       // Without --force it is a young standby. With it, requests from before the rollback may still read it.

@@ -31,7 +31,8 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
   };
   const result = projectorConfig(environment);
   if ('errors' in result) throw new Error(result.errors.join('\n'));
-  const { config } = result;
+  // A generation with an unpinned projector cannot be replaced.
+  const config = { ...result.config, GENERATION: 1 };
   const kafka = new Kafka({ brokers: config.KAFKA_BROKERS, logLevel: logLevel.NOTHING });
   const admin = kafka.admin();
   const producer = kafka.producer({ allowAutoTopicCreation: false });

@@ -3,9 +3,9 @@ import type { Expectation } from '../../operations/rebuild/differences.ts';
 import { parseExpectation } from '../../operations/rebuild/expectations.ts';
 import type { Accept } from '../context.ts';
 import { example, jsonOption, wholeNumber } from '../options.ts';
+import { withServers } from '../operate.ts';
 import * as verbs from './verbs.ts';
 
-const { withServers } = verbs;
 const number = wholeNumber(1_000_000);
 const seconds = wholeNumber(1_000_000);
 const why = (text: string) => new Option('--why <text>', 'the reason, for the history').default(text);
@@ -49,11 +49,11 @@ function addBuilding(group: Command, accept: Accept): void {
     .action((options) => accept(withServers(verbs.start), options));
   group
     .command('status')
-    .description('print the state, progress and rate of each generation, and why it waits')
+    .description('print the verdict, the findings with their remedies, and each generation with its progress')
     .option('--watch', 'print again every two seconds, until Ctrl-C')
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild status', 'rebuild status --watch'))
-    .action((options) => accept(withServers(verbs.status), options));
+    .action((options) => accept(verbs.status, options));
   group
     .command('history')
     .description('print every change of a generation: who, when, from which state to which, and why')

@@ -1,7 +1,7 @@
 import { commandsIn } from '../../operations/deployment.ts';
 import { renderStarted, renderSwitched } from './render.ts';
 
-const switched = { number: 2, outcome: 'promoted' as const, checks: [], waiting: [] };
+const switched = { number: 2, outcome: 'promoted' as const, findings: [], waiting: [] };
 
 it('names the next commands of the deployment after the start of a rebuild', () => {
   const lines = renderStarted(commandsIn.compose, { number: 2, checks: [] }).split('\n');
@@ -30,22 +30,32 @@ describe('the outcome of a promotion', () => {
       at: new Date(0),
     };
     const text = renderSwitched({ ...switched, waiting: [replica] });
-    expect(text).toContain('generation 2 is active, but not served by every replica yet\n');
+    expect(text).toContain('generation 2 is promoted; some replicas do not serve it yet\n');
     expect(text).toContain(
       'the API replica on api-1, process 41, release 1.4.0, still serves generation 1: ',
     );
   });
 
-  it('tells a condition that was accepted from one that holds, and from one that fails', () => {
-    const checks = [
-      { name: 'state', isMet: true, detail: 'ready' },
-      { name: 'offsets', isMet: true, isAccepted: true as const, detail: '3 partitions lag' },
-      { name: 'hold', isMet: false, detail: 'held' },
+  it('tells a finding that the operator waived from one that prevents it', () => {
+    const finding = (name: string, text: string, isWaived: boolean) => ({
+      name,
+      generation: 2,
+      severity: 'progress' as const,
+      blocks: ['promote' as const],
+      waiver: null,
+      isWaived,
+      isFinal: false,
+      text,
+      remedy: isWaived ? null : 'cli rebuild compare 2',
+    });
+    const findings = [
+      finding('offsets', '3 partitions lag', true),
+      finding('compared', 'not compared', false),
     ];
-    expect(renderSwitched({ ...switched, outcome: 'refused', checks }).split('\n')).toEqual([
-      'ok        state       ready',
-      'accepted  offsets     3 partitions lag',
-      'FAILED    hold        held',
+    expect(renderSwitched({ ...switched, outcome: 'refused', findings }).split('\n')).toEqual([
+      '  accepted   3 partitions lag',
+      '  FAILED     not compared',
+      '             cli rebuild compare 2',
       'generation 2 is not promoted',
       '',
     ]);

@@ -1,33 +1,33 @@
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { ComparisonReport, Generation } from '../../../shared/control/generations.ts';
-import { recordsLeft } from '../../operations/rebuild/await-ready.ts';
-import type { Check } from '../../operations/rebuild/checks.ts';
-import { nextStep } from '../../operations/rebuild/next-step.ts';
-import type { Rated, RatedTopic } from '../../operations/rebuild/status.ts';
-import type { Commands } from '../../operations/deployment.ts';
+import type { Finding, Step } from '../../operations/finding.ts';
+import { checklist } from '../../operations/findings.ts';
+import type { TopicFacts } from '../../operations/partitions.ts';
+import { progressText } from '../../operations/progress-text.ts';
+import type { GenerationReport } from '../../operations/report.ts';
 import { isBuild } from '../../operations/rebuild/transitions.ts';
 import { command, definitions, freshness, seconds, type Page } from '../layout.ts';
 import type { Sources } from '../sources.ts';
-import { progressText } from './lag.ts';
+import { findingItem } from './well.ts';
 
 /** Every generation: the phases of a build, its checks and comparison, and the next command. */
-export const generationsPage = ({ overview, checks, commands }: Sources): Page => ({
+export const generationsPage = ({ overview, commands }: Sources): Page => ({
   path: '/generations',
   title: 'Generations',
   regions: async () => {
-    const [now, checked] = await Promise.all([overview.get(), checks.get()]);
-    const fresh = freshness(now, checked);
+    const now = await overview.get();
+    const fresh = freshness(now);
     if (!now.value) return { generations: html`<p>No generation is known yet.</p>`, fresh };
-    const { registry, generations } = now.value;
+    const { facts, findings, report } = now.value;
+    const { generations } = report;
     const build = generations.find(isBuild)?.number ?? null;
     return {
       generations: html`${generations.map((one) =>
         section(
-          commands,
+          findings,
           one,
-          registry.generations.find(({ number }) => number === one.number),
-          { checks: checked.value?.get(one.number) ?? null, build },
+          facts.registry?.generations.find(({ number }) => number === one.number),
         ),
       )}
       ${build !== null ? html`` : html`<p>To build another one: ${command(`${commands.cli} rebuild start`)}</p>`}`,
@@ -36,31 +36,27 @@ export const generationsPage = ({ overview, checks, commands }: Sources): Page =
   },
 });
 
-function section(
-  commands: Commands,
-  one: Rated,
-  generation: Generation | undefined,
-  { checks, build }: { checks: Check[] | null; build: number | null },
-): Html {
-  const next = nextStep(commands, one, checks, build);
+function section(all: Finding[], one: GenerationReport, generation: Generation | undefined): Html {
+  const [next] = one.findings.filter(({ remedy }) => remedy !== null);
   const lagging = one.topics.filter(({ lag }) => lag !== 0);
+  const step = one.state === 'ready' ? 'promote' : one.state === 'standby' ? 'rollback' : null;
   return html`<h2>Generation ${one.number}: ${one.condition}</h2>
-    ${one.stopped ? html`<p class="finding bad">${one.stopped.reason}</p>` : html``}
     ${definitions([
-      ['Lag', `${seconds(one.lagSeconds)}, ${recordsLeft(one)}`],
+      ['Lag', `${seconds(one.lagSeconds)}, ${counted(one.lag, 'record')} to apply`],
       ['Version', `projection version ${one.projectionVersion}`],
       ...(generation?.report
         ? ([['Comparison', comparisonText(generation.report)]] satisfies [string, string][])
         : []),
-      ...(next ? ([['Next', html`${command(next.command)} ${next.why}`]] satisfies [string, Html][]) : []),
+      ...(next
+        ? ([['Next', html`${command(next.remedy ?? '')} ${next.text}`]] satisfies [string, Html][])
+        : []),
     ])}
     <ul>
-      ${one.waitsFor.map((reason) => html`<li>${reason}</li>`)}
-      ${one.rejects.map(({ id, reason, detail }) => html`<li>dead letter ${id}, ${reason}: ${detail}</li>`)}
+      ${one.findings.filter((finding) => finding !== next).map(findingItem)}
     </ul>
     ${isBuild(one) ? phases(one, generation?.report).map((phase) => bar(one.number, phase)) : html``}
-    ${isBuild(one) && lagging.length > 0 ? topicsTable(one.number, lagging) : html``}
-    ${checks ? checksTable(one.number, checks) : html``}`;
+    ${isBuild(one) && lagging.length > 0 ? topicsTable(one, lagging) : html``}
+    ${step ? checksTable(all, one.number, step) : html``}`;
 }
 
 /** A phase of a build; `done` is from 0 to 1. */
@@ -68,7 +64,7 @@ export type Phase = { name: string; done: number; text: string };
 
 /** The phases of a build up to its promotion. */
 export function phases(
-  one: Pick<Rated, 'state' | 'condition' | 'topics' | 'lag' | 'afterLoad'>,
+  one: Pick<GenerationReport, 'state' | 'condition' | 'topics' | 'lag' | 'afterLoad'>,
   report: ComparisonReport | undefined,
 ): Phase[] {
   const position = one.topics.reduce((sum, topic) => sum + topic.position, 0);
@@ -113,26 +109,26 @@ const bar = (number: number, { name, done, text }: Phase): Html =>
 const comparisonText = ({ compared, differences, expected, at, by, against }: ComparisonReport): string =>
   `${counted(compared, 'document')} with generation ${against}: ${differences} unintended, ${counted(expected, 'intended difference')}; by ${by} at ${at.toISOString()}`;
 
-const topicsTable = (number: number, topics: RatedTopic[]): Html =>
+const topicsTable = ({ number, topics }: GenerationReport, lagging: TopicFacts[]): Html =>
   table(
     `The topics of which generation ${number} has records to apply`,
     ['Topic', 'Records left', 'Progress'],
-    topics.map((topic) => [
+    lagging.map((topic) => [
       html`${topic.topic}`,
       html`${topic.lag ?? 'unknown'}`,
-      html`${progressText(topic)}`,
+      html`${progressText(topic, topics)}`,
     ]),
   );
 
-const checksTable = (number: number, checks: Check[]): Html =>
+const checksTable = (all: Finding[], number: number, step: Step): Html =>
   table(
     `The checks before generation ${number} can be served`,
     ['Check', 'Result', 'Finding'],
-    checks.map(({ name, isMet, isAccepted, detail }) => [
+    checklist(all, number, step).map(({ name, isMet, isWaived, text }) => [
       html`${name}`,
       html`<span class="finding ${isMet ? 'good' : 'bad'}"
-        >${isAccepted ? 'accepted' : isMet ? 'ok' : 'failed'}</span
+        >${isWaived ? 'accepted' : isMet ? 'ok' : 'failed'}</span
       >`,
-      html`${detail}`,
+      html`${text}`,
     ]),
   );

@@ -1,28 +1,42 @@
 import { counted } from '../../../shared/runtime/counted.ts';
 import { generationOf } from '../../../shared/control/generations.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
+import { commandsIn } from '../deployment.ts';
+import { factsNow, type Facts } from '../facts.ts';
+import type { Finding } from '../finding.ts';
+import { blocking, findings } from '../findings.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
-import { readLog, type OperatorDeps } from './deps.ts';
-import { measure, type Measured } from './measure.ts';
-import { rejectsText } from './texts.ts';
+import type { OperatorDeps } from './deps.ts';
 
 type Readiness = {
   outcome: 'ready' | 'stopped' | 'failing' | 'time is up';
   text: string;
-  rejects?: Measured['rejects'];
+  /** Those that it waits for. */
+  findings: Finding[];
 };
 
-/** Waits until a generation follows the log. Ends early if it can never do so. */
+/** Waits until nothing blocks that a generation is ready. Ends early if it can never be. */
 export async function awaitReady(
   deps: OperatorDeps,
   number: number,
   { maxLag, timeout }: { maxLag: number; timeout: number },
 ): Promise<Readiness> {
   const reportChange = reportChanges(deps.report);
+  let before: Facts | null = null;
   const read = async (): Promise<Readiness> => {
-    const registry = await requireRegistry(deps.control);
-    const log = await readLog(deps);
-    return judge(await measure(deps, registry, generationOf(registry, number), log), maxLag);
+    generationOf(await requireRegistry(deps.control), number);
+    before = await factsNow(deps, before);
+    const blocked = blocking(findings(before, { maxLagSeconds: maxLag }), number, 'ready');
+    const final = blocked.find(({ isFinal }) => isFinal);
+    const outcome =
+      blocked.length === 0
+        ? 'ready'
+        : !final
+          ? 'time is up'
+          : final.name === 'rejects'
+            ? 'failing'
+            : 'stopped';
+    return { outcome, findings: blocked, text: readinessText(before, number, blocked) };
   };
   const last = await pollUntil(read, ({ outcome }) => outcome !== 'time is up', {
     everyMs: 2_000,
@@ -32,33 +46,17 @@ export async function awaitReady(
   return last.outcome === 'time is up' ? { ...last, text: `time is up: ${last.text}` } : last;
 }
 
-function judge(measured: Measured, maxLag: number): Readiness {
-  const { number, state, condition, stopped, rejects, rejectCount } = measured;
-  if (stopped?.isFinal)
-    return { outcome: 'stopped', text: `generation ${number} cannot continue: ${stopped.reason}` };
-  if (condition === 'failing')
-    return {
-      outcome: 'failing',
-      text:
-        `generation ${number} fails: ${rejectsText(rejectCount)}, because that one has applied such a record: ` +
-        `re-drive or purge them; the first is ${rejects[0]?.id} (${rejects[0]?.reason}: ${rejects[0]?.detail})`,
-      rejects,
-    };
-  const isFollowing = ['ready', 'standby', 'active'].includes(state) && !stopped;
-  if (isFollowing && (measured.lagSeconds ?? Infinity) <= maxLag) {
-    const next = state === 'ready' ? `: compare it with: rebuild compare ${number}` : '';
-    return { outcome: 'ready', text: `generation ${number} is ${state}, and follows the log${next}` };
+function readinessText({ deployment, generations }: Facts, number: number, blocked: Finding[]): string {
+  const [first] = blocked;
+  if (first) {
+    const more =
+      blocked.length > 1 ? `; ${counted(blocked.length - 1, 'further finding')}: rebuild status` : '';
+    // The remedy of a build that is on its way is to wait.
+    const remedy = first.name === 'state' || first.remedy === null ? '' : `: ${first.remedy}`;
+    return `generation ${number}: ${first.text}${remedy}${more}`;
   }
-  const reasons = [stopped?.reason ?? recordsLeft(measured), ...measured.waitsFor];
-  return { outcome: 'time is up', text: [`generation ${number} is ${condition}`, ...reasons].join('; ') };
+  const state = generations.find((one) => one.generation.number === number)?.generation.state ?? 'ready';
+  const next =
+    state === 'ready' ? `: compare it with: ${commandsIn[deployment].cli} rebuild compare ${number}` : '';
+  return `generation ${number} is ${state}, and follows the log${next}`;
 }
-
-/** The number of records that a generation has yet to apply, in words. */
-export const recordsLeft = ({
-  state,
-  lag,
-  afterLoad,
-}: Pick<Measured, 'state' | 'lag' | 'afterLoad'>): string =>
-  state === 'building'
-    ? `${counted(lag, 'record')} to load, then ${afterLoad} that have come since`
-    : `${counted(lag, 'record')} to apply`;

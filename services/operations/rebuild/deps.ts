@@ -2,7 +2,6 @@ import type { Admin } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import type { LogClient, LogState } from '../../projector/kafka/log-client.ts';
 import type { Deployment } from '../deployment.ts';
-import { readTombstoneBound, type TombstoneBound } from '../../projector/generations/tombstones.ts';
 
 export type OperatorDeps = {
   admin: Admin;
@@ -31,11 +30,3 @@ export type LogOffsets = LogState['ends'];
 
 export const logOffsets = async ({ log, topics }: OperatorDeps): Promise<LogOffsets> =>
   (await log.read(topics)).ends;
-
-/** The state of the logs, and how long Kafka keeps tombstones. */
-export type MeasuredLog = LogState & { tombstones: TombstoneBound | null };
-
-export async function readLog({ admin, log, topics }: OperatorDeps): Promise<MeasuredLog> {
-  const [state, tombstones] = await Promise.all([log.read(topics), readTombstoneBound(admin, topics)]);
-  return { ...state, tombstones };
-}

@@ -5,9 +5,17 @@ import type { GenerationRegistry } from '../../../shared/control/generations.ts'
 import { RebuildRefused, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 import { readTopicSettings, topicWarnings } from '../../projector/kafka/topic-settings.ts';
-import { check, type Check } from './checks.ts';
 import { logOffsets, type LogOffsets, type OperatorDeps } from './deps.ts';
 import { register } from './transitions.ts';
+
+/** One condition of a start. `detail` states the finding and, if the condition does not hold, a remedy. */
+export type Check = { name: string; isMet: boolean; detail: string };
+
+const check = (name: string, good: string, problem: string | null): Check => ({
+  name,
+  isMet: problem === null,
+  detail: problem ?? good,
+});
 
 type StartOptions = {
   /** Build even if the first records of a log are gone, or a topic is not compacted. */

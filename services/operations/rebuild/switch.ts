@@ -1,20 +1,35 @@
-import type { GenerationRegistry } from '../../../shared/control/generations.ts';
+import { generationOf, type GenerationRegistry } from '../../../shared/control/generations.ts';
 import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
 import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 import { pollUntil } from '../poll-until.ts';
-import { checkSwitch, type Check, type SwitchOptions } from './checks.ts';
+import { factsNow } from '../facts.ts';
+import type { Finding } from '../finding.ts';
+import { findings } from '../findings.ts';
 import { logOffsets, type OperatorDeps } from './deps.ts';
 import { activate } from './transitions.ts';
 
 export type Switched = {
   number: number;
   outcome: 'promoted' | 'was-active' | 'refused' | 'dry-run';
-  checks: Check[];
+  /** Those that prevent the switch, and those that the operator waived. */
+  findings: Finding[];
   /** Live replicas that still served another generation when the time was up. */
   waiting: Replica[];
 };
+
+export type SwitchOptions = {
+  /** A rollback in an emergency needs no comparison. */
+  step: 'promote' | 'rollback';
+  /** Promote even if the active generation has newer data. */
+  acceptOlder: boolean;
+  /** How long a generation may take to reach the active one, in milliseconds. */
+  catchUpMs?: number;
+};
+
+/** Both generations save their positions once a second, so the build gets this long to reach the active one. */
+const catchUpMsDefault = 10_000;
 
 /** Called before each step of a switch or a drop; tests crash there. */
 export type OnStep = (step: string) => Promise<void> | void;
@@ -32,33 +47,50 @@ export async function switchTo(
   for (;;) {
     const registry = await requireRegistry(deps.control);
     if (registry.generation === number) {
-      const wasActive = { number, outcome: 'was-active' as const, checks: [] };
+      const wasActive = { number, outcome: 'was-active' as const, findings: [] };
       if (options.dryRun) return { ...wasActive, waiting: [] };
       if (options.acceptOlder) await acceptOlder(deps);
       await onStep('wait for replicas');
       return { ...wasActive, waiting: await replicasElsewhere(deps, number, options.timeoutSeconds) };
     }
-    const checks = await checkSwitch(deps, registry, number, options);
-    if (options.dryRun) return { number, outcome: 'dry-run', checks, waiting: [] };
-    if (checks.some(({ isMet }) => !isMet)) return { number, outcome: 'refused', checks, waiting: [] };
+    const found = await findSwitch(deps, registry, number, options);
+    if (options.dryRun) return { number, outcome: 'dry-run', findings: found, waiting: [] };
+    if (found.some(({ isWaived }) => !isWaived))
+      return { number, outcome: 'refused', findings: found, waiting: [] };
     await onStep('carry over');
     await carryOver(deps, registry.generation, number);
     await onStep('switch');
-    const why = withAccepted(options.why, checks);
+    const why = withAccepted(options.why, found);
     if (!(await switchIfUnchanged(deps, registry, number, { ...options, why }))) continue;
     deps.report(`generation ${number} is active; waiting for the API replicas`);
     await onStep('wait for replicas');
     const waiting = await replicasElsewhere(deps, number, options.timeoutSeconds);
-    return { number, outcome: 'promoted', checks, waiting };
+    return { number, outcome: 'promoted', findings: found, waiting };
   }
 }
 
-/** The operator's reason and the conditions that were accepted, for the history. */
-const withAccepted = (why: string, checks: Check[]): string =>
-  [
-    why,
-    ...checks.flatMap(({ isAccepted, name, detail }) => (isAccepted ? [`accepted ${name}: ${detail}`] : [])),
-  ].join('; ');
+/** The findings that prevent a switch, waived ones included, once the generation has had its time to catch up. */
+async function findSwitch(
+  deps: OperatorDeps,
+  registry: GenerationRegistry,
+  number: number,
+  { step, acceptOlder: older, catchUpMs = catchUpMsDefault }: SwitchOptions,
+): Promise<Finding[]> {
+  generationOf(registry, number);
+  const before = await factsNow(deps);
+  const read = async () =>
+    findings(await factsNow(deps, before), { waivers: older ? ['--accept-older'] : [] }).filter(
+      ({ generation, blocks }) => (generation === number || generation === null) && blocks.includes(step),
+    );
+  const isBehind = (found: Finding[]) => found.some(({ name, isWaived }) => name === 'offsets' && !isWaived);
+  return pollUntil(read, (found) => !isBehind(found), { everyMs: 500, timeoutMs: catchUpMs });
+}
+
+/** The operator's reason and the findings that were waived, for the history. */
+const withAccepted = (why: string, found: Finding[]): string =>
+  [why, ...found.flatMap(({ isWaived, name, text }) => (isWaived ? [`accepted ${name}: ${text}`] : []))].join(
+    '; ',
+  );
 
 /** Replicas then switch without waiting for the active generation to catch up. */
 const acceptOlder = ({ control }: OperatorDeps) =>

@@ -18,6 +18,8 @@ type CommitLoopDeps = {
   generation: number;
   topics: string[];
   allowanceMs: number;
+  /** Whether the projector was given the number of its generation. */
+  isPinned?: boolean;
   /** When the generation was registered. */
   registeredAt: Date;
   metrics: Metrics;

@@ -1,6 +1,6 @@
 import { createMetrics } from '../metrics.ts';
 import { createFreshnessGauges } from './freshness.ts';
-import type { HoldCause } from './hold-causes.ts';
+import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 import type { Delay } from './partition-worker.ts';
 
 /** MongoDB's clock, and an allowance of 5 seconds. */

@@ -3,7 +3,7 @@ import type { LogState } from '../kafka/log-client.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { Metrics } from '../metrics.ts';
 import type { RunningConsumer } from './consumer.ts';
-import { holdCauses, type HoldCause } from './hold-causes.ts';
+import { holdCauses, type HoldCause } from '../../../shared/control/hold-causes.ts';
 import type { Snapshot } from './progress.ts';
 
 type Run = {

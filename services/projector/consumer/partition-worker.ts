@@ -2,7 +2,7 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../kafka/record-format.ts';
 import { isTransient } from '../kafka/transient-errors.ts';
-import type { HoldCause } from './hold-causes.ts';
+import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 import type { RecordQueue } from './record-queue.ts';
 import type { WaitForTurn } from './wait-for-turn.ts';
 

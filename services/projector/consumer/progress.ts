@@ -2,6 +2,7 @@ import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { progressOf, watermark, topicIdsOf } from '../../../shared/control/progress.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
+import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 import type { PartitionWorker } from './partition-worker.ts';
 
 /** How far a partition was applied at one moment. The commit loop saves a snapshot, then commits the same snapshot. */
@@ -11,12 +12,14 @@ export type Snapshot = {
   position: number;
   /** See `ObservedPartition` in liveness.ts. */
   progressCount: number;
+  /** Why its records wait, if there are any. */
+  cause?: HoldCause;
 };
 
 /** The snapshots of the workers that have been started. */
 export const takeSnapshot = (workers: PartitionWorker[]): Snapshot[] =>
-  workers.flatMap(({ topic, partition, position, progressCount }) =>
-    position === null ? [] : [{ topic, partition, position, progressCount }],
+  workers.flatMap(({ topic, partition, position, progressCount, delay }) =>
+    position === null ? [] : [{ topic, partition, position, progressCount, cause: delay() }],
   );
 
 const idOf = (generation: number, topic: string, partition: number) => `${generation}/${topic}/${partition}`;
@@ -86,15 +89,17 @@ export function createProgressRecorder({
   control,
   generation,
   allowanceMs,
+  isPinned = true,
 }: {
   control: Db;
   generation: number;
   allowanceMs: number;
+  isPinned?: boolean;
 }): SaveProgress {
   const completeToMs = createPartitionWatermarks();
   return async (snapshots, ends, asOf) => {
     const instants = new Map<string, number>();
-    const operations = snapshots.map(({ topic, partition, position }) => {
+    const operations = snapshots.map(({ topic, partition, position, cause }) => {
       const key = partitionKey({ topic, partition });
       // Unknown for a partition that was added after the ends were read: it may have any number of records.
       const end = ends.get(key)?.end;
@@ -102,7 +107,7 @@ export function createProgressRecorder({
       instants.set(key, ms);
       const completeTo = new Date(Math.max(0, ms - allowanceMs));
       const update = {
-        $set: { generation, topic, partition, updatedAt: asOf },
+        $set: { generation, topic, partition, updatedAt: asOf, isPinned, ...(cause && { cause }) },
         $max: { position, end: Math.max(end ?? 0, position), completeTo },
       };
       return { updateOne: { filter: { _id: idOf(generation, topic, partition) }, update, upsert: true } };

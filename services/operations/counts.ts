@@ -1,0 +1,64 @@
+import { MongoServerError, type Db } from 'mongodb';
+import { kinds, type Kind } from '../../shared/documents/document.ts';
+import { resources } from '../../shared/documents/resources.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { counted } from '../../shared/runtime/counted.ts';
+
+/** How many documents a generation has. MongoDB scans no collection for it, so its work does not grow with the data. */
+export type Counts = {
+  /** Estimates by collection, tombstones included. */
+  documents: Record<string, number>;
+  /**
+   * Conversations whose channel is missing, counted up to `countMax`; missing tickets that conversations refer to, null
+   * if they cannot be counted in time.
+   */
+  pending: { conversations: number; tickets: number | null };
+};
+
+/** Pending conversations are counted up to this number, so that a count is short. */
+const countMax = 10_000;
+/** MongoDB may search for missing tickets for this long, in milliseconds. No index lists them. */
+const ticketsTimeoutMs = 500;
+/** MongoDB's code for an operation that `maxTimeMS` ended. */
+const maxTimeExpired = 50;
+
+export async function readCounts(database: Db): Promise<Counts> {
+  const [documents, conversations, tickets] = await Promise.all([
+    estimateDocuments(database),
+    collectionOf(database, 'conversation').countDocuments({ pending: true }, { limit: countMax }),
+    countMissingTickets(database),
+  ]);
+  return { documents, pending: { conversations, tickets } };
+}
+
+/** Estimates by collection, tombstones included. */
+export async function estimateDocuments(database: Db): Promise<Record<string, number>> {
+  const estimate = async (kind: Kind): Promise<[string, number]> => [
+    resources[kind].collection,
+    await collectionOf(database, kind).estimatedDocumentCount(),
+  ];
+  return Object.fromEntries(await Promise.all(kinds.map(estimate)));
+}
+
+/** Both stages before the look-up read the index on tickets alone. */
+async function countMissingTickets(database: Db): Promise<number | null> {
+  const stages = [
+    { $match: { 'state.ticketId': { $gt: '' } } },
+    { $group: { _id: '$state.ticketId' } },
+    { $lookup: { from: resources.ticket.collection, localField: '_id', foreignField: '_id', as: 'ticket' } },
+    { $match: { 'ticket.state': { $exists: false } } },
+    { $count: 'tickets' },
+  ];
+  const found = await collectionOf(database, 'conversation')
+    .aggregate<{ tickets: number }>(stages, { maxTimeMS: ticketsTimeoutMs })
+    .toArray()
+    .catch((error: unknown) => {
+      if (error instanceof MongoServerError && error.code === maxTimeExpired) return null;
+      throw error;
+    });
+  return found && (found[0]?.tickets ?? 0);
+}
+
+export const pendingText = ({ conversations, tickets }: Counts['pending']): string =>
+  `${counted(conversations, 'conversation')}${conversations >= countMax ? ' or more' : ''}, ` +
+  (tickets === null ? 'tickets not counted in time' : counted(tickets, 'ticket'));

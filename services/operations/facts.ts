@@ -1,0 +1,248 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Admin } from 'kafkajs';
+import type { Filter } from 'mongodb';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
+import { failuresOf, type Failure } from '../../shared/control/failures.ts';
+import { isFollowed, lagSeconds } from '../../shared/control/freshness.ts';
+import {
+  groupIdOf,
+  readRegistry,
+  type Generation,
+  type GenerationRegistry,
+} from '../../shared/control/generations.ts';
+import {
+  progressOf,
+  topicIdsOf,
+  watermark,
+  type Progress,
+  type TopicIdentity,
+} from '../../shared/control/progress.ts';
+import { liveReplicas, type Replica } from '../../shared/control/replicas.ts';
+import { partitionKey } from '../../shared/control/topic-partition.ts';
+import type { LogClient, LogState } from '../projector/kafka/log-client.ts';
+import { readTopicSettings, type TopicSettings } from '../projector/kafka/topic-settings.ts';
+import { measurePartitions, sumByTopic, type PartitionFacts, type TopicFacts } from './partitions.ts';
+import type { OperatorDeps } from './rebuild/deps.ts';
+import { readOwners, type Owner } from './owners.ts';
+
+/** The part that Kafka answers; null for each part that it did not answer in time. */
+export type KafkaFacts = {
+  /** Why a part is missing. */
+  problem: string | null;
+  /** The topics that do not exist. */
+  missing: string[];
+  log: LogState | null;
+  settings: TopicSettings[] | null;
+  /** Why the settings are missing although Kafka answers. */
+  settingsProblem: string | null;
+  /** The members of each generation's group, by number. */
+  owners: Map<number, Map<string, Owner>>;
+};
+
+/** Everything that is known of a generation at one moment. */
+export type GenerationFacts = {
+  generation: Generation;
+  watermark: Date | null;
+  /** The lag of the watermark, less the lateness allowance; null before there is a watermark. */
+  lagSeconds: number | null;
+  partitions: PartitionFacts[];
+  topics: TopicFacts[];
+  /** In records. */
+  lag: number;
+  /** Records that a build applies after its load, because they were published after its start. */
+  recordsAfterLoad: number;
+  /** When a projector last saved progress. */
+  savedAt: Date | null;
+  /** Whether a running projector follows the active generation instead of this number. */
+  isUnpinned: boolean;
+  /** Topics that were deleted and created again since their records were applied. */
+  recreated: string[];
+  failure: Failure | null;
+  /** The first dead letters that the active generation does not have, and their number. */
+  rejects: Pick<DeadLetter, '_id' | 'reason' | 'detail'>[];
+  rejectCount: number;
+  /** The partitions in which it has not reached the positions of the active generation in the facts before. */
+  isBehind: { key: string; position: number; active: number }[];
+};
+
+/** Everything that an operator is told about, read once. `findings` judges it. */
+export type Facts = {
+  now: Date;
+  deployment: OperatorDeps['config']['DEPLOYMENT'];
+  rebuildDaysMax: number;
+  /** Null before a projector has first started. */
+  registry: GenerationRegistry | null;
+  /** The generations that are not dropped. */
+  generations: GenerationFacts[];
+  kafka: KafkaFacts;
+  replicas: Replica[];
+  /** Counted up to `deadLettersMax`. */
+  deadLetters: number;
+};
+
+/** Dead letters are counted up to this number, so that a count is short. */
+export const deadLettersMax = 10_000;
+const rejectsShown = 10;
+/** Kafka has this long for its part, in milliseconds. Then everything that lies in MongoDB is shown. */
+const kafkaDeadlineMs = 3_000;
+
+/** Gives the clients of Kafka to `work`, connected. */
+export type UseKafka = <T>(
+  work: (clients: { admin: Admin; log: Pick<LogClient, 'read'> }) => Promise<T>,
+) => Promise<T>;
+
+type FactDeps = Omit<OperatorDeps, 'admin' | 'log'>;
+
+/** Reads the facts with connected clients of Kafka. `before` are earlier facts, for rates. */
+export const factsNow = (deps: OperatorDeps, before: Facts | null = null): Promise<Facts> =>
+  readFacts(deps, (work) => work(deps), before);
+
+/** Reads the facts. Rejects only if MongoDB does not answer. */
+export async function readFacts(deps: FactDeps, useKafka: UseKafka, before: Facts | null): Promise<Facts> {
+  const { control, config } = deps;
+  const registry = await readRegistry(control);
+  const living = registry?.generations.filter(({ state }) => state !== 'dropped') ?? [];
+  const kafka = await readKafka(deps, useKafka, living);
+  const now = await deps.now();
+  const [generations, replicas, deadLetters] = await Promise.all([
+    Promise.all(living.map((one) => readGeneration(deps, { registry, kafka, now, before }, one))),
+    liveReplicas(control, now),
+    deadLettersOf(control).countDocuments({}, { limit: deadLettersMax }),
+  ]);
+  const { DEPLOYMENT: deployment, REBUILD_DAYS_MAX: rebuildDaysMax } = config;
+  return { now, deployment, rebuildDaysMax, registry, generations, kafka, replicas, deadLetters };
+}
+
+async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[]): Promise<KafkaFacts> {
+  const facts: KafkaFacts = {
+    problem: null,
+    missing: [],
+    log: null,
+    settings: null,
+    settingsProblem: null,
+    owners: new Map(),
+  };
+  const fail = (error: unknown) => void (facts.problem ??= errorMessage(error));
+  const reading = useKafka(async ({ admin, log }) => {
+    const present = new Set(await admin.listTopics());
+    const topics = deps.topics.filter((topic) => present.has(topic));
+    facts.missing = deps.topics.filter((topic) => !present.has(topic));
+    await Promise.all([
+      log.read(topics).then((state) => (facts.log = state), fail),
+      readTopicSettings(admin, topics).then(
+        (settings) => (facts.settings = settings),
+        (error: unknown) => (facts.settingsProblem = errorMessage(error)),
+      ),
+      ...living.map(({ number }) =>
+        readOwners(admin, groupIdOf(deps.config, number)).then(
+          (owners) => facts.owners.set(number, owners),
+          // Without Kafka's right Describe on the group its members are unknown.
+          () => undefined,
+        ),
+      ),
+    ]);
+  }).catch(fail);
+  const timer = new AbortController();
+  const late = sleep(kafkaDeadlineMs, true, { signal: timer.signal }).catch(() => false);
+  const isLate = await Promise.race([reading.then(() => false), late]);
+  timer.abort();
+  // A copy: what comes later belongs to no reading.
+  const read = { ...facts, owners: new Map(facts.owners) };
+  return isLate ? { ...read, problem: read.problem ?? `no answer for ${kafkaDeadlineMs / 1_000} s` } : read;
+}
+
+type Shared = { registry: GenerationRegistry | null; kafka: KafkaFacts; now: Date; before: Facts | null };
+
+async function readGeneration(
+  deps: FactDeps,
+  shared: Shared,
+  generation: Generation,
+): Promise<GenerationFacts> {
+  const { control, config } = deps;
+  const { registry, kafka, now, before } = shared;
+  const { number } = generation;
+  const active = registry?.generation ?? number;
+  const completeTo = await watermark(control, number);
+  const rejected = await ownRejects(deps, { active, number, completeTo, now });
+  const [progress, topicIds, failure, rejects, rejectCount] = await Promise.all([
+    progressOf(control).find({ generation: number }).toArray(),
+    topicIdsOf(control).find({ generation: number }).toArray(),
+    failuresOf(control).findOne({ _id: number }),
+    deadLettersOf(control).find(rejected).sort({ _id: 1 }).limit(rejectsShown).toArray(),
+    deadLettersOf(control).countDocuments(rejected, { limit: deadLettersMax }),
+  ]);
+  const lagOf = (at: Date | null) =>
+    // A watermark of 1970 means that a partition has applied nothing.
+    at && at.getTime() > 0 ? lagSeconds(at, now, config.LATENESS_ALLOWANCE_SECONDS * 1_000) : null;
+  const recreated = recreatedTopics(progress, topicIds, kafka.log);
+  const earlier = before?.generations.find((one) => one.generation.number === number);
+  const measured = measurePartitions({
+    generation,
+    topics: deps.topics,
+    progress,
+    log: kafka.log,
+    owners: kafka.owners.get(number) ?? null,
+    recreated,
+    lagOf,
+    earlier:
+      earlier && before ? { partitions: earlier.partitions, seconds: secondsBetween(before.now, now) } : null,
+  });
+  const positions = new Map(progress.map((one) => [partitionKey(one), one.position]));
+  const reached = before?.generations.find((one) => one.generation.number === active)?.partitions ?? [];
+  return {
+    generation,
+    watermark: completeTo,
+    lagSeconds: lagOf(completeTo),
+    ...measured,
+    topics: sumByTopic(measured.partitions),
+    lag: measured.partitions.reduce((sum, { lag }) => sum + (lag ?? 0), 0),
+    savedAt: progress.reduce<Date | null>(
+      (latest, { updatedAt }) => (latest && latest > updatedAt ? latest : updatedAt),
+      null,
+    ),
+    isUnpinned: progress.some(({ isPinned }) => isPinned === false),
+    recreated,
+    failure,
+    rejects: rejects.map(({ _id, reason, detail }) => ({ _id, reason, detail })),
+    rejectCount,
+    isBehind: reached
+      .map((one) => ({
+        key: partitionKey(one),
+        position: positions.get(partitionKey(one)) ?? 0,
+        active: one.applied,
+      }))
+      .filter((one) => one.position < one.active),
+  };
+}
+
+/**
+ * The topics that were deleted and created again since a generation applied records of them: their offsets now mean other
+ * records. Kafka before 2.8 gives topics no id, so such a topic is never listed.
+ */
+function recreatedTopics(progress: Progress[], topicIds: TopicIdentity[], log: LogState | null): string[] {
+  const applied = new Set(progress.flatMap(({ topic, position }) => (position > 0 ? [topic] : [])));
+  return topicIds
+    .filter(({ topic, topicId }) => applied.has(topic) && (log?.topicIds.get(topic) ?? topicId) !== topicId)
+    .map(({ topic }) => topic)
+    .toSorted();
+}
+
+const secondsBetween = (from: Date, to: Date) => (to.getTime() - from.getTime()) / 1_000;
+
+/**
+ * Selects the dead letters of a generation that the active one does not have. A dead letter counts only if both are
+ * complete up to it: the active generation may still reject the same record, or a deletion may still erase it. If no
+ * projector follows the active generation, only this one has to be complete.
+ */
+async function ownRejects(
+  { control }: FactDeps,
+  { active, number, completeTo, now }: { active: number; number: number; completeTo: Date | null; now: Date },
+): Promise<Filter<DeadLetter>> {
+  const activeTo = (await isFollowed(control, active, now)) ? await watermark(control, active) : completeTo;
+  const comparableUntil = Math.min(completeTo?.getTime() ?? 0, activeTo?.getTime() ?? 0);
+  return {
+    generations: number === active ? { $in: [] } : { $eq: number, $ne: active },
+    firstAt: { $lt: new Date(comparableUntil) },
+  };
+}

@@ -1,0 +1,126 @@
+import type { GenerationState } from '../../shared/control/generations.ts';
+import { commandsIn } from './deployment.ts';
+import type { Facts, GenerationFacts } from './facts.ts';
+import type { Finding, Rule, Step } from './finding.ts';
+import { staleAfterSeconds } from './judges.ts';
+import { followsWithinSeconds } from './progress-text.ts';
+import { isBuild } from './rebuild/transitions.ts';
+import { generationRules, systemRules } from './rules.ts';
+
+type Options = {
+  /** The options that the operator has given. */
+  waivers?: readonly string[];
+  maxLagSeconds?: number;
+};
+
+const severities = ['bad', 'attention', 'progress'] as const;
+
+/** Judges the facts: the worst first, and of each severity those of the whole system first. Pure. */
+export function findings(
+  facts: Facts,
+  { waivers = [], maxLagSeconds = followsWithinSeconds }: Options = {},
+): Finding[] {
+  const context = { ...commandsIn[facts.deployment], maxLagSeconds };
+  const judge = <About>(rules: Rule<About>[], about: About, generation: number | null): Finding[] =>
+    rules.flatMap((rule) =>
+      [rule.judge(facts, about, context) ?? []]
+        .flat()
+        .map((judged) => ({
+          name: rule.name,
+          generation,
+          severity: judged.severity ?? rule.severity,
+          blocks: judged.blocks ?? rule.blocks,
+          waiver: rule.waiver ?? null,
+          isWaived: judged.isWaived ?? (rule.waiver !== undefined && waivers.includes(rule.waiver)),
+          isFinal: judged.isFinal ?? false,
+          text: judged.text,
+          remedy: judged.remedy ?? null,
+        })),
+    );
+  const all = [
+    ...judge(systemRules, null, null),
+    ...facts.generations.flatMap((one) =>
+      judgeGeneration(facts, one, (rules) => judge(rules, one, one.generation.number)),
+    ),
+  ];
+  return severities.flatMap((severity) => all.filter((one) => one.severity === severity));
+}
+
+/** Of a generation that is not served, nothing is worse than `attention`; `next` is said if nothing else prevents it. */
+function judgeGeneration(
+  { registry }: Facts,
+  { generation: { number, state } }: GenerationFacts,
+  judge: (rules: Rule<GenerationFacts>[]) => Finding[],
+): Finding[] {
+  const found = judge(generationRules).map((one) =>
+    number !== registry?.generation && one.severity === 'bad'
+      ? { ...one, severity: 'attention' as const }
+      : one,
+  );
+  const step = state === 'standby' ? 'rollback' : 'promote';
+  const isBlocked = found.some((one) => one.blocks.includes(step) && !one.isWaived);
+  return found.filter(({ name }) => name !== 'next' || !isBlocked);
+}
+
+/** The findings that prevent a step with a generation. */
+export const blocking = (all: Finding[], number: number, step: Step): Finding[] =>
+  all.filter(
+    ({ generation, blocks, isWaived }) =>
+      (generation === number || generation === null) && blocks.includes(step) && !isWaived,
+  );
+
+/** The rules of a step, each with its finding, or with the condition that holds. */
+export const checklist = (all: Finding[], number: number, step: Step) =>
+  generationRules
+    .filter(({ blocks }) => blocks.includes(step))
+    .map(({ name, holds = name }) => {
+      const found = all.find(
+        (one) => one.name === name && one.generation === number && one.blocks.includes(step),
+      );
+      return {
+        name,
+        isMet: !found || found.isWaived,
+        isWaived: found?.isWaived ?? false,
+        text: found?.text ?? holds,
+      };
+    });
+
+/** The findings to show of a generation: a standby needs no comparison. */
+export const findingsOf = (all: Finding[], { generation: { number, state } }: GenerationFacts): Finding[] =>
+  all.filter(
+    ({ generation, blocks }) =>
+      generation === number && !(state === 'standby' && blocks.length === 1 && blocks[0] === 'promote'),
+  );
+
+/** Whether customers get current data, in one sentence. */
+export type Verdict = { state: 'well' | 'attention' | 'bad'; sentence: string };
+
+export function verdict(facts: Facts, all: Finding[]): Verdict {
+  const active = facts.generations.find(({ generation }) => generation.state === 'active');
+  if (!active) return { state: 'bad', sentence: 'Unknown: no projector has started on this database.' };
+  if (active.lagSeconds === null)
+    return {
+      state: 'bad',
+      sentence: 'Unknown: some partitions have not been applied yet, so there is no Data-As-Of.',
+    };
+  if (active.lagSeconds > staleAfterSeconds)
+    return { state: 'bad', sentence: `Stale: Data-As-Of lags by ${Math.round(active.lagSeconds)} s.` };
+  const [worst] = all;
+  if (worst?.severity === 'bad') return { state: 'bad', sentence: `Not well: ${worst.text}.` };
+  const count = all.filter(({ severity }) => severity === 'attention').length;
+  if (count === 0) return { state: 'well', sentence: 'All is well.' };
+  const need = count === 1 ? 'one finding needs' : `${count} findings need`;
+  return { state: 'attention', sentence: `The data is current, but ${need} attention.` };
+}
+
+/** The state of a generation, unless it lags, fails (a build with dead letters of its own) or is stopped. */
+export function condition(
+  all: Finding[],
+  own: GenerationFacts,
+): GenerationState | 'lagging' | 'failing' | 'stopped' {
+  const { state } = own.generation;
+  const has = (name: string) => findingsOf(all, own).some((one) => one.name === name);
+  if (has('projectors') && own.savedAt) return 'stopped';
+  if (has('rejects') && isBuild(own.generation)) return 'failing';
+  return has('lag') && (own.lagSeconds ?? Infinity) > staleAfterSeconds ? 'lagging' : state;
+}

@@ -1,0 +1,41 @@
+import { counted } from '../../shared/runtime/counted.ts';
+import { holdCauses } from '../../shared/control/hold-causes.ts';
+import { kindOfTopic, topicOf } from '../projector/events/topics.ts';
+import { prerequisites } from '../projector/materialize/edges.ts';
+import type { PartitionFacts, TopicFacts } from './partitions.ts';
+
+/** A lag below this, in seconds, needs no attention: a build is ready, and a partition follows. */
+export const followsWithinSeconds = 10;
+
+/** The progress of a topic or partition: whether it follows, waits on purpose, or stands still. `topics` are those of its generation. */
+export function progressText(one: TopicFacts, topics: TopicFacts[]): string {
+  const { lag, lagSeconds, cause, recordsPerSecond, secondsLeft } = one;
+  if (lag === 0) return 'follows';
+  if (cause === 'prerequisites')
+    return `waits for ${waitedFor(one, topics) ?? 'the topics that it refers to'}`;
+  if (cause !== null && cause !== 'backlog') return holdCauses[cause];
+  if (lag !== null && (lagSeconds ?? Infinity) < followsWithinSeconds) return 'follows';
+  if (recordsPerSecond > 0)
+    return (
+      `applies ${counted(Math.max(1, Math.round(recordsPerSecond)), 'record')} a second` +
+      (secondsLeft === null ? '' : ` (${secondsLeft} s left)`)
+    );
+  return cause === 'backlog' ? 'applies a batch' : 'stands still';
+}
+
+/** The topic that a backlog waits for: of those that its documents refer to, the one with the longest way to go. */
+function waitedFor({ topic }: TopicFacts, topics: TopicFacts[]): string | null {
+  const prefix = topic.slice(0, topic.lastIndexOf('.') + 1);
+  const kind = kindOfTopic(topic, prefix);
+  const names = new Set(kind ? prerequisites(kind).map((of) => topicOf(of, prefix)) : []);
+  const [last] = topics
+    .filter((one) => names.has(one.topic) && one.lag !== 0)
+    .toSorted((a, b) => (b.secondsLeft ?? Infinity) - (a.secondsLeft ?? Infinity));
+  if (!last) return null;
+  return last.secondsLeft === null ? last.topic : `${last.topic} (${last.secondsLeft} s left)`;
+}
+
+/** `support.contacts/2: 1,690 records to apply, waits for …`, for a partition that does not follow. */
+export const lagText = (one: PartitionFacts, topics: TopicFacts[]): string =>
+  `${one.topic}/${one.partition}: ${one.lag === null ? 'an unknown number of records' : counted(one.lag, 'record')} to apply, ` +
+  progressText(one, topics);

@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Facts, GenerationFacts } from './facts.ts';
+import type { Finding } from './finding.ts';
+import { condition, findings, findingsOf, verdict, type Verdict } from './findings.ts';
+
+/** The output of `status`, `rebuild status` and the console: the facts with their findings. */
+export type Report = Verdict & {
+  verdict: Verdict['state'];
+  /** The number of the active generation; null before a projector has first started. */
+  active: number | null;
+  /** Those of the whole system; a generation has its own. */
+  findings: Finding[];
+  generations: GenerationReport[];
+  deadLetters: number;
+};
+
+export type GenerationReport = ReturnType<typeof reportGeneration>;
+
+const reportGeneration = (all: Finding[], own: GenerationFacts) => ({
+  number: own.generation.number,
+  state: own.generation.state,
+  condition: condition(all, own),
+  projectionVersion: own.generation.projectionVersion,
+  watermark: own.watermark,
+  lagSeconds: own.lagSeconds,
+  /** In records. */
+  lag: own.lag,
+  afterLoad: own.recordsAfterLoad,
+  savedAt: own.savedAt,
+  findings: findingsOf(all, own),
+  topics: own.topics,
+  partitions: own.partitions,
+});
+
+export function report(facts: Facts): Report {
+  const all = findings(facts);
+  const judged = verdict(facts, all);
+  return {
+    verdict: judged.state,
+    ...judged,
+    active: facts.registry?.generation ?? null,
+    findings: all.filter(({ generation }) => generation === null),
+    generations: facts.generations.map((one) => reportGeneration(all, one)),
+    deadLetters: facts.deadLetters,
+  };
+}
+
+/** A rate needs two readings, this long apart. */
+const intervalMs = 2_000;
+
+/** Yields a report every two seconds. */
+export async function* watchReports(
+  read: (before: Facts | null) => Promise<Facts>,
+): AsyncGenerator<Report, never> {
+  for (let before = await read(null); ;) {
+    await sleep(intervalMs);
+    before = await read(before);
+    yield report(before);
+  }
+}
