@@ -10,7 +10,7 @@ import { projectorConfig } from '../../services/projector/config.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
 import { endOffsets, recordedPositions } from '../../services/projector/consumer/progress.ts';
-import { estimateDocuments } from '../../services/operations/status/status.ts';
+import { estimateDocuments } from '../../services/operations/counts.ts';
 import { kinds } from '../../shared/documents/document.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
 import { activeGeneration, groupIdOf } from '../../shared/control/generations.ts';
