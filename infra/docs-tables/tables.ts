@@ -7,7 +7,7 @@ import { consoleSettings } from '../../services/console/config.ts';
 import { projectorSettings } from '../../services/projector/config.ts';
 import { holdCauses } from '../../shared/control/hold-causes.ts';
 import { rejectionReasons } from '../../shared/control/rejections.ts';
-import { topics } from '../../services/projector/events/topics.ts';
+import { resources } from '../../shared/documents/resources.ts';
 import { createMetrics as createProjectorMetrics } from '../../services/projector/metrics.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
 import { catalogueOf, unitOf, type CataloguedMetric } from './catalogue.ts';
@@ -72,7 +72,7 @@ const tables: Record<string, () => string> = {
   topics: () =>
     markdown(
       ['topic', 'entity', 'ids begin with', 'events'],
-      Object.entries(topics).map(([kind, { name, idPrefix }]) => [
+      Object.entries(resources).map(([kind, { topic: name, idPrefix }]) => [
         code(`<TOPIC_PREFIX>${name}`),
         code(kind),
         idPrefix ? code(idPrefix) : 'anything',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { channelConfig } from './channel-config.ts';
-import { refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
-import { anyId, instant, name, optional, prefixedId } from './fields.ts';
+import { channelConfig, exampleEmailConfig } from './channel-config.ts';
+import { refsIndex, tombstoneIndex, type Document, type Entity } from './entity.ts';
+import { exampleInstant, anyId, instant, name, optional, prefixedId } from './fields.ts';
 import { sortKey } from './instant.ts';
 
 export const channelTypes = ['chatbot', 'email', 'form'] as const;
@@ -58,7 +58,27 @@ export type ChannelJoined = {
 export type ChannelDocument = Document<Channel, ChannelJoined>;
 
 /** An archived channel has no sort key, so lists omit it. */
-export const channelResource: Resource<Channel> = {
+export const channel = {
+  topic: 'channels',
+  idPrefix: '',
+  state: channelState,
+  example: {
+    id: 'chan_1',
+    type: 'email',
+    name: 'Help',
+    createdAt: exampleInstant,
+    updatedAt: exampleInstant,
+    settings: {
+      aiSummary: { enabled: false },
+      urgency: { enabled: false },
+      insights: { enabled: false },
+      topics: { enabled: false },
+      aiDisclosure: { enabled: false },
+      utmTagging: { enabled: false },
+      autoResolve: {},
+    },
+    email: exampleEmailConfig,
+  },
   collection: 'channels',
   indexes: [
     { name: 'created', key: { orgId: 1, byCreated: 1 } },
@@ -66,5 +86,6 @@ export const channelResource: Resource<Channel> = {
     refsIndex,
     tombstoneIndex,
   ],
-  sortKeys: ({ id, createdAt, archivedAt }) => (archivedAt ? {} : { byCreated: sortKey(createdAt, id) }),
-};
+  sortKeys: ({ id, createdAt, archivedAt }: Channel) =>
+    archivedAt ? {} : { byCreated: sortKey(createdAt, id) },
+} as const satisfies Entity<Channel>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { tombstoneIndex, type Resource } from './document.ts';
+import { tombstoneIndex, type Entity } from './entity.ts';
 import { name, optional, prefixedId, shortText } from './fields.ts';
 
 /** The state of a contact: a customer who writes in. It is embedded in other documents and not served itself. */
@@ -11,8 +11,12 @@ export const contactState = z.object({
 
 export type Contact = z.output<typeof contactState>;
 
-export const contactResource: Resource<Contact> = {
+export const contact = {
+  topic: 'contacts',
+  idPrefix: 'con_',
+  state: contactState,
+  example: { id: 'con_1', email: { email: 'a@example.com', verified: false } },
   collection: 'contacts',
   indexes: [tombstoneIndex],
   sortKeys: () => ({}),
-};
+} as const satisfies Entity<Contact>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { tombstoneIndex, type Document, type Resource } from './document.ts';
-import { anyId, instant, listOf, longText, optional, prefixedId, text } from './fields.ts';
+import { tombstoneIndex, type Document, type Entity } from './entity.ts';
+import { exampleInstant, anyId, instant, listOf, longText, optional, prefixedId, text } from './fields.ts';
 import { sortKey } from './instant.ts';
 
 /** The state of a knowledge-base entry. Its question variations are kept sorted by code point. */
@@ -22,8 +22,19 @@ function byCodePoint(a: string, b: string): number {
 export type Qa = z.output<typeof qaState>;
 export type QaDocument = Document<Qa>;
 
-export const qaResource: Resource<Qa> = {
+export const qa = {
+  topic: 'knowledge-qas',
+  idPrefix: '',
+  state: qaState,
+  example: {
+    id: 'any',
+    question: 'Q',
+    questionVariations: [],
+    answer: 'A',
+    createdAt: exampleInstant,
+    updatedAt: exampleInstant,
+  },
   collection: 'qas',
   indexes: [{ name: 'created', key: { orgId: 1, byCreated: 1 } }, tombstoneIndex],
-  sortKeys: ({ id, createdAt }) => ({ byCreated: sortKey(createdAt, id) }),
-};
+  sortKeys: ({ id, createdAt }: Qa) => ({ byCreated: sortKey(createdAt, id) }),
+} as const satisfies Entity<Qa>;

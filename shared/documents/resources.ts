@@ -1,56 +1,45 @@
-import { agentResource, agentState, type Agent } from './agent.ts';
-import { apiKeyResource, apiKeyState, type ApiKey } from './api-key.ts';
-import { channelResource, channelState, type Channel } from './channel.ts';
-import { contactResource, contactState, type Contact } from './contact.ts';
-import { conversationResource, conversationState, type Conversation } from './conversation.ts';
-import type { Kind, Resource } from './document.ts';
-import { messageResource, messageState, type Message } from './message.ts';
-import { qaResource, qaState, type Qa } from './qa.ts';
-import { tagResource, tagState, type Tag } from './tag.ts';
-import { ticketResource, ticketState, type Ticket } from './ticket.ts';
-import { topicResource, topicState, type Topic } from './topic.ts';
-import { userResource, userState, type User } from './user.ts';
+import type { z } from 'zod';
+import { agent } from './agent.ts';
+import { apiKey } from './api-key.ts';
+import { channel } from './channel.ts';
+import { contact } from './contact.ts';
+import { conversation } from './conversation.ts';
+import { message } from './message.ts';
+import { qa } from './qa.ts';
+import { tag } from './tag.ts';
+import { ticket } from './ticket.ts';
+import { topic } from './topic.ts';
+import { user } from './user.ts';
+import type { Entity } from './entity.ts';
+
+/** Every entity, in the order of the event contract. Topics, ids, collections and types follow from this table. */
+export const entities = {
+  apiKey,
+  contact,
+  user,
+  agent,
+  tag,
+  topic,
+  channel,
+  ticket,
+  conversation,
+  message,
+  qa,
+};
+
+type Entities = typeof entities;
+type Kind = keyof Entities;
 
 /** The state of each entity, as stored under `state`. */
-export type EntityState = {
-  apiKey: ApiKey;
-  contact: Contact;
-  user: User;
-  agent: Agent;
-  tag: Tag;
-  topic: Topic;
-  channel: Channel;
-  ticket: Ticket;
-  conversation: Conversation;
-  message: Message;
-  qa: Qa;
-};
+export type EntityState = { [K in Kind]: z.output<Entities[K]['state']> };
 
-export const resources: { [K in Kind]: Resource<EntityState[K]> } = {
-  apiKey: apiKeyResource,
-  contact: contactResource,
-  user: userResource,
-  agent: agentResource,
-  tag: tagResource,
-  topic: topicResource,
-  channel: channelResource,
-  ticket: ticketResource,
-  conversation: conversationResource,
-  message: messageResource,
-  qa: qaResource,
-};
+/** The name of an index of a kind. */
+export type IndexName<K extends Kind> = Entities[K]['indexes'][number]['name'];
+
+/** The entities, for code that works with any kind. */
+export const resources: { [K in Kind]: Entity<EntityState[K]> } = entities;
 
 /** The schema of each entity's `data` in an event. */
-export const states = {
-  apiKey: apiKeyState,
-  contact: contactState,
-  user: userState,
-  agent: agentState,
-  tag: tagState,
-  topic: topicState,
-  channel: channelState,
-  ticket: ticketState,
-  conversation: conversationState,
-  message: messageState,
-  qa: qaState,
-} as const;
+export const states = Object.fromEntries(
+  Object.entries(entities).map(([kind, { state }]) => [kind, state]),
+) as { [K in Kind]: Entities[K]['state'] };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { tombstoneIndex, type Resource } from './document.ts';
+import { tombstoneIndex, type Entity } from './entity.ts';
 import { anyId, name } from './fields.ts';
 
 /** The state of a tag: a label. It is embedded in other documents and not served itself. */
@@ -7,8 +7,12 @@ export const tagState = z.object({ id: anyId, name });
 
 export type Tag = z.output<typeof tagState>;
 
-export const tagResource: Resource<Tag> = {
+export const tag = {
+  topic: 'tags',
+  idPrefix: '',
+  state: tagState,
+  example: { id: 'any', name: 'Billing' },
   collection: 'tags',
   indexes: [tombstoneIndex],
   sortKeys: () => ({}),
-};
+} as const satisfies Entity<Tag>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ConversationRole, ConversationStatus } from './conversation.ts';
-import { refsIndex, tombstoneIndex, type Document, type Resource } from './document.ts';
-import { anyId, instant, listOf, longText, optional, prefixedId } from './fields.ts';
+import { refsIndex, tombstoneIndex, type Document, type Entity } from './entity.ts';
+import { exampleInstant, anyId, instant, listOf, longText, optional, prefixedId } from './fields.ts';
 import { sortKey } from './instant.ts';
 
 export const ticketStatuses = ['open', 'snoozed', 'resolved', 'assumed_resolved', 'closed'] as const;
@@ -51,7 +51,20 @@ export const embeddedConversationsMax = 200;
 export type TicketDocument = Document<Ticket, TicketJoined>;
 
 /** Each list index also ends in the other sort key, so that a bound on that key is checked without reading documents. */
-export const ticketResource: Resource<Ticket> = {
+export const ticket = {
+  topic: 'tickets',
+  idPrefix: 'ti_',
+  state: ticketState,
+  example: {
+    id: 'ti_1',
+    title: 'T',
+    status: 'open',
+    requesterId: 'con_1',
+    tagIds: [],
+    topicIds: [],
+    createdAt: exampleInstant,
+    updatedAt: exampleInstant,
+  },
   collection: 'tickets',
   indexes: [
     { name: 'created', key: { orgId: 1, byCreated: 1, byUpdated: 1 } },
@@ -63,8 +76,8 @@ export const ticketResource: Resource<Ticket> = {
   ],
   // An update time before the creation counts as the creation time. So `byUpdated >= byCreated` always holds, and
   // a bound on one key may prune a scan of the other.
-  sortKeys: ({ id, createdAt, updatedAt }) => ({
+  sortKeys: ({ id, createdAt, updatedAt }: Ticket) => ({
     byCreated: sortKey(createdAt, id),
     byUpdated: sortKey(updatedAt < createdAt ? createdAt : updatedAt, id),
   }),
-};
+} as const satisfies Entity<Ticket>;

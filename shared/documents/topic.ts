@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { tombstoneIndex, type Resource } from './document.ts';
+import { tombstoneIndex, type Entity } from './entity.ts';
 import { anyId, name, optional } from './fields.ts';
 
 /** The state of a topic: a label with a color. It is embedded in other documents and not served itself. */
@@ -11,8 +11,12 @@ export const topicState = z.object({
 
 export type Topic = z.output<typeof topicState>;
 
-export const topicResource: Resource<Topic> = {
+export const topic = {
+  topic: 'topics',
+  idPrefix: '',
+  state: topicState,
+  example: { id: 'any', name: 'Refunds', color: '#12aBcd' },
   collection: 'topics',
   indexes: [tombstoneIndex],
   sortKeys: () => ({}),
-};
+} as const satisfies Entity<Topic>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { tombstoneIndex, type Resource } from './document.ts';
+import { tombstoneIndex, type Entity } from './entity.ts';
 import { name, optional, prefixedId, shortText } from './fields.ts';
 
 /** The state of a user: a member of the support team. It is embedded in other documents and not served itself. */
@@ -7,8 +7,12 @@ export const userState = z.object({ id: prefixedId('user_'), name: optional(name
 
 export type User = z.output<typeof userState>;
 
-export const userResource: Resource<User> = {
+export const user = {
+  topic: 'users',
+  idPrefix: 'user_',
+  state: userState,
+  example: { id: 'user_1', email: 'b@example.com' },
   collection: 'users',
   indexes: [tombstoneIndex],
   sortKeys: () => ({}),
-};
+} as const satisfies Entity<User>;

@@ -1,5 +1,6 @@
 import { MongoClient, type Collection, type Db, type DbOptions } from 'mongodb';
-import type { Document, Kind } from '../documents/document.ts';
+import type { Kind } from '../documents/document.ts';
+import type { Document } from '../documents/entity.ts';
 import { resources } from '../documents/resources.ts';
 import { givenOptions, poolSizeDefault } from './connection-string.ts';
 

@@ -14,10 +14,14 @@ export async function ensureIndexes(database: Db): Promise<void> {
   }
 }
 
-async function createIndexes(database: Db, collection: string, indexes: IndexDescription[]): Promise<void> {
+async function createIndexes(
+  database: Db,
+  collection: string,
+  indexes: readonly IndexDescription[],
+): Promise<void> {
   await database
     .collection(collection)
-    .createIndexes(indexes)
+    .createIndexes([...indexes])
     .catch((error: unknown) => {
       const reason = errorMessage(error);
       const names = indexes.map(({ name }) => name).join(', ');

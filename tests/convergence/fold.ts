@@ -224,12 +224,29 @@ function channel({ agentId, config }: EntityState['channel'], view: View): Relat
   };
 }
 
+type SortKeys = { byCreated?: string; byUpdated?: string };
+type Created = { id: string; createdAt: Date };
+
+const none = (): SortKeys => ({});
+const byCreated = ({ id, createdAt }: Created): SortKeys => ({ byCreated: createdAt.toISOString() + id });
+
 /** The sort keys of lists. Documents that no list shows have none. */
-function sortKeysOf(kind: Kind, state: unknown): { byCreated?: string; byUpdated?: string } {
-  if (!['ticket', 'conversation', 'message', 'channel', 'qa'].includes(kind)) return {};
-  const { id, createdAt, updatedAt, archivedAt } = state as EntityState['channel'];
-  if (kind === 'channel' && archivedAt) return {};
-  const byCreated = createdAt.toISOString() + id;
-  if (kind !== 'ticket') return { byCreated };
-  return { byCreated, byUpdated: (updatedAt < createdAt ? createdAt : updatedAt).toISOString() + id };
-}
+const sortKeys: { [K in Kind]: (state: EntityState[K]) => SortKeys } = {
+  apiKey: none,
+  contact: none,
+  user: none,
+  agent: none,
+  tag: none,
+  topic: none,
+  channel: (state) => (state.archivedAt ? {} : byCreated(state)),
+  ticket: ({ id, createdAt, updatedAt }) => ({
+    ...byCreated({ id, createdAt }),
+    byUpdated: (updatedAt < createdAt ? createdAt : updatedAt).toISOString() + id,
+  }),
+  conversation: byCreated,
+  message: byCreated,
+  qa: byCreated,
+};
+
+const sortKeysOf = <K extends Kind>(kind: K, state: unknown): SortKeys =>
+  sortKeys[kind](state as EntityState[K]);

@@ -1,5 +1,6 @@
 import { BSON } from 'mongodb';
-import type { Document, Kind } from '../../shared/documents/document.ts';
+import type { Kind } from '../../shared/documents/document.ts';
+import type { Document } from '../../shared/documents/entity.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { largestConversation, largestMessage, largestTicket } from '../support/largest-documents.ts';
 import { useEngineStore } from './engine-store.ts';

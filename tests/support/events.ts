@@ -1,6 +1,7 @@
 import type { KafkaMessage } from 'kafkajs';
 import type { Event } from '../../infra/sample-data/encode.ts';
-import type { Kind } from '../../shared/documents/document.ts';
+import { kinds, type Kind } from '../../shared/documents/document.ts';
+import { resources } from '../../shared/documents/resources.ts';
 
 export { encode, type Event, type Produced } from '../../infra/sample-data/encode.ts';
 
@@ -27,16 +28,9 @@ export function decode(
 }
 
 /** The prefix of each kind's ids. */
-export const idPrefixes: Record<Kind, string> = {
-  apiKey: 'key_',
-  contact: 'con_',
-  user: 'user_',
-  agent: 'agent_',
-  tag: 'tag_',
-  topic: 'topic_',
+export const idPrefixes = {
+  ...(Object.fromEntries(kinds.map((kind) => [kind, resources[kind].idPrefix || `${kind}_`])) as {
+    [K in Kind]: string;
+  }),
   channel: 'chan_',
-  ticket: 'ti_',
-  conversation: 'conv_',
-  message: 'msg_',
-  qa: 'qa_',
 };

@@ -2,6 +2,7 @@ import { hash as digest } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Db } from 'mongodb';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
+import type { IndexName } from '../../../shared/documents/resources.ts';
 import { blockedKeys } from '../../../shared/control/blocked-keys.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import type { Caller } from '../http/context.ts';
@@ -82,7 +83,10 @@ export async function findCallers(
   hashes: string[],
 ): Promise<Map<string, Caller>> {
   const keys = await collectionOf<ApiKeyDocument>(authDatabase, 'apiKey')
-    .find({ 'state.tokenSha256': { $in: hashes } }, { hint: 'token', ...readOptions() })
+    .find(
+      { 'state.tokenSha256': { $in: hashes } },
+      { hint: 'token' satisfies IndexName<'apiKey'>, ...readOptions() },
+    )
     .project<StoredKey>({ orgId: 1, deletedAt: 1, 'state.tokenSha256': 1, 'state.archivedAt': 1 })
     .sort({ _id: 1 })
     .limit(sameHashMax * hashes.length)

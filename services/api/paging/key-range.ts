@@ -1,5 +1,6 @@
 import type { Document, Filter } from 'mongodb';
 import type { Kind } from '../../../shared/documents/document.ts';
+import type { IndexName } from '../../../shared/documents/resources.ts';
 import type { DateRange } from './date-range.ts';
 
 type Direction = 'ascending' | 'descending';
@@ -47,28 +48,23 @@ function upper(range: KeyRange) {
 /** A sort key, by which indexes order documents. */
 export type SortField = 'byCreated' | 'byUpdated';
 
+/** A kind and the name of its declared index that contains the documents as one range (or one range per status). */
+type Indexed = { [K in Kind]: { kind: K; hint: IndexName<K> } }[Kind];
+
 /** A query for one index range. It is plain data, so that tests can explain the same query. */
-export type RangeQuery = {
-  kind: Kind;
+export type RangeQuery = Indexed & {
   /** Equality conditions on the index fields before the sort key. */
   within: Filter<Document>;
   field: SortField;
   direction: Direction;
   range: KeyRange;
-  /** Name of the declared index that contains the documents as one range (or one range per status). */
-  hint: string;
 };
 
-type OldestFirst = Pick<RangeQuery, 'kind' | 'within' | 'hint'> & {
-  after: string | null;
-  from?: string | null;
-};
+type OldestFirst = Indexed & { within: RangeQuery['within']; after: string | null; from?: string | null };
 
 /** The documents after the sort key `after`, all of them for null, in the order of their creation. */
-export const oldestFirst = ({ kind, within, hint, after, from = null }: OldestFirst): RangeQuery => ({
-  kind,
-  within,
-  hint,
+export const oldestFirst = ({ after, from = null, ...indexed }: OldestFirst): RangeQuery => ({
+  ...indexed,
   field: 'byCreated',
   direction: 'ascending',
   range: keyRange({ from, until: null }, { after, direction: 'ascending' }),

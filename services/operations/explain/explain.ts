@@ -1,5 +1,6 @@
 import type { Db, MongoClient } from 'mongodb';
-import { kinds, type Kind, type Position } from '../../../shared/documents/document.ts';
+import { kinds, type Kind } from '../../../shared/documents/document.ts';
+import type { Position } from '../../../shared/documents/entity.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
 import { collectionOf, controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
 import {

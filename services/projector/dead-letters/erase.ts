@@ -1,7 +1,9 @@
 import type { Db, FindCursor } from 'mongodb';
-import { kinds, type Kind, type Position } from '../../../shared/documents/document.ts';
+import { kinds, type Kind } from '../../../shared/documents/document.ts';
+import type { Position } from '../../../shared/documents/entity.ts';
+import { resources } from '../../../shared/documents/resources.ts';
 import type { Change, Upsert } from '../events/change.ts';
-import { kindOfTopic, topicOf, topics } from '../events/topics.ts';
+import { kindOfTopic, topicOf } from '../events/topics.ts';
 import { isAfter } from '../materialize/evolve.ts';
 import type { Store, StoredEnvelope } from '../materialize/store.ts';
 import { projections } from '../projections/projections.ts';
@@ -42,7 +44,7 @@ export async function eraseDeadLetters(
     .project<Erasable>({ topic: 1, subjects: 1, versioned: 1, partition: 1, offset: 1, timestampMs: 1 });
   // An id without a prefix may belong to another entity on another topic.
   const isAbout = (deadLetter: Erasable, { kind }: Erasure) =>
-    topics[kind].idPrefix !== '' || deadLetter.topic === topicOf(kind, prefix);
+    resources[kind].idPrefix !== '' || deadLetter.topic === topicOf(kind, prefix);
   const isErased = (deadLetter: Erasable) =>
     deadLetter.subjects.some((id) =>
       byId.get(id)?.some((erasure) => isAbout(deadLetter, erasure) && erasure.covers(deadLetter)),
@@ -170,4 +172,4 @@ const coversUpTo = ({
 };
 
 const kindOf = (kind: Kind, id: string): Kind =>
-  kinds.find((other) => topics[other].idPrefix !== '' && id.startsWith(topics[other].idPrefix)) ?? kind;
+  kinds.find((other) => resources[other].idPrefix !== '' && id.startsWith(resources[other].idPrefix)) ?? kind;

@@ -1,9 +1,9 @@
 import type { Kind } from '../../../shared/documents/document.ts';
+import { resources } from '../../../shared/documents/resources.ts';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { decodeText } from '../events/bytes.ts';
 import type { KafkaRecord } from '../kafka/record-format.ts';
 import { readContent } from '../events/content-mode.ts';
-import { topics } from '../events/topics.ts';
 
 /** Subjects of a dead letter, at most. */
 const subjectsMax = 100;
@@ -14,9 +14,10 @@ const subjectsMax = 100;
  * id in its bytes counts.
  */
 export function subjectsOf(kind: Kind | null, record: KafkaRecord): string[] {
-  const prefixes = [kind && topics[kind].idPrefix, kind === 'message' && topics.conversation.idPrefix].filter(
-    (prefix) => !!prefix,
-  );
+  const prefixes = [
+    kind && resources[kind].idPrefix,
+    kind === 'message' && resources.conversation.idPrefix,
+  ].filter((prefix) => !!prefix);
   const { key } = record;
   const keyText = key && key.length <= idLengthMax ? decodeText(key) : null;
   const subjects = new Set(keyText ? [keyText] : []);

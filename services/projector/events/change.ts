@@ -1,4 +1,5 @@
-import type { Kind, Position } from '../../../shared/documents/document.ts';
+import type { Kind } from '../../../shared/documents/document.ts';
+import type { Position } from '../../../shared/documents/entity.ts';
 import type { EntityState } from '../../../shared/documents/resources.ts';
 
 /** An event with the full state of an entity at a version. */

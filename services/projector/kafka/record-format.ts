@@ -1,4 +1,4 @@
-import type { Position } from '../../../shared/documents/document.ts';
+import type { Position } from '../../../shared/documents/entity.ts';
 
 /** A Kafka record, decompressed. */
 export type KafkaRecord = {

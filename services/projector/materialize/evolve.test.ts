@@ -1,4 +1,4 @@
-import type { Position } from '../../../shared/documents/document.ts';
+import type { Position } from '../../../shared/documents/entity.ts';
 import type { Change, Upsert } from '../events/change.ts';
 import { evolve, type Entity } from './evolve.ts';
 

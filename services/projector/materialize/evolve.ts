@@ -1,4 +1,4 @@
-import type { Position } from '../../../shared/documents/document.ts';
+import type { Position } from '../../../shared/documents/entity.ts';
 import { dayMs } from '../../../shared/documents/retention.ts';
 import type { Change, Tombstone } from '../events/change.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';

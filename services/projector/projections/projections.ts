@@ -1,9 +1,12 @@
-import type { Kind } from '../../../shared/documents/document.ts';
+import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { channel } from './channel.ts';
 import { conversation } from './conversation.ts';
 import { defineProjection, type Projection } from './define-projection.ts';
 import { message } from './message.ts';
 import { ticket } from './ticket.ts';
+
+/** The entities with references. */
+const joined: { [K in Kind]?: Projection<K> } = { channel, ticket, conversation, message };
 
 /** An entity without references: its document is its state alone. */
 const plain = <K extends Kind>(kind: K): Projection<K> =>
@@ -14,16 +17,6 @@ const plain = <K extends Kind>(kind: K): Projection<K> =>
   );
 
 /** How each kind is joined. */
-export const projections: { [K in Kind]: Projection<K> } = {
-  apiKey: plain('apiKey'),
-  contact: plain('contact'),
-  user: plain('user'),
-  agent: plain('agent'),
-  tag: plain('tag'),
-  topic: plain('topic'),
-  channel,
-  ticket,
-  conversation,
-  message,
-  qa: plain('qa'),
+export const projections = Object.fromEntries(kinds.map((kind) => [kind, joined[kind] ?? plain(kind)])) as {
+  [K in Kind]: Projection<K>;
 };

@@ -27,7 +27,7 @@ export const ticketSortField = (sort: TicketListQuery['sort']) =>
 const hints = {
   sort: { byCreated: 'created', byUpdated: 'updated' },
   statusAndSort: { byCreated: 'statusCreated', byUpdated: 'statusUpdated' },
-};
+} as const;
 
 type TicketPage = PageRequest & Pick<TicketListQuery, 'sort'> & { filters: TicketFilters };
 
