@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startStack } from '../dev-servers/stack.ts';
@@ -41,6 +41,8 @@ export async function runDemo(demo: Demo): Promise<void> {
   type Name = 'api' | 'projector' | 'console';
   const start = (service: Name, settings: Record<string, string>, name: string = service) => {
     const logFile = join(folder, `${name}.log`);
+    // A service that ends at once has logged nothing.
+    writeFileSync(logFile, '');
     const onLine = (line: string) => appendFileSync(logFile, `${line}\n`);
     const environment = { ...connections.environment, ...settings };
     const started = startService(service, environment, [], { onLine, linesMax: 1_000, ownGroup: true });

@@ -1,0 +1,35 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { startScript } from '../../infra/service.ts';
+import { eventually } from '../support/eventually.ts';
+
+/** Runs `npm start` on the servers of the tests until it prints a line with this text; returns the folder of its logs. */
+async function runUntil(text: string) {
+  const { KAFKA_BROKERS, MONGODB_URL } = process.env;
+  const demo = startScript('infra/demo/main.ts', { KAFKA_BROKERS, MONGODB_URL }, ['--size', 'small']);
+  const fatal = () => (demo.child.exitCode === null ? [] : [new Error(demo.stderr())]);
+  await eventually(() => Promise.resolve(demo.stdout().includes(text)), fatal);
+  const folder = dirname(/Started projector, log: (\S+)/.exec(demo.stdout())?.[1] ?? '');
+  return { demo, folder };
+}
+
+test('npm start shows the API with sample data and live changes, and leaves nothing at its end', async () => {
+  const { demo, folder } = await runUntil('Data-As-Of');
+  expect(demo.stdout()).toMatch(/^API key: svc_live_\w{40}$/m);
+  expect(demo.stdout().match(/^curl --cacert \S+ -H 'Authorization: Bearer /gm)).toHaveLength(3);
+  expect(await demo.stop('SIGINT')).toBe(0);
+  expect(existsSync(folder)).toBe(false);
+}, 240_000);
+
+test('npm start fails if a service ends, and leaves the logs, but no data and no key', async () => {
+  const { demo, folder } = await runUntil('Published ');
+  const pid = execFileSync('pgrep', ['-P', String(demo.pid), '-f', 'services/projector'], {
+    encoding: 'utf8',
+  });
+  process.kill(Number(pid), 'SIGKILL');
+  expect(await demo.exited).toBe(1);
+  expect(demo.stderr()).toContain('The projector has exited (SIGKILL). Its log ends with:');
+  expect(readdirSync(folder).toSorted()).toEqual(['api.log', 'console.log', 'projector.log']);
+  rmSync(folder, { recursive: true });
+}, 240_000);
