@@ -60,8 +60,12 @@ export function fold(history: Event[], gone = new Set<string>()): Expected {
 
 function step(row: Row | undefined, event: Event): Row | undefined {
   if (event.op === 'tombstone') return stepTombstone(row, event);
-  if (row && ((row.orgId ?? event.orgId) !== event.orgId || event.version <= row.version)) return row;
   const { kind, orgId, version } = event;
+  if (row && (row.orgId ?? orgId) !== orgId) return row;
+  // At an equal version, a deletion wins.
+  if (row && version === row.version && event.op === 'deleted')
+    return { ...row, isDeleted: true, state: null };
+  if (row && version <= row.version) return row;
   const isDeleted = event.op === 'deleted' || (kind === 'conversation' && (row?.isDeleted ?? false));
   return { kind, orgId, version, isDeleted, state: isDeleted ? null : states[kind].parse(event.data) };
 }

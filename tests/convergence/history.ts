@@ -5,7 +5,7 @@ import { formBlock, states } from '../support/entities.ts';
 
 /**
  * A random history of a few entities that refer to each other: children first, renames after embedding,
- * deletions, re-creations, tombstones, moves to another parent, references across organizations, duplicates,
+ * deletions (also at the version of the last update), re-creations, tombstones, moves to another parent, references across organizations, duplicates,
  * stale versions, and records under the wrong organization. Same seed, same history.
  */
 export function randomHistory(seed: number, length: number, shape: Partial<Shape> = {}): Event[] {
@@ -31,7 +31,8 @@ export function randomHistory(seed: number, length: number, shape: Partial<Shape
     versions.set(id, version);
     const fate = random.int(100);
     const event = { kind, id, orgId, version, time };
-    if (known > 0 && fate < 8) history.push({ ...event, op: 'deleted' });
+    if (known > 0 && fate < 8)
+      history.push({ ...event, op: 'deleted', version: random.chance(0.4) ? known : version });
     else if (known > 0 && fate < 12) history.push({ ...event, op: 'tombstone' });
     else {
       const op = known === 0 ? 'created' : 'updated';

@@ -90,6 +90,41 @@ describe('a worker that crashes with a write in progress', () => {
     expect(stored('ticket', 'ti_1')?.joined).toMatchObject({ conversations: [] });
     expect(stored('ticket', 'ti_2')?.joined).toMatchObject({ conversations: [{ id: 'conv_1' }] });
   });
+
+  it('leaves none there although its records are applied again in other batches', async () => {
+    // given a worker that has read a new conversation of a ticket, and halts before it writes the ticket
+    const { apply, applyLate, stored } = given();
+    const before = conversation(1, { ticketId: 'ti_1' });
+    const after = conversation(2, { ticketId: 'ti_2' });
+    await apply([created('channel', 'chan_1')]);
+    await apply([created('ticket', 'ti_1'), created('ticket', 'ti_2')]);
+    const resume = await applyLate([before], 'write ticket ti_1', 'crashes');
+    // and another that applies that record with a move, and crashes before it refreshes the tickets
+    const end = await applyLate([before, after], 'read ticket ti_2', 'crashes');
+    await end();
+    // when a third applies the two records one by one, and the first then writes and crashes
+    await apply([before]);
+    await apply([after]);
+    await resume();
+    // then only the other ticket embeds the conversation
+    expect(stored('ticket', 'ti_1')?.joined).toMatchObject({ conversations: [] });
+    expect(stored('ticket', 'ti_2')?.joined).toMatchObject({ conversations: [{ id: 'conv_1' }] });
+  });
+});
+
+describe('a redrive that crashes with its write in progress', () => {
+  it('leaves no entity that a worker has deleted meanwhile', async () => {
+    // given a redrive that is about to write a message
+    const { apply, applyLate, stored } = given();
+    const message = created('message', 'msg_1');
+    const resume = await applyLate([message], 'write message msg_1', 'crashes', { outOfOrder: true });
+    // when a worker applies its Kafka tombstone, and the redrive then writes and crashes
+    await apply([{ ...message, version: 5, op: 'tombstone' }]);
+    await resume();
+    // then the message stays deleted, under an organization that no record has named
+    expect(stored('message', 'msg_1')).toMatchObject({ orgId: null, deletedAt: new Date(0) });
+    expect(stored('message', 'msg_1')).not.toHaveProperty('state');
+  });
 });
 
 describe('a worker with a cache', () => {

@@ -65,7 +65,7 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'the first revision of a new document is 1',
-    schedules: 3_000,
+    schedules: 8_000,
     file: writes,
     edits: [['(current?.revision ?? deps.now().getTime()) + 1', '(current?.revision ?? 0) + 1']],
   },
@@ -203,7 +203,7 @@ export const mutations: Mutation[] = [
     name: 'a stale version is applied',
     file: `${engine}/evolve.ts`,
     edits: [
-      ['if (current && change.version < current.version) return evolveStale(current, change, rules);', ''],
+      ['if (current && change.version < current.version) return { entity: current, changed: false };', ''],
     ],
   },
   {
@@ -220,7 +220,12 @@ export const mutations: Mutation[] = [
   {
     name: 'a final deletion of a lower version is ignored',
     file: `${engine}/evolve.ts`,
-    edits: [["change.op === 'delete' && !current.deletedAt;", 'false;']],
+    edits: [['(rules.deletionIsFinal && change.version < current.version)', 'false']],
+  },
+  {
+    name: 'a deletion of an equal version is ignored',
+    file: `${engine}/evolve.ts`,
+    edits: [['(change.version === current.version || (rules', '((rules']],
   },
   {
     name: 'a re-driven state counts as propagated once it is stored',

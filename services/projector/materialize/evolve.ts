@@ -12,14 +12,16 @@ type Evolved = { entity: Entity | null; changed: boolean; rejected?: Rejection }
 /** The kind's rule, the clock, and how long a tombstone stays. */
 export type EvolveRules = { deletionIsFinal: boolean; now: Date; tombstoneDays: number };
 
-/** Whether `a` comes after `b`: by offset within one partition, else by time. */
-export const isAfter = (a: Position, b: Position): boolean =>
-  a.partition === b.partition ? a.offset > b.offset : a.timestampMs > b.timestampMs;
+/** Whether `a` comes after `b`: by offset within one partition, else by time, and in one millisecond by partition. */
+export const isAfter = (a: Position, b: Position): boolean => {
+  if (a.partition === b.partition) return a.offset > b.offset;
+  return a.timestampMs === b.timestampMs ? a.partition > b.partition : a.timestampMs > b.timestampMs;
+};
 
 /**
  * Applies one change to an entity. The outcome depends on the set of changes, not on their order or repetition:
- * the highest version wins with its earliest record, and the latest tombstone deletes everything before it. See
- * Invariant 1 in docs/internals/consistency.md.
+ * the highest version wins with its earliest record, a deletion wins over an equal version, and the latest tombstone
+ * deletes everything before it. See Invariant 1 in docs/internals/consistency.md.
  */
 export function evolve(current: Entity | null, change: Change, rules: EvolveRules): Evolved {
   if (change.op === 'tombstone') return evolveTombstone(current, change.position, rules);
@@ -27,7 +29,9 @@ export function evolve(current: Entity | null, change: Change, rules: EvolveRule
     const detail = 'orgid: the entity is known under another organization';
     return { entity: current, changed: false, rejected: { reason: 'wrong_organization', detail } };
   }
-  if (current && change.version < current.version) return evolveStale(current, change, rules);
+  if (current && isLateDeletion(current, change, rules))
+    return { entity: toTombstone({ ...current, position: change.position }, rules), changed: true };
+  if (current && change.version < current.version) return { entity: current, changed: false };
   if (current && change.version === current.version) return evolveDuplicate(current, change, rules);
   const { orgId, version, position } = change;
   const tombstonePosition = current?.tombstonePosition
@@ -77,14 +81,13 @@ function evolveTombstone(current: Entity | null, position: Position, rules: Evol
 }
 
 /**
- * A final deletion counts whatever its version. After partitions were added, it may be in another partition than
- * later versions, and be read after them.
+ * Whether a deletion counts although its version is not higher. At an equal version it wins, and a final one wins whatever
+ * its version: after partitions were added, it may be read after later versions.
  */
-function evolveStale(current: Entity, change: Change, rules: EvolveRules): Evolved {
-  const isNewDeletion = rules.deletionIsFinal && change.op === 'delete' && !current.deletedAt;
-  if (!isNewDeletion) return { entity: current, changed: false };
-  return { entity: toTombstone({ ...current, position: change.position }, rules), changed: true };
-}
+const isLateDeletion = (current: Entity, change: Exclude<Change, Tombstone>, rules: EvolveRules): boolean =>
+  change.op === 'delete' &&
+  !current.deletedAt &&
+  (change.version === current.version || (rules.deletionIsFinal && change.version < current.version));
 
 /**
  * A duplicate matters in two cases. An earlier record of the version may be before a tombstone. And a state that the
