@@ -13,13 +13,13 @@ const api = useApi(
   },
   { monitored: true },
 );
-let open: (orgId: string) => ReturnType<ReturnType<typeof testReaders>>;
+let open: (orgId: string, keyId?: string) => ReturnType<ReturnType<typeof testReaders>>;
 
 beforeAll(() => {
   const database = generationDatabase(api.client, api.store.name, 1);
   const snapshot = { database, generation: 1, readAfter: null };
   const openReader = testReaders();
-  open = (orgId) => openReader(orgId, snapshot);
+  open = (orgId, keyId = 'key_1') => openReader({ orgId, keyId }, snapshot);
 });
 
 beforeEach(() => api.commands.splice(0));
@@ -28,15 +28,15 @@ const finds = () => api.commands.flatMap(({ command }) => (command.find === 'tic
 const idOf = (found: object | null) => (found as { state: { id: string } } | null)?.state.id ?? null;
 
 it('requests that come during a query share the next one, and each sees its own organization alone', async () => {
-  const [a, b] = [open('org_a'), open('org_b')];
+  const [a, otherKey, b] = [open('org_a'), open('org_a', 'key_2'), open('org_b')];
   const found = await Promise.all([
     a.find(shape, 'ti_1'),
     a.find(shape, 'ti_2'),
     b.find(shape, 'ti_2'),
     b.find(shape, 'ti_b'),
     a.find(shape, 'ti_b'),
-    a.find(shape, 'ti_2'),
-    a.find(shape, 'ti_none'),
+    otherKey.find(shape, 'ti_2'),
+    otherKey.find(shape, 'ti_none'),
   ]);
   expect(found.map(idOf)).toEqual(['ti_1', 'ti_2', null, 'ti_b', null, 'ti_2', null]);
   const [first, second, ...others] = finds().map(({ filter }) => filter as object);

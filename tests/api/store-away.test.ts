@@ -1,6 +1,6 @@
 import { ask, codeOf } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
-import { generationsOf } from '../../shared/control/generations.ts';
+import { generationsOf, projectionVersion } from '../../shared/control/generations.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
@@ -94,14 +94,18 @@ describe('a store with outages', () => {
 
   it('is not served while another release has filled it, and says so', async () => {
     const other = await startStore();
-    const active = generationsOf(other.control);
-    const registry = await active.findOneAndUpdate({ _id: 'active' }, { $unset: { generations: '' } });
+    const filledBy = (version: number) =>
+      generationsOf(other.control).updateOne(
+        { _id: 'active' },
+        { $set: { 'generations.0.projectionVersion': version } },
+      );
+    await filledBy(projectionVersion + 1);
     const child = await children.start({ ...children.tls, DATABASE_NAME: other.name });
     await eventually(async () =>
-      child.log.some(({ reason }) => String(reason).includes('documents of projection version 1')),
+      child.log.some(({ reason }) => String(reason).includes('holds documents of projection version')),
     );
     expect((await ask(child, '/v1/tickets')).status).toBe(503);
-    await active.updateOne({ _id: 'active' }, { $set: { generations: registry?.generations ?? [] } });
+    await filledBy(projectionVersion);
     await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
     await other.close();
   });

@@ -50,7 +50,10 @@ export const eventsOf = (name: string) => ({
 /** The answers that readers get about a name's data at an instant. */
 export async function answersAt(database: Db, name: string, now: Date) {
   const reader = { orgId: 'org_1', now };
-  const store = testReaders()('org_1', { database, generation: 1, readAfter: null });
+  const store = testReaders()(
+    { orgId: 'org_1', keyId: 'key_1' },
+    { database, generation: 1, readAfter: null },
+  );
   const found = await findConversation(store, { id: `conv_${name}`, now });
   const messages: unknown[] = [];
   if (found)

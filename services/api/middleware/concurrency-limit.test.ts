@@ -15,7 +15,7 @@ function createLimit() {
     budget: { isHalfUsed: () => state.isMemoryHalfUsed },
     nowMs: () => state.nowMs,
   });
-  const ask = (orgId: string, { responseBytes = 0, hasLeft = false } = {}) => {
+  const ask = (orgId: string, { keyId = '', responseBytes = 0, hasLeft = false } = {}) => {
     const res = Object.assign(new EventEmitter(), {
       closed: hasLeft,
       destroy: () => {
@@ -23,16 +23,16 @@ function createLimit() {
         res.emit('close');
       },
     });
-    const context = { res, state: { caller: { orgId }, snapshot: {}, responseBytes } };
+    const context = { res, state: { caller: { orgId, keyId }, snapshot: {}, responseBytes } };
     let isAdmitted = false;
     void limit(context as unknown as Context, async () => void (isAdmitted = true));
     return { res, isAdmitted };
   };
-  /** Starts as many requests of an organization as are admitted. */
+  /** Starts as many requests of an organization as are admitted, each with a key of its own unless `options` names one. */
   const fill = (orgId: string, options: Parameters<typeof ask>[1] = {}) => {
     const responses = [];
     try {
-      for (;;) responses.push(ask(orgId, options).res);
+      for (;;) responses.push(ask(orgId, { keyId: `key_${responses.length}`, ...options }).res);
     } catch (error) {
       if (!(error instanceof Overloaded)) throw error;
     }
@@ -44,6 +44,13 @@ function createLimit() {
 describe('the requests in progress', () => {
   it('of one organization are a quarter of all', () => {
     expect(createLimit().fill('org_1')).toHaveLength(requestsMax / 4);
+  });
+
+  it('of one key are half of those of its organization, so that others of its keys have room', () => {
+    const { ask, fill } = createLimit();
+    expect(fill('org_1', { keyId: 'key_1' })).toHaveLength(Math.floor(requestsMax / 8));
+    for (const keyId of ['key_2', 'key_3', 'key_4']) fill('org_1', { keyId });
+    expect(ask('org_1', { keyId: 'key_next' }).isAdmitted).toBe(true);
   });
 
   it.each([4, 5, 20])('of %d organizations that take all they can leave room for the next', (count) => {

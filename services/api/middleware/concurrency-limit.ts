@@ -1,4 +1,4 @@
-import { fairShare, type ReadBudget } from '../store/read-budget.ts';
+import { isWithinShare, type ReadBudget } from '../store/read-budget.ts';
 import type { OpenReader } from '../store/reader.ts';
 import { Overloaded } from '../store/store-errors.ts';
 import type { Middleware, RequestState } from '../http/context.ts';
@@ -17,18 +17,21 @@ type Deps = {
 };
 
 /**
- * Limits the requests in progress, of all clients and of each organization; further ones are 503. A request is in
+ * Limits the requests in progress, of all clients, of each organization and of each key; further ones are 503. A request is in
  * progress until its client has taken the response. While more than half of the requests or of the memory is in use,
  * clients that take their responses too slowly are disconnected. The limit comes after authentication and the rate
  * limit, so that clients without a key cannot use it up.
  */
 export function concurrencyLimit({ requestsMax, openReader, budget, nowMs }: Deps): Middleware {
-  const byOrganization = new Map<string, number>();
+  /** By organization, and by key. */
+  const counts = new Map<string, number>();
   const inProgress = new Set<InProgress>();
-  const count = (orgId: string, by: 1 | -1) => {
-    const remaining = (byOrganization.get(orgId) ?? 0) + by;
-    if (remaining > 0) byOrganization.set(orgId, remaining);
-    else byOrganization.delete(orgId);
+  const count = (names: string[], by: 1 | -1) => {
+    for (const name of names) {
+      const remaining = (counts.get(name) ?? 0) + by;
+      if (remaining > 0) counts.set(name, remaining);
+      else counts.delete(name);
+    }
   };
   const closeSlow = () => {
     if (inProgress.size <= requestsMax / 2 && !budget.isHalfUsed()) return;
@@ -41,17 +44,21 @@ export function concurrencyLimit({ requestsMax, openReader, budget, nowMs }: Dep
     const { caller, snapshot } = state;
     if (!caller || !snapshot) throw new Error('the concurrency limit ran before authentication');
     if (res.closed) return undefined;
-    const { orgId } = caller;
+    const { orgId, keyId } = caller;
+    const names = [orgId, `${orgId} ${keyId}`];
     closeSlow();
-    const own = byOrganization.get(orgId) ?? 0;
-    const isOverShare = own > 0 && own + 1 > fairShare(requestsMax, inProgress.size);
-    if (isOverShare || inProgress.size >= requestsMax) {
-      throw new Overloaded('requests', `${own} of ${inProgress.size} requests in progress are of ${orgId}`);
+    const [org = 0, key = 0] = names.map((name) => counts.get(name) ?? 0);
+    const used = { all: inProgress.size, org, key };
+    if (used.all >= requestsMax || !isWithinShare(requestsMax, 1, used)) {
+      throw new Overloaded(
+        'requests',
+        `of ${used.all} requests in progress ${org} are of ${orgId}, and ${key} of ${keyId}`,
+      );
     }
-    const store = openReader(orgId, snapshot);
+    const store = openReader(caller, snapshot);
     const end = () => {
       if (!inProgress.delete(entry)) return;
-      count(orgId, -1);
+      count(names, -1);
       store.end();
     };
     const close = () => {
@@ -60,7 +67,7 @@ export function concurrencyLimit({ requestsMax, openReader, budget, nowMs }: Dep
     };
     const entry: InProgress = { startedMs: nowMs(), state, close };
     inProgress.add(entry);
-    count(orgId, 1);
+    count(names, 1);
     res.once('close', end);
     state.store = store;
     return next();

@@ -7,12 +7,15 @@ const budgetOf = (reads: number, connectionsMax = 100, waitMs = 60_000) =>
 /** The text of a full page, which stays in memory until its client has taken it. */
 const pageBytes = replyBytesMax / 8;
 
-/** Starts reads; `admitted` lists their organizations in the order of admission. */
+/** The caller `a/2` is key 2 of organization a. */
+const caller = (name: string) => ({ orgId: name.split('/')[0] ?? '', keyId: name });
+
+/** Starts reads; `admitted` lists their callers in the order of admission. */
 function startReads(budget: ReturnType<typeof budgetOf>) {
   const admitted: string[] = [];
-  const acquire = (orgId: string) =>
-    void budget.acquire(orgId, replyBytesMax).then(
-      () => admitted.push(orgId),
+  const acquire = (name: string) =>
+    void budget.acquire(caller(name), replyBytesMax).then(
+      () => admitted.push(name),
       () => undefined,
     );
   const nextTick = () => new Promise((resolve) => setImmediate(resolve));
@@ -23,16 +26,29 @@ describe('the read budget', () => {
   it('gives one organization a quarter of the bytes; its next read waits for its own reads, not for others', async () => {
     const budget = budgetOf(8);
     const { admitted, acquire, nextTick } = startReads(budget);
-    for (const orgId of ['a', 'a', 'a', 'b']) acquire(orgId);
+    for (const name of ['a/1', 'a/2', 'a/3', 'b']) acquire(name);
     await nextTick();
-    expect(admitted).toEqual(['a', 'a', 'b']);
-    budget.release('b', replyBytesMax);
+    expect(admitted).toEqual(['a/1', 'a/2', 'b']);
+    budget.release(caller('b'), replyBytesMax);
     await nextTick();
     expect(admitted).toHaveLength(3);
-    budget.release('a', replyBytesMax);
+    budget.release(caller('a/1'), replyBytesMax);
     await nextTick();
-    expect(admitted).toEqual(['a', 'a', 'b', 'a']);
+    expect(admitted).toEqual(['a/1', 'a/2', 'b', 'a/3']);
   });
+
+  it.each([
+    ['bytes', budgetOf(16)],
+    ['connections', budgetOf(1_000, 4)],
+  ])(
+    'gives one key a part of the %s of its organization; another key does not wait for it',
+    async (_, budget) => {
+      const { admitted, acquire, nextTick } = startReads(budget);
+      for (const name of ['a/1', 'a/1', 'a/1', 'a/2']) acquire(name);
+      await nextTick();
+      expect(admitted).toEqual(['a/1', 'a/1', 'a/2']);
+    },
+  );
 
   it.each([4, 5, 20])(
     'has room for the next organization while %d keep as many unread pages as they can',
@@ -42,11 +58,12 @@ describe('the read budget', () => {
       for (let org = 1; org <= count; org += 1) {
         for (let read = 0; read < 100; read += 1) {
           const before = admitted.length;
-          acquire(`org_${org}`);
+          const name = `org_${org}/${read}`;
+          acquire(name);
           await nextTick();
           if (admitted.length === before) break;
-          budget.count(`org_${org}`, pageBytes);
-          budget.release(`org_${org}`, replyBytesMax);
+          budget.count(caller(name), pageBytes);
+          budget.release(caller(name), replyBytesMax);
         }
       }
       acquire('next');
@@ -61,7 +78,7 @@ describe('the read budget', () => {
     for (const orgId of ['a', 'b', 'c', 'd', 'e', 'f']) acquire(orgId);
     await nextTick();
     expect(admitted).toEqual(['a', 'b', 'c', 'd']);
-    budget.release('c', replyBytesMax);
+    budget.release(caller('c'), replyBytesMax);
     await nextTick();
     expect(admitted.at(-1)).toBe('e');
   });
@@ -69,13 +86,13 @@ describe('the read budget', () => {
   it('counts the bytes that are kept after a read', async () => {
     const budget = budgetOf(8);
     const { admitted, acquire, nextTick } = startReads(budget);
-    budget.count('a', replyBytesMax + 1);
-    acquire('a');
+    budget.count(caller('a/1'), replyBytesMax + 1);
+    acquire('a/2');
     await nextTick();
     expect(admitted).toEqual([]);
-    budget.count('a', -1);
+    budget.count(caller('a/1'), -1);
     await nextTick();
-    expect(admitted).toEqual(['a']);
+    expect(admitted).toEqual(['a/2']);
     expect(budget.usage()).toEqual({ reads: 1, bytes: 2 * replyBytesMax, waiting: 0 });
   });
 
@@ -83,15 +100,15 @@ describe('the read budget', () => {
     const budget = budgetOf(4);
     const { admitted, acquire, nextTick } = startReads(budget);
     for (const orgId of ['a', 'b', 'c', 'd', 'e']) acquire(orgId);
-    void budget.acquire('f', 1).then(() => admitted.push('small'));
+    void budget.acquire(caller('f'), 1).then(() => admitted.push('small'));
     await nextTick();
-    budget.count('a', -1);
+    budget.count(caller('a'), -1);
     await nextTick();
-    void budget.acquire('g', 1).then(() => admitted.push('small'));
+    void budget.acquire(caller('g'), 1).then(() => admitted.push('small'));
     await nextTick();
     expect(admitted).toEqual(['a', 'b', 'c', 'd']);
-    budget.release('b', replyBytesMax);
-    budget.release('c', replyBytesMax);
+    budget.release(caller('b'), replyBytesMax);
+    budget.release(caller('c'), replyBytesMax);
     await nextTick();
     expect(admitted.slice(4)).toEqual(['e', 'small', 'small']);
   });
@@ -99,18 +116,18 @@ describe('the read budget', () => {
   it('leaves a connection to other organizations', async () => {
     const budget = budgetOf(100, 3);
     const { admitted, acquire, nextTick } = startReads(budget);
-    for (const orgId of ['a', 'a', 'a', 'b']) acquire(orgId);
+    for (const name of ['a/1', 'a/2', 'a/3', 'b']) acquire(name);
     await nextTick();
-    expect(admitted).toEqual(['a', 'a', 'b']);
+    expect(admitted).toEqual(['a/1', 'a/2', 'b']);
   });
 
   it('returns to zero, and rejects a read that waits too long', async () => {
     const budget = budgetOf(4, 100, 1);
-    await budget.acquire('a', replyBytesMax);
-    await expect(budget.acquire('a', replyBytesMax)).rejects.toThrow('no room');
-    budget.release('a', replyBytesMax);
-    await budget.acquire('a', replyBytesMax);
-    budget.release('a', replyBytesMax);
+    await budget.acquire(caller('a'), replyBytesMax);
+    await expect(budget.acquire(caller('a'), replyBytesMax)).rejects.toThrow('no room');
+    budget.release(caller('a'), replyBytesMax);
+    await budget.acquire(caller('a'), replyBytesMax);
+    budget.release(caller('a'), replyBytesMax);
     expect(budget.usage()).toEqual({ reads: 0, bytes: 0, waiting: 0 });
   });
 });

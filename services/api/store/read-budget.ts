@@ -1,4 +1,5 @@
 import { readTimeoutMs } from './deadline.ts';
+import type { Caller } from '../http/context.ts';
 import { Overloaded } from './store-errors.ts';
 
 /** The largest reply of the store, and therefore the maximum size of a page while it is read. */
@@ -8,14 +9,14 @@ export const replyBytesMax = 16 * 1_024 * 1_024;
 export const documentBytes = 4 * 1_024 * 1_024;
 
 type Usage = { reads: number; bytes: number };
-type Waiting = { orgId: string; bytes: number; admit: () => void };
+type Waiting = { caller: Caller; bytes: number; admit: () => void };
 
 export type ReadBudget = {
   /** Counts a read of `bytes` once there is room. Rejects with `Overloaded` if there is none in time. */
-  acquire: (orgId: string, bytes: number) => Promise<void>;
-  release: (orgId: string, bytes: number) => void;
+  acquire: (caller: Caller, bytes: number) => Promise<void>;
+  release: (caller: Caller, bytes: number) => void;
   /** Counts bytes that stay in memory; a negative number releases them. */
-  count: (orgId: string, bytes: number) => void;
+  count: (caller: Caller, bytes: number) => void;
   /** All of this process: the reads in progress and in the queue, and the bytes held. */
   usage: () => Usage & { waiting: number };
   /** Whether more than half of the bytes are held. */
@@ -32,69 +33,94 @@ type Limits = {
 };
 
 /**
- * Returns the part of a limit that one organization may use: a quarter of the limit, and once half of it is in use a
- * quarter of the rest. An organization that uses nothing may always start. So the next organization has room, however
- * many others hold their shares.
+ * Returns the part of a limit that one of several may use: the limit divided by `parts`, and once half of it is in use the
+ * rest divided by `parts`. One that uses nothing may always start. So the next one has room, however many others hold
+ * their shares.
  */
-export const fairShare = (limit: number, used: number): number =>
-  (used < limit / 2 ? limit : limit - used) / 4;
+const fairShare = (limit: number, used: number, parts: number): number =>
+  (used < limit / 2 ? limit : limit - used) / parts;
+
+/**
+ * Whether a caller may use `more` of a limit: its organization a quarter, and its key a half of that. So a key that does
+ * not take its responses leaves room for the other keys of its organization.
+ */
+export function isWithinShare(
+  limit: number,
+  more: number,
+  used: { all: number; org: number; key: number },
+): boolean {
+  const isWithin = (own: number, share: number) => own === 0 || own + more <= share;
+  const share = fairShare(limit, used.all, 4);
+  return isWithin(used.org, share) && isWithin(used.key, fairShare(share, used.org, 2));
+}
 
 /**
  * Limits the memory of all responses in progress: the expected reply of each read, then the bytes kept until the client
- * has taken the response. Further reads wait in a queue. One organization may hold its fair share of the bytes and never
- * every connection, so that it cannot make the others wait.
+ * has taken the response. Further reads wait in a queue. One organization, and each of its keys, may hold its share of the
+ * bytes and never every connection, so that it cannot make the others wait.
  */
 export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeoutMs }: Limits): ReadBudget {
   const all: Usage = { reads: 0, bytes: 0 };
   const usages = new Map<string, Usage>();
-  const organizationReadsMax = Math.max(1, connectionsMax - 1);
+  const none: Usage = { reads: 0, bytes: 0 };
+  const [organizationReadsMax, keyReadsMax] = [1, 2].map((spare) => Math.max(1, connectionsMax - spare)) as [
+    number,
+    number,
+  ];
   const waiting = new Set<Waiting>();
 
-  const add = (orgId: string, reads: number, bytes: number) => {
-    const usage = usages.get(orgId) ?? { reads: 0, bytes: 0 };
-    usages.set(orgId, usage);
-    for (const each of [all, usage]) {
-      each.reads += reads;
-      each.bytes += bytes;
+  const add = (caller: Caller, reads: number, bytes: number) => {
+    all.reads += reads;
+    all.bytes += bytes;
+    for (const name of [caller.orgId, keyName(caller)]) {
+      const usage = usages.get(name) ?? none;
+      const now = { reads: usage.reads + reads, bytes: usage.bytes + bytes };
+      if (now.reads === 0 && now.bytes === 0) usages.delete(name);
+      else usages.set(name, now);
     }
-    if (usage.reads === 0 && usage.bytes === 0) usages.delete(orgId);
   };
   const hasRoom = (bytes: number) => all.reads < connectionsMax && all.bytes + bytes <= bytesMax;
-  const isWithinShare = (orgId: string, bytes: number) => {
-    const { reads, bytes: taken } = usages.get(orgId) ?? { reads: 0, bytes: 0 };
-    return reads < organizationReadsMax && (taken === 0 || taken + bytes <= fairShare(bytesMax, all.bytes));
+  const mayRead = (caller: Caller, bytes: number) => {
+    const org = usages.get(caller.orgId) ?? none;
+    const key = usages.get(keyName(caller)) ?? none;
+    const used = { all: all.bytes, org: org.bytes, key: key.bytes };
+    return (
+      org.reads < organizationReadsMax && key.reads < keyReadsMax && isWithinShare(bytesMax, bytes, used)
+    );
   };
   const admitWaiting = () => {
     for (const read of waiting) {
-      if (!isWithinShare(read.orgId, read.bytes)) continue;
+      if (!mayRead(read.caller, read.bytes)) continue;
       // A read that does not fit blocks the reads after it; otherwise small reads could starve it.
       if (!hasRoom(read.bytes)) return;
-      add(read.orgId, 1, read.bytes);
+      add(read.caller, 1, read.bytes);
       read.admit();
     }
   };
   return {
-    acquire: async (orgId, bytes) => {
-      if (waiting.size === 0 && isWithinShare(orgId, bytes) && hasRoom(bytes)) {
-        add(orgId, 1, bytes);
+    acquire: async (caller, bytes) => {
+      if (waiting.size === 0 && mayRead(caller, bytes) && hasRoom(bytes)) {
+        add(caller, 1, bytes);
         return;
       }
-      const admitted = enqueue(waiting, { orgId, bytes }, waitMs);
+      const admitted = enqueue(waiting, { caller, bytes }, waitMs);
       admitWaiting();
       await admitted;
     },
-    release: (orgId, bytes) => {
-      add(orgId, -1, -bytes);
+    release: (caller, bytes) => {
+      add(caller, -1, -bytes);
       admitWaiting();
     },
-    count: (orgId, bytes) => {
-      add(orgId, 0, bytes);
+    count: (caller, bytes) => {
+      add(caller, 0, bytes);
       if (bytes < 0) admitWaiting();
     },
     usage: () => ({ ...all, waiting: waiting.size }),
     isHalfUsed: () => all.bytes > bytesMax / 2,
   };
 }
+
+const keyName = ({ orgId, keyId }: Caller) => `${orgId} ${keyId}`;
 
 /** Adds a read to the queue and resolves when it is admitted. */
 const enqueue = (waiting: Set<Waiting>, read: Omit<Waiting, 'admit'>, waitMs: number) =>

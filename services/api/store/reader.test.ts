@@ -14,8 +14,9 @@ function open() {
     requireGeneration: async () => undefined,
   });
   const snapshot = { database: {}, generation: 1, readAfter: null } as Parameters<typeof openReader>[1];
-  const reader = openReader('org_a', snapshot);
-  const other = openReader('org_a', snapshot);
+  const caller = { orgId: 'org_a', keyId: 'key_a' };
+  const reader = openReader(caller, snapshot);
+  const other = openReader(caller, snapshot);
   const hasRoom = () =>
     other
       .read(document, async () => nothing)

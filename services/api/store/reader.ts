@@ -1,4 +1,5 @@
 import type { Db, Document } from 'mongodb';
+import type { Caller } from '../http/context.ts';
 import { createExpectedBytes, type Reading, type Reply } from './expected-bytes.ts';
 import { createDocumentFinder, type Shape } from './find-document.ts';
 import { readData, type ReadDataOptions } from './read-data.ts';
@@ -25,7 +26,7 @@ export type StoreReader = {
   end: () => void;
 };
 
-export type OpenReader = (orgId: string, snapshot: DataSnapshot) => StoreReader;
+export type OpenReader = (caller: Caller, snapshot: DataSnapshot) => StoreReader;
 
 type ReaderDeps = {
   budget: ReadBudget;
@@ -38,18 +39,19 @@ type ReaderDeps = {
 export function createReaders({ scanEntriesMax, requireGeneration, nowMs, budget }: ReaderDeps): OpenReader {
   const expected = createExpectedBytes(nowMs);
   const findDocument = createDocumentFinder();
-  return (orgId, snapshot) => {
-    const held = createHoldings((bytes) => budget.count(orgId, bytes));
+  return (caller, snapshot) => {
+    const { orgId } = caller;
+    const held = createHoldings((bytes) => budget.count(caller, bytes));
     const admit = async <T extends Reply>(reading: Reading, run: () => Promise<T>): Promise<T> => {
       const bytes = expected.estimate(orgId, reading);
-      await budget.acquire(orgId, bytes);
+      await budget.acquire(caller, bytes);
       try {
         if (held.isEnded()) throw new StoreUnavailable('the client has left');
         const reply = await run();
         expected.record(orgId, reading.kind, reply);
         return reply;
       } finally {
-        budget.release(orgId, bytes);
+        budget.release(caller, bytes);
       }
     };
     return {
