@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { findCallers } from '../../services/api/auth/api-key-cache.ts';
 import type { ReadSnapshot } from '../../services/api/store/read-snapshot.ts';
 import * as build from './builders.ts';
-import { listOf, useApi } from './test-api.ts';
+import { createMongo } from '../../shared/store/connection.ts';
+import { monitorCommands } from '../support/monitor-commands.ts';
+import { listOf, mongoUrl, startApi, useApi } from './test-api.ts';
 
 const twice = 'svc_live_twice';
 const sha256 = (token: string) => createHash('sha256').update(token).digest('hex');
@@ -29,4 +31,20 @@ it('one look-up finds all its keys, however many', async () => {
   expect(tokens.map((token) => callers.get(sha256(token))?.keyId)).toEqual(
     tokens.map((_, index) => `key_many${index}`),
   );
+});
+
+it('keys are looked up on connections of their own, so that slow reads of data delay no key', async () => {
+  const clients = ['data', 'auth'].map((name) => {
+    const client = monitorCommands(createMongo(mongoUrl(), name));
+    const finds: unknown[] = [];
+    client.on('commandStarted', ({ command }) => finds.push(command.find));
+    return { client, finds };
+  });
+  const [data, auth] = clients as [(typeof clients)[0], (typeof clients)[0]];
+  const other = await startApi({ ...api.store, client: data.client, authClient: auth.client });
+  expect((await other.get('/v1/tickets')).status).toBe(200);
+  await other.close();
+  expect(data.finds.filter((collection) => collection !== undefined)).toEqual(['tickets']);
+  expect(auth.finds).toEqual(expect.arrayContaining(['apiKeys', 'blocked_keys', 'watermarks']));
+  for (const { client } of clients) await client.close();
 });

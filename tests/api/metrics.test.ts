@@ -54,11 +54,15 @@ it('shows a gap in the log of the served generation, until a projector has conti
   const shown = async () => (await logGap.get()).values[0]?.value;
   const at = new Date('2026-11-21T14:00:00Z');
   const failure = { reason: 'a gap', isFinal: true, by: 'projector', at };
-  await failuresOf(control).insertOne({ _id: 1, ...failure });
+  await failuresOf(control).insertOne({ _id: 1, ...failure, isFinal: false });
   const saved = (updatedAt: Date) =>
     progressOf(control).updateOne({ generation: 1 }, { $set: { updatedAt } }, { upsert: true });
   await saved(at);
+  logGap.set(-1);
   const watching = watchLogGap({ control, snapshots: { lastGeneration: () => 1 }, logGap }, 10);
+  // A failure that is not final is no gap: the projector tries again.
+  await eventually(async () => (await shown()) === 0);
+  await failuresOf(control).updateOne({ _id: 1 }, { $set: { isFinal: true } });
   await eventually(async () => (await shown()) === at.getTime() / 1_000);
   await saved(new Date());
   await eventually(async () => (await shown()) === 0);

@@ -7,10 +7,11 @@ const clock = { nowMs: 1_000 };
 const shared = useApi({ ticket: [build.ticket({ id: 'ti_1' })] }, { monitored: true });
 let api: TestApi;
 
-const start = async (requests: number, failureRequests = 0) => {
+const start = async (requests: number, failureRequests = 0, requestsMax = 500) => {
   api = await startApi(shared.store, {
     limit: { requests, windowSeconds },
     failureRequests,
+    requestsMax,
     nowMs: () => clock.nowMs,
   });
 };
@@ -62,6 +63,12 @@ describe('the limit of a key', () => {
     expect((await api.get('/v1/tickets')).status).toBe(200);
     expect((await api.get('/v1/tickets')).status).toBe(429);
   });
+});
+
+it('the limit of a key comes before that of requests in progress, so that a refused key takes no room', async () => {
+  await start(1, 0, 0);
+  const statuses = [(await api.get('/v1/tickets')).status, (await api.get('/v1/tickets')).status];
+  expect(statuses).toEqual([503, 429]);
 });
 
 describe('the limit of an address that guesses keys', () => {

@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { createStoreProxy } from '../support/store-proxy.ts';
 import { useApiProcesses, type ApiProcess } from './api-processes.ts';
 import * as build from './builders.ts';
-import { host, metricOf, open, untilClosed } from './raw-socket.ts';
+import { expectAnswering, host, metricOf, open, untilClosed } from './raw-socket.ts';
 import { begin, textOf } from './requests.ts';
 import { mongoUrl } from './test-api.ts';
 
@@ -53,12 +53,22 @@ describe('at SIGTERM', () => {
   });
 
   it('answers requests in progress with Connection: close, then stores their traces and exits with 0', async () => {
-    const child = await children.startServing(proxied);
+    const child = await children.startServing({ ...proxied, SHUTDOWN_DELAY_SECONDS: '0' });
     proxy.trouble.holding = 'ti_slow';
     const kept = keepAlive();
     const asked = Array.from({ length: 24 }, () => begin(child, '/v1/tickets/ti_slow', kept));
     await eventually(async () => (await metricOf(child, 'api_requests_in_flight')) === asked.length);
     const { exited } = await terminate(child);
+    const { control } = children.store;
+    const announced = () => replicasOf(control).countDocuments({ pid: child.pid });
+    // A drop waits for the requests of this replica until the last of them has ended.
+    await eventually(() =>
+      expectAnswering(child).then(
+        () => false,
+        () => true,
+      ),
+    );
+    expect(await announced()).toBe(1);
     proxy.release();
     const responses = await Promise.all(asked);
     const texts = await Promise.all(responses.map(textOf));
@@ -69,9 +79,8 @@ describe('at SIGTERM', () => {
     expect(await exited).toBe(0);
     expect(errorsOf(child)).toEqual([]);
     const ids = responses.map(({ headers }) => String(headers['request-id']));
-    const { control } = children.store;
     expect(await requestTracesOf(control).countDocuments({ _id: { $in: ids } })).toBe(asked.length);
-    expect(await replicasOf(control).countDocuments({ pid: child.pid })).toBe(0);
+    expect(await announced()).toBe(0);
   });
 
   it.each([

@@ -75,6 +75,7 @@ type Options = {
   /** Whether the API serves TLS, with a self-signed certificate. */
   hasTls?: boolean;
   scanEntriesMax?: number;
+  requestsMax?: number;
   /** Traces requests, as `REQUEST_TRACES` does. */
   traced?: boolean;
   keylessTracesMax?: number;
@@ -107,7 +108,11 @@ function testConfig(name: string, options: Options): ApiConfig {
   });
   if ('errors' in result) throw new Error(result.errors.join('\n'));
   const { config } = result;
-  return { ...config, API_SCAN_ENTRIES_MAX: options.scanEntriesMax ?? config.API_SCAN_ENTRIES_MAX };
+  return {
+    ...config,
+    API_SCAN_ENTRIES_MAX: options.scanEntriesMax ?? config.API_SCAN_ENTRIES_MAX,
+    API_REQUESTS_MAX: options.requestsMax ?? config.API_REQUESTS_MAX,
+  };
 }
 
 /** The API in this process, with the same client for data and for keys unless a test has two. Its requests come from a trusted proxy. */

@@ -5,7 +5,7 @@ import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import type { IndexName } from '../../../shared/documents/resources.ts';
 import { blockedKeys } from '../../../shared/control/blocked-keys.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
-import type { Caller } from '../http/context.ts';
+import type { Caller } from './caller.ts';
 import { readOptions } from '../store/deadline.ts';
 import { createGather } from '../store/gather.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';

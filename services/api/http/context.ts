@@ -1,10 +1,8 @@
 import type { Middleware as KoaMiddleware, ParameterizedContext } from 'koa';
+import type { Caller } from '../auth/caller.ts';
 import type { StoreReader } from '../store/reader.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import type { ErrorCode } from './error-catalogue.ts';
-
-/** The API key that authenticated a request, and its organization. */
-export type Caller = { keyId: string; orgId: string };
 
 /** The facts that the middleware learns about a request, in that order. */
 export type RequestState = {

@@ -1,5 +1,5 @@
 import { readTimeoutMs } from './deadline.ts';
-import type { Caller } from '../http/context.ts';
+import type { Caller } from '../auth/caller.ts';
 import { Overloaded } from './store-errors.ts';
 
 /** The largest reply of the store, and therefore the maximum size of a page while it is read. */

@@ -1,5 +1,5 @@
 import type { Db, Document } from 'mongodb';
-import type { Caller } from '../http/context.ts';
+import type { Caller } from '../auth/caller.ts';
 import { createExpectedBytes, type Reading, type Reply } from './expected-bytes.ts';
 import { createDocumentFinder, type Shape } from './find-document.ts';
 import { readData, type ReadDataOptions } from './read-data.ts';

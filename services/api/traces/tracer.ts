@@ -4,7 +4,7 @@ import type { Counter } from 'prom-client';
 import { dayMs } from '../../../shared/documents/retention.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { RequestTrace } from '../../../shared/store/request-traces.ts';
-import type { Caller } from '../http/context.ts';
+import type { Caller } from '../auth/caller.ts';
 import type { Route } from '../http/route.ts';
 import { createMemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
 import { startTraceQueue } from './trace-queue.ts';
