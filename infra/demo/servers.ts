@@ -57,7 +57,7 @@ export async function connect({ kafkaBrokers, mongodbUrl, how }: Stack): Promise
   const [admin, producer] = [kafka.admin(), kafka.producer({ allowAutoTopicCreation: false })];
   const mongo = createMongo(mongodbUrl, 'demo');
   await Promise.all([admin.connect(), producer.connect()]);
-  await createTopics(admin, prefix, partitions);
+  await createTopics(admin, prefix, { partitions: partitions });
   const topics = kinds.map((kind) => topicOf(kind, prefix));
   const close = async () => {
     if (isShared) {

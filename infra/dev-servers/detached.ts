@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +13,11 @@ type DetachedStack = Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'how' | 'handle
 
 type ServerState = { line: string; running: boolean };
 
-const dir = () => join(cacheDir(), 'stack');
+/** The folder of this clone's stack: another clone has servers and data of its own. */
+const dir = () => {
+  const clone = new URL('../..', import.meta.url).pathname;
+  return join(cacheDir(), 'stack', createHash('sha256').update(clone).digest('hex').slice(0, 12));
+};
 const stateFile = () => join(dir(), 'stack.json');
 
 export async function recorded(): Promise<DetachedStack | undefined> {

@@ -41,7 +41,7 @@ async function publish(): Promise<void> {
       return;
     }
     print(`Publishing sample data to ${prefix}* …`);
-    await createTopics(admin, prefix, partitions);
+    await createTopics(admin, prefix, { partitions: partitions });
     const sampleData = generateSampleData({ seed: 1, size: 'medium' });
     const sent = await publishSampleData({ producer, prefix }, batchesOf(sampleData));
     print(`Published ${sent.toLocaleString('en')} events.`);

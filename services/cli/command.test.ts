@@ -12,7 +12,7 @@ describe('the arguments of the CLI', () => {
       command: { verb: 'status', options: { json: true } },
     });
     expect(parseArguments(['topics', 'create'])).toMatchObject({
-      command: { verb: 'topics create', options: { partitions: 3 } },
+      command: { verb: 'topics create', options: { partitions: 6 } },
     });
   });
 

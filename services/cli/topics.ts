@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { createTopics } from '../operations/topics/create-topics.ts';
+import { createTopics, partitionsDefault, type TopicOptions } from '../operations/topics/create-topics.ts';
 import { configs } from './config.ts';
 import { withKafka, type Accept, type Context } from './context.ts';
 import { example, wholeNumber } from './options.ts';
@@ -11,12 +11,30 @@ export function addTopics(program: Command, accept: Accept): void {
     .description('the Kafka topics that carry the events')
     .command('create')
     .description('create the topics that do not exist yet')
-    .option('--partitions <n>', 'partitions of each topic, 1 to 1000', wholeNumber(1_000), 3)
-    .addHelpText('after', example('topics create --partitions 6'))
+    .option('--partitions <n>', 'partitions of each topic, 1 to 1000', wholeNumber(1_000), partitionsDefault)
+    .option(
+      '--replication-factor <n>',
+      'replicas of each partition; the default of the brokers if absent',
+      wholeNumber(100),
+    )
+    .option(
+      '--min-insync-replicas <n>',
+      'replicas that must have a record before it counts as written; the default of the brokers if absent',
+      wholeNumber(100),
+    )
+    .addHelpText(
+      'after',
+      example(
+        'topics create --partitions 12',
+        'topics create --replication-factor 3 --min-insync-replicas 2',
+      ),
+    )
     .action((options) => accept(create, options));
 }
 
-function create(context: Context, { partitions }: { partitions: number }): Promise<string> {
+function create(context: Context, options: TopicOptions): Promise<string> {
   const config = configs.kafka(context.environment);
-  return withKafka(context, config, ({ admin }) => createTopics(admin, config.TOPIC_PREFIX, partitions));
+  return withKafka(context, config, ({ admin }) =>
+    createTopics(admin, config.TOPIC_PREFIX, options),
+  );
 }

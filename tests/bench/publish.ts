@@ -25,7 +25,7 @@ export async function publishDataset(
   tickets: number,
   prefix: string,
 ): Promise<Published> {
-  await createTopics(admin, prefix, partitionsPerTopic);
+  await createTopics(admin, prefix, { partitions: partitionsPerTopic });
   const topics = kinds.map((kind) => topicOf(kind, prefix));
   const size = { tickets, contacts: Math.ceil(tickets / 3), longestConversation: 20 };
   const { events } = generateSampleData({ seed: 1, size, now: new Date('2026-11-01') });

@@ -31,12 +31,27 @@ describe('topics create', () => {
         return testEnvironment.admin.fetchTopicOffsets(topic);
       },
     };
-    const output = await createTopics(slow, prefix, 2);
+    const output = await createTopics(slow, prefix, { partitions: 2 });
     expect(output).toContain(`${topicOf('ticket', prefix)}: created, 2 partitions\n`);
     expect(refusals).toBeLessThan(0);
     // and a second time it changes nothing
-    expect(await createTopics(testEnvironment.admin, prefix, 5)).toContain('already exists, left unchanged');
+    expect(await createTopics(testEnvironment.admin, prefix, { partitions: 5 })).toContain(
+      'already exists, left unchanged',
+    );
     expect(await testEnvironment.admin.fetchTopicOffsets(topicOf('ticket', prefix))).toHaveLength(2);
+  });
+
+  test('sets the replication and the replicas that must have a record', async () => {
+    const prefix = `${testEnvironment.name}-replicated.`;
+    const { admin } = testEnvironment;
+    await createTopics(admin, prefix, { partitions: 1, replicationFactor: 1, minInsyncReplicas: 1 });
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: 2, name: topicOf('tag', prefix), configNames: ['min.insync.replicas'] }],
+    });
+    expect(resources[0]?.configEntries).toMatchObject([{ configValue: '1', isDefault: false }]);
+    const beyond = createTopics(admin, `${prefix}beyond.`, { partitions: 1, replicationFactor: 9 });
+    await expect(beyond).rejects.toThrow(/replication/i);
   });
 
   test('fails at once if waiting does not help', async () => {
@@ -45,6 +60,8 @@ describe('topics create', () => {
       ...testEnvironment.admin,
       fetchTopicOffsets: () => Promise.reject(refused),
     };
-    await expect(createTopics(unauthorized, `${testEnvironment.name}-refused.`, 1)).rejects.toBe(refused);
+    await expect(
+      createTopics(unauthorized, `${testEnvironment.name}-refused.`, { partitions: 1 }),
+    ).rejects.toBe(refused);
   });
 });

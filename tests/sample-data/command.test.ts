@@ -18,7 +18,7 @@ describe('npm run sample-data', () => {
   };
 
   test('creates topics and publishes events to them although there is a key, and is refused where another topic has records', async () => {
-    await createTopics(testEnvironment.admin, prefix(), 1);
+    await createTopics(testEnvironment.admin, prefix(), { partitions: 1 });
     const key = { key: 'key_1', value: '{}' };
     await testEnvironment.producer.send({ topic: topicOf('apiKey', prefix()), messages: [key] });
     const published = await run();

@@ -37,7 +37,7 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
   const admin = kafka.admin();
   const producer = kafka.producer({ allowAutoTopicCreation: false });
   await Promise.all([admin.connect(), producer.connect()]);
-  await createTopics(admin, config.TOPIC_PREFIX, partitions);
+  await createTopics(admin, config.TOPIC_PREFIX, { partitions: partitions });
   const mongo = new MongoClient(config.MONGODB_URL);
   const topics = kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX));
   return {

@@ -155,7 +155,7 @@ export function useProjector({
       const { admin, config } = environment;
       await admin.deleteTopics({ topics: [topic(kind)] });
       await eventually(async () => !(await admin.listTopics()).includes(topic(kind)));
-      await createTopics(admin, config.TOPIC_PREFIX, partitions);
+      await createTopics(admin, config.TOPIC_PREFIX, { partitions: partitions });
       await logEnds(admin, [topic(kind)]);
     },
     alterTopic: (kind: Kind, settings: Record<string, string>) =>

@@ -13,11 +13,25 @@ import { isTransient } from '../../projector/kafka/transient-errors.ts';
  */
 const tombstonesKeptDays = 7;
 
+/** Without a replication factor or `min.insync.replicas` the defaults of the brokers apply. */
+export type TopicOptions = {
+  partitions: number;
+  replicationFactor?: number | undefined;
+  minInsyncReplicas?: number | undefined;
+};
+
+/** Partitions of each topic: projectors beyond this number have nothing to do. */
+export const partitionsDefault = 6;
+
 /**
  * Creates the entity topics that do not exist yet, compacted, and waits until they can be used. Does not change existing
  * topics. Returns one line for each topic.
  */
-export async function createTopics(admin: Admin, prefix: string, partitions: number): Promise<string> {
+export async function createTopics(
+  admin: Admin,
+  prefix: string,
+  { partitions, replicationFactor, minInsyncReplicas }: TopicOptions,
+): Promise<string> {
   const present = new Set(await admin.listTopics());
   const wanted = kinds.map((kind) => topicOf(kind, prefix));
   const absent = wanted.filter((topic) => !present.has(topic));
@@ -25,8 +39,16 @@ export async function createTopics(admin: Admin, prefix: string, partitions: num
     const configEntries = [
       { name: 'cleanup.policy', value: 'compact' },
       { name: 'delete.retention.ms', value: String(tombstonesKeptDays * dayMs) },
+      ...(minInsyncReplicas === undefined
+        ? []
+        : [{ name: 'min.insync.replicas', value: String(minInsyncReplicas) }]),
     ];
-    const topics = absent.map((topic) => ({ topic, numPartitions: partitions, configEntries }));
+    const topics = absent.map((topic) => ({
+      topic,
+      numPartitions: partitions,
+      configEntries,
+      ...(replicationFactor !== undefined && { replicationFactor }),
+    }));
     // kafkajs's own wait for leaders fails if a broker does not know a topic yet.
     await admin.createTopics({ topics, waitForLeaders: false });
     await untilLed(admin, absent);
