@@ -5,7 +5,21 @@ import { holdKafka } from '../../services/console/connections.ts';
 import { startConsole } from '../../services/console/console.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
 import { createMongo } from '../../shared/store/connection.ts';
+import { monitorCommands } from '../support/monitor-commands.ts';
 import { eventually } from '../support/eventually.ts';
+
+/** Every other command may change something. */
+const reads = [
+  'find',
+  'getMore',
+  'killCursors',
+  'count',
+  'distinct',
+  'aggregate',
+  'ping',
+  'hello',
+  'endSessions',
+];
 
 /** Starts a console in this process on a free port of loopback, with settings besides those of `environment`. */
 export async function openConsole(environment: Record<string, string | undefined>) {
@@ -13,7 +27,11 @@ export async function openConsole(environment: Record<string, string | undefined
   if ('errors' in read) throw new Error(read.errors.join('\n'));
   const { config } = read;
   const logger = pino({ level: 'silent' });
-  const mongo = createMongo(config.MONGODB_URL, 'test');
+  const mongo = monitorCommands(createMongo(config.MONGODB_URL, 'test'));
+  const writes: string[] = [];
+  mongo.on('commandStarted', ({ commandName }) => {
+    if (!reads.includes(commandName)) writes.push(commandName);
+  });
   const kafka = holdKafka(createKafka(config, logger, { retries: 1 }));
   const { address, closers } = await startConsole({ config, mongo, kafka, logger });
   const url = `http://127.0.0.1:${address.port}`;
@@ -25,6 +43,7 @@ export async function openConsole(environment: Record<string, string | undefined
     close: async () => {
       for (const { close } of closers) await close();
       await Promise.all([kafka.close(), mongo.close()]);
+      if (writes.length > 0) throw new Error(`a console changes nothing, and this one sent ${writes.join()}`);
     },
   };
 }

@@ -3,12 +3,13 @@ import type { OnStep } from '../../services/operations/rebuild/switch.ts';
 import { storeReport } from '../../services/operations/rebuild/transitions.ts';
 import { changeRegistry } from '../../shared/control/registry.ts';
 import { activeGeneration, type Generation } from '../../shared/control/generations.ts';
-import { progressOf, watermarksOf } from '../../shared/control/progress.ts';
-import { generation, present, comparisonReport, secondsBefore, type Rebuild } from './fixture.ts';
+import { failuresOf } from '../../shared/control/failures.ts';
+import { topicIdsOf } from '../../shared/control/progress.ts';
+import { generation, longAgo, present, comparisonReport, secondsBefore, type Rebuild } from './fixture.ts';
 
 /** By then replicas have noticed a switch, and projectors that saved progress at `present` still count as running. */
 export const later = secondsBefore(-20);
-export const nothing = { documents: 0, progress: 0, watermarks: 0 };
+export const nothing = { documents: 0 };
 
 export const standbyAndActive = () => [generation(1, 'standby'), generation(2, 'active')];
 export const activeAndStandby = () => [generation(1, 'active'), generation(2, 'standby')];
@@ -48,6 +49,10 @@ export function operatorsOf(rebuild: Rebuild) {
       // Not dropped: a run on FerretDB once counted no document after a drop and an insert. The cause is not known.
       await rebuild.databaseOf(number).collection('tags').deleteMany({});
       await rebuild.document(number);
+      const failure = { reason: 'killed', isFinal: false, by: 'host', at: longAgo };
+      await failuresOf(rebuild.control).insertOne({ _id: number, ...failure });
+      const identity = { generation: number, topic: 'other', topicId: '1' };
+      await topicIdsOf(rebuild.control).insertOne({ _id: `${number}/other`, ...identity });
       await rebuild.deadLetter({ _id: `of ${number}`, firstAt: later, lastAt: later, generations: [number] });
     }
     await rebuild.deadLetter({ _id: 'of both', generations: [1, 2] });
@@ -57,12 +62,27 @@ export function operatorsOf(rebuild: Rebuild) {
     const found = await rebuild.control.collection('dead_letters').find().sort({ _id: 1 }).toArray();
     return found.map(({ _id, generations }) => `${String(_id)}: ${String(generations)}`);
   };
-  const remains = async (number: number) => ({
-    documents: await rebuild.databaseOf(number).collection('tags').countDocuments(),
-    progress: await progressOf(rebuild.control).countDocuments({ generation: number }),
-    watermarks: await watermarksOf(rebuild.control).countDocuments({ _id: number }),
+  /** The documents of a generation, and how many of each collection of the control database are about it. */
+  const remains = async (number: number) => {
+    const found: Record<string, number> = {
+      documents: await rebuild.databaseOf(number).collection('tags').countDocuments(),
+    };
+    const about = { $or: [{ generation: number }, { _id: number as never }] };
+    for (const { collectionName } of await rebuild.control.collections()) {
+      // Every generation stays in the registry. `deadLetterIds` tells which dead letters are left.
+      if (collectionName === 'generations' || collectionName === 'dead_letters') continue;
+      const count = await rebuild.control.collection(collectionName).countDocuments(about);
+      if (count > 0) found[collectionName] = count;
+    }
+    return found;
+  };
+  const everythingOf = () => ({
+    documents: 1,
+    progress: rebuild.topics.length,
+    topic_ids: 1,
+    watermarks: 1,
+    projector_failures: 1,
   });
-  const everythingOf = () => ({ documents: 1, progress: rebuild.topics.length, watermarks: 1 });
 
   /** Readers and projectors can continue: one generation is active, and complete. */
   async function expectLivable(): Promise<void> {

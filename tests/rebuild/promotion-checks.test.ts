@@ -76,6 +76,11 @@ const refusals: Refusal[] = [
     'a projection version has changed since',
   ),
   invalidReport(
+    'a comparison with an active generation of another projection version',
+    { versions: { generation: projectionVersion, against: projectionVersion + 1 } },
+    'a projection version has changed since',
+  ),
+  invalidReport(
     'a comparison that is older than a day',
     { at: secondsBefore(dayAndHour) },
     'it is older than a day',
@@ -89,6 +94,14 @@ const refusals: Refusal[] = [
     'a comparison before the log began at another offset',
     ({ set, topics }) =>
       set(2, { report: comparisonReport({ lows: [{ partition: `${topics[0]}/0`, low: 3 }] }) }),
+    'compared',
+    ['/0 now begins at another offset', 'rebuild compare 2'],
+    null,
+  ],
+  [
+    'a comparison from before Kafka deleted records',
+    ({ set, topics }) =>
+      set(2, { report: comparisonReport({ lows: [{ partition: `${topics[0]}/0`, low: -1 }] }) }),
     'compared',
     ['/0 now begins at another offset', 'rebuild compare 2'],
     null,
@@ -226,11 +239,22 @@ describe('a promotion is refused, and changes nothing, for', () => {
     expect((await rebuild.registry()).history.at(-1)?.why).toContain(intended);
   });
 
+  test('nothing once it is active; replicas that wait for it then accept its older data with --accept-older', async () => {
+    await rebuild.switchOnce(2);
+    expect(await rebuild.switchOnce(2)).toMatchObject({ outcome: 'was-active' });
+    expect((await rebuild.registry()).acceptOlder ?? false).toBe(false);
+    expect(await rebuild.switchOnce(2, { acceptOlder: true })).toMatchObject({ outcome: 'was-active' });
+    expect((await rebuild.registry()).acceptOlder).toBe(true);
+  });
+
   test('nothing in a dry run, which makes the same checks and changes nothing', async () => {
     const before = await rebuild.everything();
     const dryRun = (number = 2) => rebuild.switchOnce(number, { dryRun: true });
     expect(await dryRun()).toMatchObject({ outcome: 'dry-run' });
     expect(await dryRun(1)).toMatchObject({ outcome: 'was-active' });
+    expect(await rebuild.switchOnce(1, { dryRun: true, acceptOlder: true })).toMatchObject({
+      outcome: 'was-active',
+    });
     await rebuild.set(2, { report: comparisonReport({ differences: 1 }) });
     expect(failed(await dryRun()).map(({ name }) => name)).toEqual(['compared']);
     await rebuild.set(2, { report: comparisonReport() });
