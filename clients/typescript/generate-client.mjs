@@ -1,7 +1,4 @@
-/**
- * Returns the source of the client's methods and named types. `listMacros` of `/v1/macros` becomes `macros.list`,
- * `retrieveMacro` becomes `macros.retrieve`, and an operation of `/v1/macros/{id}/steps` is within `macros`.
- */
+/** Returns the source of the client's methods, whose names the document has, and of its named types. */
 export function clientSource({ paths, components }) {
   const operations = Object.entries(paths)
     .filter(([path]) => path.startsWith('/v1/'))
@@ -27,7 +24,6 @@ type Schema<Name extends keyof components['schemas']> = components['schemas'][Na
 const comment = (text, indent = '') =>
   `${indent}/** ${text.replaceAll('*/', '* /').replace(/\s+/g, ' ')} */\n`;
 const nameOf = ({ $ref }) => $ref.slice($ref.lastIndexOf('/') + 1);
-const lowerFirst = (name) => name[0].toLowerCase() + name.slice(1);
 
 /** An interface has a name in editors and compiler messages. A union has none, but its members do. */
 function namedType([name, schema]) {
@@ -39,26 +35,21 @@ function namedType([name, schema]) {
   return [`${comment(schema.description)}${type}`];
 }
 
-function operationOf(path, { operationId, summary, description, parameters, responses }, schemas) {
-  const [, verb, noun] = /^(list|retrieve)([A-Z]\w*)$/.exec(operationId) ?? [];
-  if (!verb) throw new Error(`${operationId}: an operation is listThings or retrieveThing`);
-  const isList = verb === 'list';
+function operationOf(path, { operationId, summary, description, parameters, responses, ...rest }, schemas) {
+  const steps = rest['x-client-method'].split('.');
+  const isList = steps.at(-1) === 'list';
   const body = nameOf(responses[200].content['application/json'].schema);
-  const parents = [...path.matchAll(/(\w+)\/\{id\}\//g)].map(([, segment]) => segment);
+  const hasQuery = parameters.some((each) => each.in === 'query');
   return {
     path,
-    steps: [...parents, lowerFirst(isList ? noun : plural(noun)), verb],
+    steps,
     comment: comment(`${summary}. ${description}`),
     needsId: path.includes('{id}'),
     item: isList ? nameOf(schemas[body].properties.data.items) : body,
-    params: parameters.some((each) => each.in === 'query')
-      ? `${operationId[0].toUpperCase()}${operationId.slice(1)}Params`
-      : null,
+    params: hasQuery ? `${operationId[0].toUpperCase()}${operationId.slice(1)}Params` : null,
     isList,
   };
 }
-
-const plural = (noun) => (/[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`);
 
 const parameterType = ({ params, path, steps }) =>
   params

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import { repeat } from '../../shared/runtime/repeat.ts';
@@ -20,8 +21,11 @@ import { createSources, type SourceDeps, type Sources } from './sources.ts';
 
 const file = (path: string, type: string) => ({ type, body: readFileSync(new URL(path, import.meta.url)) });
 
+const pico = createRequire(import.meta.url).resolve('@picocss/pico/css/pico.conditional.min.css');
+
 /** Every file that pages load. */
 const assets = new Map([
+  ['/assets/pico.css', { type: 'text/css', body: readFileSync(pico) }],
   ['/assets/site.css', file('../../shared/pages/site.css', 'text/css')],
   ['/assets/icon.svg', file('../../shared/pages/icon.svg', 'image/svg+xml')],
   ['/assets/console.css', file('browser/console.css', 'text/css')],

@@ -18,7 +18,7 @@ export type PageDocument = {
   navigation: { label: string; links: NavigationLink[] };
   /** Content of the head that this page needs besides. */
   head?: Html;
-  /** CSS class of the content: `text`, unless the content brings its own styles. */
+  /** CSS class of the content, if it brings its own styles. */
   content?: string;
   body: Html;
   footer: Html;
@@ -39,7 +39,7 @@ export const pageDocument = (page: PageDocument): string =>
       </head>
       <body>
         <a class="skip" href="#content">Skip to the content</a>
-        <header>
+        <header class="pico container">
           <strong>${page.site}</strong>
           <nav aria-label="${page.navigation.label}">
             <ul>
@@ -47,8 +47,10 @@ export const pageDocument = (page: PageDocument): string =>
             </ul>
           </nav>
         </header>
-        <div id="content" class="${page.content ?? 'text'}" role="main" tabindex="-1">${page.body}</div>
-        <footer>${page.footer}</footer>
+        <div id="content" class="${page.content ?? 'pico container text'}" role="main" tabindex="-1">
+          ${page.body}
+        </div>
+        <footer class="pico container">${page.footer}</footer>
       </body>
     </html> `.html;
 

@@ -33,8 +33,8 @@ export type Page = {
   title: string;
   /** Content of the head that this page needs besides the common stylesheet. */
   head?: Html;
-  /** CSS class of the content: `reference` if the renderer brings its own styles, otherwise `text`. */
-  content?: 'text' | 'reference';
+  /** CSS class of the content, if the renderer brings its own styles. */
+  content?: 'reference';
   body: Html;
 };
 
@@ -46,15 +46,15 @@ const sections = [
 ];
 
 /** The complete HTML document of a page. */
-export const layout = (site: Site, { path, title, head, content = 'text', body }: Page): string =>
+export const layout = (site: Site, { path, title, head, content, body }: Page): string =>
   pageDocument({
     title,
     site: 'Support Data API',
     icon: site.asset('icon.svg'),
-    stylesheets: [site.asset('site.css')],
+    stylesheets: [site.asset('pico.css'), site.asset('site.css')],
     navigation: { label: 'Documentation', links: sections.map((section) => link(site, section, path)) },
     ...(head && { head }),
-    content,
+    ...(content && { content }),
     body,
     footer: html`<a href="${site.href('/openapi.json')}">OpenAPI 3.1 document</a>`,
   });

@@ -20,14 +20,16 @@ const guide = (site: Site, name: string, title: string): Page => ({
   body: renderMarkdown(site, readMarkdown(site, `guides/${name}.md`)),
 });
 
+/** Stands for the nonce of a response in the text of the reference. */
+export const noncePlaceholder = '{nonce}';
+
 /** The page that the renderer fills in the browser from the OpenAPI document. */
 const referencePage = (site: Site): Page => ({
   path: '/docs',
   title: 'Reference',
   content: 'reference',
-  head: html`<link rel="stylesheet" href="${site.asset('swagger-ui.css')}" />
+  head: html`<meta property="csp-nonce" content="${noncePlaceholder}" />
     <link rel="stylesheet" href="${site.asset('reference.css')}" />
-    <script src="${site.asset('swagger-ui-bundle.js')}" defer></script>
     <script src="${site.asset('reference.mjs')}" type="module"></script> `,
   body: html`<noscript
       ><p>
@@ -35,5 +37,9 @@ const referencePage = (site: Site): Page => ({
         <a href="${site.href('/openapi.json')}">OpenAPI document</a>.
       </p></noscript
     >
-    <div id="reference" data-document="${site.href('/openapi.json')}"><h1>Reference</h1></div>`,
+    <div
+      id="reference"
+      data-document="${site.href('/openapi.json')}"
+      data-renderer="${site.asset('scalar.js')}"
+    ></div>`,
 });

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { errorCatalogue } from '../http/error-catalogue.ts';
 import type { DocsLocation } from '../http/error-envelope.ts';
 import type { Route } from '../http/route.ts';
+import { clientMethod, codeSamples } from './code-samples.ts';
 import { commonErrors, errorResponses } from './errors.ts';
 import { responseHeaders } from './headers.ts';
 import { toJsonSchema, type JsonSchema } from './json-schema.ts';
@@ -18,16 +19,14 @@ const responseSettings = ({ docs, isLimited }: OperationSettings) => ({
 /** The OpenAPI operation of a route. */
 export function operation(settings: OperationSettings, route: Route): Operation {
   const { docs, headersOf } = responseSettings(settings);
+  const { path, operationId } = route;
+  const inPath = parameters('path', route.params);
   return {
-    operationId: route.operationId,
+    operationId,
     tags: [route.tag],
     summary: route.summary,
     description: route.description,
-    parameters: [
-      ...parameters('path', route.params),
-      ...parameters('query', route.query),
-      ifNoneMatchReference,
-    ],
+    parameters: [...inPath, ...parameters('query', route.query), ifNoneMatchReference],
     responses: {
       200: {
         description: 'The requested resource or page.',
@@ -43,6 +42,12 @@ export function operation(settings: OperationSettings, route: Route): Operation 
       ...errorResponses({ docs, headersOf }, route.errors),
       ...commonReferences,
     },
+    'x-client-method': clientMethod(path, operationId),
+    'x-codeSamples': codeSamples(docs.baseUrl, {
+      path,
+      operationId,
+      exampleId: inPath[0]?.example as string | undefined,
+    }),
   };
 }
 

@@ -60,7 +60,7 @@ describe("the recommended rules of Redocly's linter", () => {
 
 test('it has the licence of the package', () => {
   const { license } = JSON.parse(readFileSync('package.json', 'utf8')) as { license: string };
-  expect(document.info.license.name).toBe(license);
+  expect(document.info.license.identifier).toBe(`LicenseRef-${license}`);
 });
 
 test('no object allows undeclared fields, except the document itself', () => {

@@ -24,7 +24,7 @@ export function createSpec(
       summary: 'Read-only access to tickets, conversations, messages, channels and Q&As.',
       description: description(settings),
       // As in package.json: no licence is granted.
-      license: { name: 'UNLICENSED', identifier: 'LicenseRef-UNLICENSED' },
+      license: { name: 'Proprietary', identifier: 'LicenseRef-UNLICENSED' },
     },
     servers: [{ url: docs.baseUrl ?? '/', description: 'The service that returned this document.' }],
     tags,

@@ -36,6 +36,9 @@ export type Operation = {
   security?: Record<string, string[]>[];
   parameters: (Parameter | Reference)[];
   responses: Record<string, Response | Reference>;
+  /** The method of the typed client, from which it is generated. */
+  'x-client-method'?: string;
+  'x-codeSamples'?: { lang: string; label: string; source: string }[];
 };
 
 export type OpenApiDocument = {
