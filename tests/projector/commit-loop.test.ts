@@ -98,12 +98,7 @@ describe('a run of the commit loop', () => {
     await new Promise<void>((resolve) => (commitLoop = start(never, resolve)));
   });
 
-  const at = (partition: number, position: number): Snapshot => ({
-    topic: 't',
-    partition,
-    position,
-    progressCount: 0,
-  });
+  const at = (partition: number, position: number) => ({ topic: 't', partition, position, progressCount: 0 });
   const apply = (events: number) => onApplied('t', { events, rejected: [], times: [] });
   const recorded = async (partition = 0) => {
     const found = await progressOf(control).findOne({ topic: 't', partition });
@@ -181,10 +176,7 @@ describe('a run of the commit loop', () => {
   test('a flush waits for the commit in progress, which could otherwise take back a later one', async () => {
     const late = Promise.withResolvers<void>();
     let commits = 0;
-    onCommit = async () => {
-      if ((commits += 1) === 1) await late.promise;
-    };
-    partitions = [at(0, 3)];
+    onCommit = () => ((commits += 1) === 1 ? late.promise : Promise.resolve());
     const running = start(5);
     await eventually(() => commits === 1);
     await running.stop();
