@@ -1,6 +1,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { startAgainCode } from '../../services/projector/wall-clock.ts';
 import { startStack } from '../dev-servers/stack.ts';
 import { liveChange } from '../sample-data/live-changes.ts';
 import { publishRecords, publishSampleData } from '../sample-data/publish.ts';
@@ -50,6 +51,7 @@ export async function runDemo(demo: Demo): Promise<void> {
     say(`Started ${name}, log: ${logFile}`);
     void started.exited.then((how) => {
       if (stopping.aborted || mayEnd.has(started)) return;
+      if (how === startAgainCode) return void start(service, settings, name);
       const tail = readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-15).join('\n');
       ended.reject(new Error(`The ${name} has exited (${how}). Its log ends with:\n${tail}`));
     });

@@ -11,6 +11,7 @@ import { topicOf } from './events/topics.ts';
 import { createKafka } from './kafka/client.ts';
 import { createMetrics } from './metrics.ts';
 import { startProjector } from './projector.ts';
+import { startAgainCode, WallClockSet, watchWallClock } from './wall-clock.ts';
 
 boundHeapGrowth();
 boundYoungGeneration();
@@ -22,6 +23,12 @@ const mongo = createMongo(config.MONGODB_URL, 'projector', { poolSize: 40 });
 registerPools(metrics.registry, { data: mongo });
 const closers: Closer[] = [];
 const stop = onShutdown(logger, closers);
+
+const onFatal = (error: Error) => {
+  logger.fatal({ error }, 'the projector cannot continue');
+  stop(error instanceof WallClockSet ? startAgainCode : 1);
+};
+watchWallClock(onFatal);
 
 let live: () => string | null = () => null;
 let ready: () => string | null = () => 'starting';
@@ -41,10 +48,7 @@ try {
     metrics,
     logger,
     topics: kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX)),
-    onFatal: (error) => {
-      logger.fatal({ error }, 'the projector cannot continue');
-      stop(1);
-    },
+    onFatal,
   });
   live = projector.live;
   ready = () => null;

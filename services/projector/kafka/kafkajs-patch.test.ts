@@ -259,7 +259,11 @@ describe('a kafkajs that the patch was not written for', () => {
       { fetch: { ...parts.fetch, versions: ['11', '12'] } },
       /latest version of Fetch is not 11/,
     ],
-    ['no request queue of this shape', { requestQueue: { prototype: {} } }, /maybeThrottle is missing/],
+    [
+      'no request queue of this shape',
+      { requestQueue: { prototype: {} } },
+      /scheduleCheckPendingRequests is missing/,
+    ],
   ])('is rejected: %s', (_, change, message) => {
     expect(() => patchKafkajs({ ...copy(), ...change } as ReturnType<typeof copy>)).toThrow(message);
   });

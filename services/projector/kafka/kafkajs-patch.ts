@@ -2,19 +2,18 @@ import { createRequire } from 'node:module';
 import type { Batch } from 'kafkajs';
 import { fetchVersion, patchFetch, type FetchParts } from './fetch-decoder.ts';
 import { tolerateMissingLeaders, type LeaderParts } from './missing-leaders.ts';
-import { followMonotonicClock, type ClockParts } from './monotonic-clock.ts';
 
 /** The version that is patched. Before an upgrade, compare its sources with this file and the files that it imports. */
 const patchedVersion = '2.2.4';
 
 /** The internal parts of kafkajs that the patch needs; they have no public types. */
 type KafkajsParts = FetchParts &
-  ClockParts &
   LeaderParts & {
     version: string;
     batch: { prototype: { isEmpty: unknown; isEmptyDueToFiltering: unknown } };
     consumerGroup: { prototype: ConsumerGroup };
     cluster: { prototype: Cluster };
+    requestQueue: { prototype: RequestQueue };
   };
 
 type ConsumerGroup = {
@@ -29,6 +28,7 @@ type Cluster = {
   findGroupCoordinatorMetadata: (group: object) => Promise<object>;
 };
 type Broker = { findGroupCoordinator: (group: object) => Promise<object> };
+type RequestQueue = { pending: unknown[]; scheduleCheckPendingRequests: () => void };
 type FetchedBatch = Batch & { rawMessages: unknown[]; fetchedOffset: string };
 
 const patched = new WeakSet<object>();
@@ -43,7 +43,7 @@ export function patchKafkajs(parts: KafkajsParts = installedKafkajs()): void {
   patchFetch(parts);
   deliverEveryBatch(parts);
   adjustFetches(parts);
-  followMonotonicClock(parts);
+  stopIdleTimers(parts);
   tolerateMissingLeaders(parts);
   keepCoordinatorErrors(parts);
   patched.add(parts.fetch);
@@ -58,7 +58,6 @@ export function installedKafkajs(): KafkajsParts {
     batch: require('kafkajs/src/consumer/batch') as KafkajsParts['batch'],
     consumerGroup: require('kafkajs/src/consumer/consumerGroup') as KafkajsParts['consumerGroup'],
     requestQueue: require('kafkajs/src/network/requestQueue') as KafkajsParts['requestQueue'],
-    brokerPool: require('kafkajs/src/cluster/brokerPool') as KafkajsParts['brokerPool'],
     metadata: require('kafkajs/src/protocol/requests/metadata') as KafkajsParts['metadata'],
     offsetManager: require('kafkajs/src/consumer/offsetManager') as KafkajsParts['offsetManager'],
     cluster: require('kafkajs/src/cluster') as KafkajsParts['cluster'],
@@ -70,7 +69,7 @@ export function installedKafkajs(): KafkajsParts {
 export const fetchedOffsetOf = (batch: Batch): number => Number((batch as FetchedBatch).fetchedOffset);
 
 function requireShapes(parts: KafkajsParts): void {
-  const { version, fetch, batch, consumerGroup, requestQueue, brokerPool, cluster } = parts;
+  const { version, fetch, batch, consumerGroup, requestQueue, cluster } = parts;
   if (version !== patchedVersion) throw shapeError(`its version is ${version}, not ${patchedVersion}`);
   if (Number(fetch.versions.at(-1)) !== fetchVersion)
     throw shapeError(`its latest version of Fetch is not ${fetchVersion}`);
@@ -81,14 +80,9 @@ function requireShapes(parts: KafkajsParts): void {
     'ConsumerGroup.paused': consumerGroup.prototype.paused,
     'ConsumerGroup.assigned': consumerGroup.prototype.assigned,
     'ConsumerGroup.fetch': consumerGroup.prototype.fetch,
-    'ConsumerGroup.heartbeat': consumerGroup.prototype.heartbeat,
-    'BrokerPool.refreshMetadata': brokerPool.prototype.refreshMetadata,
-    'BrokerPool.refreshMetadataIfNecessary': brokerPool.prototype.refreshMetadataIfNecessary,
     'metadata.protocol': parts.metadata.protocol,
     'OffsetManager.resolveOffsets': parts.offsetManager.prototype.resolveOffsets,
-    'RequestQueue.maybeThrottle': requestQueue.prototype.maybeThrottle,
     'RequestQueue.scheduleCheckPendingRequests': requestQueue.prototype.scheduleCheckPendingRequests,
-    'RequestQueue.scheduleRequestTimeoutCheck': requestQueue.prototype.scheduleRequestTimeoutCheck,
     'Cluster.findGroupCoordinatorMetadata': cluster.prototype.findGroupCoordinatorMetadata,
     Decoder: parts.Decoder,
   };
@@ -136,6 +130,17 @@ function adjustFetches({ consumerGroup: { prototype } }: KafkajsParts): void {
     const partitions = this.assigned().reduce((sum, { partitions: some }) => sum + some.length, 0);
     this.maxBytesPerPartition = Math.floor(maxBytes / Math.max(1, partitions));
     return fetch.call(this, nodeId);
+  };
+}
+
+/**
+ * After the first response on a connection, kafkajs checks for unsent requests every millisecond, forever: 900 times a
+ * second for each used connection. The patch checks only while there are some.
+ */
+function stopIdleTimers({ requestQueue: { prototype } }: KafkajsParts): void {
+  const { scheduleCheckPendingRequests } = prototype;
+  prototype.scheduleCheckPendingRequests = function (this: RequestQueue) {
+    if (this.pending.length > 0) scheduleCheckPendingRequests.call(this);
   };
 }
 

@@ -5,8 +5,6 @@ type Queue = {
   push: (request: Sent) => void;
   fulfillRequest: (response: { correlationId: number; payload: null; size: number }) => void;
   maybeThrottle: (throttleMs: number | null | undefined) => void;
-  scheduleRequestTimeoutCheck: () => void;
-  destroy: () => void;
 };
 
 describe('the requests on a connection to a broker', () => {
@@ -44,43 +42,6 @@ describe('the requests on a connection to a broker', () => {
     send(1);
     answer(1);
     expect(log).toEqual(['sent 1', 'answered 1']);
-    expect(jest.getTimerCount()).toBe(0);
-  });
-
-  test.each([
-    ['as long as the broker asks, whatever the wall clock says', [500]],
-    [
-      'until the latest of several instants, and not by a response without one',
-      [500, undefined, null, 0, 100],
-    ],
-  ])('are delayed %s', (_, throttlesMs) => {
-    const { log, queue, send, answer } = given();
-    send(1);
-    for (const throttleMs of throttlesMs) queue.maybeThrottle(throttleMs);
-    jest.setSystemTime(Date.now() - 3_600_000);
-    answer(1);
-    send(2);
-    jest.advanceTimersByTime(499);
-    expect(log).toEqual(['sent 1', 'answered 1']);
-    jest.advanceTimersByTime(1);
-    expect(log).toEqual(['sent 1', 'answered 1', 'sent 2']);
-    expect(jest.getTimerCount()).toBe(0);
-  });
-
-  test('time out within two seconds, by one check a second', () => {
-    const { log, queue, send } = given();
-    queue.scheduleRequestTimeoutCheck();
-    send(1);
-    // whatever happens to the wall clock
-    jest.advanceTimersByTime(10_000);
-    jest.setSystemTime(Date.now() + 3_600_000);
-    jest.advanceTimersByTime(21_000);
-    expect(log).toEqual(['sent 1']);
-    expect(jest.getTimerCount()).toBe(1);
-    jest.setSystemTime(Date.now() - 7_200_000);
-    jest.advanceTimersToNextTimer();
-    expect(log).toEqual(['sent 1', 'timed out 1']);
-    queue.destroy();
     expect(jest.getTimerCount()).toBe(0);
   });
 });
