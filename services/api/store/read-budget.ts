@@ -34,7 +34,7 @@ type Limits = {
 
 /**
  * Returns the part of a limit that one of several may use: the limit divided by `parts`, and once half of it is in use the
- * rest divided by `parts`. One that uses nothing may always start. So the next one has room, however many others hold
+ * rest divided by `parts`. A user without any may always start. So the next one has room, however many others hold
  * their shares.
  */
 const fairShare = (limit: number, used: number, parts: number): number =>
