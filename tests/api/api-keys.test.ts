@@ -42,9 +42,10 @@ it('keys are looked up on connections of their own, so that slow reads of data d
   });
   const [data, auth] = clients as [(typeof clients)[0], (typeof clients)[0]];
   const other = await startApi({ ...api.store, client: data.client, authClient: auth.client });
-  expect((await other.get('/v1/tickets')).status).toBe(200);
+  const { status } = await other.get('/v1/tickets');
   await other.close();
+  for (const { client } of clients) await client.close();
+  expect(status).toBe(200);
   expect(data.finds.filter((collection) => collection !== undefined)).toEqual(['tickets']);
   expect(auth.finds).toEqual(expect.arrayContaining(['apiKeys', 'blocked_keys', 'watermarks']));
-  for (const { client } of clients) await client.close();
 });

@@ -36,7 +36,6 @@ export function decodeCursor(cursor: string, scope: CursorScope): string {
 }
 
 function parse(cursor: string): unknown {
-  if (!/^[A-Za-z0-9_-]+$/.test(cursor)) return null;
   try {
     return JSON.parse(Buffer.from(cursor, 'base64url').toString());
   } catch {
