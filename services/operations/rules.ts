@@ -31,7 +31,10 @@ export const systemRules: Rule<null>[] = [
     name: 'kafka',
     severity: 'bad',
     blocks: every,
-    judge: ({ kafka }) => (kafka.problem ? { text: `Kafka (KAFKA_BROKERS): ${kafka.problem}` } : null),
+    judge: ({ kafka }) =>
+      kafka.problem
+        ? { text: /^Kafka /.test(kafka.problem) ? kafka.problem : `Kafka (KAFKA_BROKERS): ${kafka.problem}` }
+        : null,
   },
   {
     name: 'settings',

@@ -66,8 +66,8 @@ test('a status without Kafka shows everything that MongoDB holds, and with --che
   const away = { KAFKA_BROKERS: '127.0.0.1:1' };
   const { code, stdout, stderr } = await run(away, 'status');
   expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toMatch(/^ {2}bad +Kafka \(KAFKA_BROKERS\): /m);
-  expect(stdout).toMatch(/^generation 1 {2}stopped|^generation 1 {2}active/m);
+  expect(stdout).toMatch(/^ {2}bad +Kafka \(KAFKA_BROKERS\)/m);
+  expect(stdout).toMatch(/^generation 1 {2}/m);
   expect(await run(away, 'status', '--check')).toMatchObject({ code: 1 });
 });
 

@@ -29,7 +29,7 @@ const edits: { file: string; find: string; replace: string }[] = [
 /** The sources of a release with another projection version, in a folder of their own. */
 export async function nextRelease(): Promise<Release> {
   const folder = await mkdtemp(join(tmpdir(), 'support-release-'));
-  for (const part of ['services', 'shared', 'package.json'])
+  for (const part of ['services', 'shared', 'docs', 'package.json'])
     await cp(part, join(folder, part), { recursive: true });
   await symlink(resolve('node_modules'), join(folder, 'node_modules'));
   for (const { file, find, replace } of edits) {
