@@ -140,26 +140,6 @@ describe('a run', () => {
     expect(batches.at(-1)?.since).toBe('2026-03-02T00:00:00.000Z');
   });
 
-  test('begins at the Data-As-Of of a thread that a lagging replica returned', async () => {
-    await build.fill(store.database, {
-      ticket: [build.ticket({ id: 'ti_1' }, { joined: joinedTo(['conv_1']) })],
-      conversation: [build.conversation({ id: 'conv_1' })],
-      message: [build.message({ id: 'msg_1', conversationId: 'conv_1' })],
-    });
-    const { client } = connect({
-      baseUrl: api.url,
-      fetch: async (url, init) => {
-        const response = await fetch(url, init);
-        const headers = new Headers(response.headers);
-        if ((url as string).includes('/v1/conversations/'))
-          headers.set('Data-As-Of', '2026-02-10T00:00:00.000Z');
-        return new Response(await response.arrayBuffer(), { headers });
-      },
-    });
-    const batches = await takeAll(exportChanges({ client, threads: true }));
-    expect(batches.at(-1)?.since).toBe('2026-02-10T00:00:00.000Z');
-  });
-
   test('that was killed continues after the last stored batch', async () => {
     await build.store(store.database, 'ticket', tickets(250));
     const first = (await batchesOf()).slice(0, 100);
