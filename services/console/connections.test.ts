@@ -1,5 +1,5 @@
 import { Kafka, type Admin } from 'kafkajs';
-import { holdKafka } from './connections.ts';
+import { reconnectingKafka } from './connections.ts';
 
 test('a first connect that fails is tried again, even if the error is not one of kafkajs', async () => {
   let connects = 0;
@@ -9,7 +9,7 @@ test('a first connect that fails is tried again, even if the error is not one of
     throw new Error('token refused');
   };
   const admin = () => ({ connect, disconnect: async () => undefined }) as unknown as Admin;
-  const kafka = holdKafka(Object.assign(new Kafka({ brokers: ['localhost:1'] }), { admin }));
+  const kafka = reconnectingKafka(Object.assign(new Kafka({ brokers: ['localhost:1'] }), { admin }));
   for (let use = 1; use <= 2; use += 1) {
     await expect(kafka.use(async () => 'used')).rejects.toThrow('token refused');
     expect(connects).toBe(use);

@@ -4,13 +4,13 @@ import { createLogClient, type LogClient } from '../projector/kafka/log-client.t
 type Clients = { admin: Admin; log: LogClient };
 
 /** Kafka clients that stay connected. */
-export type HeldKafka = {
+export type ReconnectingKafka = {
   /** Connects if necessary. After a failure of Kafka the next use connects again. */
   use: <T>(work: (clients: Clients) => Promise<T>) => Promise<T>;
   close: () => Promise<void>;
 };
 
-export function holdKafka(kafka: Kafka): HeldKafka {
+export function reconnectingKafka(kafka: Kafka): ReconnectingKafka {
   let held: { clients: Promise<Clients>; users: number } | null = null;
   const open = async (): Promise<Clients> => {
     const clients = { admin: kafka.admin(), log: createLogClient(kafka) };

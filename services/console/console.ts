@@ -9,13 +9,12 @@ import type { Logger } from '../../shared/runtime/logger.ts';
 import { securityPolicy } from '../../shared/pages/security-policy.ts';
 import { refusal } from './access.ts';
 import { renderPage, type Page } from './layout.ts';
-import { createLive, type Live } from './live.ts';
 import { deadLettersPage } from './pages/dead-letters.ts';
 import { explainPage } from './pages/explain.ts';
 import { generationsPage } from './pages/generations.ts';
 import { lagPage } from './pages/lag.ts';
 import { wellPage } from './pages/well.ts';
-import { createAsk } from './readings.ts';
+import { createRenderWithDeadline } from './readings.ts';
 import { createSamples, sampleEveryMs, type Samples } from './samples.ts';
 import { createSources, type SourceDeps, type Sources } from './sources.ts';
 
@@ -51,25 +50,23 @@ export async function startConsole(deps: ConsoleDeps): Promise<{ address: Addres
   const { config, logger } = deps;
   const sources = createSources(deps);
   const samples = createSamples();
-  const ask = createAsk();
+  const render = createRenderWithDeadline();
   const pages: Page[] = [
     wellPage(sources, samples),
     lagPage(sources),
     generationsPage(sources),
-    deadLettersPage(sources, ask),
-    explainPage({ ...deps, sources, ask }),
+    deadLettersPage(sources, render),
+    explainPage({ ...deps, sources, render }),
   ];
   const onError = (error: unknown) => logger.error({ error }, 'a page could not be rendered');
-  const live = createLive(async (path) => (await pageAt(pages, path)?.regions?.()) ?? {}, onError);
   const sampling = repeat(() => sample(sources, samples), { intervalMs: sampleEveryMs, onError });
-  const answer = createApp(deps, pages, live).callback();
+  const answer = createApp(deps, pages).callback();
   const server = createServer((request, response) => void answer(request, response));
   server.maxConnections = connectionsMax;
   const address = await listen(server, config.CONSOLE_HOST, config.CONSOLE_PORT);
   return {
     address,
     closers: [
-      { name: 'clients', close: live.close, deadlineMs: 5_000 },
       { name: 'server', close: () => closeServer(server), deadlineMs: 5_000 },
       { name: 'sampling', close: sampling.stop, deadlineMs: 5_000 },
       { name: 'reading', close: sources.close, deadlineMs: 5_000 },
@@ -77,15 +74,13 @@ export async function startConsole(deps: ConsoleDeps): Promise<{ address: Addres
   };
 }
 
-const pageAt = (pages: Page[], path: string): Page | undefined => pages.find((page) => page.path === path);
-
 async function sample({ overview }: Sources, samples: Samples): Promise<void> {
   const { value, problem } = await overview.get();
   const active = problem === null && value?.report.generations.find(({ state }) => state === 'active');
   samples.add({ atMs: Date.now(), lagSeconds: active ? active.lagSeconds : null });
 }
 
-function createApp({ config, logger }: ConsoleDeps, pages: Page[], live: Live): Koa {
+function createApp({ config, logger }: ConsoleDeps, pages: Page[]): Koa {
   const app = new Koa();
   app.on('error', (error: unknown) => logger.error({ error }, 'a request failed'));
   return app.use(async (context) => {
@@ -103,22 +98,14 @@ function createApp({ config, logger }: ConsoleDeps, pages: Page[], live: Live): 
       context.body = 'The console only reads: GET and HEAD are served here.\n';
       return;
     }
-    const query = new URLSearchParams(context.querystring);
     const asset = assets.get(context.path);
-    const page = pageAt(pages, context.path);
-    const watched = context.path === '/events' ? pageAt(pages, query.get('page') ?? '') : undefined;
+    const page = pages.find(({ path }) => path === context.path);
     if (asset) {
       context.type = asset.type;
       context.body = asset.body;
     } else if (page) {
       context.type = 'text/html';
-      context.body = await renderPage(pages, page, query);
-    } else if (watched?.regions && context.method === 'GET') {
-      context.respond = !live.join(watched.path, context.res);
-      if (!context.respond) return;
-      context.status = 503;
-      context.set('Retry-After', '10');
-      context.body = 'Too many clients watch the console.\n';
+      context.body = await renderPage(pages, page, new URLSearchParams(context.querystring));
     }
   });
 }

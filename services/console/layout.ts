@@ -1,7 +1,9 @@
 import { pageDocument } from '../../shared/pages/document.ts';
 import { html, type Html } from '../../shared/pages/html.ts';
-import type { Regions } from './live.ts';
 import type { Known } from './readings.ts';
+
+/** The parts of a page that change, by the id of their element. */
+export type Regions = Record<string, Html>;
 
 /** A page of the console. */
 export type Page = {

@@ -5,7 +5,7 @@ import { createLogger } from '../../shared/runtime/logger.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { createKafka } from '../projector/kafka/client.ts';
 import { readConsoleConfig } from './config.ts';
-import { holdKafka } from './connections.ts';
+import { reconnectingKafka } from './connections.ts';
 import { startConsole } from './console.ts';
 
 boundHeapGrowth();
@@ -13,7 +13,7 @@ const config = configOrExit(readConsoleConfig(process.env));
 const logger = createLogger('console', config.LOG_LEVEL);
 const mongo = createMongo(config.MONGODB_URL, 'support-console', { poolSizeMax: 10 });
 // A page says at once that Kafka is away; the next reading tries again.
-const kafka = holdKafka(createKafka(config, logger, { retries: 1 }));
+const kafka = reconnectingKafka(createKafka(config, logger, { retries: 1 }));
 const { address, closers } = await startedOrExit(logger, startConsole({ config, mongo, kafka, logger }));
 onShutdown(logger, [
   ...closers,

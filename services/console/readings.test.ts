@@ -1,4 +1,4 @@
-import { createAsk, createReading } from './readings.ts';
+import { createRenderWithDeadline, createReading } from './readings.ts';
 import { html } from '../../shared/pages/html.ts';
 
 /** A clock that moves only when a test says so. */
@@ -66,13 +66,13 @@ test('a read that hangs delays no client for longer than the deadline, and is no
   expect(reads).toBe(1);
 });
 
-test('questions that hang are answered at the deadline, and refused when ten are open', async () => {
-  const ask = createAsk(5);
+test('content that hangs is given up at the deadline, and refused when ten hang', async () => {
+  const render = createRenderWithDeadline(5);
   const hanging = () => new Promise<never>(() => undefined);
-  const answers = await Promise.all(Array.from({ length: 11 }, () => ask(hanging)));
+  const answers = await Promise.all(Array.from({ length: 11 }, () => render(hanging)));
   expect(answers.filter(({ html: text }) => text.includes('has not answered'))).toHaveLength(10);
-  expect(answers.at(-1)?.html).toContain('Too many questions');
-  const free = createAsk(5_000);
+  expect(answers.at(-1)?.html).toContain('The console is busy. Try again.');
+  const free = createRenderWithDeadline(5_000);
   for (let count = 0; count < 20; count += 1) expect(await free(async () => html`yes`)).toEqual(html`yes`);
   const failed = await free(async () => {
     throw new Error('<b>no</b>');

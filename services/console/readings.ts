@@ -68,17 +68,16 @@ export function createReading<T>(
   };
 }
 
-/** Renders the answer to a question of one client, or why there is none. Resolves within the deadline, and never rejects. */
-export type Ask = (work: () => Promise<Html>) => Promise<Html>;
+/** Renders content for one client, or why there is none. Resolves within the deadline, and never rejects. */
+export type RenderWithDeadline = (work: () => Promise<Html>) => Promise<Html>;
 
-/** Further questions are refused while this number is open, because one may outlive its deadline. */
-const questionsMax = 10;
+/** More are refused while this number is open, because one may outlive its deadline. */
+const openMax = 10;
 
-export function createAsk(waitMs = deadlineMs): Ask {
+export function createRenderWithDeadline(waitMs = deadlineMs): RenderWithDeadline {
   let open = 0;
   return async (work) => {
-    if (open >= questionsMax)
-      return html`<p class="finding bad">Too many questions are open. Ask again later.</p>`;
+    if (open >= openMax) return html`<p class="finding bad">The console is busy. Try again.</p>`;
     open += 1;
     const answer = work()
       .catch((error: unknown) => html`<p class="finding bad">${problemText(error)}</p>`)

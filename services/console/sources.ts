@@ -12,13 +12,13 @@ import { report, type Report } from '../operations/report.ts';
 import { readCounts } from '../operations/counts.ts';
 import { topicOf } from '../projector/events/topics.ts';
 import type { ConsoleConfig } from './config.ts';
-import type { HeldKafka } from './connections.ts';
+import type { ReconnectingKafka } from './connections.ts';
 import { createReading } from './readings.ts';
 
 /** The facts at one moment, and the findings that follow from them. */
 export type Overview = { facts: Facts; findings: Finding[]; report: Report };
 
-export type SourceDeps = { config: ConsoleConfig; mongo: MongoClient; kafka: HeldKafka };
+export type SourceDeps = { config: ConsoleConfig; mongo: MongoClient; kafka: ReconnectingKafka };
 
 /** Everything that the pages show and that changes, read by services/operations. */
 export function createSources({ config, mongo, kafka }: SourceDeps) {

@@ -1,7 +1,7 @@
 import { get } from 'node:http';
 import { pino } from 'pino';
 import { readConsoleConfig } from '../../services/console/config.ts';
-import { holdKafka } from '../../services/console/connections.ts';
+import { reconnectingKafka } from '../../services/console/connections.ts';
 import { startConsole } from '../../services/console/console.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
 import { createMongo } from '../../shared/store/connection.ts';
@@ -32,7 +32,7 @@ export async function openConsole(environment: Record<string, string | undefined
   mongo.on('commandStarted', ({ commandName }) => {
     if (!reads.includes(commandName)) writes.push(commandName);
   });
-  const kafka = holdKafka(createKafka(config, logger, { retries: 1 }));
+  const kafka = reconnectingKafka(createKafka(config, logger, { retries: 1 }));
   const { address, closers } = await startConsole({ config, mongo, kafka, logger });
   const url = `http://127.0.0.1:${address.port}`;
   return {

@@ -7,17 +7,20 @@ import {
 } from '../../operations/dead-letters/list.ts';
 import type { Commands } from '../../operations/deployment.ts';
 import { command, definitions, freshness, type Page } from '../layout.ts';
-import type { Ask } from '../readings.ts';
+import type { RenderWithDeadline } from '../readings.ts';
 import type { Sources } from '../sources.ts';
 
 /** The dead letters by topic and reason, with an example of each, and one of them in full, without its bytes. */
-export const deadLettersPage = ({ deadLetters, control, prefix, commands }: Sources, ask: Ask): Page => ({
+export const deadLettersPage = (
+  { deadLetters, control, prefix, commands }: Sources,
+  render: RenderWithDeadline,
+): Page => ({
   path: '/dead-letters',
   title: 'Dead letters',
   fixed: async (query) => {
     const id = query.get('id')?.slice(0, idLengthMax);
     if (!id) return html``;
-    return ask(async () => {
+    return render(async () => {
       const shown = deadLetterDetails(await readDeadLetter(control, id), prefix);
       return html`<h2>${shown.id}</h2>
         ${definitions([

@@ -6,10 +6,10 @@ import { explainedRows, notFoundText, refusedRows, requestRows } from '../../ope
 import { readTrace, traceRows } from '../../operations/traces/read-trace.ts';
 import type { ConsoleConfig } from '../config.ts';
 import { command, definitions, type Page } from '../layout.ts';
-import type { Ask } from '../readings.ts';
+import type { RenderWithDeadline } from '../readings.ts';
 import type { Sources } from '../sources.ts';
 
-type Deps = { mongo: MongoClient; config: ConsoleConfig; sources: Sources; ask: Ask };
+type Deps = { mongo: MongoClient; config: ConsoleConfig; sources: Sources; render: RenderWithDeadline };
 
 /** Explains a document by its id or by the Request-Id of a request that named it, as `support-cli explain` does. */
 export const explainPage = (deps: Deps): Page => ({
@@ -22,7 +22,7 @@ export const explainPage = (deps: Deps): Page => ({
         <input id="id" name="id" value="${id}" maxlength="${idLengthMax}" required autocomplete="off" />
         <button>Explain</button>
       </form>
-      ${id === '' ? html`` : await deps.ask(() => explained(deps, id))}`;
+      ${id === '' ? html`` : await deps.render(() => explained(deps, id))}`;
   },
 });
 
