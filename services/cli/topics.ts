@@ -34,7 +34,5 @@ export function addTopics(program: Command, accept: Accept): void {
 
 function create(context: Context, options: TopicOptions): Promise<string> {
   const config = configs.kafka(context.environment);
-  return withKafka(context, config, ({ admin }) =>
-    createTopics(admin, config.TOPIC_PREFIX, options),
-  );
+  return withKafka(context, config, ({ admin }) => createTopics(admin, config.TOPIC_PREFIX, options));
 }

@@ -129,7 +129,9 @@ describe('a store with outages', () => {
 
   it('gets a connection for each pause, not for each request, while it is read-only', async () => {
     const url = `redis://127.0.0.1:${port}/7`;
-    const child = await start({ RATE_LIMIT_STORE_URL: url, RATE_LIMIT_REQUESTS: '1000' });
+    // One key may have an eighth of the requests in progress.
+    const settings = { RATE_LIMIT_REQUESTS: '1000', API_REQUESTS_MAX: '1000' };
+    const child = await start({ RATE_LIMIT_STORE_URL: url, ...settings });
     await shared(child);
     await eventually(async () => (await get(child)).status === 200);
     const operator = await createClient({ url }).connect();

@@ -114,7 +114,9 @@ test('a rollback that accepts older data brings back keys that were archived sin
     const refused = await cli('rebuild', 'rollback', '1');
     expect([refused.code, refused.text]).toEqual([
       1,
-      expect.stringContaining('--accept-older (keys archived since then work again)'),
+      expect.stringMatching(
+        /\(keys archived since then work again\)\n.*\n +or accept it with --accept-older\n/,
+      ),
     ]);
     const rolledBack = await cli('rebuild', 'rollback', '1', '--accept-older');
     expect([rolledBack.code, rolledBack.text]).toEqual([

@@ -37,12 +37,12 @@ describe('the outcome of a promotion', () => {
   });
 
   it('tells a finding that the operator waived from one that prevents it', () => {
-    const finding = (name: string, text: string, isWaived: boolean) => ({
+    const finding = (name: string, text: string, isWaived: boolean, waiver: string | null = null) => ({
       name,
       generation: 2,
       severity: 'progress' as const,
       blocks: ['promote' as const],
-      waiver: null,
+      waiver,
       isWaived,
       isFinal: false,
       text,
@@ -51,11 +51,15 @@ describe('the outcome of a promotion', () => {
     const findings = [
       finding('offsets', '3 partitions lag', true),
       finding('compared', 'not compared', false),
+      finding('freshness', 'its data is older', false, '--accept-older'),
     ];
     expect(renderSwitched({ ...switched, outcome: 'refused', findings }).split('\n')).toEqual([
       '  accepted   3 partitions lag',
       '  FAILED     not compared',
       '             cli rebuild compare 2',
+      '  FAILED     its data is older',
+      '             cli rebuild compare 2',
+      '             or accept it with --accept-older',
       'generation 2 is not promoted',
       '',
     ]);

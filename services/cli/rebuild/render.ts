@@ -42,7 +42,14 @@ export function renderComparison(number: number, result: ComparisonResult): stri
 }
 
 export function renderSwitched({ number, outcome, findings, waiting }: Switched): string {
-  const found = findings.map((one) => renderFinding(one, one.isWaived ? 'accepted' : 'FAILED'));
+  const found = findings.flatMap((one) =>
+    one.isWaived
+      ? renderFinding(one, 'accepted')
+      : [
+          renderFinding(one, 'FAILED'),
+          one.waiver ? `${' '.repeat(13)}or accept it with ${one.waiver}\n` : '',
+        ],
+  );
   const lines: string[] = [];
   if (outcome === 'refused') lines.push(`generation ${number} is not promoted`);
   if (outcome === 'dry-run')

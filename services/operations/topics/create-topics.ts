@@ -1,4 +1,4 @@
-import type { Admin } from 'kafkajs';
+import kafkajs, { type Admin } from 'kafkajs';
 import { kinds } from '../../../shared/documents/document.ts';
 import { dayMs } from '../../../shared/documents/retention.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
@@ -50,12 +50,19 @@ export async function createTopics(
       ...(replicationFactor !== undefined && { replicationFactor }),
     }));
     // kafkajs's own wait for leaders fails if a broker does not know a topic yet.
-    await admin.createTopics({ topics, waitForLeaders: false });
+    await admin.createTopics({ topics, waitForLeaders: false }).catch(throwReasons);
     await untilLed(admin, absent);
   }
   const outcomeOf = (topic: string) =>
     present.has(topic) ? 'already exists, left unchanged' : `created, ${counted(partitions, 'partition')}`;
   return wanted.map((topic) => `${topic}: ${outcomeOf(topic)}\n`).join('');
+}
+
+/** kafkajs says no more than that topics could not be created; the brokers' reasons stand in its list. */
+function throwReasons(error: unknown): never {
+  if (!(error instanceof kafkajs.KafkaJSAggregateError)) throw error;
+  const reasons = error.errors.map((one) => (typeof one === 'string' ? one : one.message));
+  throw new Error(`the brokers refuse the topics: ${[...new Set(reasons)].join('; ')}`, { cause: error });
 }
 
 /** How long brokers may take to know new topics and to lead their partitions, in milliseconds. */
