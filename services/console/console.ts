@@ -3,7 +3,6 @@ import { createServer, type Server } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
-import { repeat } from '../../shared/runtime/repeat.ts';
 import type { Closer } from '../../shared/runtime/lifecycle.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { securityPolicy } from '../../shared/pages/security-policy.ts';
@@ -12,11 +11,10 @@ import { renderPage, type Page } from './layout.ts';
 import { deadLettersPage } from './pages/dead-letters.ts';
 import { explainPage } from './pages/explain.ts';
 import { generationsPage } from './pages/generations.ts';
-import { lagPage } from './pages/lag.ts';
-import { wellPage } from './pages/well.ts';
+import { overviewPage } from './pages/overview.ts';
+import { topicsPage } from './pages/topics.ts';
 import { createRenderWithDeadline } from './readings.ts';
-import { createSamples, sampleEveryMs, type Samples } from './samples.ts';
-import { createSources, type SourceDeps, type Sources } from './sources.ts';
+import { createSources, type SourceDeps } from './sources.ts';
 
 const file = (path: string, type: string) => ({ type, body: readFileSync(new URL(path, import.meta.url)) });
 
@@ -47,19 +45,16 @@ export type ConsoleDeps = SourceDeps & { logger: Logger };
 
 /** Starts the console. It reads MongoDB and Kafka, and changes nothing. Rejects if it cannot listen. */
 export async function startConsole(deps: ConsoleDeps): Promise<{ address: AddressInfo; closers: Closer[] }> {
-  const { config, logger } = deps;
+  const { config } = deps;
   const sources = createSources(deps);
-  const samples = createSamples();
   const render = createRenderWithDeadline();
   const pages: Page[] = [
-    wellPage(sources, samples),
-    lagPage(sources),
+    overviewPage(sources),
+    topicsPage(sources),
     generationsPage(sources),
     deadLettersPage(sources, render),
     explainPage({ ...deps, sources, render }),
   ];
-  const onError = (error: unknown) => logger.error({ error }, 'a page could not be rendered');
-  const sampling = repeat(() => sample(sources, samples), { intervalMs: sampleEveryMs, onError });
   const answer = createApp(deps, pages).callback();
   const server = createServer((request, response) => void answer(request, response));
   server.maxConnections = connectionsMax;
@@ -68,16 +63,9 @@ export async function startConsole(deps: ConsoleDeps): Promise<{ address: Addres
     address,
     closers: [
       { name: 'server', close: () => closeServer(server), deadlineMs: 5_000 },
-      { name: 'sampling', close: sampling.stop, deadlineMs: 5_000 },
       { name: 'reading', close: sources.close, deadlineMs: 5_000 },
     ],
   };
-}
-
-async function sample({ overview }: Sources, samples: Samples): Promise<void> {
-  const { value, problem } = await overview.get();
-  const active = problem === null && value?.report.generations.find(({ state }) => state === 'active');
-  samples.add({ atMs: Date.now(), lagSeconds: active ? active.lagSeconds : null });
 }
 
 function createApp({ config, logger }: ConsoleDeps, pages: Page[]): Koa {

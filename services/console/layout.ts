@@ -33,12 +33,10 @@ export async function renderPage(pages: Page[], page: Page, query: URLSearchPara
         current: path === page.path ? 'page' : null,
       })),
     },
-    head: isLive
-      ? html`<script src="/assets/console.mjs" type="module"></script>
-          <noscript><meta http-equiv="refresh" content="10" /></noscript>`
-      : html``,
+    head: html`<script src="/assets/console.mjs" type="module"></script>
+      ${isLive ? html`<noscript><meta http-equiv="refresh" content="10" /></noscript>` : html``}`,
     body: html`<h1>${page.title}</h1>
-      ${isLive ? html`<p id="lost" class="finding" role="alert" hidden></p>` : html``}
+      ${isLive ? html`<p id="lost" class="finding bad" role="alert" hidden></p>` : html``}
       ${(await page.fixed?.(query)) ?? html``}
       ${regions.map(([id, content]) => html`<div id="${id}" data-live ${role(id)}>${content}</div>`)}`,
     footer: html`The console changes nothing. To change something, run the commands that it shows.`,
@@ -51,12 +49,10 @@ const role = (id: string): Html => (id === 'verdict' ? html` role="status"` : ht
 /** When the shown data was read, and why there is no newer data. `readings` are those that the page shows. */
 export function freshness(...readings: Known<unknown>[]): Html {
   const times = readings.flatMap(({ at }) => (at ? [at.getTime()] : []));
-  const read = times.length > 0 ? new Date(Math.min(...times)).toISOString() : null;
   const problems = [...new Set(readings.flatMap(({ problem }) => problem ?? []))];
-  const age = read ? Math.round((Date.now() - Date.parse(read)) / 1_000) : null;
   return html`${problems.map((problem) => html`<p class="finding bad">No newer data: ${problem}</p>`)}
     <p class="muted">
-      ${read ? html`Read at <time>${read}</time>${problems.length > 0 ? `, ${age} s ago` : ''}.` : 'Nothing was read yet.'}
+      ${times.length > 0 ? html`Read ${ago(new Date(Math.min(...times)))}.` : 'Nothing was read yet.'}
     </p>`;
 }
 
@@ -66,20 +62,24 @@ const staleAfterSeconds = 15;
 /** Says since when nothing is known, if one of the readings fails and is old; null if they show the present. */
 export function staleness(...readings: Known<unknown>[]): Html | null {
   const [oldest] = readings
-    .filter(({ at, problem }) => problem && at && Date.now() - at.getTime() > staleAfterSeconds * 1_000)
-    .map(({ at }) => at?.toISOString() ?? '')
-    .toSorted();
-  return oldest === undefined
-    ? null
-    : html`<p class="verdict bad">It is not known: no data since <time>${oldest}</time>.</p>`;
+    .flatMap(({ at, problem }) => (problem && at ? [at] : []))
+    .filter((at) => Date.now() - at.getTime() > staleAfterSeconds * 1_000)
+    .toSorted((a, b) => a.getTime() - b.getTime());
+  return oldest
+    ? html`<p class="verdict bad">It is not known: the last data was read ${ago(oldest)}.</p>`
+    : null;
 }
 
-/** A command to copy. */
-export const command = (text: string): Html => html`<code class="command">${text}</code>`;
+/** A command to copy. Without JavaScript a click selects it. */
+export const command = (text: string): Html =>
+  html`<span class="copied"
+    ><code class="command">${text}</code
+    ><button type="button" data-copy="${text}" aria-label="Copy: ${text}"></button
+  ></span>`;
 
 /** Names with their values. */
-export const definitions = (rows: [string, Html | string][]): Html =>
-  html`<dl>
+export const definitions = (rows: [string, Html | string][], style = ''): Html =>
+  html`<dl class="${style}">
     ${rows.map(
       ([name, value]) =>
         html`<div>
@@ -89,6 +89,26 @@ export const definitions = (rows: [string, Html | string][]): Html =>
     )}
   </dl>`;
 
-/** `unknown` for null. */
-export const seconds = (value: number | null): string =>
-  value === null ? 'unknown' : `${Math.round(value)} s`;
+const numbers = new Intl.NumberFormat('en');
+
+/** A number with thousands separators, which a cell of a table shows at its right; `unknown` for null. */
+export const number = (value: number | null): Html =>
+  html`<span class="number">${value === null ? 'unknown' : numbers.format(Math.round(value))}</span>`;
+
+/** A duration, as `number`. */
+export const seconds = (value: number | null): Html =>
+  html`<span class="number">${value === null ? 'unknown' : `${numbers.format(Math.round(value))} s`}</span>`;
+
+const units: [string, number][] = [
+  ['days', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+];
+
+/** How long ago an instant was: `6 s ago`, with the instant as its title. */
+export function ago(at: Date, now = new Date()): Html {
+  const age = Math.max(0, Math.round((now.getTime() - at.getTime()) / 1_000));
+  const [unit, size] = units.find(([, least]) => age >= 2 * least) ?? ['s', 1];
+  return html`<time title="${at.toISOString()}">${Math.round(age / size)} ${unit} ago</time>`;
+}

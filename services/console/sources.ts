@@ -1,15 +1,13 @@
 import type { MongoClient } from 'mongodb';
 import { kinds } from '../../shared/documents/document.ts';
 import { storeTime } from '../../shared/store/clock.ts';
-import { controlDatabase, generationDatabase } from '../../shared/store/connection.ts';
-import { readRegistry } from '../../shared/control/generations.ts';
+import { controlDatabase } from '../../shared/store/connection.ts';
 import { listDeadLetters } from '../operations/dead-letters/list.ts';
 import { commandsIn } from '../operations/deployment.ts';
 import { readFacts, type Facts } from '../operations/facts.ts';
 import type { Finding } from '../operations/finding.ts';
 import { findings } from '../operations/findings.ts';
 import { report, type Report } from '../operations/report.ts';
-import { readCounts } from '../operations/counts.ts';
 import { topicOf } from '../projector/events/topics.ts';
 import type { ConsoleConfig } from './config.ts';
 import type { ReconnectingKafka } from './connections.ts';
@@ -43,13 +41,6 @@ export function createSources({ config, mongo, kafka }: SourceDeps) {
   );
   const readings = {
     overview,
-    counts: createReading(
-      async () => {
-        const registry = await readRegistry(control);
-        return readCounts(generationDatabase(mongo, config.DATABASE_NAME, registry?.generation ?? 1));
-      },
-      { everyMs: 5_000 },
-    ),
     deadLetters: createReading(() => listDeadLetters({ control, prefix }, {}, examplesMax), {
       everyMs: 5_000,
     }),

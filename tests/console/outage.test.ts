@@ -3,6 +3,7 @@ import { useProjector } from '../support/use-projector.ts';
 import { openConsole, textOf, untilShown } from './test-console.ts';
 
 const pages = ['/', '/lag', '/generations', '/dead-letters', '/explain?id=ti_1'];
+const fresh = /^(?!.*No newer data).* Read \d+ s ago/;
 
 describe('while MongoDB does not answer', () => {
   const { environment, applied } = useProjector();
@@ -13,22 +14,16 @@ describe('while MongoDB does not answer', () => {
     const port = await proxy.listen(0);
     const console = await openConsole({ ...environment.environment, MONGODB_URL: proxiedUrl(port) });
     try {
-      for (const path of pages.slice(0, 4)) await untilShown(() => console, path, /Read at \S+Z \./);
+      for (const path of pages.slice(0, 4)) await untilShown(() => console, path, fresh);
       await proxy.cut();
-      await untilShown(
-        () => console,
-        '/',
-        /No newer data: MongoDB .* Read at \S+Z , \d+ s ago/,
-        'Data-As-Of',
-      );
+      await untilShown(() => console, '/', /No newer data: MongoDB .* Read \d+ s ago/, 'Data-As-Of');
       // The last verdict says nothing of the present any more.
       for (const path of ['/', '/lag'])
-        await untilShown(() => console, path, /It is not known: no data since/);
+        await untilShown(() => console, path, 'It is not known: the last data was read');
       expect(textOf(await console.read('/'))).not.toContain('All is well');
-      expect(textOf(await console.read('/lag'))).not.toContain('partitions of generation 1 lags');
       for (const path of pages) await untilShown(() => console, path, 'MongoDB (MONGODB_URL)');
       await proxy.listen(port);
-      await untilShown(() => console, '/', /Read at \S+Z \./);
+      await untilShown(() => console, '/', fresh);
     } finally {
       await console.close();
       await proxy.cut();
@@ -61,7 +56,7 @@ describe('while Kafka is away', () => {
     await applied();
     const console = await openConsole({ ...environment.environment, KAFKA_BROKERS: '127.0.0.1:1' });
     try {
-      await untilShown(() => console, '/', 'Not well: Kafka (KAFKA_BROKERS)', /Data-As-Of 20/);
+      await untilShown(() => console, '/', 'Not well: Kafka (KAFKA_BROKERS)', /Data-As-Of \d+ s ago/);
       await untilShown(() => console, '/generations', 'Generation 1: active');
       await untilShown(() => console, '/dead-letters', 'There are no dead letters');
       await untilShown(() => console, '/explain?id=ti_1', 'no living generation has a document with this id');

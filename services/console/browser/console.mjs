@@ -1,4 +1,4 @@
-/* Fetches the page again while it is visible, and replaces the parts that have changed. */
+/* Fetches a page again while it is visible, and replaces the parts that have changed. Copies commands. */
 const intervalMs = 3_000;
 const lost = document.getElementById('lost');
 let timer;
@@ -7,9 +7,14 @@ function replace(region, next) {
   if (!next || region.innerHTML === next.innerHTML) return;
   for (const { id } of region.querySelectorAll('details[open]'))
     next.querySelector(`#${CSS.escape(id)}`)?.setAttribute('open', '');
-  const focused = region.contains(document.activeElement) ? document.activeElement.id : '';
+  const active = document.activeElement;
+  const focused =
+    region.contains(active) &&
+    (active.dataset.copy
+      ? `[data-copy="${CSS.escape(active.dataset.copy)}"]`
+      : active.id && `#${CSS.escape(active.id)}`);
   region.replaceChildren(...next.childNodes);
-  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  if (focused) region.querySelector(focused)?.focus({ preventScroll: true });
 }
 
 async function refresh() {
@@ -33,9 +38,16 @@ async function refresh() {
 
 function follow() {
   clearTimeout(timer);
-  if (!document.hidden) timer = setTimeout(refresh, intervalMs);
+  if (!document.hidden && lost) timer = setTimeout(refresh, intervalMs);
 }
 
+document.addEventListener('click', async ({ target }) => {
+  if (!target.dataset.copy) return;
+  await navigator.clipboard.writeText(target.dataset.copy);
+  target.classList.add('done');
+});
 document.addEventListener('visibilitychange', follow);
 follow();
+// Browsers give a clipboard to pages of this machine and of HTTPS alone.
+if (navigator.clipboard) document.documentElement.dataset.clipboard = 'yes';
 document.documentElement.dataset.console = 'ready';

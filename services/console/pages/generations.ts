@@ -7,9 +7,9 @@ import type { TopicFacts } from '../../operations/partitions.ts';
 import { progressText } from '../../operations/progress-text.ts';
 import type { GenerationReport } from '../../operations/report.ts';
 import { isBuild } from '../../operations/rebuild/transitions.ts';
-import { command, definitions, freshness, seconds, type Page } from '../layout.ts';
+import { command, definitions, freshness, number, seconds, type Page } from '../layout.ts';
 import type { Sources } from '../sources.ts';
-import { findingItem } from './well.ts';
+import { cards } from './overview.ts';
 
 /** Every generation: the phases of a build, its checks and comparison, and the next command. */
 export const generationsPage = ({ overview, commands }: Sources): Page => ({
@@ -42,7 +42,7 @@ function section(all: Finding[], one: GenerationReport, generation: Generation |
   const step = one.state === 'ready' ? 'promote' : one.state === 'standby' ? 'rollback' : null;
   return html`<h2>Generation ${one.number}: ${one.condition}</h2>
     ${definitions([
-      ['Lag', `${seconds(one.lagSeconds)}, ${counted(one.lag, 'record')} to apply`],
+      ['Lag', html`${seconds(one.lagSeconds)}, ${number(one.lag)} records to apply`],
       ['Version', `projection version ${one.projectionVersion}`],
       ...(generation?.report
         ? ([['Comparison', comparisonText(generation.report)]] satisfies [string, string][])
@@ -51,9 +51,7 @@ function section(all: Finding[], one: GenerationReport, generation: Generation |
         ? ([['Next', html`${command(next.remedy ?? '')} ${next.text}`]] satisfies [string, Html][])
         : []),
     ])}
-    <ul>
-      ${one.findings.filter((finding) => finding !== next).map(findingItem)}
-    </ul>
+    ${cards(one.findings.filter((finding) => finding !== next))}
     ${isBuild(one) ? phases(one, generation?.report).map((phase) => bar(one.number, phase)) : html``}
     ${isBuild(one) && lagging.length > 0 ? topicsTable(one, lagging) : html``}
     ${step ? checksTable(all, one.number, step) : html``}`;
