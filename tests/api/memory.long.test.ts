@@ -55,7 +55,7 @@ async function newcomer(name: string) {
 it.each([4, 5, 20])(
   'while %d organizations leave their responses unread, the next one gets its data, and memory is bounded',
   async (count) => {
-    const headers = await newcomer(String(count));
+    const headers = await newcomer(`new${count}`);
     const releases = await Promise.all(Array.from({ length: count }, (_, org) => leave(org)));
     const page = await ask(child, '/v1/tickets?limit=100', { headers });
     expect([page.status, (JSON.parse(page.text) as { data: unknown[] }).data.length]).toEqual([200, 1]);
