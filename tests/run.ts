@@ -23,6 +23,9 @@ const sized = ['/tests/simulation/simulation\\.test', '/tests/convergence/'];
 /** These measure memory and time, or stop servers: nothing runs beside them. */
 const measuring = ['/tests/(api|bench)/.*\\.long\\.test\\.ts$', '/tests/faults/'];
 
+/** Jest ends within a second of its last test, unless a test has left something open. */
+const endLimitMs = 30_000;
+
 /** As in the last line of a run. A check that fails counts as one failure. */
 type Counts = { passed: number; failed: number };
 
@@ -54,10 +57,18 @@ async function jest(args: string[], environment: NodeJS.ProcessEnv): Promise<Cou
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: environment,
   });
-  // tests/reporter.mjs sends the counts. The channel closes after its last message.
+  // tests/reporter.mjs sends the counts after the last test. The channel closes after its last message.
   let { passed, failed }: Counts = { passed: 0, failed: 0 };
-  child.on('message', (counts: Counts) => ({ passed, failed } = counts));
+  let ending: NodeJS.Timeout | undefined;
+  child.on('message', (counts: Counts) => {
+    ({ passed, failed } = counts);
+    ending = setTimeout(() => {
+      print(`Jest was killed ${endLimitMs / 1_000} s after its last test: a test has left something open`);
+      child.kill('SIGKILL');
+    }, endLimitMs);
+  });
   const [exitCode] = await Promise.all([code, once(child, 'disconnect')]);
+  clearTimeout(ending);
   return { passed, failed: exitCode === 0 ? failed : Math.max(failed, 1) };
 }
 

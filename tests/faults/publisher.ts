@@ -1,10 +1,11 @@
-import { CompressionTypes, type Producer, type ProducerRecord } from 'kafkajs';
+import { CompressionTypes, type Producer, type ProducerRecord, type RecordMetadata } from 'kafkajs';
 import { pino } from 'pino';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { eventually } from '../support/eventually.ts';
 import { encode, type Event, type Produced } from '../support/events.ts';
+import { untilStable } from '../support/progress.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
 import { createRandom, type Random } from '../support/random.ts';
 
@@ -61,7 +62,7 @@ export async function createPublisher(
         const batches = encodeBurst(testEnvironment, random, burst, poisonShare);
         const compression = random.pick(codecs);
         if (transactional && random.chance(0.2)) await abort(transactions, testEnvironment, burst);
-        if (transactional && random.chance(0.2)) await commit(transactions, batches);
+        if (transactional && random.chance(0.2)) await commit(transactions, testEnvironment, batches);
         else for (const batch of batches) await sendUntilDone(plain, { ...batch, compression, acks: -1 });
         acknowledged.push(...burst);
       }
@@ -91,23 +92,28 @@ function encodeBurst(
   }));
 }
 
-async function commit(producer: Producer, batches: Batch[]): Promise<void> {
+async function commit(producer: Producer, { admin }: TestEnvironment, batches: Batch[]): Promise<void> {
   const transaction = await producer.transaction();
-  for (const batch of batches) await transaction.send(batch);
+  const sent: RecordMetadata[] = [];
+  for (const batch of batches) sent.push(...(await transaction.send(batch)));
   await transaction.commit();
+  await untilStable(admin, sent);
 }
 
 /** Aborts a transaction of newer versions and of entities that do not exist: neither may ever be applied. */
 async function abort(producer: Producer, testEnvironment: TestEnvironment, burst: Event[]): Promise<void> {
   const transaction = await producer.transaction();
+  const sent: RecordMetadata[] = [];
   for (const event of burst.filter(({ data }) => data && JSON.stringify(data).length < 100_000).slice(0, 3)) {
     const id = `${event.id}_${ghost}`;
     const data = { ...event.data, id };
     const newer = { ...event, version: event.version + 1_000_000 };
     const messages = [encode(newer, 'structured'), encode({ ...event, id, data }, 'binary')];
-    await transaction.send({ topic: topicOf(event.kind, testEnvironment.config.TOPIC_PREFIX), messages });
+    const topic = topicOf(event.kind, testEnvironment.config.TOPIC_PREFIX);
+    sent.push(...(await transaction.send({ topic, messages })));
   }
   await transaction.abort();
+  await untilStable(testEnvironment.admin, sent);
 }
 
 async function sendUntilDone(producer: Producer, record: ProducerRecord): Promise<void> {

@@ -3,6 +3,7 @@ import { untilLed } from '../../services/operations/topics/create-topics.ts';
 import { createProgressRecorder } from '../../services/projector/consumer/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { eventually } from '../support/eventually.ts';
+import { untilStable } from '../support/progress.ts';
 import { startConsuming } from '../support/start-consuming.ts';
 import { useProjector } from '../support/use-projector.ts';
 
@@ -40,7 +41,7 @@ describe('the log of a real broker', () => {
     await second.abort();
     await third.commit();
     await first.abort();
-    await publish(environment.producer, topic, 'after');
+    await untilStable(environment.admin, await publish(environment.producer, topic, 'after'));
   };
 
   describe('with transactions that were aborted out of order', () => {

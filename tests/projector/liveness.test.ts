@@ -2,6 +2,7 @@ import type { Admin, Kafka } from 'kafkajs';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { observed, stuckMs } from '../support/observed.ts';
+import { untilStable } from '../support/progress.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { waitingKafka } from '../support/waiting-kafka.ts';
 
@@ -62,10 +63,11 @@ describe('/livez, with a real Kafka and a real MongoDB', () => {
     const projector = await start({ nowMs });
     const producer = await connectProducer({ transactionalId: environment.name });
     const transaction = await producer.transaction();
-    await transaction.send({ topic: topic('tag'), messages: [message] });
+    const sent = await transaction.send({ topic: topic('tag'), messages: [message] });
     await long();
     expect(projector.live()).toBeNull();
     await transaction.commit();
+    await untilStable(environment.admin, sent);
     await applied();
   });
 });

@@ -2,6 +2,7 @@ import { topicIdsOf } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
+import { untilStable } from '../support/progress.ts';
 import type { Service } from '../../infra/service.ts';
 import { useProjector } from '../support/use-projector.ts';
 
@@ -100,11 +101,10 @@ describe('records that are deleted from the log before they were applied', () =>
     expect(await (await started()).stop()).toBe(0);
     const transactional = await connectProducer({ transactionalId: environment.name });
     const transaction = await transactional.transaction();
-    await transaction.send({
-      topic: topic('tag'),
-      messages: [encode(created('tag', 'tag_x'), 'structured')],
-    });
+    const messages = [encode(created('tag', 'tag_x'), 'structured')];
+    const sent = await transaction.send({ topic: topic('tag'), messages });
     await transaction.abort();
+    await untilStable(environment.admin, sent);
     // when the next projector has passed them, and a record is published
     const second = await started();
     await publishTags('tag_2');

@@ -1,4 +1,4 @@
-import type { Admin } from 'kafkajs';
+import type { Admin, RecordMetadata } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { endOffsets, recordedPositions } from '../../services/projector/consumer/progress.ts';
 import { eventually, type Wait } from './eventually.ts';
@@ -43,3 +43,16 @@ export const reached = (
     fatal,
     wait,
   );
+
+/**
+ * Resolves once consumers of committed records can read past these records. Kafka acknowledges the end of a transaction
+ * before each partition has its marker; until then the log ends before the transaction for them, and in `logEnds`.
+ */
+export const untilStable = (admin: Admin, sent: RecordMetadata[]): Promise<void> =>
+  eventually(async () => {
+    const ends = await logEnds(admin, [...new Set(sent.map(({ topicName }) => topicName))]);
+    return sent.every(
+      ({ topicName, partition, baseOffset }) =>
+        (ends.get(`${topicName}/${partition}`) ?? 0) > Number(baseOffset),
+    );
+  });

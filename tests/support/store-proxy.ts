@@ -73,7 +73,8 @@ export function createStoreProxy(mongodbUrl: string) {
     /** Listens on the port, 0 for any free one; returns the port. */
     listen: (port: number) =>
       new Promise<number>((resolve) => {
-        const listening = createServer(forward);
+        // A test that fails before its `cut` does not keep jest running.
+        const listening = createServer(forward).unref();
         server = listening;
         listening.listen(port, '127.0.0.1', () => resolve((listening.address() as { port: number }).port));
       }),

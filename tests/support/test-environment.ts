@@ -52,9 +52,12 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
     control: mongo.db(name),
     database: mongo.db(`${name}_g1`),
     close: async () => {
-      await mongo.db(name).dropDatabase();
-      for (const number of [1, 2, 3, 4]) await mongo.db(`${name}_g${number}`).dropDatabase();
-      await Promise.all([admin.disconnect(), producer.disconnect(), mongo.close()]);
+      const databases = [name, ...[1, 2, 3, 4].map((number) => `${name}_g${number}`)];
+      try {
+        for (const database of databases) await mongo.db(database).dropDatabase({ timeoutMS: 60_000 });
+      } finally {
+        await Promise.all([admin.disconnect(), producer.disconnect(), mongo.close()]);
+      }
     },
   };
 }
