@@ -82,6 +82,7 @@ export const checklist = (all: Finding[], number: number, step: Step) =>
         isMet: !found || found.isWaived,
         isWaived: found?.isWaived ?? false,
         text: found?.text ?? holds,
+        remedy: found?.remedy ?? null,
       };
     });
 

@@ -138,13 +138,16 @@ describe('a rebuild in a cluster', () => {
       'helm upgrade with { number: 2, replicas: 1 } in generations',
     );
     await start({ settings: { GENERATION: 2 } });
-    await shows('Generation 2: ready', 'Next support-cli rebuild compare 2', 'compared failed');
+    const notCompared = 'generation 2 was not compared with the active one support-cli rebuild compare 2';
+    await shows('Generation 2: ready', `Next ${notCompared}`, `✗ failed ${notCompared}`, 'Catch up done');
     await run('compare', '2');
     await shows(
-      '2 compared, 0 unintended differences',
-      'Next support-cli rebuild promote 2 every check holds',
+      /2 documents compared with generation 1: 0 unintended differences, .* \d+ s ago/,
+      '✓ it was compared with the active generation, without a difference',
+      'Next every check holds support-cli rebuild promote 2',
     );
     await run('promote', '2');
-    await shows('Generation 2: active', 'Generation 1: standby', 'Next support-cli rebuild rollback 1');
+    await shows('Generation 2: active', 'Generation 1: standby', 'support-cli rebuild rollback 1');
+    await shows(/\d+ s ago 2 ready -> active .* 2 building -> catching-up .* 1 nothing -> active projector/);
   }, 120_000);
 });

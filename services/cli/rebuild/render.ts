@@ -3,6 +3,7 @@ import type { Commands } from '../../operations/deployment.ts';
 import type { Check } from '../../operations/rebuild/start.ts';
 import type { Switched } from '../../operations/rebuild/switch.ts';
 import { resultText, type ComparisonResult } from '../../operations/rebuild/compare.ts';
+import { changeText } from '../../operations/rebuild/transitions.ts';
 import { renderFinding } from '../render-report.ts';
 
 export const renderStarted = (
@@ -23,10 +24,10 @@ const renderCheck = ({ name, isMet, detail }: Check): string =>
 
 export const renderHistory = (history: Transition[]): string =>
   history
-    .map(({ generation, from, to, at, by, why }) => {
-      const change = from === to ? to : `${from ?? 'nothing'} -> ${to}`;
-      return `${at.toISOString()}  generation ${generation}  ${change}  by ${by}: ${why}\n`;
-    })
+    .map(
+      (one) =>
+        `${one.at.toISOString()}  generation ${one.generation}  ${changeText(one)}  by ${one.by}: ${one.why}\n`,
+    )
     .join('');
 
 export function renderComparison(number: number, result: ComparisonResult): string {

@@ -1,17 +1,17 @@
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
-import type { ComparisonReport, Generation } from '../../../shared/control/generations.ts';
+import type { ComparisonReport, Generation, Transition } from '../../../shared/control/generations.ts';
 import type { Finding, Step } from '../../operations/finding.ts';
 import { checklist } from '../../operations/findings.ts';
 import type { TopicFacts } from '../../operations/partitions.ts';
 import { progressText } from '../../operations/progress-text.ts';
 import type { GenerationReport } from '../../operations/report.ts';
-import { isBuild } from '../../operations/rebuild/transitions.ts';
-import { command, definitions, freshness, number, seconds, type Page } from '../layout.ts';
+import { changeText, isBuild } from '../../operations/rebuild/transitions.ts';
+import { ago, command, definitions, freshness, number, seconds, type Page } from '../layout.ts';
 import type { Sources } from '../sources.ts';
 import { cards } from './overview.ts';
 
-/** Every generation: the phases of a build, its checks and comparison, and the next command. */
+/** Every generation: the steps of a build, the checks before a switch, the next command, and the switches so far. */
 export const generationsPage = ({ overview, commands }: Sources): Page => ({
   path: '/generations',
   title: 'Generations',
@@ -20,17 +20,18 @@ export const generationsPage = ({ overview, commands }: Sources): Page => ({
     const fresh = freshness(now);
     if (!now.value) return { generations: html`<p>No generation is known yet.</p>`, fresh };
     const { facts, findings, report } = now.value;
-    const { generations } = report;
-    const build = generations.find(isBuild)?.number ?? null;
+    const { generations = [], history = [] } = facts.registry ?? {};
+    const isBuilding = report.generations.some(isBuild);
     return {
-      generations: html`${generations.map((one) =>
+      generations: html`${report.generations.map((one) =>
         section(
           findings,
           one,
-          facts.registry?.generations.find(({ number }) => number === one.number),
+          generations.find(({ number }) => number === one.number),
         ),
       )}
-      ${build !== null ? html`` : html`<p>To build another one: ${command(`${commands.cli} rebuild start`)}</p>`}`,
+      ${isBuilding ? html`` : html`<p>To build another one: ${command(`${commands.cli} rebuild start`)}</p>`}`,
+      history: history.length === 0 ? html`` : historyTable(history, facts.now, commands.cli),
       fresh,
     };
   },
@@ -40,93 +41,131 @@ function section(all: Finding[], one: GenerationReport, generation: Generation |
   const [next] = one.findings.filter(({ remedy }) => remedy !== null);
   const lagging = one.topics.filter(({ lag }) => lag !== 0);
   const step = one.state === 'ready' ? 'promote' : one.state === 'standby' ? 'rollback' : null;
+  const others = one.findings.filter((one) => one !== next && !(step && one.blocks.includes(step)));
+  const { report } = generation ?? {};
   return html`<h2>Generation ${one.number}: ${one.condition}</h2>
+    ${isBuild(one) ? stepper(one, report) : html``}
     ${definitions([
-      ['Lag', html`${seconds(one.lagSeconds)}, ${number(one.lag)} records to apply`],
+      ['Lag', html`${seconds(one.lagSeconds)}, ${records(one.lag)} to apply`],
       ['Version', `projection version ${one.projectionVersion}`],
-      ...(generation?.report
-        ? ([['Comparison', comparisonText(generation.report)]] satisfies [string, string][])
-        : []),
+      ...(report ? ([['Comparison', comparisonText(report)]] satisfies [string, Html][]) : []),
       ...(next
-        ? ([['Next', html`${command(next.remedy ?? '')} ${next.text}`]] satisfies [string, Html][])
+        ? ([['Next', html`${next.text} ${command(next.remedy ?? '')}`]] satisfies [string, Html][])
         : []),
     ])}
-    ${cards(one.findings.filter((finding) => finding !== next))}
-    ${isBuild(one) ? phases(one, generation?.report).map((phase) => bar(one.number, phase)) : html``}
-    ${isBuild(one) && lagging.length > 0 ? topicsTable(one, lagging) : html``}
-    ${step ? checksTable(all, one.number, step) : html``}`;
+    ${cards(others)} ${isBuild(one) && lagging.length > 0 ? topicsTable(one, lagging) : html``}
+    ${step ? checks(all, one.number, step) : html``}`;
 }
 
-/** A phase of a build; `done` is from 0 to 1. */
-export type Phase = { name: string; done: number; text: string };
+type BuildReport = Pick<GenerationReport, 'state' | 'topics' | 'lag' | 'afterLoad'>;
 
-/** The phases of a build up to its promotion. */
-export function phases(
-  one: Pick<GenerationReport, 'state' | 'condition' | 'topics' | 'lag' | 'afterLoad'>,
-  report: ComparisonReport | undefined,
-): Phase[] {
-  const position = one.topics.reduce((sum, topic) => sum + topic.position, 0);
-  const end = one.topics.reduce((sum, topic) => sum + topic.end, 0);
+/** A step of a build; `done` is from 0 to 1. */
+type BuildStep = { name: string; done: number; text: Html | string };
+
+/** The steps of a build up to its promotion. The first that is not done is the current one. */
+function buildSteps({ state, topics, lag, afterLoad }: BuildReport, report?: ComparisonReport): BuildStep[] {
+  const sum = (field: 'position' | 'end' | 'recordsPerSecond') =>
+    topics.reduce((total, topic) => total + topic[field], 0);
+  const [position, end, rate] = [sum('position'), sum('end'), sum('recordsPerSecond')];
   const part = end === 0 ? 1 : position / end;
-  const isLoading = one.state === 'building';
-  const isReady = one.state === 'ready';
-  const isCompared = report?.differences === 0;
+  const pace = rate > 0 ? html`, ${number(rate)} a second, ${seconds(lag / rate)} left` : html``;
+  const isLoading = state === 'building';
+  const isReady = state === 'ready';
   return [
     {
       name: 'Load',
-      done: isLoading ? part : 1,
-      text: isLoading ? `${position} of ${counted(end, 'record')}` : 'done',
+      done: isLoading ? Math.min(part, 0.999) : 1,
+      text: isLoading ? html`${number(position)} of ${records(end)}${pace}` : 'done',
     },
     {
       name: 'Catch up',
-      done: isLoading ? 0 : isReady ? 1 : part,
+      done: isLoading ? 0 : isReady ? 1 : Math.min(part, 0.999),
       text: isLoading
-        ? `${counted(one.afterLoad, 'record')} so far`
+        ? html`${records(afterLoad)} so far`
         : isReady
           ? 'done'
-          : `${counted(one.lag, 'record')} left`,
+          : html`${records(lag)} left${pace}`,
     },
     {
       name: 'Compare',
-      done: isCompared ? 1 : 0,
-      text: report
-        ? `${report.compared} compared, ${counted(report.differences, 'unintended difference')}`
-        : 'not yet',
+      done: report?.differences === 0 ? 1 : 0,
+      text: report ? counted(report.differences, 'unintended difference') : 'not yet',
     },
     { name: 'Promote', done: 0, text: 'not yet' },
   ];
 }
 
-const bar = (number: number, { name, done, text }: Phase): Html =>
-  html`<p class="phase">
-    <span>${name}</span>
-    <progress max="1" value="${done.toFixed(3)}" aria-label="Generation ${number}: ${name}"></progress>
-    <span>${text}</span>
-  </p>`;
+function stepper(one: BuildReport & { number: number }, report?: ComparisonReport): Html {
+  const steps = buildSteps(one, report);
+  const current = steps.find(({ done }) => done < 1);
+  return html`<ol class="stepper">
+    ${steps.map(
+      (step) =>
+        html`<li
+          class="${step.done === 1 ? 'done' : ''}"
+          ${step === current ? html`aria-current="step"` : html``}
+        >
+          <strong>${step.name}</strong>
+          <progress
+            max="1"
+            value="${step.done.toFixed(3)}"
+            aria-label="Generation ${one.number}: ${step.name}"
+          ></progress>
+          <small>${step.text}</small>
+        </li>`,
+    )}
+  </ol>`;
+}
 
-const comparisonText = ({ compared, differences, expected, at, by, against }: ComparisonReport): string =>
-  `${counted(compared, 'document')} with generation ${against}: ${differences} unintended, ${counted(expected, 'intended difference')}; by ${by} at ${at.toISOString()}`;
+const records = (count: number): Html => html`${number(count)} ${count === 1 ? 'record' : 'records'}`;
 
-const topicsTable = ({ number, topics }: GenerationReport, lagging: TopicFacts[]): Html =>
+const comparisonText = ({ compared, differences, expected, at, by, against }: ComparisonReport): Html =>
+  html`${counted(compared, 'document')} compared with generation ${against}:
+  ${counted(differences, 'unintended difference')}, ${counted(expected, 'intended difference')}; by ${by},
+  ${ago(at)}`;
+
+const topicsTable = ({ number: generation, topics }: GenerationReport, lagging: TopicFacts[]): Html =>
   table(
-    `The topics of which generation ${number} has records to apply`,
-    ['Topic', 'Records left', 'Progress'],
+    `The topics of which generation ${generation} has records to apply`,
+    ['Topic', 'Records left', 'Records/s', 'Progress'],
     lagging.map((topic) => [
       html`${topic.topic}`,
-      html`${topic.lag ?? 'unknown'}`,
+      number(topic.lag),
+      number(topic.recordsPerSecond),
       html`${progressText(topic, topics)}`,
     ]),
   );
 
-const checksTable = (all: Finding[], number: number, step: Step): Html =>
-  table(
-    `The checks before generation ${number} can be served`,
-    ['Check', 'Result', 'Finding'],
-    checklist(all, number, step).map(({ name, isMet, isWaived, text }) => [
-      html`${name}`,
-      html`<span class="finding ${isMet ? 'good' : 'bad'}"
-        >${isWaived ? 'accepted' : isMet ? 'ok' : 'failed'}</span
-      >`,
-      html`${text}`,
-    ]),
-  );
+const checks = (all: Finding[], generation: number, step: Step): Html =>
+  html`<h3>The checks before generation ${generation} can be served</h3>
+    <ul class="checks">
+      ${checklist(all, generation, step).map(
+        ({ isMet, isWaived, text, remedy }) =>
+          html`<li>
+            <span class="finding ${isMet ? 'good' : 'bad'}"
+              >${isWaived ? '✓ accepted' : isMet ? '✓' : '✗ failed'}</span
+            >
+            ${text} ${isMet || !remedy ? html`` : command(remedy)}
+          </li>`,
+      )}
+    </ul>`;
+
+/** The latest changes are shown. */
+const historyMax = 20;
+
+const historyTable = (history: Transition[], now: Date, cli: string): Html =>
+  html`${table(
+    `The history of the generations${history.length > historyMax ? `: the latest ${historyMax} of ${history.length} changes` : ''}`,
+    ['Time', 'Generation', 'Change', 'By', 'Why'],
+    history
+      .slice(-historyMax)
+      .toReversed()
+      .map((one) => [
+        ago(one.at, now),
+        number(one.generation),
+        html`${changeText(one)}`,
+        html`${one.by}`,
+        html`${one.why}`,
+      ]),
+  )}
+  ${history.length > historyMax ? command(`${cli} rebuild history`) : html``}`;

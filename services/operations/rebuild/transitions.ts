@@ -4,6 +4,7 @@ import {
   type ComparisonReport,
   type Generation,
   type GenerationState,
+  type Transition,
 } from '../../../shared/control/generations.ts';
 import {
   RebuildRefused,
@@ -18,6 +19,10 @@ import {
 const buildStates: readonly GenerationState[] = ['building', 'catching-up', 'ready'];
 
 export const isBuild = ({ state }: Pick<Generation, 'state'>) => buildStates.includes(state);
+
+/** The change of a transition in words; other settings of a generation may change without its state. */
+export const changeText = ({ from, to }: Pick<Transition, 'from' | 'to'>): string =>
+  from === to ? to : `${from ?? 'nothing'} -> ${to}`;
 
 /** Registers a new build. Its number is the next that was never used. */
 export const register =
