@@ -4,6 +4,7 @@ import { addressRanges } from '../../shared/runtime/addresses.ts';
 import { orFile, readConfig, variablesOf, type Environment } from '../../shared/runtime/config.ts';
 import { commonSettings, kafkaRule, port } from '../../shared/runtime/settings.ts';
 import { operatorSettings } from '../operations/settings.ts';
+import { projectorSettings } from '../projector/config.ts';
 
 /** A random token of this length cannot be guessed. */
 const tokenLengthMin = 24;
@@ -49,6 +50,8 @@ const accessSettings = {
 export const consoleSettings = {
   ...operatorSettings,
   LOG_LEVEL: commonSettings.LOG_LEVEL,
+  /** As re-driving has it, whose outcome the console foretells. */
+  TOMBSTONE_DAYS: projectorSettings.TOMBSTONE_DAYS,
   ...accessSettings,
 };
 

@@ -13,12 +13,12 @@ export type Page = {
   /** Content that does not change by itself, such as a form; `query` is that of the URL. */
   fixed?: (query: URLSearchParams) => Promise<Html> | Html;
   /** The content that changes, read again while a client watches. */
-  regions?: () => Promise<Regions>;
+  regions?: (query: URLSearchParams) => Promise<Regions>;
 };
 
 /** The complete HTML of a page. Without JavaScript the browser loads it again every ten seconds. */
 export async function renderPage(pages: Page[], page: Page, query: URLSearchParams): Promise<string> {
-  const regions = Object.entries((await page.regions?.()) ?? {});
+  const regions = Object.entries((await page.regions?.(query)) ?? {});
   const isLive = regions.length > 0;
   return pageDocument({
     title: page.title,

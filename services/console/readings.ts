@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import { html, type Html } from '../../shared/pages/html.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 
@@ -65,6 +66,23 @@ export function createReading<T>(
       hasEnded = true;
       await reading;
     },
+  };
+}
+
+/** A reading for each query. The least recently used ones of more than 20 are dropped. */
+export function createReadings<Query, T>(
+  read: (query: Query) => Promise<T>,
+  options: { everyMs: number },
+): { get: (query: Query) => Promise<Known<T>>; end: () => Promise<void> } {
+  const readings = new LRUCache<string, Reading<T>>({ max: 20 });
+  return {
+    get: (query) => {
+      const key = JSON.stringify(query);
+      const reading = readings.get(key) ?? createReading(() => read(query), options);
+      readings.set(key, reading);
+      return reading.get();
+    },
+    end: async () => void (await Promise.all([...readings.values()].map(({ end }) => end()))),
   };
 }
 

@@ -11,7 +11,7 @@ import { report, type Report } from '../operations/report.ts';
 import { topicOf } from '../projector/events/topics.ts';
 import type { ConsoleConfig } from './config.ts';
 import type { ReconnectingKafka } from './connections.ts';
-import { createReading } from './readings.ts';
+import { createReading, createReadings } from './readings.ts';
 
 /** The facts at one moment, and the findings that follow from them. */
 export type Overview = { facts: Facts; findings: Finding[]; report: Report };
@@ -21,13 +21,12 @@ export type SourceDeps = { config: ConsoleConfig; mongo: MongoClient; kafka: Rec
 /** Everything that the pages show and that changes, read by services/operations. */
 export function createSources({ config, mongo, kafka }: SourceDeps) {
   const control = controlDatabase(mongo, config.DATABASE_NAME);
-  const prefix = config.TOPIC_PREFIX;
   const deps = {
     config,
     mongo,
     control,
     by: 'console',
-    topics: kinds.map((kind) => topicOf(kind, prefix)),
+    topics: kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX)),
     now: () => storeTime(control),
     report: () => undefined,
   };
@@ -39,17 +38,27 @@ export function createSources({ config, mongo, kafka }: SourceDeps) {
     // Longer than the deadline of Kafka within it.
     { everyMs: 1_500, waitMs: 4_000 },
   );
+  const redriveDeps = async () => {
+    const now = await storeTime(control);
+    return { ...deps, now: () => now };
+  };
   const readings = {
     overview,
-    deadLetters: createReading(() => listDeadLetters({ control, prefix }, {}, examplesMax), {
-      everyMs: 5_000,
-    }),
+    deadLetters: createReadings(
+      async ({ after, ...filter }: LetterQuery) =>
+        // One more tells whether there is another page.
+        listDeadLetters(await redriveDeps(), filter, { limit: lettersMax + 1, after }),
+      { everyMs: 5_000 },
+    ),
   };
   const close = async () => void (await Promise.all(Object.values(readings).map(({ end }) => end())));
-  return { ...readings, control, prefix, commands: commandsIn[config.DEPLOYMENT], close };
+  return { ...readings, control, redriveDeps, commands: commandsIn[config.DEPLOYMENT], close };
 }
 
 export type Sources = ReturnType<typeof createSources>;
 
-/** The latest dead letters are read, for an example of each reason. */
-const examplesMax = 100;
+/** The dead letters of a page: those of a topic, of a reason, after an id. */
+export type LetterQuery = { topic: string | undefined; reason: string | undefined; after: string };
+
+/** Dead letters on one page. */
+export const lettersMax = 50;

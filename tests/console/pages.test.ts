@@ -1,5 +1,7 @@
 import { requestTracesOf, type RequestTrace } from '../../shared/store/request-traces.ts';
+import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { progressOf } from '../../shared/control/progress.ts';
+import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { waitingKafka } from '../support/waiting-kafka.ts';
@@ -72,8 +74,8 @@ describe('a dead letter and a document', () => {
 
   it('show no markup and no text of the record that a stranger wrote', async () => {
     const [{ _id: id } = { _id: '' }] = await deadLetters();
-    const redrive = `npx support-cli dead-letters redrive --topic ${topic('contact')} --reason`;
-    await untilShown(() => console, '/dead-letters', id, redrive, '1 dead letter,');
+    const purge = `npx support-cli dead-letters purge --topic ${topic('contact')} --reason`;
+    await untilShown(() => console, '/dead-letters', id, purge, '1 dead letter,');
     const pages = [
       await console.read('/dead-letters'),
       await console.read(`/dead-letters?id=${encodeURIComponent(id)}`),
@@ -106,6 +108,49 @@ describe('a dead letter and a document', () => {
     expect(await console.read('/explain?id=ti_1')).toContain(`<a href="/explain?id=${_id}">`);
     expect(textOf(await console.read('/explain?id=req_01HNZX8JGFACFA36RBXDHEQN6F'))).toContain(
       'there is no trace of',
+    );
+  });
+});
+
+describe('more dead letters than a page shows', () => {
+  const { environment, applied, topic } = useProjector();
+  let console: TestConsole;
+  beforeAll(async () => {
+    console = await openConsole(environment.environment);
+    await applied();
+    const { control, config } = environment;
+    const store = (kind: 'tag' | 'contact', offset: number) =>
+      storeDeadLetter(
+        { control, prefix: config.TOPIC_PREFIX },
+        created(kind, `${kind === 'tag' ? 'tag' : 'con'}_${offset}`),
+        { offset },
+      );
+    for (let offset = 100; offset < 160; offset += 1) await store('tag', offset);
+    await store('contact', 1);
+  });
+  afterAll(() => console.close());
+
+  it('are listed page by page, each once, with a link to its entity, its time in Kafka and its next step', async () => {
+    const walked: string[] = [];
+    for (let path: string | undefined = '/dead-letters'; path;) {
+      const page = await console.read(path);
+      walked.push(...[...page.matchAll(/href="\/dead-letters\?id=([^"]*)"/g)].map(([, id = '']) => id));
+      path = /href="([^"]*)">Next page/.exec(page)?.[1]?.replaceAll('&#38;', '&');
+    }
+    const all = await deadLettersOf(environment.control).find().sort({ _id: 1 }).toArray();
+    expect(walked.map(decodeURIComponent)).toEqual(all.map(({ _id }) => _id));
+    const first = await console.read('/dead-letters');
+    expect(first).toContain('<a href="/explain?id=tag_100">');
+    expect(first).toContain('<time title="2023-11-14T22:13:20.000Z">');
+    expect(textOf(first)).toMatch(/tag_100 bad_data: data: must be another \d+ days ago \d+ s ago redrive/);
+  });
+
+  it('are filtered by topic and by reason', async () => {
+    const contacts = textOf(await console.read(`/dead-letters?topic=${topic('contact')}`));
+    expect(contacts).toContain(`1 dead letter, by topic and reason`);
+    expect(contacts).not.toContain('tag_100');
+    expect(textOf(await console.read('/dead-letters?reason=not_json'))).toContain(
+      'No dead letter has reason not_json. Show all.',
     );
   });
 });

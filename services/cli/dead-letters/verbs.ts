@@ -7,7 +7,6 @@ import {
   type DeadLetterList,
 } from '../../operations/dead-letters/list.ts';
 import {
-  nextSteps,
   redriveSelected,
   type RedriveSelectedDeps,
   type RedriveSummary,
@@ -50,24 +49,15 @@ function requireSelection(selection: Selection, { TOPIC_PREFIX }: RedriveSelecte
 }
 
 export const list: Verb<Json & { filter: DeadLetterFilter; limit: number }> = async (deps, options) => {
-  const { control, config } = deps;
   const { filter, limit } = options;
-  requireTopic('--topic', filter.topic, config.TOPIC_PREFIX);
-  const found = await listDeadLetters({ control, prefix: config.TOPIC_PREFIX }, filter, limit);
-  const next = found.total > 0 ? await nextSteps(deps, found.deadLetters) : new Map<string, string>();
-  const deadLetters = found.deadLetters.map((one) => ({ ...one, next: next.get(one.id) ?? null }));
-  return output(options, { ...found, deadLetters }, renderList({ ...found, deadLetters }));
+  requireTopic('--topic', filter.topic, deps.config.TOPIC_PREFIX);
+  const found = await listDeadLetters(deps, filter, { limit });
+  return output(options, found, renderList(found));
 };
 
 const detailLengthMax = 80;
 
-type Advised = DeadLetterList['deadLetters'][number] & { next: string | null };
-
-function renderList({
-  deadLetters,
-  total,
-  counts,
-}: Omit<DeadLetterList, 'deadLetters'> & { deadLetters: Advised[] }): string {
+function renderList({ deadLetters, total, counts }: DeadLetterList): string {
   if (total === 0) return 'no dead letters\n';
   const lines = deadLetters.map(({ lastAt, id, key, orgId, count, reason, detail, next }) => {
     const short = detail.length > detailLengthMax ? `${detail.slice(0, detailLengthMax)}…` : detail;

@@ -8,11 +8,8 @@ function replace(region, next) {
   for (const { id } of region.querySelectorAll('details[open]'))
     next.querySelector(`#${CSS.escape(id)}`)?.setAttribute('open', '');
   const active = document.activeElement;
-  const focused =
-    region.contains(active) &&
-    (active.dataset.copy
-      ? `[data-copy="${CSS.escape(active.dataset.copy)}"]`
-      : active.id && `#${CSS.escape(active.id)}`);
+  const name = ['id', 'href', 'data-copy'].find((one) => active.hasAttribute(one));
+  const focused = region.contains(active) && name && `[${name}="${CSS.escape(active.getAttribute(name))}"]`;
   region.replaceChildren(...next.childNodes);
   if (focused) region.querySelector(focused)?.focus({ preventScroll: true });
 }

@@ -3,74 +3,134 @@ import { counted } from '../../../shared/runtime/counted.ts';
 import {
   deadLetterDetails,
   readDeadLetter,
+  type DeadLetterDetails,
   type DeadLetterList,
 } from '../../operations/dead-letters/list.ts';
-import type { Commands } from '../../operations/deployment.ts';
-import { command, definitions, freshness, type Page } from '../layout.ts';
+import { nextSteps } from '../../operations/dead-letters/redrive-selected.ts';
+import { ago, command, definitions, freshness, number, type Page } from '../layout.ts';
 import type { RenderWithDeadline } from '../readings.ts';
-import type { Sources } from '../sources.ts';
+import { lettersMax, type LetterQuery, type Sources } from '../sources.ts';
 
-/** The dead letters by topic and reason, with an example of each, and one of them in full, without its bytes. */
-export const deadLettersPage = (
-  { deadLetters, control, prefix, commands }: Sources,
-  render: RenderWithDeadline,
-): Page => ({
-  path: '/dead-letters',
+const path = '/dead-letters';
+
+/** The dead letters by topic and reason, then one by one, each with its next step; or one of them, without its bytes. */
+export const deadLettersPage = (sources: Sources, render: RenderWithDeadline): Page => ({
+  path,
   title: 'Dead letters',
-  fixed: async (query) => {
-    const id = query.get('id')?.slice(0, idLengthMax);
-    if (!id) return html``;
-    return render(async () => {
-      const shown = deadLetterDetails(await readDeadLetter(control, id), prefix);
-      return html`<h2>${shown.id}</h2>
-        ${definitions([
-          ['Reason', `${shown.reason}: ${shown.detail}`],
-          ['Stored', `${shown.count}×, first ${shown.firstAt}, last ${shown.lastAt}`],
-          ['Key', shown.key],
-          ['Organization', shown.orgId ?? 'unknown'],
-          ['Generations', shown.generations.join(', ')],
-          [
-            'Size',
-            `${counted(shown.bytes, 'byte')}${shown.truncated ? ', of which the head is stored' : ''}`,
-          ],
-          ['Re-drive it', command(`${commands.cli} dead-letters redrive ${shown.id}`)],
-          ['Print its bytes', command(`${commands.cli} dead-letters show ${shown.id} --raw`)],
-        ])}`;
-    });
+  fixed: (query) => {
+    const id = text(query, 'id');
+    return id ? render(() => letterInFull(sources, id)) : html``;
   },
-  regions: async () => {
-    const found = await deadLetters.get();
+  regions: async (query): Promise<Record<string, Html>> => {
+    if (query.get('id')) return {};
+    const wanted = {
+      topic: text(query, 'topic'),
+      reason: text(query, 'reason'),
+      after: text(query, 'after') ?? '',
+    };
+    const found = await sources.deadLetters.get(wanted);
     return {
-      groups: found.value ? groups(commands, found.value) : html`<p>No dead letters are known yet.</p>`,
+      groups: found.value
+        ? html`${groups(sources.commands.cli, wanted, found.value)} ${letters(wanted, found.value)}`
+        : html`<p>No dead letters are known yet.</p>`,
       fresh: freshness(found),
     };
   },
 });
 
-const idLengthMax = 300;
+const textLengthMax = 300;
 
-const groups = ({ cli }: Commands, { deadLetters, counts, total }: DeadLetterList): Html =>
-  total === 0
-    ? html`<p class="verdict good">There are no dead letters.</p>`
-    : html`<p>
-          The column Latest shows no secrets and no personal data. Add ${command('--dry-run')} to a command to
-          see its outcome first.
-        </p>
-        ${table(
-          `${counted(total, 'dead letter')}, by topic and reason`,
-          ['Topic', 'Reason', 'Number', 'Latest', 'Re-drive them'],
-          counts.map(({ topic, reason, count }) => {
-            const latest = deadLetters.find((one) => one.topic === topic && one.reason === reason);
-            return [
-              html`${topic}`,
-              html`${reason}`,
-              html`${count}`,
-              latest ? example(latest) : html`not among the latest ${deadLetters.length}`,
-              command(`${cli} dead-letters redrive --topic ${topic} --reason ${reason}`),
-            ];
-          }),
-        )}`;
+/** Undefined if the URL does not have it. */
+const text = (query: URLSearchParams, name: string): string | undefined =>
+  query.get(name)?.slice(0, textLengthMax) || undefined;
 
-const example = ({ id, key, orgId, detail, lastAt }: DeadLetterList['deadLetters'][number]): Html =>
-  html`<a href="/dead-letters?id=${encodeURIComponent(id)}" id="show-${id}">${id}</a>, key ${key},
-    ${orgId ?? 'no organization'}: ${detail} <span class="muted">(${lastAt})</span>`;
+/** A link to a page of dead letters. */
+const link = (query: Partial<LetterQuery> & { id?: string }, content: Html | string): Html => {
+  const known = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  const search = new URLSearchParams(known).toString();
+  return html`<a href="${path}${search && `?${search}`}">${content}</a>`;
+};
+
+function groups(cli: string, { topic, reason }: LetterQuery, { counts, total }: DeadLetterList): Html {
+  const all = topic || reason ? html` ${link({}, 'Show all.')}` : html``;
+  const chosen = [topic && `topic ${topic}`, reason && `reason ${reason}`].filter(Boolean).join(', ');
+  if (total === 0)
+    return html`<p class="verdict good">
+      ${chosen ? `No dead letter has ${chosen}.` : 'There are no dead letters.'}${all}
+    </p>`;
+  return html`${chosen ? html`<p>Only those of ${chosen}.${all}</p>` : html``}
+    <p>
+      A record that a redrive would refuse again is to be purged, once its source has corrected the entity.
+      Add
+      <code>--dry-run</code> to a command to see its outcome first.
+    </p>
+    ${table(
+      `${counted(total, 'dead letter')}, by topic and reason`,
+      ['Topic', 'Reason', 'Number', 'Next'],
+      counts.map((one) => [
+        link({ topic: one.topic }, one.topic),
+        link({ reason: one.reason }, one.reason),
+        link({ topic: one.topic, reason: one.reason }, number(one.count)),
+        command(`${cli} dead-letters ${one.next ?? 'redrive'} --topic ${one.topic} --reason ${one.reason}`),
+      ]),
+    )}`;
+}
+
+/** One page of the dead letters, without secrets and personal data. */
+function letters(query: LetterQuery, { deadLetters, total }: DeadLetterList): Html {
+  if (total === 0) return html``;
+  const shown = deadLetters.slice(0, lettersMax);
+  const last = shown.at(-1);
+  return html`${table(
+      `${counted(shown.length, 'dead letter')}${query.after && ` after ${query.after}`}, in the order of the log`,
+      ['Dead letter', 'Key', 'Detail', "Kafka's time", 'Last stored', 'Next'],
+      shown.map((one) => [
+        link({ id: one.id }, one.id),
+        keyLink(one),
+        html`${one.reason}: ${one.detail}`,
+        recordTime(one),
+        html`${ago(new Date(one.lastAt))}`,
+        html`${one.next ?? 'unknown'}`,
+      ]),
+    )}
+    <p>
+      ${query.after ? link({ ...query, after: '' }, 'First page') : html``}
+      ${last && deadLetters.length > lettersMax ? link({ ...query, after: last.id }, 'Next page') : html``}
+    </p>`;
+}
+
+/** The key, as a link to the explanation of its entity. Only an id is shown as it is. */
+const keyLink = ({ key }: DeadLetterDetails): Html =>
+  /^(<|null$)/.test(key) ? html`${key}` : html`<a href="/explain?id=${key}">${key}</a>`;
+
+const recordTime = ({ recordAt }: DeadLetterDetails): Html =>
+  recordAt ? ago(new Date(recordAt)) : html`no valid time`;
+
+async function letterInFull({ control, redriveDeps, commands }: Sources, id: string): Promise<Html> {
+  const deps = await redriveDeps();
+  const letter = await readDeadLetter(control, id);
+  const shown = deadLetterDetails(letter, deps.config.TOPIC_PREFIX);
+  const next = (await nextSteps(deps, [letter])).get(id) ?? 'redrive';
+  const run = `${commands.cli} dead-letters`;
+  return html`<p>${link({}, 'All dead letters')}</p>
+    <h2>${shown.id}</h2>
+    ${definitions([
+      ['Reason', `${shown.reason}: ${shown.detail}`],
+      ["Kafka's time", recordTime(shown)],
+      [
+        'Stored',
+        html`${shown.count}×, first ${ago(new Date(shown.firstAt))}, last ${ago(new Date(shown.lastAt))}`,
+      ],
+      ['Key', keyLink(shown)],
+      ['Organization', shown.orgId ?? 'unknown'],
+      ['Generations', shown.generations.join(', ')],
+      ['Size', `${counted(shown.bytes, 'byte')}${shown.truncated ? ', of which the head is stored' : ''}`],
+      [
+        'Next',
+        next === 'purge'
+          ? html`a redrive would be refused again ${command(`${run} purge ${shown.id}`)}`
+          : command(`${run} redrive ${shown.id}`),
+      ],
+      ['Print its bytes', command(`${run} show ${shown.id} --raw`)],
+    ])}`;
+}

@@ -4,44 +4,64 @@ import { deadLettersOf, purgeMarksOf, type DeadLetter } from '../../../shared/co
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { decodeText } from '../../projector/events/bytes.ts';
 import { idSchema, kindOfTopic } from '../../projector/events/topics.ts';
+import { nextSteps, type NextStep, type RedriveSelectedDeps } from './redrive-selected.ts';
 import { storeFilter, type DeadLetterFilter } from './select.ts';
 
 export type DeadLetterDetails = ReturnType<typeof deadLetterDetails>;
 
-/** The latest dead letters of a filter, and the counts of all that it matches. */
+/** The next step: `purge` if this release would refuse a redrive again; null if that is not known. */
+type Advised = { next: NextStep | null };
+
+/** Some dead letters of a filter, and the counts of all that it matches; `next` of a count is that of its first one. */
 export type DeadLetterList = {
-  deadLetters: DeadLetterDetails[];
+  deadLetters: (DeadLetterDetails & Advised)[];
   total: number;
-  counts: { topic: string; reason: string; count: number }[];
+  counts: ({ topic: string; reason: string; count: number } & Advised)[];
 };
 
+type Group = {
+  _id: { topic: string; reason: string };
+  count: number;
+  first: Pick<DeadLetter, '_id' | 'bytes'>;
+};
+
+/** Lists the latest dead letters, the latest first; with `after`, those after that id, in the order of the ids. */
 export async function listDeadLetters(
-  { control, prefix }: { control: Db; prefix: string },
+  deps: RedriveSelectedDeps,
   filter: DeadLetterFilter,
-  limit: number,
+  { limit, after }: { limit: number; after?: string },
 ): Promise<DeadLetterList> {
   const wanted = storeFilter(filter);
-  const [latest, groups] = await Promise.all([
-    deadLettersOf(control)
-      .find(wanted)
+  const collection = deadLettersOf(deps.control);
+  const [letters, groups] = await Promise.all([
+    collection
+      .find(after === undefined ? wanted : { $and: [wanted, { _id: { $gt: after } }] })
       .project<Omit<DeadLetter, 'headers' | 'value'>>({ headers: 0, value: 0 })
-      .sort({ lastAt: -1, _id: -1 })
+      .sort(after === undefined ? { lastAt: -1, _id: -1 } : { _id: 1 })
       .limit(limit)
       .toArray(),
-    deadLettersOf(control)
-      .aggregate<{ _id: { topic: string; reason: string }; count: number }>([
+    collection
+      .aggregate<Group>([
         { $match: wanted },
-        { $group: { _id: { topic: '$topic', reason: '$reason' }, count: { $sum: 1 } } },
+        {
+          $group: {
+            _id: { topic: '$topic', reason: '$reason' },
+            count: { $sum: 1 },
+            first: { $min: { _id: '$_id', bytes: '$bytes' } },
+          },
+        },
+        { $sort: { _id: 1 } },
       ])
       .toArray(),
   ]);
-  const counts = groups
-    .map(({ _id: { topic, reason }, count }) => ({ topic, reason, count }))
-    .sort((a, b) => a.topic.localeCompare(b.topic) || a.reason.localeCompare(b.reason));
+  const next = await nextSteps(deps, [...groups.map(({ first }) => first), ...letters]);
   return {
-    deadLetters: latest.map((deadLetter) => deadLetterDetails(deadLetter, prefix)),
-    total: counts.reduce((sum, { count }) => sum + count, 0),
-    counts,
+    deadLetters: letters.map((one) => ({
+      ...deadLetterDetails(one, deps.config.TOPIC_PREFIX),
+      next: next.get(one._id) ?? null,
+    })),
+    total: groups.reduce((sum, { count }) => sum + count, 0),
+    counts: groups.map(({ _id, count, first }) => ({ ..._id, count, next: next.get(first._id) ?? null })),
   };
 }
 

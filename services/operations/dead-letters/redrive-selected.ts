@@ -60,17 +60,20 @@ export async function redriveSelected(
   return { ...summary, notFound: [...missing] };
 }
 
+export type NextStep = 'redrive' | 'purge';
+
 /**
  * Whether each dead letter can be re-driven, or would be refused again by this release, and is to be purged once its source
  * has corrected the entity. Dead letters beyond 4 MB together are left out.
  */
 export async function nextSteps(
   deps: RedriveSelectedDeps,
-  deadLetters: { id: string; bytes: number }[],
-): Promise<Map<string, 'redrive' | 'purge'>> {
+  deadLetters: Pick<DeadLetter, '_id' | 'bytes'>[],
+): Promise<Map<string, NextStep>> {
   const [chunk = []] = splitBySize(deadLetters, ({ bytes }) => bytes, bytesPerChunk);
+  if (chunk.length === 0) return new Map();
   const stored = await deadLettersOf(deps.control)
-    .find({ _id: { $in: chunk.map(({ id }) => id) } })
+    .find({ _id: { $in: chunk.map(({ _id }) => _id) } })
     .toArray();
   const outcomes = await redriveOnEach(await redriveTargets(deps), stored, true);
   return new Map(outcomes.map(({ id, outcome }) => [id, outcome === 'refused' ? 'purge' : 'redrive']));
