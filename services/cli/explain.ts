@@ -4,7 +4,13 @@ import { counted } from '../../shared/runtime/counted.ts';
 import { requestIdShape } from '../../shared/store/request-traces.ts';
 import { explain, idInTrace, type Explanation } from '../operations/explain/explain.ts';
 import { readLogRecord, type RecordPlace } from '../operations/explain/read-record.ts';
-import { explainedRows, notFoundText, refusedRows, requestRows } from '../operations/explain/rows.ts';
+import {
+  documentRows,
+  ingredients,
+  notFoundText,
+  placeText,
+  type Ingredient,
+} from '../operations/explain/rows.ts';
 import { decodeHeaders } from '../projector/events/headers.ts';
 import type { KafkaRecord } from '../projector/kafka/record-format.ts';
 import { configs } from './config.ts';
@@ -118,13 +124,27 @@ const renderRecord = (
 /** Renders an explanation as text. */
 function renderExplanation(explanation: Explanation): string {
   const { documents, now } = explanation;
-  const explained = documents.map(
-    (document) => `${document.kind} ${document.id}\n${rows(explainedRows(document, now), '  ')}`,
-  );
-  const [refused, requests] = [refusedRows(explanation), requestRows(explanation)];
+  const explained = documents.map((document) => {
+    const facts = [...documentRows(document, now), ...ingredients(document).map(ingredientRow)];
+    return `${document.kind} ${document.id}\n${rows(facts, '  ')}`;
+  });
+  const refused = explanation.refused.map(({ id, version, reason, detail }): Row => {
+    const versionText = version === null ? '' : `version ${version}, `;
+    return ['refused', `${id.split('@')[0]}, ${versionText}${reason}: ${detail} → dead-letters show ${id}`];
+  });
+  const requests = explanation.requests.map(({ id, time, status, code, key }): Row => [
+    id,
+    `${time}, ${status}${code ? ` ${code}` : ''}, ${key ?? 'no key accepted'}`,
+  ]);
   return [
     ...(documents.length === 0 ? [`${notFoundText(explanation)}\n`] : explained),
     ...(refused.length > 0 ? [`refused records\n${rows(refused, '  ')}`] : []),
     ...(requests.length > 0 ? [`latest requests\n${rows(requests, '  ')}`] : []),
   ].join('\n');
+}
+
+function ingredientRow({ field, kind, id, status, version, record, fields }: Ingredient): Row {
+  const versionText = version === null ? '' : ` version ${version}`;
+  const source = record ? `${versionText}, ${placeText(record)}, ${record.time}` : versionText;
+  return [field, `${kind} ${id}: ${status}${source}${fields.length > 0 ? ` (${fields.join(', ')})` : ''}`];
 }

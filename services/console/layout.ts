@@ -106,9 +106,19 @@ const units: [string, number][] = [
   ['s', 1],
 ];
 
-/** How long ago an instant was: `6 s ago`, with the instant as its title. */
+/** How long ago an instant was, or in how long it will be: `6 s ago`, with the instant as its title. */
 export function ago(at: Date, now = new Date()): Html {
-  const age = Math.max(0, Math.round((now.getTime() - at.getTime()) / 1_000));
-  const [unit, size] = units.find(([, least]) => age >= 2 * least) ?? ['s', 1];
-  return html`<time title="${at.toISOString()}">${Math.round(age / size)} ${unit} ago</time>`;
+  const age = Math.round((now.getTime() - at.getTime()) / 1_000);
+  // The clocks of two machines may differ by some seconds.
+  const isFuture = age < -60;
+  const apart = isFuture ? -age : Math.max(0, age);
+  const [unit, size] = units.find(([, least]) => apart >= 2 * least) ?? ['s', 1];
+  const text = `${Math.round(apart / size)} ${unit}`;
+  return html`<time title="${at.toISOString()}">${isFuture ? `in ${text}` : `${text} ago`}</time>`;
 }
+
+/** A text with its instants shown as by `ago`; an age that a terminal has beside an instant goes. */
+export const withAges = (text: string): Html =>
+  html`${text
+    .split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)(?: \(-?\d+ s ago\))?/)
+    .map((part, index) => (index % 2 === 1 ? ago(new Date(part)) : html`${part}`))}`;

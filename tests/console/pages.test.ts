@@ -1,5 +1,5 @@
-import { requestTracesOf, type RequestTrace } from '../../shared/store/request-traces.ts';
-import { deadLettersOf } from '../../shared/control/dead-letters.ts';
+import { requestTracesOf } from '../../shared/store/request-traces.ts';
+import { deadLettersOf, removeDeadLetters } from '../../shared/control/dead-letters.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
@@ -87,20 +87,49 @@ describe('a dead letter and a document', () => {
     expect(pages[3]).toContain('&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;');
   });
 
-  it('are explained as by the command', async () => {
-    const text = textOf(await console.read('/explain?id=ti_1'));
+  it('are explained by the records that they were made of, each entity as a link', async () => {
+    const page = await console.read('/explain?id=ti_1');
+    const text = textOf(page);
     const { text: printed } = await cli('explain', 'ti_1');
-    // All but the age of the partition's watermark.
-    const lines = printed.split('\n').filter((line) => line && !line.includes('s ago'));
-    expect(lines.length).toBeGreaterThan(5);
+    // The facts of the document, without its age.
+    const lines = printed.split('\n').filter((line) => /^ {2}(generation|org|status|fresh)/.test(line));
+    expect(lines.length).toBe(4);
     for (const line of lines) expect(text).toContain(line.trim().replace(/\s+/g, ' '));
+    expect(text).toMatch(new RegExp(`state ticket ti_1 living 1 ${topic('ticket')}/0/0 \\d+ s ago`));
+    expect(text).toContain('fresh join no difference');
+    expect(page).toContain('tag <a href="/explain?id=tag_missing">tag_missing</a>');
+    expect(page).toMatch(/<time title="\d{4}-[^"]*">\d+ s ago/);
+  });
+
+  it('are explained with the records about them that were refused', async () => {
+    const { control, config } = environment;
+    const id = await storeDeadLetter({ control, prefix: config.TOPIC_PREFIX }, created('ticket', 'ti_1'), {
+      offset: 9,
+    });
+    const page = await console.read('/explain?id=ti_1');
+    expect(page).toContain(`<a href="/dead-letters?id=${encodeURIComponent(id)}">${id}</a>`);
+    expect(textOf(page)).toContain('bad_data: data: must be another');
+    await removeDeadLetters(control, [id]);
   });
 
   it('are found by the Request-Id of a request, with its trace', async () => {
     const _id = 'req_01HNZX8JGFACFA36RBXDHEQN6E';
-    const trace = { _id, pathId: 'ti_1', route: '/v1/tickets/:id', parameters: [], status: 200 };
-    const times = { at: new Date(), expiresAt: new Date(Date.now() + 60_000) };
-    await requestTracesOf(environment.control).insertOne({ ...trace, ...times } as unknown as RequestTrace);
+    await requestTracesOf(environment.control).insertOne({
+      _id,
+      pathId: 'ti_1',
+      route: '/v1/tickets/:id',
+      method: 'GET',
+      parameters: [],
+      status: 200,
+      code: null,
+      keyId: 'key_1',
+      orgId: 'org_1',
+      replica: 'api-1',
+      at: new Date(),
+      expiresAt: new Date(Date.now() + 60_000),
+      durationMs: 1,
+      aborted: false,
+    });
     const text = textOf(await console.read(`/explain?id=${_id}`));
     expect(text).toContain('/v1/tickets/:id');
     expect(text).toContain('ticket ti_1');

@@ -1,11 +1,22 @@
 import type { MongoClient } from 'mongodb';
-import { html, type Html } from '../../../shared/pages/html.ts';
+import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { requestIdShape } from '../../../shared/store/request-traces.ts';
-import { explain, idInTrace } from '../../operations/explain/explain.ts';
-import { explainedRows, notFoundText, refusedRows, requestRows } from '../../operations/explain/rows.ts';
+import {
+  explain,
+  idInTrace,
+  type ExplainedDocument,
+  type Explanation,
+} from '../../operations/explain/explain.ts';
+import {
+  documentRows,
+  ingredients,
+  notFoundText,
+  placeText,
+  type Row,
+} from '../../operations/explain/rows.ts';
 import { readTrace, traceRows } from '../../operations/traces/read-trace.ts';
 import type { ConsoleConfig } from '../config.ts';
-import { command, definitions, type Page } from '../layout.ts';
+import { ago, command, definitions, number, withAges, type Page } from '../layout.ts';
 import type { RenderWithDeadline } from '../readings.ts';
 import type { Sources } from '../sources.ts';
 
@@ -33,28 +44,59 @@ async function explained({ mongo, config, sources }: Deps, id: string): Promise<
   const isRequest = requestIdShape.test(id);
   const request = isRequest
     ? html`<h2>Request ${id}</h2>
-        ${definitions(traceRows(await readTrace(control, id)))}`
+        ${rowsOf(traceRows(await readTrace(control, id)))}`
     : html``;
   const explanation = await explain({ mongo, config }, isRequest ? await idInTrace(control, id) : id);
-  const { documents, now } = explanation;
+  const { documents, now, refused, requests } = explanation;
   return html`${request}
   ${documents.length === 0 ? html`<p class="finding">${notFoundText(explanation)}</p>` : html``}
   ${documents.map(
     (document) =>
       html`<h2>${document.kind} ${document.id}</h2>
-        ${definitions(explainedRows(document, now))}`,
+        ${rowsOf(documentRows(document, now))} ${ingredientsTable(document)}`,
   )}
-  ${
-    explanation.refused.length > 0
-      ? html`<h2>Refused records</h2>
-          ${definitions(refusedRows(explanation))}`
-      : html``
-  }
-  ${
-    explanation.requests.length > 0
-      ? html`<h2>Latest requests</h2>
-          ${definitions(requestRows(explanation).map(([name, text]) => [name, html`<a href="/explain?id=${name}">${text}</a>`]))}`
-      : html``
-  }
+  ${refused.length > 0 ? refusedTable(refused) : html``}
+  ${requests.length > 0 ? requestsTable(requests) : html``}
   ${/^[\w-]+$/.test(id) ? html`<p>On a terminal: ${command(`${commands.cli} explain ${id}`)}</p>` : html``}`;
 }
+
+const rowsOf = (rows: Row[]): Html => definitions(rows.map(([name, text]) => [name, withAges(text)]));
+
+const explainLink = (id: string): Html => html`<a href="/explain?id=${encodeURIComponent(id)}">${id}</a>`;
+
+const ingredientsTable = (document: ExplainedDocument): Html =>
+  table(
+    `The records that the document was made of, in generation ${document.generation}`,
+    ['Field', 'Entity', 'Status', 'Version', 'Record', "Kafka's time"],
+    ingredients(document).map(({ field, fields, kind, id, status, version, record }) => [
+      html`${field} ${fields.length > 0 ? html`<small>${fields.join(', ')}</small>` : html``}`,
+      html`${kind} ${id === document.id ? id : explainLink(id)}`,
+      html`${status}`,
+      version === null ? html`` : number(version),
+      html`${record ? placeText(record) : ''}`,
+      record ? ago(new Date(record.time)) : html``,
+    ]),
+  );
+
+const refusedTable = (refused: Explanation['refused']): Html =>
+  table(
+    'The latest dead letters that name it',
+    ['Dead letter', 'Version', 'Reason'],
+    refused.map(({ id, version, reason, detail }) => [
+      html`<a href="/dead-letters?id=${encodeURIComponent(id)}">${id}</a>`,
+      version === null ? html`` : number(version),
+      html`${reason}: ${detail}`,
+    ]),
+  );
+
+const requestsTable = (requests: Explanation['requests']): Html =>
+  table(
+    'The latest traced requests for it',
+    ['Request', 'Time', 'Status', 'API key'],
+    requests.map(({ id, time, status, code, key }) => [
+      explainLink(id),
+      ago(new Date(time)),
+      html`${status} ${code ?? ''}`,
+      html`${key ?? 'no key accepted'}`,
+    ]),
+  );

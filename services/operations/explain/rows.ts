@@ -1,5 +1,5 @@
 import { counted } from '../../../shared/runtime/counted.ts';
-import type { ExplainedDocument, ExplainedReference, Explanation, SourceRecord } from './explain.ts';
+import type { ExplainedDocument, ExplainedReference, Explanation } from './explain.ts';
 
 /** A name and a text that an operator reads. */
 export type Row = [name: string, value: string];
@@ -8,23 +8,9 @@ export const notFoundText = ({ id, completeTo, refused }: Explanation): string =
   `${id}: no living generation has a document with this id` +
   `${refused.length === 0 ? ', and no dead letter names it' : ''}. Complete up to ${completeTo ?? 'no instant yet'}.`;
 
-/** The records about the id that were refused, each with the command that shows it. */
-export const refusedRows = ({ refused }: Explanation): Row[] =>
-  refused.map(({ id, version, reason, detail }) => [
-    'refused',
-    `${id.split('@')[0]}, ${version === null ? '' : `version ${version}, `}${reason}: ${detail} → dead-letters show ${id}`,
-  ]);
-
-/** The latest requests that named the id, by their Request-Id. */
-export const requestRows = ({ requests }: Explanation): Row[] =>
-  requests.map(({ id, time, status, code, key }) => [
-    id,
-    `${time}, ${status}${code ? ` ${code}` : ''}, ${key ?? 'no key accepted'}`,
-  ]);
-
-/** The rows that explain a document: its own, then one for each reference, named by its edge. `now` is the explanation's. */
-export function explainedRows(document: ExplainedDocument, now: string): Row[] {
-  const { generation, generationState, orgId, version, status, partition } = document;
+/** The facts of a document as a whole. `now` is the explanation's. */
+export function documentRows(document: ExplainedDocument, now: string): Row[] {
+  const { generation, generationState, orgId, status, partition } = document;
   const state =
     generationState === 'active' ? 'the active generation' : `a generation that is ${generationState}`;
   const seconds = partition && Math.round((Date.parse(now) - Date.parse(partition.completeTo)) / 1_000);
@@ -37,9 +23,6 @@ export function explainedRows(document: ExplainedDocument, now: string): Row[] {
       status === 'pending' ? 'pending: not served, because a required reference is missing' : status,
     ],
     ['retention', document.servedUntil && retentionText(document.servedUntil, now)],
-    ['version', String(version)],
-    ['record', document.record && recordText(document.record)],
-    ['tombstone', document.tombstone && recordText(document.tombstone)],
     [
       'partition',
       partition && `complete up to ${partition.completeTo} (${seconds} s ago), ${waiting} to apply`,
@@ -51,7 +34,7 @@ export function explainedRows(document: ExplainedDocument, now: string): Row[] {
     ['fresh join', freshJoinText(document.outdated)],
     ['vs active', document.differsFromActive && (document.differsFromActive.join(', ') || 'no difference')],
   ];
-  return [...rows.filter((row): row is Row => row[1] !== null), ...document.references.map(referenceRow)];
+  return rows.filter((row): row is Row => row[1] !== null);
 }
 
 const retentionText = (until: string, now: string): string =>
@@ -62,10 +45,22 @@ const freshJoinText = (outdated: ExplainedDocument['outdated']): string => {
   return outdated.length === 0 ? 'no difference' : `differs in ${outdated.join(', ')}`;
 };
 
-const recordText = ({ topic, partition, offset, time }: SourceRecord): string =>
-  `${topic}/${partition} offset ${offset}, ${time}`;
+/** An entity that a document was made of, as the field that it gives. */
+export type Ingredient = Omit<ExplainedReference, 'edge' | 'status'> & { field: string; status: string };
 
-function referenceRow({ edge, kind, id, status, version, record, fields }: ExplainedReference): Row {
-  const source = record ? ` version ${version}, ${recordText(record)}` : '';
-  return [edge, `${kind} ${id}: ${status}${source}${fields.length > 0 ? ` (${fields.join(', ')})` : ''}`];
+/** The entities that a document was made of: itself, its Kafka tombstone, then its references. */
+export function ingredients(document: ExplainedDocument): Ingredient[] {
+  const { kind, id, status, version, record, tombstone, references } = document;
+  const own = { kind, id, fields: [] };
+  return [
+    { ...own, field: 'state', status, version, record },
+    ...(tombstone
+      ? [{ ...own, field: 'tombstone', status: 'deleted', version: null, record: tombstone }]
+      : []),
+    ...references.map(({ edge, ...reference }) => ({ ...reference, field: edge })),
+  ];
 }
+
+/** The place of a record, as `explain --record` takes it. */
+export const placeText = ({ topic, partition, offset }: NonNullable<Ingredient['record']>): string =>
+  `${topic}/${partition}/${offset}`;
