@@ -2,8 +2,8 @@ import { resources } from '../../shared/documents/resources.ts';
 import { ticketStatuses } from '../../shared/documents/ticket.ts';
 import { pageCursor, scanEndCursor, type PageQuery } from '../../services/api/paging/page-query.ts';
 import { channelPageQuery } from '../../services/api/resources/channels/query.ts';
-import { threadQuery } from '../../services/api/resources/messages/query.ts';
-import { qaPageQuery } from '../../services/api/resources/qas/query.ts';
+import { threadQuery } from '../../services/api/resources/messages.ts';
+import { qaPageQuery } from '../../services/api/resources/qas.ts';
 import { remainingQuery } from '../../services/api/resources/tickets/conversations.ts';
 import { ticketFilters, ticketPageQuery } from '../../services/api/resources/tickets/query.ts';
 import {

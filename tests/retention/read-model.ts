@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
 import { findConversation } from '../../services/api/resources/conversations/query.ts';
 import { readThread } from '../../services/api/resources/conversations/thread.ts';
-import { threadOf } from '../../services/api/resources/messages/query.ts';
+import { threadOf } from '../../services/api/resources/messages.ts';
 import { readConversations } from '../../services/api/resources/tickets/conversations.ts';
 import type { TicketDocument } from '../../shared/documents/ticket.ts';
 import { findById } from '../../services/api/resources/find-by-id.ts';

@@ -1,5 +1,5 @@
 import { specFor } from '../../services/api/openapi/spec-for.ts';
-import { ticketExample } from '../../services/api/resources/tickets/examples.ts';
+import { ticketExample } from '../../services/api/resources/tickets/schema.ts';
 import { documented, type Exchange } from './documented.ts';
 
 const holdToDocument = documented(specFor());

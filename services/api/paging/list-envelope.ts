@@ -26,6 +26,15 @@ export const listSchema = <T extends z.ZodType>(id: string, item: T) =>
     })
     .meta({ id, description: 'One page of a list.' });
 
+/** A page for the OpenAPI document. */
+export const exampleList = <T>(url: string, data: T[], nextCursor: string | null = null) => ({
+  object: 'list' as const,
+  data,
+  hasMore: nextCursor !== null,
+  nextCursor,
+  url,
+});
+
 /** The request that a page answers: what its cursors are bound to, and its path. */
 type ListRequest = { scope: CursorScope; path: string };
 

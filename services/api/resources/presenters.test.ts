@@ -3,7 +3,7 @@ import { presentChannel } from './channels/presenter.ts';
 import { channelSchema } from './channels/schema.ts';
 import { presentConversationHead, presentEmbeddedMessage } from './conversations/presenter.ts';
 import type { VisibleConversation } from './conversations/query.ts';
-import { presentMessageItem } from './messages/presenter.ts';
+import { presentMessageItem } from './messages.ts';
 import { presentTicket, presentTicketItem } from './tickets/presenter.ts';
 
 const now = new Date('2026-01-01T13:00:00Z');

@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { servedVersions } from '../../../shared/control/generations.ts';
+import { exampleList } from '../paging/list-envelope.ts';
 import { presentChannel, presentChannelItem } from './channels/presenter.ts';
 import { channelListSchema, channelSchema } from './channels/schema.ts';
 import { presentConversationHead } from './conversations/presenter.ts';
 import { conversationSchema } from './conversations/schema.ts';
-import { presentMessageItem } from './messages/presenter.ts';
-import { messageListSchema } from './messages/schema.ts';
-import { presentQa } from './qas/presenter.ts';
-import { qaListSchema } from './qas/schema.ts';
+import { messageListSchema, presentMessageItem } from './messages.ts';
+import { presentQa, qaListSchema } from './qas.ts';
 import { presentTicket, presentTicketItem } from './tickets/presenter.ts';
 import { ticketListSchema, ticketSchema } from './tickets/schema.ts';
 
@@ -29,13 +28,7 @@ describe.each(servedVersions)(
   'documents of projection version %i are presented as the schema promises:',
   (version) => {
     const stored = documents(version);
-    const list = (item: object) => ({
-      object: 'list',
-      data: [item],
-      hasMore: false,
-      nextCursor: null,
-      url: '/v1/x',
-    });
+    const list = (item: object) => exampleList('/v1/x', [item]);
     test.each<[string, { parse: (value: unknown) => unknown }, () => object]>([
       ['ticket', ticketSchema, () => presentTicket(stored('ticket'), now)],
       ['ticket in a list', ticketListSchema, () => list(presentTicketItem(stored('ticket'), now))],

@@ -8,7 +8,7 @@ import {
   presentConversationHead,
   presentEmbeddedMessage,
 } from '../../../services/api/resources/conversations/presenter.ts';
-import { presentMessageItem } from '../../../services/api/resources/messages/presenter.ts';
+import { presentMessageItem } from '../../../services/api/resources/messages.ts';
 import { presentTicket, presentTicketItem } from '../../../services/api/resources/tickets/presenter.ts';
 
 /*

@@ -5,10 +5,15 @@ import { defineRoute, type Route } from '../../http/route.ts';
 import { listHandler } from '../../paging/list-handler.ts';
 import { readPage } from '../../paging/page-query.ts';
 import { findById } from '../find-by-id.ts';
-import { channelExample, channelListExample } from './examples.ts';
 import { presentChannel, presentChannelItem } from './presenter.ts';
 import { channelPageQuery } from './query.ts';
-import { channelListQuery, channelListSchema, channelSchema } from './schema.ts';
+import {
+  channelExample,
+  channelListExample,
+  channelListQuery,
+  channelListSchema,
+  channelSchema,
+} from './schema.ts';
 
 /** `now` decides which mailboxes count as stalled. */
 export type ChannelDeps = { now: () => Date; brand: string };

@@ -1,6 +1,6 @@
 import type { ConversationDocument } from '../../../../shared/documents/conversation.ts';
 import type { Message } from '../../../../shared/documents/message.ts';
-import { presentAttachments } from '../messages/presenter.ts';
+import { presentAttachments } from '../messages.ts';
 import { toSeconds, toSecondsOrNull } from '../fields.ts';
 import { preview } from './preview.ts';
 import type { VisibleConversation } from './query.ts';

@@ -1,11 +1,10 @@
 import { ApiError } from '../../http/api-error.ts';
 import { idParameter, noQuery } from '../../http/parameters.ts';
 import { defineRoute, type Clock, type Route } from '../../http/route.ts';
-import { threadOf } from '../messages/query.ts';
-import { conversationExample } from './examples.ts';
+import { threadOf } from '../messages.ts';
 import { presentConversationHead } from './presenter.ts';
 import { findConversation } from './query.ts';
-import { conversationSchema, type EmbeddedMessage } from './schema.ts';
+import { type EmbeddedMessage, conversationExample, conversationSchema } from './schema.ts';
 import { conversationChunks, readThread } from './thread.ts';
 
 const retrieveConversation = ({ now }: Clock) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { activeConversationStatuses } from '../../../../shared/documents/conversation.ts';
 import { messageRoles } from '../../../../shared/documents/message.ts';
-import { attachmentSchema, messageTexts } from '../messages/schema.ts';
+import { attachmentSchema, messageTexts } from '../messages.ts';
 import { labelSchema, secondsSchema } from '../fields.ts';
 
 /** Channel types as conversations name them: a conversation with a chatbot comes in through its widget. */
@@ -110,3 +110,43 @@ export const conversationSchema = z
 export type ConversationHead = Omit<ConversationResponse, 'messages'>;
 export type ConversationResponse = z.output<typeof conversationSchema>;
 export type EmbeddedMessage = z.output<typeof embeddedMessageSchema>;
+
+export const conversationExample: ConversationResponse = {
+  id: 'conv_01K3QZ8N6V',
+  object: 'conversation',
+  title: 'Invoice shows the wrong amount',
+  status: 'resolved',
+  supportLevel: 'human',
+  channel: { id: 'chan_01K1EMAIL', name: 'Support inbox', type: 'email' },
+  contact: { id: 'ct_01K3QZ7A2B', name: 'Ada Lovelace', email: 'ada@example.com' },
+  assignedToUser: { id: 'user_01K0SAM', name: 'Sam Field', email: 'sam@example.com' },
+  topics: [{ id: 'top_01K2CD', name: 'Billing', color: '#ff8800' }],
+  tags: [{ id: 'tag_01K2AB', name: 'vip' }],
+  urgencyScore: 2,
+  lastMessagePreview: 'Hello, my invoice of January shows the wrong amount.',
+  createdAt: '2026-01-31T09:15:02Z',
+  updatedAt: '2026-01-31T12:40:57Z',
+  waitingSince: null,
+  firstHumanReplyAt: '2026-01-31T12:40:50Z',
+  resolvedAt: '2026-01-31T12:40:57Z',
+  messages: [
+    {
+      id: 'msg_01K3QZ8P7W',
+      object: 'message',
+      role: 'user',
+      content: 'Hello, my invoice of January shows the wrong amount.',
+      createdAt: '2026-01-31T09:15:02Z',
+      sentAt: null,
+      attachments: [{ id: 'att_01K3QZ8R9X', filename: 'invoice.pdf' }],
+    },
+    {
+      id: 'msg_01K3R2D5Y1',
+      object: 'message',
+      role: 'human',
+      content: 'You are right, a corrected one is on its way.',
+      createdAt: '2026-01-31T12:40:50Z',
+      sentAt: '2026-01-31T12:40:52Z',
+      attachments: [],
+    },
+  ],
+};

@@ -1,7 +1,7 @@
 import { objectChunks } from '../../paging/json-chunks.ts';
 import { readRange } from '../../paging/read-range.ts';
 import type { StoreReader } from '../../store/reader.ts';
-import { threadQuery, type Thread } from '../messages/query.ts';
+import { threadQuery, type Thread } from '../messages.ts';
 import { presentEmbeddedMessage } from './presenter.ts';
 import type { ConversationHead, EmbeddedMessage } from './schema.ts';
 

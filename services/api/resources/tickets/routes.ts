@@ -6,10 +6,15 @@ import { listHandler } from '../../paging/list-handler.ts';
 import { readPage } from '../../paging/page-query.ts';
 import { findById } from '../find-by-id.ts';
 import { hasMoreConversations, readConversations, ticketChunks, ticketWriter } from './conversations.ts';
-import { ticketExample, ticketListExample } from './examples.ts';
 import { presentTicket, presentTicketConversation, presentTicketItem } from './presenter.ts';
 import { ticketFilters, ticketPageQuery, ticketSortField } from './query.ts';
-import { ticketListQuery, ticketListSchema, ticketSchema } from './schema.ts';
+import {
+  ticketExample,
+  ticketListExample,
+  ticketListQuery,
+  ticketListSchema,
+  ticketSchema,
+} from './schema.ts';
 
 const listTickets = ({ now }: Clock) =>
   defineRoute({

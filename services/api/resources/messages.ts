@@ -1,0 +1,211 @@
+import { z } from 'zod';
+import {
+  messageRoles,
+  messageTypes,
+  type Message,
+  type MessageDocument,
+} from '../../../shared/documents/message.ts';
+import { expiredUpTo } from '../../../shared/documents/retention.ts';
+import { ApiError } from '../http/api-error.ts';
+import { idParameter } from '../http/parameters.ts';
+import { defineRoute, type Clock, type Route } from '../http/route.ts';
+import { keyAbove } from '../paging/date-range.ts';
+import { oldestFirst, type RangeQuery } from '../paging/key-range.ts';
+import { exampleList, listSchema } from '../paging/list-envelope.ts';
+import { listHandler } from '../paging/list-handler.ts';
+import { pageParameters } from '../paging/page-parameters.ts';
+import { readPage } from '../paging/page-query.ts';
+import type { StoreReader } from '../store/reader.ts';
+import { findRetention, type Retention } from './conversations/query.ts';
+import type { StateAndJoined } from './find-by-id.ts';
+import { secondsSchema, toSeconds } from './fields.ts';
+
+/** Descriptions of the fields that a message has both in a list and inside a conversation. */
+export const messageTexts = {
+  id: 'Id of the message.',
+  role: 'Who wrote the message. `user`: the contact. `assistant`: the AI. `human`: a teammate. `system`: the service itself.',
+  content: 'The text of the message, without formatting; null if it has none.',
+  createdAt: 'When the message was recorded.',
+  attachments: 'The attached files, except files that are shown inside the text.',
+};
+
+export const attachmentSchema = z
+  .strictObject({
+    id: z.string().describe('Id of the attachment.'),
+    filename: z.string().describe('The original name of the file, as given by the sender.'),
+  })
+  .meta({ id: 'Attachment', description: 'A file attached to a message.' });
+
+const name = z.string().nullable().describe('The display name; null if it is unknown.');
+const email = z.string().nullable().describe('The email address; null if it is unknown.');
+const author = z
+  .discriminatedUnion('type', [
+    z
+      .strictObject({
+        type: z.literal('contact').describe('A contact.'),
+        id: z.string().startsWith('con_').describe('Id of the contact.'),
+        name,
+        email,
+      })
+      .meta({ id: 'ContactAuthor', description: 'A contact as the sender.' }),
+    z
+      .strictObject({
+        type: z.literal('user').describe('A teammate.'),
+        id: z.string().startsWith('user_').describe('Id of the teammate.'),
+        name,
+        email,
+      })
+      .meta({ id: 'UserAuthor', description: 'A teammate as the sender.' }),
+    z
+      .strictObject({
+        type: z.literal('ai_agent').describe('An AI agent.'),
+        id: z.string().startsWith('agent_').describe('Id of the AI agent.'),
+        name,
+        email: z.null().describe('Always null: AI agents have no email address.'),
+      })
+      .meta({ id: 'AgentAuthor', description: 'An AI agent as the sender.' }),
+  ])
+  .meta({ id: 'Author', description: 'The sender of a message.' });
+
+/** A message in a list; inside a conversation it has another shape. */
+const messageItemSchema = z
+  .strictObject({
+    id: z.string().startsWith('msg_').describe(messageTexts.id),
+    object: z.literal('message').describe('Always `message`.'),
+    conversationId: z
+      .string()
+      .startsWith('conv_')
+      .describe('Id of the conversation to which the message belongs.'),
+    type: z.enum(messageTypes).describe('The medium of the message.'),
+    role: z.enum(messageRoles).describe(messageTexts.role),
+    author: author.nullable().describe('The sender; null for system messages.'),
+    content: z.string().nullable().describe(messageTexts.content),
+    attachments: z.array(attachmentSchema).describe(messageTexts.attachments),
+    createdAt: secondsSchema.describe(messageTexts.createdAt),
+  })
+  .meta({ id: 'Message', description: 'A message in a list.' });
+export const messageListSchema = listSchema('MessageList', messageItemSchema);
+
+type MessageItem = z.output<typeof messageItemSchema>;
+type Attachment = z.output<typeof attachmentSchema>;
+
+const question: MessageItem = {
+  id: 'msg_01K3QZ8P7W',
+  object: 'message',
+  conversationId: 'conv_01K3QZ8N6V',
+  type: 'email',
+  role: 'user',
+  author: { type: 'contact', id: 'con_01K3QZ7A2B', name: 'Ada Lovelace', email: 'ada@example.com' },
+  content: 'Hello, my invoice of January shows the wrong amount.',
+  attachments: [{ id: 'att_01K3QZ8R9X', filename: 'invoice.pdf' }],
+  createdAt: '2026-01-31T09:15:02Z',
+};
+
+const answer: MessageItem = {
+  id: 'msg_01K3QZ9A4Z',
+  object: 'message',
+  conversationId: 'conv_01K3QZ8N6V',
+  type: 'email',
+  role: 'assistant',
+  author: { type: 'ai_agent', id: 'agent_01K1BOT', name: 'Assistant', email: null },
+  content: 'Thank you. A colleague is going to look at the invoice.',
+  attachments: [],
+  createdAt: '2026-01-31T09:15:20Z',
+};
+
+type StoredMessage = StateAndJoined<MessageDocument>;
+
+export const presentMessageItem = ({ state, joined }: StoredMessage): MessageItem => ({
+  id: state.id,
+  object: 'message',
+  conversationId: state.conversationId,
+  type: state.type,
+  role: state.role,
+  author: presentAuthor({ state, joined }),
+  content: state.content,
+  attachments: presentAttachments(state.attachments),
+  createdAt: toSeconds(state.createdAt),
+});
+
+/** Inline files are part of the text, so they are not listed as attachments. */
+export const presentAttachments = (attachments: Message['attachments']): Attachment[] =>
+  attachments.filter(({ inline }) => !inline).map(({ id, filename }) => ({ id, filename }));
+
+/** A sender whose document is missing keeps its type and id. */
+function presentAuthor({ state: { author }, joined }: StoredMessage): MessageItem['author'] {
+  if (!author) return null;
+  const name = joined.author?.name ?? null;
+  const email = joined.author?.email ?? null;
+  switch (author.type) {
+    case 'contact':
+      return { type: 'contact', id: author.id, name, email };
+    case 'user':
+      return { type: 'user', id: author.id, name, email };
+    case 'ai_agent':
+      return { type: 'ai_agent', id: author.id, name, email: null };
+  }
+}
+
+/** The visible messages of a conversation; `from` is the lowest sort key that has not expired. */
+export type Thread = { orgId: string; conversationId: string; from: string | null };
+
+/** A message expires as many days after its own `createdAt` as its channel says. */
+export function threadOf(
+  { orgId, conversationId }: Omit<Thread, 'from'>,
+  { dataRetentionDays }: Retention,
+  now: Date,
+): Thread {
+  const expired = expiredUpTo(dataRetentionDays, now);
+  return { orgId, conversationId, from: expired && keyAbove(expired) };
+}
+
+/** The messages of a thread after a sort key; all of them for null. */
+export const threadQuery = ({ orgId, conversationId, from }: Thread, after: string | null): RangeQuery =>
+  oldestFirst({
+    kind: 'message',
+    within: { 'state.conversationId': conversationId, orgId },
+    hint: 'thread',
+    after,
+    from,
+  });
+
+const listMessages = ({ now }: Clock) =>
+  defineRoute({
+    method: 'GET',
+    path: '/v1/conversations/:id/messages',
+    operationId: 'listMessages',
+    tag: 'Conversations',
+    summary: 'Lists the messages of a conversation',
+    description:
+      'Returns the messages, oldest first. The length of a thread is not limited. Messages of archived conversations can be listed.',
+    params: idParameter('conv_', question.conversationId),
+    query: z.object(pageParameters),
+    response: messageListSchema,
+    example: exampleList(`/v1/conversations/${question.conversationId}/messages`, [question, answer]),
+    errors: ['conversation_not_found', 'invalid_cursor'],
+    handler: listHandler(({ orgId, store }, { params: { id }, query: { limit } }) => ({
+      cursorScope: { list: `messages of ${id}`, sort: 'createdAt', filters: null },
+      read: (after) =>
+        readMessages(store, { thread: { orgId, conversationId: id }, limit, after, now: now() }),
+      present: presentMessageItem,
+    })),
+  });
+
+type Request = { thread: Omit<Thread, 'from'>; limit: number; after: string | null; now: Date };
+
+/**
+ * Reads the page and the conversation's retention in parallel. If the page starts with expired messages, it is read
+ * again; this is rare: the first page of a conversation that is older than its retention.
+ */
+async function readMessages(store: StoreReader, { thread, limit, after, now }: Request) {
+  const readFrom = (from: string | null) =>
+    readPage<MessageDocument>(store, { ...threadQuery({ ...thread, from }, after), limit });
+  const { conversationId: id } = thread;
+  const [retention, page] = await Promise.all([findRetention(store, { id, now }), readFrom(null)]);
+  if (!retention) throw new ApiError('conversation_not_found');
+  const { from } = threadOf(thread, retention, now);
+  const first = page.items[0]?.byCreated;
+  return from !== null && first !== undefined && first < from ? readFrom(from) : page;
+}
+
+export const messageRoutes = (clock: Clock): Route[] => [listMessages(clock)];

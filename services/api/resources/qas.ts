@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import type { QaDocument } from '../../../shared/documents/qa.ts';
+import { noParams } from '../http/parameters.ts';
+import { defineRoute, type Route } from '../http/route.ts';
+import { oldestFirst } from '../paging/key-range.ts';
+import { exampleList, listSchema } from '../paging/list-envelope.ts';
+import { listHandler } from '../paging/list-handler.ts';
+import { pageParameters } from '../paging/page-parameters.ts';
+import { readPage, type PageQuery, type PageRequest } from '../paging/page-query.ts';
+import { millisecondsSchema, toMilliseconds } from './fields.ts';
+
+const qaSchema = z
+  .strictObject({
+    id: z.string().describe('Opaque id of the Q&A.'),
+    object: z.literal('qa').describe('Always `qa`.'),
+    question: z.string().describe('The primary phrasing of the question.'),
+    questionVariations: z
+      .array(z.string())
+      .describe('Alternative phrasings in alphabetical order; empty if there is only the primary phrasing.'),
+    answer: z.string().describe('The answer.'),
+    agentId: z
+      .string()
+      .startsWith('agent_')
+      .nullable()
+      .describe('Id of the AI agent that uses the Q&A; null if every agent of the organization uses it.'),
+    createdAt: millisecondsSchema.describe('When the Q&A was created.'),
+    updatedAt: millisecondsSchema.describe('When the Q&A was last updated.'),
+  })
+  .meta({ id: 'Qa', description: 'A question and its answer in the knowledge base.' });
+export const qaListSchema = listSchema('QaList', qaSchema);
+
+type QaItem = z.output<typeof qaSchema>;
+
+const example: QaItem = {
+  id: 'qa_01K0ZXC5B7',
+  object: 'qa',
+  question: 'How do I change my billing address?',
+  questionVariations: ['Can I update my address?', 'Where is my billing address?'],
+  answer: 'Open Settings, then Billing, and edit the address.',
+  agentId: null,
+  createdAt: '2025-11-03T08:00:00.000Z',
+  updatedAt: '2026-01-12T16:20:31.250Z',
+};
+
+export const presentQa = ({ state }: Pick<QaDocument, 'state'>): QaItem => ({
+  id: state.id,
+  object: 'qa',
+  question: state.question,
+  questionVariations: state.questionVariations,
+  answer: state.answer,
+  agentId: state.agentId,
+  createdAt: toMilliseconds(state.createdAt),
+  updatedAt: toMilliseconds(state.updatedAt),
+});
+
+export const qaPageQuery = ({ orgId, limit, after }: PageRequest): PageQuery => ({
+  ...oldestFirst({ kind: 'qa', within: { orgId }, hint: 'created', after }),
+  limit,
+});
+
+const listQas = defineRoute({
+  method: 'GET',
+  path: '/v1/knowledge/qa',
+  operationId: 'listQas',
+  tag: 'Knowledge',
+  summary: 'Lists the Q&As of the knowledge base',
+  description:
+    'Returns the Q&As by creation time and id, oldest first. Reading all pages gives a complete export.',
+  params: noParams,
+  query: z.object(pageParameters),
+  response: qaListSchema,
+  example: exampleList('/v1/knowledge/qa', [example]),
+  errors: ['invalid_cursor'],
+  handler: listHandler(({ orgId, store }, { query: { limit } }) => ({
+    cursorScope: { list: 'qas', sort: 'createdAt', filters: null },
+    read: (after) => readPage<QaDocument>(store, qaPageQuery({ orgId, limit, after })),
+    present: presentQa,
+  })),
+});
+
+export const qaRoutes: Route[] = [listQas];
