@@ -20,6 +20,8 @@ describe('support-cli explain', () => {
       created('contact', 'con_1'),
       created('channel', 'chan_1'),
       created('ticket', 'ti_1', { tagIds: ['tag_missing'] }),
+      created('ticket', 'ti_2', { requesterId: 'con_again', tagIds: ['tag_other'] }),
+      { ...created('tag', 'tag_other'), orgId: 'org_2' },
       created('conversation', 'conv_1'),
       created('conversation', 'conv_pending', { channelId: 'chan_missing' }),
       created('channel', 'chan_short', { dataRetentionDays: 30 }),
@@ -27,7 +29,11 @@ describe('support-cli explain', () => {
       created('message', 'msg_expired', { conversationId: 'conv_expired' }),
     );
     await send('contact', ofOther, { key: 'con_bad', value: '{' });
-    await publish({ ...created('contact', 'con_gone'), op: 'tombstone' });
+    const deleted = ['con_gone', 'con_again'].map((id) => ({
+      ...created('contact', id),
+      op: 'tombstone' as const,
+    }));
+    await publish(...deleted, created('contact', 'con_again', {}, 2));
     await applied();
     await stop();
   });
@@ -43,7 +49,8 @@ describe('support-cli explain', () => {
         outdated: [],
         fanOut: null,
         record: { topic: topic('ticket'), partition: 0, offset: 0 },
-        partition: { position: 1, end: 1 },
+        tombstone: null,
+        partition: { position: 2, end: 2 },
         references: [
           { edge: 'requester', kind: 'contact', id: 'con_1', status: 'living', record: { offset: 0 } },
           { edge: 'tags', kind: 'tag', id: 'tag_missing', ...missing },
@@ -79,6 +86,20 @@ describe('support-cli explain', () => {
         status: 'deleted',
         tombstone: { topic: topic('contact') },
       },
+    ]);
+  });
+
+  it('names both the record and the Kafka tombstone of an entity that came back', async () => {
+    expect((await explained('con_again')).documents).toMatchObject([
+      { status: 'living', record: { offset: 5 }, tombstone: { offset: 4 } },
+    ]);
+  });
+
+  it('says that a reference is to an entity of another organization', async () => {
+    const [document] = (await explained('ti_2')).documents;
+    expect(document?.references).toMatchObject([
+      { id: 'con_again', status: 'living', version: 2 },
+      { id: 'tag_other', status: 'other organization', version: 1 },
     ]);
   });
 
@@ -130,7 +151,7 @@ describe('support-cli explain', () => {
     };
     expect(await failing('--record', `${topic('contact')}/0/99`)).toEqual([
       1,
-      expect.stringMatching(/no record at offset 99 of .*: its log holds offsets 0 to 3/),
+      expect.stringMatching(/no record at offset 99 of .*: its log holds offsets 0 to 5/),
     ]);
     expect(await failing('--record', `${topic('contact')}/7/1`)).toEqual([
       1,
@@ -175,11 +196,12 @@ describe('support-cli explain', () => {
     const second = { number: 2, projectionVersion, state: 'ready' as const, ...times };
     // Another release joins the documents of generation 3.
     const third = { ...second, number: 3, projectionVersion: projectionVersion + 1 };
+    const dropping = { ...second, number: 4, state: 'dropping' as const };
     await generationsOf(control).updateOne(
       { _id: 'active' },
-      { $push: { generations: { $each: [second, third] } } },
+      { $push: { generations: { $each: [second, third, dropping] } } },
     );
-    const builds = [2, 3].map((number) => mongo.db(`${name}_g${number}`));
+    const builds = [2, 3, 4].map((number) => mongo.db(`${name}_g${number}`));
     for (const build of builds) if (ticket) await collectionOf(build, 'ticket').insertOne(ticket);
     const { documents } = await explained('ti_1');
     for (const build of builds) await build.dropDatabase();

@@ -1,7 +1,5 @@
-import { topicIdsOf } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
-import { eventually } from '../support/eventually.ts';
 import { untilStable } from '../support/progress.ts';
 import type { Service } from '../../infra/service.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -81,19 +79,6 @@ describe('records that are deleted from the log before they were applied', () =>
       expect(fatal(projector)).toMatch(says);
     },
   );
-
-  test('are no gap if none of the topic was applied before it was recreated', async () => {
-    const first = startProcess();
-    await first.logged('projecting');
-    const { control, topics } = environment;
-    await eventually(async () => (await topicIdsOf(control).countDocuments()) >= topics.length);
-    expect(await first.stop()).toBe(0);
-    await recreateTopic('tag');
-    await publishTags('tag_1');
-    const second = await started();
-    expect(await environment.database.collection('tags').countDocuments()).toBe(1);
-    expect(await second.stop()).toBe(0);
-  });
 
   test('are no gap if only control records and aborted records remain', async () => {
     // given a stopped projector, and a log whose next records are those of an aborted transaction

@@ -5,6 +5,7 @@ import { createBudget, createRecordQueue } from '../../services/projector/consum
 import { createPartitionWorker } from '../../services/projector/consumer/partition-worker.ts';
 import { createProgressRecorder } from '../../services/projector/consumer/progress.ts';
 import { findStartOffsets, resumePartitions } from '../../services/projector/consumer/start-offsets.ts';
+import { topicIdsOf } from '../../shared/control/progress.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
 import { createLogClient, type LogClient } from '../../services/projector/kafka/log-client.ts';
 import { anyOrder } from '../support/order.ts';
@@ -82,6 +83,13 @@ describe('the offset at which a partition starts', () => {
     await publish(5);
     await deleteRecords('tag', 2);
     expect(await find()).toMatchObject({ offset: 2 });
+  });
+
+  test('is the start of a topic that was created again before any of its records was applied', async () => {
+    await publish(1);
+    const identity = { generation: 1, topic: topic('tag'), topicId: '1'.repeat(32) };
+    await topicIdsOf(environment.control).insertOne({ _id: `1/${topic('tag')}`, ...identity });
+    expect(await find()).toMatchObject({ offset: 0 });
   });
 
   test('is found although a broker that has just become the leader reports a shorter log at first', async () => {

@@ -1,5 +1,8 @@
 import { purgeSelected } from '../../services/operations/dead-letters/select.ts';
 import { redriveSelected } from '../../services/operations/dead-letters/redrive-selected.ts';
+import { redrive as redriveOn } from '../../services/operations/dead-letters/redrive.ts';
+import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
+import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { deadLettersOf, purgeMarksOf } from '../../shared/control/dead-letters.ts';
 import { deadLetterId } from '../../services/projector/dead-letters/dead-letter.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
@@ -66,6 +69,36 @@ describe('dead letters of several generations', () => {
     expect(await Promise.all([isIn(1, 'tag_2'), isIn(2, 'tag_2')])).toEqual([true, true]);
     expect(await Promise.all([isIn(1, 'tag_3'), isIn(2, 'tag_3')])).toEqual([false, true]);
     expect([await openFor(both), await openFor(second)]).toEqual([undefined, undefined]);
+  });
+
+  test('have the worse outcome of two generations', async () => {
+    await rebuild.given(activeAndReady());
+    const known = { orgId: 'org_2', version: 1, revision: 1, position: null, state: {} };
+    const refusedOn = async (number: number, id: string) => {
+      await collectionOf<StoredDocument>(rebuild.databaseOf(number), 'tag').insertOne({ _id: id, ...known });
+      return rejectedOn(id, [1, 2]);
+    };
+    const refused = [await refusedOn(1, 'tag_6'), await refusedOn(2, 'tag_7')];
+    expect(await redrive(...refused)).toMatchObject({ applied: 0, refused: 2 });
+    expect(await Promise.all(refused.map(openFor))).toEqual([[1], [2]]);
+  });
+
+  test('stay open if their generation is dropped while they are re-driven', async () => {
+    await rebuild.given([generation(1, 'active'), generation(2, 'dropping')]);
+    const id = await rejectedOn('tag_8', [2]);
+    const target = {
+      ...rebuild,
+      generation: 2,
+      store: mongoStore(rebuild.databaseOf(2)),
+      prefix: rebuild.config.TOPIC_PREFIX,
+      tombstoneDays: 30,
+      now: () => present,
+    };
+    const letters = await deadLettersOf(rebuild.control).find({ _id: id }).toArray();
+    await expect(redriveOn(target, letters, { dryRun: false })).rejects.toThrow(
+      'generation 2 is being dropped',
+    );
+    expect(await openFor(id)).toEqual([2]);
   });
 
   test('stay open for a generation of another release, and say that it must re-drive them', async () => {

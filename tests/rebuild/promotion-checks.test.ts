@@ -91,14 +91,6 @@ const refusals: Refusal[] = [
     'differences in 2 of 3 documents',
   ),
   [
-    'a comparison before the log began at another offset',
-    ({ set, topics }) =>
-      set(2, { report: comparisonReport({ lows: [{ partition: `${topics[0]}/0`, low: 3 }] }) }),
-    'compared',
-    ['/0 now begins at another offset', 'rebuild compare 2'],
-    null,
-  ],
-  [
     'a comparison from before Kafka deleted records',
     ({ set, topics }) =>
       set(2, { report: comparisonReport({ lows: [{ partition: `${topics[0]}/0`, low: -1 }] }) }),
@@ -204,10 +196,25 @@ describe('a promotion is refused, and changes nothing, for', () => {
     // and an option of the operator accepts it
     if (accept) {
       expect(failed(refused)[0]?.waiver).toBe('--accept-older');
-      const switched = await rebuild.switchOnce(2, accept);
+      // and does not wait until the generation has caught up
+      const switched = await rebuild.switchOnce(2, { ...accept, catchUpMs: Infinity });
       expect(switched.outcome).toBe('promoted');
       expect(waived(switched).map(({ name }) => name)).toEqual([check]);
     }
+  });
+
+  test('no partition that reaches the active generation while the command waits', async () => {
+    await moveBack(rebuild);
+    const [topic = ''] = rebuild.topics;
+    const { log } = rebuild.deps();
+    let reads = 0;
+    const read = async (topics: string[]) => {
+      if ((reads += 1) === 3)
+        await progressOf(rebuild.control).updateOne({ _id: `2/${topic}/0` }, { $set: { position: 8 } });
+      return log.read(topics);
+    };
+    const switched = await rebuild.switchOnce(2, { catchUpMs: Infinity }, { log: { ...log, read } });
+    expect(switched).toMatchObject({ outcome: 'promoted', findings: [] });
   });
 
   test('no dead letter that both generations have, or that one of them may not have reached yet', async () => {
