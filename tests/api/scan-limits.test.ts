@@ -29,14 +29,16 @@ const takeQueries = () =>
     .splice(0)
     .flatMap(({ command }) => (command.find === resources.ticket.collection ? [command] : []));
 
-/** Index entries that a query examines: those of its range, whatever its filter. */
+/** Index entries that a query examines: those of its ranges, whatever its filter, and one more where each further begins. */
 async function entriesOf({ filter, sort, skip = 0, limit }: Document): Promise<number> {
   const [field] = (sort as Map<string, number>).keys();
   const other = field === 'byCreated' ? 'byUpdated' : 'byCreated';
   const { [other]: unused, ...range } = filter as Document;
   const inRange = await api.store.database.collection(resources.ticket.collection).countDocuments(range);
+  const { $in: statuses = [''] } = (range['state.status'] ?? {}) as { $in?: string[] };
   const isFiltered = unused !== undefined;
-  return isFiltered ? inRange : Math.min(inRange, Number(skip) + Number(limit));
+  const inRanges = isFiltered ? inRange : Math.min(inRange, Number(skip) + Number(limit));
+  return inRanges + statuses.length - 1;
 }
 
 async function readAllPages(path: string): Promise<{ ids: string[]; pages: number }> {

@@ -33,11 +33,19 @@ const pageBytesMax = 2 * 1_024 * 1_024;
 /** The fields of a document that presenters need. */
 const presentedFields = { state: 1, joined: 1 };
 
-/** Index entries reserved for the seeks at the start of a scan, one per status. */
-const seeksMax = 16;
+/** The ranges that MongoDB merges: one for each combination of the values that the filters choose. */
+const countRanges = (within: RangeQuery['within']): number =>
+  Object.values(within as Record<string, string | { $in: unknown[] }>).reduce(
+    (count, value) => count * (typeof value === 'string' ? 1 : value.$in.length),
+    1,
+  );
 
-/** A filtered page scans its range twice: once to find its end, once for its items. */
-const entriesOf = (scanEntriesMax: number) => Math.floor((scanEntriesMax - seeksMax) / 2);
+/**
+ * A filtered page scans its range twice: once to find its end, once for its items. Each time the seek at the start of each
+ * range examines an entry, too.
+ */
+const scanEntries = (scanEntriesMax: number, { within }: RangeQuery) =>
+  Math.floor(scanEntriesMax / 2) - countRanges(within);
 
 const find = (
   database: Db,
@@ -65,7 +73,7 @@ export const scanEndCursor = (
   scanEntriesMax: number,
   options: FindOptions = {},
 ) => {
-  const size = { skip: entriesOf(scanEntriesMax) - 1, limit: 2 };
+  const size = { skip: scanEntries(scanEntriesMax, query) - 1, limit: 2 };
   return find(database, query, {}, { ...size, projection: { _id: 0, [query.field]: 1 }, ...options });
 };
 
