@@ -1,19 +1,13 @@
 import type { CommandStartedEvent } from 'mongodb';
+import { resources } from '../../shared/documents/resources.ts';
 import { dayMs } from '../../shared/documents/retention.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import * as build from './builders.ts';
+import { now, oneOfEach, urls } from './every-route.ts';
 import { startApi, useApi } from './test-api.ts';
 
 const clock = { nowMs: 0 };
-const api = useApi(
-  {
-    ticket: [build.ticket({ id: 'ti_1' })],
-    conversation: [build.conversation({ id: 'conv_1' })],
-    message: [build.message({ id: 'msg_1' })],
-    channel: [build.channel({ id: 'chan_1' })],
-  },
-  { nowMs: () => clock.nowMs, monitored: true },
-);
+const api = useApi(oneOfEach(), { now, nowMs: () => clock.nowMs, monitored: true });
 
 it('is never later than the clock of the store, even if the stored watermark is', async () => {
   const [since, future] = [await storeTime(api.store.control), new Date(Date.now() + dayMs)];
@@ -25,18 +19,10 @@ it('is never later than the clock of the store, even if the stored watermark is'
   await build.dataAsOf(api.store.control, new Date(0));
 });
 
-const read = ['tickets', 'conversations', 'messages', 'channels', 'qas'];
+const read = Object.values(resources).map(({ collection }) => collection);
 
 /** A watermark read after the data could promise changes that the data lacks; an export would then lose them. */
-it.each([
-  '/v1/tickets',
-  '/v1/tickets/ti_1',
-  '/v1/conversations/conv_1',
-  '/v1/conversations/conv_1/messages',
-  '/v1/channels',
-  '/v1/channels/chan_1',
-  '/v1/knowledge/qa',
-])('%s returns the watermark that was read before the data', async (path) => {
+it.each(urls)('%s returns the watermark that was read before the data', async (path) => {
   const asOf = async () => (await api.get(path)).headers.get('data-as-of');
   const [before, after] = [new Date(clock.nowMs + 1_000), new Date(clock.nowMs + 2_000)];
   clock.nowMs += 10_000;

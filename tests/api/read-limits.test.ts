@@ -1,5 +1,6 @@
 import { readTimeoutMs } from '../../services/api/store/deadline.ts';
 import * as build from './builders.ts';
+import { oneOfEach, urls } from './every-route.ts';
 import { useApi } from './test-api.ts';
 
 const now = new Date('2026-03-01T00:00:00.000Z');
@@ -16,26 +17,21 @@ const conversations = Array.from({ length: 450 }, (_, index) =>
 const joined = build.ticketJoined({ moreAfter: conversations[0]?.byCreated ?? null });
 const api = useApi(
   {
+    ...oneOfEach(),
     ticket: [build.ticket({ id: 'ti_1' }, { joined })],
     conversation: conversations,
     message: Array.from({ length: 250 }, (_, index) =>
       build.message({ id: `msg_${String(index).padStart(3, '0')}`, createdAt: second(index) }),
     ),
-    channel: [build.channel({ id: 'chan_1' })],
   },
   { now: () => now, monitored: true },
 );
 
 it('every read ends at the store before the driver would drop its connection', async () => {
   for (const path of [
-    '/v1/tickets',
+    ...urls,
     '/v1/tickets?createdAt[lte]=2020-01-01',
-    '/v1/tickets/ti_1',
-    '/v1/conversations/conv_1',
     '/v1/conversations/conv_1/messages?limit=100',
-    '/v1/channels',
-    '/v1/channels/chan_1',
-    '/v1/knowledge/qa',
   ]) {
     expect([path, (await api.get(path)).status]).toEqual([path, 200]);
   }

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { projectionVersion } from '../../shared/control/generations.ts';
+import { kinds, type Kind } from '../../shared/documents/document.ts';
+import { resources } from '../../shared/documents/resources.ts';
+import { createRoutes } from '../../services/api/resources/routes.ts';
+import type { Documents } from './builders.ts';
+
+type Golden = Record<Kind, { state: { id: string }; sortKeys: object; joined: { joined: object } }>;
+
+/** An instant at which no golden document has expired. */
+export const now = () => new Date('2026-01-01T13:00:00Z');
+
+/** A suffix of each id, and an organization. */
+type Owner = { suffix: string; orgId: string };
+const owner: Owner = { suffix: '', orgId: 'org_a' };
+export const otherOwner: Owner = { suffix: '_b', orgId: 'org_b' };
+
+const readGolden = (version: number) =>
+  JSON.parse(
+    readFileSync(`services/projector/projections/golden/version-${version}.json`, 'utf8'),
+    (_, value: unknown) =>
+      typeof value === 'string' && /^\d{4}-\d\d-\d\dT.*Z$/.test(value) ? new Date(value) : value,
+  ) as Golden;
+
+/**
+ * The golden document of each kind, as the projector stored it with this projection version, and further documents. Every
+ * route answers with one of them.
+ */
+export function oneOfEach(further: Documents = {}, { suffix, orgId } = owner, version = projectionVersion) {
+  const golden = readGolden(version);
+  // An archived conversation is not served.
+  Object.assign(golden.conversation.state, { status: 'resolved' });
+  const stored = (kind: Kind) => {
+    const { state, sortKeys, joined } = golden[kind];
+    const id = `${state.id}${suffix}`;
+    return { _id: id, orgId, version: 1, revision: 1, state: { ...state, id }, ...joined, ...sortKeys };
+  };
+  // Every test store has keys of its own.
+  const served = kinds.filter((kind) => kind !== 'apiKey');
+  const documents = served.map((kind) => [kind, [stored(kind), ...(further[kind] ?? [])]] as const);
+  return { ...further, ...Object.fromEntries(documents) } as Documents;
+}
+
+/** A path with the id of the example, whose collection its second segment names. */
+function fill(path: string, suffix: string): string {
+  const segment = path.split('/')[2];
+  const resource = Object.values(resources).find(({ collection }) => collection === segment);
+  return path.replace(':id', `${resource?.example.id}${suffix}`);
+}
+
+/** Every route, with the path of a golden document, and of one of the other organization. */
+export const routes = createRoutes({ now, brand: 'svc' }).map((route) => ({
+  path: route.path,
+  route,
+  url: fill(route.path, owner.suffix),
+  foreign: fill(route.path, otherOwner.suffix),
+}));
+export const urls = routes.map(({ url }) => url);
+export const lists = routes.filter(({ route }) => 'startingAfter' in route.query.shape);
+
+type Property = { enum?: string[]; items?: { enum?: string[] } };
+/** Each parameter of a list with a closed set of values. */
+export const enumerated = lists.flatMap(({ route, url }) => {
+  const { properties = {} } = z.toJSONSchema(route.query, { io: 'input', unrepresentable: 'any' });
+  return Object.entries(properties as Record<string, Property>).flatMap(([name, property]) => {
+    const values = property.enum ?? property.items?.enum;
+    return values ? [{ url, name, values, isRepeatable: property.items !== undefined }] : [];
+  });
+});
