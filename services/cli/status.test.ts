@@ -14,6 +14,7 @@ const partition = (lag: number | null, lagSeconds: number) => ({
   secondsLeft: null,
   cause: null,
   owner: null,
+  release: null,
 });
 
 const status = (changes: Partial<Report['generations'][0]> = {}): Report => ({

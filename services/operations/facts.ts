@@ -24,7 +24,7 @@ import type { LogClient, LogState } from '../projector/kafka/log-client.ts';
 import { readTopicSettings, type TopicSettings } from '../projector/kafka/topic-settings.ts';
 import { measurePartitions, sumByTopic, type PartitionFacts, type TopicFacts } from './partitions.ts';
 import type { OperatorDeps } from './rebuild/deps.ts';
-import { readOwners, type Owner } from './owners.ts';
+import { readMembers, type Member } from './members.ts';
 
 /** The part that Kafka answers; null for each part that it did not answer in time. */
 export type KafkaFacts = {
@@ -37,7 +37,7 @@ export type KafkaFacts = {
   /** Why the settings are missing although Kafka answers. */
   settingsProblem: string | null;
   /** The members of each generation's group, by number. */
-  owners: Map<number, Map<string, Owner>>;
+  members: Map<number, Member[]>;
 };
 
 /** Everything that is known of a generation at one moment. */
@@ -121,7 +121,7 @@ async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[
     log: null,
     settings: null,
     settingsProblem: null,
-    owners: new Map(),
+    members: new Map(),
   };
   const fail = (error: unknown) => void (facts.problem ??= errorMessage(error));
   const reading = useKafka(async ({ admin, log }) => {
@@ -135,8 +135,8 @@ async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[
         (error: unknown) => (facts.settingsProblem = errorMessage(error)),
       ),
       ...living.map(({ number }) =>
-        readOwners(admin, groupIdOf(deps.config, number)).then(
-          (owners) => facts.owners.set(number, owners),
+        readMembers(admin, groupIdOf(deps.config, number)).then(
+          (members) => facts.members.set(number, members),
           // Without Kafka's right Describe on the group its members are unknown.
           () => undefined,
         ),
@@ -148,7 +148,7 @@ async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[
   const isLate = await Promise.race([reading.then(() => false), late]);
   timer.abort();
   // A copy: what comes later belongs to no reading.
-  const read = { ...facts, owners: new Map(facts.owners) };
+  const read = { ...facts, members: new Map(facts.members) };
   return isLate ? { ...read, problem: read.problem ?? `no answer for ${kafkaDeadlineMs / 1_000} s` } : read;
 }
 
@@ -182,7 +182,7 @@ async function readGeneration(
     topics: deps.topics,
     progress,
     log: kafka.log,
-    owners: kafka.owners.get(number) ?? null,
+    members: kafka.members.get(number) ?? null,
     recreated,
     lagOf,
     earlier:

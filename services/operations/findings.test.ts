@@ -56,7 +56,7 @@ const facts = (generations: GenerationFacts[], changes: Partial<Facts> = {}): Fa
     history: [],
   },
   generations,
-  kafka: { problem: null, missing: [], log: null, settings: [], settingsProblem: null, owners: new Map() },
+  kafka: { problem: null, missing: [], log: null, settings: [], settingsProblem: null, members: new Map() },
   replicas: [
     { _id: 'a', host: 'h', pid: 1, release: '1', generation: 1, versions: [1], inProgress: [], at: now },
   ],

@@ -4,7 +4,7 @@ import { silentAfterSeconds, type Progress } from '../../shared/control/progress
 import { loadEnds } from '../../shared/control/registry.ts';
 import { parsePartitionKey, partitionKey } from '../../shared/control/topic-partition.ts';
 import type { LogState } from '../projector/kafka/log-client.ts';
-import type { Owner } from './owners.ts';
+import type { Member, Owner } from './members.ts';
 
 /** The progress of one partition, or the sums over the partitions of a topic. */
 export type TopicFacts = {
@@ -33,6 +33,8 @@ export type PartitionFacts = TopicFacts & {
   applied: number;
   /** Null if no member of the group has it, or if Kafka did not answer. */
   owner: Owner | null;
+  /** The version of the projector that saved its progress last; null if none has. */
+  release: string | null;
 };
 
 type Given = {
@@ -40,7 +42,7 @@ type Given = {
   topics: string[];
   progress: Progress[];
   log: LogState | null;
-  owners: Map<string, Owner> | null;
+  members: Member[] | null;
   recreated: string[];
   lagOf: (completeTo: Date | null) => number | null;
   earlier: { partitions: PartitionFacts[]; seconds: number } | null;
@@ -50,6 +52,13 @@ type Given = {
 export function measurePartitions(given: Given): { partitions: PartitionFacts[]; recordsAfterLoad: number } {
   const { generation, topics, progress, log, recreated, earlier, lagOf } = given;
   const targets = targetOffsets(generation, log);
+  const owners =
+    given.members &&
+    new Map(
+      given.members.flatMap(({ partitions, ...owner }) =>
+        partitions.map((key): [string, Owner] => [key, owner]),
+      ),
+    );
   const saved = new Map(
     progress.filter(({ topic }) => topics.includes(topic)).map((one) => [partitionKey(one), one]),
   );
@@ -76,8 +85,9 @@ export function measurePartitions(given: Given): { partitions: PartitionFacts[];
         lagSeconds: lagOf(own?.completeTo ?? null),
         recordsPerSecond: then ? Math.max(0, (position - then.position) / (earlier?.seconds ?? 1)) : 0,
         secondsLeft: lag === 0 ? 0 : lag !== null && fallsBy > 0 ? Math.ceil(lag / fallsBy) : null,
-        cause: lag === 0 ? null : causeOf(given, key, own),
-        owner: given.owners?.get(key) ?? null,
+        cause: lag === 0 ? null : causeOf({ ...given, owners }, key, own),
+        owner: owners?.get(key) ?? null,
+        release: own?.release ?? null,
       };
     },
   );
@@ -98,7 +108,11 @@ function targetOffsets(generation: Generation, log: LogState | null): Map<string
 }
 
 /** The saved cause, unless the log has no leader, or no projector applies the partition. */
-function causeOf({ log, owners, progress }: Given, key: string, own: Progress | undefined): HoldCause | null {
+function causeOf(
+  { log, owners, progress }: Pick<Given, 'log' | 'progress'> & { owners: Map<string, Owner> | null },
+  key: string,
+  own: Progress | undefined,
+): HoldCause | null {
   if (log && log.partitions.includes(key) && !log.ends.has(key)) return 'unreadable';
   if (owners && !owners.has(key)) return 'unassigned';
   const latestMs = Math.max(0, ...progress.map(({ updatedAt }) => updatedAt.getTime()));

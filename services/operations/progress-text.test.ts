@@ -14,6 +14,7 @@ describe('a partition', () => {
     secondsLeft: null,
     cause: 'backlog',
     owner: null,
+    release: null,
     ...changes,
   });
   const contacts = partition({ topic: 'support.contacts', secondsLeft: 12 });

@@ -19,6 +19,8 @@ export type Progress = {
   cause?: HoldCause;
   /** Whether the projector that saved it was given the number of its generation (`GENERATION`). */
   isPinned?: boolean;
+  /** The version of that projector, in its package.json. */
+  release?: string;
 };
 
 /**

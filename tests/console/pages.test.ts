@@ -1,3 +1,4 @@
+import { release } from '../../shared/runtime/release.ts';
 import { requestTracesOf } from '../../shared/store/request-traces.ts';
 import { deadLettersOf, removeDeadLetters } from '../../shared/control/dead-letters.ts';
 import { progressOf } from '../../shared/control/progress.ts';
@@ -45,16 +46,16 @@ describe('the pages of the console', () => {
   });
 
   it('name the projector that a partition is assigned to', async () => {
-    const release = Promise.withResolvers<void>();
-    await start({ through: (kafka) => waitingKafka(kafka, () => release.promise) });
+    const held = Promise.withResolvers<void>();
+    await start({ through: (kafka) => waitingKafka(kafka, () => held.promise) });
     const member = `${environment.config.KAFKA_CLIENT_ID}-[0-9a-f-]{36}`;
     await shows(
       '/lag',
       new RegExp(
-        `${topic('contact')}/0 1 3 .* 2 left: [a-z ]+ projector 1 .* projector 1 11 [0-9a-f.:]+ ${member}`,
+        `${topic('contact')}/0 1 3 .* 2 left: [a-z ]+ projector 1 .* projector 1 1 ${release} 11 [0-9a-f.:]+ ${member}`,
       ),
     );
-    release.resolve();
+    held.resolve();
     await applied();
     await shows('/lag', `${topic('contact')}/0 3 3`);
   });

@@ -4,7 +4,6 @@ import type { Finding } from '../../operations/finding.ts';
 import { deadLettersMax } from '../../operations/facts.ts';
 import { ago, command, definitions, freshness, number, seconds, staleness, type Page } from '../layout.ts';
 import type { Overview, Sources } from '../sources.ts';
-import { projectorsOf } from './topics.ts';
 
 /** Whether customers get current data, and if not, the reason and the command that helps. */
 export const overviewPage = ({ overview }: Sources): Page => ({
@@ -41,7 +40,6 @@ export const cards = (findings: Finding[]): Html =>
 
 function tiles({ facts, report }: Overview): Html {
   const active = report.generations.find((one) => one.number === report.active);
-  const owners = projectorsOf(active?.partitions ?? []).length;
   const perSecond = active?.topics.reduce((sum, one) => sum + one.recordsPerSecond, 0) ?? 0;
   const more = report.deadLetters >= deadLettersMax ? ' or more' : '';
   return definitions(
@@ -57,7 +55,7 @@ function tiles({ facts, report }: Overview): Html {
       ['API replicas', number(facts.replicas.length)],
       [
         'Projectors',
-        html`<a href="/lag">${facts.kafka.owners.has(report.active ?? 0) ? owners : 'unknown'}</a>`,
+        html`<a href="/lag">${number(facts.kafka.members.get(report.active ?? 0)?.length ?? null)}</a>`,
       ],
       ['Generation', html`<a href="/generations">${report.active ?? 'none yet'}</a>`],
     ],

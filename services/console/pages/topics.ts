@@ -1,6 +1,7 @@
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
-import type { Owner } from '../../operations/owners.ts';
+import type { Facts } from '../../operations/facts.ts';
+import type { Member, Owner } from '../../operations/members.ts';
 import { byLag, type PartitionFacts, type TopicFacts } from '../../operations/partitions.ts';
 import { progressText } from '../../operations/progress-text.ts';
 import type { GenerationReport } from '../../operations/report.ts';
@@ -17,29 +18,22 @@ export const topicsPage = ({ overview }: Sources): Page => ({
   regions: async () => {
     const now = await overview.get();
     const fresh = freshness(now);
-    const { report } = now.value ?? {};
+    const { facts, report } = now.value ?? {};
     const active = report?.generations.find((one) => one.number === report.active);
-    if (!active) return { topics: html`<p>No topic is known yet.</p>`, fresh };
-    const projectors = projectorsOf(active.partitions);
+    if (!facts || !active) return { topics: html`<p>No topic is known yet.</p>`, fresh };
     return {
       stale: staleness(now) ?? html``,
-      topics: topicRows(active, projectors),
-      projectors: projectorsTable(active, projectors),
+      topics: topicRows(active, facts.kafka.members.get(active.number) ?? []),
+      projectors: membersTable(facts),
       fresh,
     };
   },
 });
 
-/** The members of the group that have a partition, in a stable order: the first is projector 1. */
-export const projectorsOf = (partitions: PartitionFacts[]): Owner[] =>
-  [...new Map(partitions.flatMap(({ owner }) => (owner ? [[owner.memberId, owner]] : []))).values()].toSorted(
-    (a, b) => a.memberId.localeCompare(b.memberId),
-  );
-
 const titles = ['Topic', 'Position', 'End', 'Records/s', 'Lag', 'Progress'] as const;
 
 /** A row for each topic, which opens into a table of its partitions. */
-const topicRows = ({ number: generation, topics, partitions }: GenerationReport, projectors: Owner[]): Html =>
+const topicRows = ({ number: generation, topics, partitions }: GenerationReport, members: Member[]): Html =>
   html`<p class="muted">
       ${counted(topics.length, 'topic')} and ${counted(partitions.length, 'partition')} of generation
       ${generation}. The lag is the age of the oldest record that may be missing, less the lateness allowance.
@@ -55,7 +49,7 @@ const topicRows = ({ number: generation, topics, partitions }: GenerationReport,
         ${partitionsTable(
           partitions.filter(({ topic }) => topic === one.topic),
           topics,
-          projectors,
+          members,
         )}
       </details>`;
     })}`;
@@ -69,7 +63,7 @@ const measures = (one: TopicFacts, name: string, topics: TopicFacts[]): [Html, .
   html`${one.lag === 0 ? '' : html`${number(one.lag)} left: `}${progressText(one, topics)}`,
 ];
 
-function partitionsTable(partitions: PartitionFacts[], topics: TopicFacts[], projectors: Owner[]): Html {
+function partitionsTable(partitions: PartitionFacts[], topics: TopicFacts[], members: Member[]): Html {
   const more = partitions.length > partitionsMax ? `, the first ${partitionsMax}` : '';
   return table(
     `${counted(partitions.length, 'partition')}, the longest lag first${more}`,
@@ -79,24 +73,35 @@ function partitionsTable(partitions: PartitionFacts[], topics: TopicFacts[], pro
       .slice(0, partitionsMax)
       .map((one) => [
         ...measures(one, `${one.topic}/${one.partition}`, topics),
-        html`${one.owner ? nameOf(one.owner, projectors) : 'none'}`,
+        html`${one.owner ? nameOf(one.owner, members) : 'none'}`,
       ]),
   );
 }
 
-const nameOf = ({ memberId }: Owner, projectors: Owner[]): string =>
-  `projector ${projectors.findIndex((one) => one.memberId === memberId) + 1}`;
+const nameOf = ({ memberId }: Owner, members: Member[]): string =>
+  `projector ${members.findIndex((one) => one.memberId === memberId) + 1}`;
 
-const projectorsTable = ({ partitions }: GenerationReport, projectors: Owner[]): Html =>
-  projectors.length === 0
+const membersTable = ({ generations, kafka }: Facts): Html => {
+  const all = generations.flatMap(({ generation, partitions }) => {
+    const members = kafka.members.get(generation.number) ?? [];
+    return members.map((one): [Html, ...Html[]] => {
+      const saved = partitions.filter(({ owner }) => owner?.memberId === one.memberId);
+      const releases = new Set(saved.flatMap(({ release }) => release ?? []));
+      return [
+        html`${nameOf(one, members)}`,
+        number(generation.number),
+        html`${[...releases].join(', ')}`,
+        number(one.partitions.length),
+        html`${one.host}`,
+        html`${one.memberId}`,
+      ];
+    });
+  });
+  return all.length === 0
     ? html`<p>No projector is known: none runs, or Kafka does not answer.</p>`
     : table(
         'The projectors',
-        ['Name', 'Partitions', 'Host', 'Member of the group'],
-        projectors.map((one) => [
-          html`${nameOf(one, projectors)}`,
-          number(partitions.filter(({ owner }) => owner?.memberId === one.memberId).length),
-          html`${one.host}`,
-          html`${one.memberId}`,
-        ]),
+        ['Name', 'Generation', 'Version', 'Partitions', 'Host', 'Member of the group'],
+        all,
       );
+};

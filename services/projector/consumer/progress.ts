@@ -2,6 +2,7 @@ import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { progressOf, watermark, topicIdsOf } from '../../../shared/control/progress.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
+import { release } from '../../../shared/runtime/release.ts';
 import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 import type { PartitionWorker } from './partition-worker.ts';
 
@@ -107,7 +108,7 @@ export function createProgressRecorder({
       instants.set(key, ms);
       const completeTo = new Date(Math.max(0, ms - allowanceMs));
       const update = {
-        $set: { generation, topic, partition, updatedAt: asOf, isPinned, ...(cause && { cause }) },
+        $set: { generation, topic, partition, updatedAt: asOf, isPinned, release, ...(cause && { cause }) },
         $max: { position, end: Math.max(end ?? 0, position), completeTo },
       };
       return { updateOne: { filter: { _id: idOf(generation, topic, partition) }, update, upsert: true } };
