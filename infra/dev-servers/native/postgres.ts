@@ -105,8 +105,9 @@ export async function postgresPart(dir: string, logFile: string, detached: boole
 function part(data: string, logFile: string, detached: boolean): Part {
   const [file = '', ...args] = enterRoot(data, [`${programs}/postgres`, '-D', mountPoint], detached);
   return {
-    // SIGINT is PostgreSQL's fast shutdown: it ends the sessions, writes a checkpoint and exits.
-    command: { name: 'PostgreSQL', file, args, cwd: data, logFile, stopSignal: 'SIGINT' },
+    // SIGINT is PostgreSQL's fast shutdown: it ends the sessions, writes a checkpoint and exits. After a SIGKILL, an
+    // insertion into one of DocumentDB's RUM indexes may loop for ever. Clients see no difference: FerretDB ends first.
+    command: { name: 'PostgreSQL', file, args, cwd: data, logFile, stopSignal: 'SIGINT', isCrashSafe: false },
     ready: (pid) => Promise.resolve(postmasterIsReady(data, pid)),
   };
 }

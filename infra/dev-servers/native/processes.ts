@@ -3,7 +3,10 @@ import { closeSync, existsSync, openSync, readFileSync, readdirSync } from 'node
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** A process. Its start time, in kernel ticks, distinguishes it from a later process with the same pid. */
-export type ProcessRecord = { name: string; pid: number; startTicks: string; stopSignal: NodeJS.Signals };
+export type ProcessRecord = Pick<Command, 'name' | 'stopSignal' | 'isCrashSafe'> & {
+  pid: number;
+  startTicks: string;
+};
 
 export type Command = {
   name: string;
@@ -14,6 +17,8 @@ export type Command = {
   logFile: string;
   /** Asks the process for an orderly shutdown. */
   stopSignal: NodeJS.Signals;
+  /** False if a SIGKILL may damage its data: it is always stopped instead. */
+  isCrashSafe?: false | undefined;
 };
 
 /** The time that a process has to stop before it is killed, in milliseconds. */
@@ -31,8 +36,8 @@ export function launch(command: Command): ProcessRecord {
   if (child.pid === undefined) throw new Error(`${command.file} could not be started: is it installed?`);
   child.on('error', () => undefined);
   child.unref();
-  const { name, stopSignal } = command;
-  return { name, pid: child.pid, startTicks: statOf(child.pid)?.startTicks ?? '', stopSignal };
+  const { name, stopSignal, isCrashSafe } = command;
+  return { name, stopSignal, isCrashSafe, pid: child.pid, startTicks: statOf(child.pid)?.startTicks ?? '' };
 }
 
 /** A zombie counts as running while it still has threads, which hold its ports and files. */

@@ -10,7 +10,7 @@ export type Part = { command: Command; ready: (pid: number) => Promise<boolean> 
 export type Server = {
   processes(): ProcessRecord[];
   stop(): Promise<void>;
-  /** Sends a signal to all its processes. After SIGKILL, waits until they have ended. */
+  /** Sends a signal to all its processes, the last one first. After SIGKILL, waits until they have ended. */
   kill(signal: NodeJS.Signals): Promise<void>;
   /** Kills the running processes and starts again on the same data and ports. */
   restart(): Promise<void>;
@@ -27,8 +27,11 @@ export async function startServer(parts: Part[]): Promise<Server> {
     running = [];
   };
   const kill = async (signal: NodeJS.Signals) => {
-    for (const record of running) signalTree(record, signal);
-    if (signal === 'SIGKILL') for (const record of running) await untilEnded(record, readyLimitMs);
+    for (const record of [...running].reverse()) {
+      if (signal === 'SIGKILL' && record.isCrashSafe === false) await stopProcess(record);
+      else signalTree(record, signal);
+      if (signal === 'SIGKILL') await untilEnded(record, readyLimitMs);
+    }
   };
   const start = async () => {
     for (const part of parts) {
