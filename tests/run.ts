@@ -31,7 +31,16 @@ type Counts = { passed: number; failed: number };
 
 const children = new Set<ChildProcess>();
 let interrupted = false;
-const endAll = (signal: NodeJS.Signals) => children.forEach((child) => child.kill(signal));
+const endAll = (signal: NodeJS.Signals) => children.forEach((child) => endGroup(child, signal));
+
+/** Signals a child and the processes that it has started: a worker of jest outlives jest while a test runs in it. */
+function endGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch {
+    // All of them have ended.
+  }
+}
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
@@ -42,10 +51,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 function start(command: string[], options: SpawnOptions): { child: ChildProcess; code: Promise<number> } {
   const [file = '', ...args] = [...dieWithParent(), ...command];
-  const child = spawn(file, args, options);
+  const child = spawn(file, args, { ...options, detached: true });
   children.add(child);
   const code = once(child, 'close').then(([exitCode]) => {
     children.delete(child);
+    endGroup(child, 'SIGKILL');
     return typeof exitCode === 'number' ? exitCode : 1;
   });
   return { child, code };
@@ -54,7 +64,7 @@ function start(command: string[], options: SpawnOptions): { child: ChildProcess;
 async function jest(args: string[], environment: NodeJS.ProcessEnv): Promise<Counts> {
   if (interrupted) return { passed: 0, failed: 0 };
   const { child, code } = start(['node_modules/.bin/jest', `--seed=${seed}`, ...args], {
-    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: environment,
   });
   // tests/reporter.mjs sends the counts after the last test. The channel closes after its last message.
@@ -64,7 +74,7 @@ async function jest(args: string[], environment: NodeJS.ProcessEnv): Promise<Cou
     ({ passed, failed } = counts);
     ending = setTimeout(() => {
       print(`Jest was killed ${endLimitMs / 1_000} s after its last test: a test has left something open`);
-      child.kill('SIGKILL');
+      endGroup(child, 'SIGKILL');
     }, endLimitMs);
   });
   const [exitCode] = await Promise.all([code, once(child, 'disconnect')]);
@@ -119,7 +129,7 @@ async function main(): Promise<Counts> {
   // Tests wait for servers more than they compute: four workers keep two cores busy.
   const { passed, failed } = await onServers(['--maxWorkers=4', '--testPathIgnorePatterns', ...longOnly]);
   const { isFailed, output } = await checking;
-  if (isFailed) print(`\nnpm run check\n${output}`);
+  if (isFailed && !interrupted) print(`\nnpm run check\n${output}`);
   return { passed, failed: failed + (isFailed ? 1 : 0) };
 }
 
