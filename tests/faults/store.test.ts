@@ -69,9 +69,10 @@ describe('a MongoDB in trouble', () => {
       await listen(port);
     }
     // and silent connections, until the driver gives them up
+    const { length: before } = projector.log;
     trouble.silent = true;
     await publishNext();
-    await eventually(() => projector.log.some(isGivenUp) || projector.log.slice(-5));
+    await eventually(() => projector.log.slice(before).some(isGivenUp) || projector.log.slice(-5));
     trouble.silent = false;
     await publish(history);
     await expectConverged();
@@ -80,5 +81,5 @@ describe('a MongoDB in trouble', () => {
   }, 240_000);
 });
 
-const isGivenUp = ({ msg, error }: Record<string, unknown>) =>
-  String(msg).startsWith('could not apply') && /timed out/.test(JSON.stringify(error));
+/** Whatever the projector asked for: a member that the group has just assigned its partitions again applies nothing. */
+const isGivenUp = ({ error }: Record<string, unknown>) => /timed out/.test(JSON.stringify(error ?? ''));
