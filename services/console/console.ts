@@ -18,11 +18,15 @@ import { createSources, type SourceDeps } from './sources.ts';
 
 const file = (path: string, type: string) => ({ type, body: readFileSync(new URL(path, import.meta.url)) });
 
-const pico = createRequire(import.meta.url).resolve('@picocss/pico/css/pico.conditional.min.css');
+const { resolve } = createRequire(import.meta.url);
+
+const packageFile = (path: string, type: string) => ({ type, body: readFileSync(resolve(path)) });
 
 /** Every file that pages load. */
 const assets = new Map([
-  ['/assets/pico.css', { type: 'text/css', body: readFileSync(pico) }],
+  ['/assets/pico.css', packageFile('@picocss/pico/css/pico.conditional.min.css', 'text/css')],
+  ['/assets/uplot.css', packageFile('uplot/dist/uPlot.min.css', 'text/css')],
+  ['/assets/uplot.mjs', packageFile('uplot/dist/uPlot.esm.js', 'text/javascript')],
   ['/assets/site.css', file('../../shared/pages/site.css', 'text/css')],
   ['/assets/icon.svg', file('../../shared/pages/icon.svg', 'image/svg+xml')],
   ['/assets/console.css', file('browser/console.css', 'text/css')],

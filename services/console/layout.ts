@@ -24,7 +24,7 @@ export async function renderPage(pages: Page[], page: Page, query: URLSearchPara
     title: page.title,
     site: 'Read model console',
     icon: '/assets/icon.svg',
-    stylesheets: ['/assets/pico.css', '/assets/site.css', '/assets/console.css'],
+    stylesheets: ['/assets/pico.css', '/assets/uplot.css', '/assets/site.css', '/assets/console.css'],
     navigation: {
       label: 'Console',
       links: pages.map(({ path, title }) => ({

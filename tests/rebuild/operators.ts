@@ -5,6 +5,7 @@ import { changeRegistry } from '../../shared/control/registry.ts';
 import { activeGeneration, type Generation } from '../../shared/control/generations.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
 import { topicIdsOf } from '../../shared/control/progress.ts';
+import { samplesOf } from '../../shared/control/samples.ts';
 import { generation, longAgo, present, comparisonReport, secondsBefore, type Rebuild } from './fixture.ts';
 
 /** By then replicas have noticed a switch, and projectors that saved progress at `present` still count as running. */
@@ -53,6 +54,8 @@ export function operatorsOf(rebuild: Rebuild) {
       await failuresOf(rebuild.control).insertOne({ _id: number, ...failure });
       const identity = { generation: number, topic: 'other', topicId: '1' };
       await topicIdsOf(rebuild.control).insertOne({ _id: `${number}/other`, ...identity });
+      const sample = { generation: number, at: longAgo, lagSeconds: 0, applied: 1 };
+      await samplesOf(rebuild.control).insertOne({ _id: `${number}/1`, ...sample });
       await rebuild.deadLetter({ _id: `of ${number}`, firstAt: later, lastAt: later, generations: [number] });
     }
     await rebuild.deadLetter({ _id: 'of both', generations: [1, 2] });
@@ -80,6 +83,7 @@ export function operatorsOf(rebuild: Rebuild) {
     documents: 1,
     progress: rebuild.topics.length,
     topic_ids: 1,
+    samples: 1,
     watermarks: 1,
     projector_failures: 1,
   });

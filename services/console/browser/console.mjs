@@ -1,10 +1,14 @@
-/* Fetches a page again while it is visible, and replaces the parts that have changed. Copies commands. */
+/* Fetches a page again while it is visible, and replaces the parts that have changed. Draws charts, copies commands. */
 const intervalMs = 3_000;
 const lost = document.getElementById('lost');
+/** The content of each part as it was sent: drawn charts and open details belong to the reader. */
+const sent = new Map();
+const charts = new Map();
 let timer;
 
 function replace(region, next) {
-  if (!next || region.innerHTML === next.innerHTML) return;
+  if (!next || sent.get(region) === next.innerHTML) return;
+  sent.set(region, next.innerHTML);
   for (const { id } of region.querySelectorAll('details[open]'))
     next.querySelector(`#${CSS.escape(id)}`)?.setAttribute('open', '');
   const active = document.activeElement;
@@ -12,6 +16,47 @@ function replace(region, next) {
   const focused = region.contains(active) && name && `[${name}="${CSS.escape(active.getAttribute(name))}"]`;
   region.replaceChildren(...next.childNodes);
   if (focused) region.querySelector(focused)?.focus({ preventScroll: true });
+}
+
+async function draw() {
+  for (const [plot, { chart, resizes }] of charts)
+    if (!plot.isConnected) {
+      resizes.disconnect();
+      chart.destroy();
+      charts.delete(plot);
+    }
+  const plots = [...document.querySelectorAll('[data-points]')].filter((plot) => !charts.has(plot));
+  if (plots.length === 0) return;
+  const { default: uPlot } = await import('/assets/uplot.mjs');
+  for (const plot of plots) {
+    const { points, until, unit } = plot.dataset;
+    const style = getComputedStyle(plot);
+    const size = () => ({ width: plot.clientWidth, height: 200 });
+    const axis = {
+      stroke: style.color,
+      font: `12px ${style.fontFamily}`,
+      grid: { stroke: style.getPropertyValue('--line'), width: 1 },
+      ticks: { stroke: style.getPropertyValue('--line'), width: 1 },
+    };
+    const options = {
+      ...size(),
+      legend: { show: false },
+      cursor: { show: false },
+      scales: {
+        x: { range: [until - 3_600, +until] },
+        y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] },
+      },
+      axes: [
+        axis,
+        { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => tick.toLocaleString('en') + unit) },
+      ],
+      series: [{}, { stroke: style.getPropertyValue('--link'), width: 2, points: { show: false } }],
+    };
+    const chart = new uPlot(options, JSON.parse(points), plot);
+    const resizes = new ResizeObserver(() => chart.setSize(size()));
+    resizes.observe(plot);
+    charts.set(plot, { chart, resizes });
+  }
 }
 
 async function refresh() {
@@ -25,6 +70,7 @@ async function refresh() {
     if (getSelection().isCollapsed)
       for (const region of document.querySelectorAll('[data-live]'))
         replace(region, page.getElementById(region.id));
+    await draw();
     lost.hidden = true;
   } catch {
     lost.textContent = 'The console does not answer. This is the last data that it sent.';
@@ -44,6 +90,8 @@ document.addEventListener('click', async ({ target }) => {
   target.classList.add('done');
 });
 document.addEventListener('visibilitychange', follow);
+for (const region of document.querySelectorAll('[data-live]')) sent.set(region, region.innerHTML);
+await draw();
 follow();
 // Browsers give a clipboard to pages of this machine and of HTTPS alone.
 if (navigator.clipboard) document.documentElement.dataset.clipboard = 'yes';

@@ -2,15 +2,16 @@ import { html, table, type Html } from '../../../shared/pages/html.ts';
 import type { Facts } from '../../operations/facts.ts';
 import type { Finding } from '../../operations/finding.ts';
 import { deadLettersMax } from '../../operations/facts.ts';
+import { charts } from './charts.ts';
 import { ago, command, definitions, freshness, number, seconds, staleness, type Page } from '../layout.ts';
 import type { Overview, Sources } from '../sources.ts';
 
 /** Whether customers get current data, and if not, the reason and the command that helps. */
-export const overviewPage = ({ overview }: Sources): Page => ({
+export const overviewPage = ({ overview, samples }: Sources): Page => ({
   path: '/',
   title: 'Overview',
   regions: async () => {
-    const now = await overview.get();
+    const [now, saved] = await Promise.all([overview.get(), samples.get()]);
     const fresh = freshness(now);
     if (!now.value) return { verdict: html`<p class="verdict bad">It is not known.</p>`, fresh };
     const { facts, findings, report } = now.value;
@@ -18,6 +19,7 @@ export const overviewPage = ({ overview }: Sources): Page => ({
       verdict: staleness(now) ?? html`<p class="verdict ${classes[report.verdict]}">${report.sentence}</p>`,
       findings: cards(findings.filter(({ severity }) => severity !== 'progress')),
       tiles: tiles(now.value),
+      charts: saved.value ? charts(saved.value.samples, saved.value.now) : html``,
       replicas: replicasTable(facts),
       fresh,
     };

@@ -10,6 +10,7 @@ import {
 import { progressOf, topicIdsOf, watermarksOf } from '../../../shared/control/progress.ts';
 import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
 import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
+import { samplesOf } from '../../../shared/control/samples.ts';
 import { failuresOf } from '../../../shared/control/failures.ts';
 import { RebuildRefused, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
@@ -132,6 +133,7 @@ async function removeEverything(drop: Drop, onStep: OnStep): Promise<void> {
   await progressOf(control).deleteMany({ generation: number });
   await topicIdsOf(control).deleteMany({ generation: number });
   await watermarksOf(control).deleteMany({ _id: number });
+  await samplesOf(control).deleteMany({ generation: number });
   await failuresOf(control).deleteMany({ _id: number });
   await onStep('dead letters');
   await deadLettersOf(control).updateMany({ generations: number }, { $pull: { generations: number } });

@@ -2,6 +2,7 @@ import type { Db } from 'mongodb';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import { raiseWatermark } from '../../../shared/control/progress.ts';
+import { createSampler } from '../../../shared/control/samples.ts';
 import type { LogClient, LogState } from '../kafka/log-client.ts';
 import type { Liveness } from '../liveness.ts';
 import type { Metrics } from '../metrics.ts';
@@ -43,7 +44,9 @@ export type CommitLoop = {
 /** Fewer records since the last run do not justify an extra run. */
 const extraRunMin = 1_000;
 
-const unknownEnds: LogState['ends'] = new Map<string, { low: number; end: number }>();
+/** While a broker may know more partitions than the others, no instant counts as complete. */
+const knownEnds = ({ ends, unreachable }: LogState): LogState['ends'] =>
+  unreachable.length > 0 ? new Map<string, { low: number; end: number }>() : ends;
 
 /**
  * Runs once a second, and at the end of a backlog: reads the end offsets, registers new partitions, saves the progress
@@ -58,6 +61,7 @@ export function startCommitLoop(
   const { control, generation, liveness, nowMs } = deps;
   const registered = new Set<string>();
   const saveProgress = createProgressRecorder(deps);
+  const sample = createSampler(deps);
   const gauges = createFreshnessGauges(deps, consumer);
   let watermarkMs = 0;
   let appliedSince = 0;
@@ -78,11 +82,10 @@ export function startCommitLoop(
     warnOfUnread(deps.logger, log, [...registered]);
     const snapshot = consumer.snapshot();
     await reportPositions(deps, log, snapshot);
-    // While a broker may know more partitions than the others, no instant counts as complete.
-    const ends = log.unreachable.length > 0 ? unknownEnds : log.ends;
-    const completeToMs = await saveProgress(snapshot, ends, asOf);
+    const completeToMs = await saveProgress(snapshot, knownEnds(log), asOf);
     const raised = await raiseWatermark(control, generation);
     watermarkMs = raised.watermark.getTime();
+    await sample(asOf, raised.watermark);
     gauges.observe(nowMs(), { asOf, log, snapshot, completeToMs, ...raised });
     liveness.observe(nowMs(), observedPartitions(consumer, deps.positions, log, snapshot));
     return snapshot;

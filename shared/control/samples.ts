@@ -1,0 +1,61 @@
+import type { Collection, Db } from 'mongodb';
+import { lagSeconds } from './freshness.ts';
+import { progressOf } from './progress.ts';
+
+/** The state of a generation at one moment. The console draws the last hour of them. */
+export type Sample = {
+  /** `<generation>/<slot>`: a sample replaces the one of an hour before. */
+  _id: string;
+  generation: number;
+  at: Date;
+  /** Of the watermark; null before there is one. */
+  lagSeconds: number | null;
+  /** The records of all partitions that were applied until then. */
+  applied: number;
+};
+
+/** Projectors save a sample in each interval of this length, in milliseconds. */
+export const sampleEveryMs = 20_000;
+const hourMs = 3_600_000;
+const slots = hourMs / sampleEveryMs;
+
+export const samplesOf = (control: Db): Collection<Sample> => control.collection('samples');
+
+/** The samples of the last hour, the earliest first. */
+export const readSamples = (control: Db, generation: number, now: Date): Promise<Sample[]> =>
+  samplesOf(control)
+    .find({ generation, at: { $gt: new Date(now.getTime() - hourMs) } })
+    .sort({ at: 1 })
+    .toArray();
+
+/** Creates the function that saves one sample in each interval. Of several projectors, the last one replaces the others. */
+export function createSampler({
+  control,
+  generation,
+  allowanceMs,
+}: {
+  control: Db;
+  generation: number;
+  allowanceMs: number;
+}): (at: Date, watermark: Date) => Promise<void> {
+  let saved = -1;
+  return async (at, watermark) => {
+    const interval = Math.floor(at.getTime() / sampleEveryMs);
+    if (interval === saved) return;
+    const [sum] = await progressOf(control)
+      .aggregate<{ applied: number }>([
+        { $match: { generation } },
+        { $group: { _id: null, applied: { $sum: '$position' } } },
+      ])
+      .toArray();
+    const sample = {
+      generation,
+      at,
+      lagSeconds: watermark.getTime() > 0 ? lagSeconds(watermark, at, allowanceMs) : null,
+      applied: sum?.applied ?? 0,
+    };
+    const _id = `${generation}/${interval % slots}`;
+    await samplesOf(control).updateOne({ _id }, { $set: sample }, { upsert: true });
+    saved = interval;
+  };
+}

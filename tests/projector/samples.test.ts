@@ -1,0 +1,35 @@
+import { progressOf } from '../../shared/control/progress.ts';
+import { createSampler, readSamples, samplesOf } from '../../shared/control/samples.ts';
+import { openDatabases } from '../support/databases.ts';
+import { useOpened } from '../support/use-opened.ts';
+
+const opened = useOpened(openDatabases);
+
+test('two projectors save one sample in each interval, and one of an hour before goes', async () => {
+  const { control } = opened;
+  const apply = (position: number) =>
+    progressOf(control).updateOne({ _id: '1/t/0' }, { $set: { generation: 1, position } }, { upsert: true });
+  const projectors = [1, 2].map(() => createSampler({ control, generation: 1, allowanceMs: 1_000 }));
+  const runs = [
+    [60_000, 3],
+    [79_000, 4],
+    [80_000, 9],
+    [3_660_000, 9],
+  ] as const;
+  for (const [ms, position] of runs) {
+    await apply(position);
+    for (const sample of projectors) await sample(new Date(ms), new Date(ms - 3_000));
+  }
+  expect(await samplesOf(control).countDocuments()).toBe(2);
+  const samples = await readSamples(control, 1, new Date(3_660_000));
+  expect(samples.map(({ at, applied, lagSeconds }) => [at.getTime(), applied, lagSeconds])).toEqual([
+    [80_000, 9, 2],
+    [3_660_000, 9, 2],
+  ]);
+});
+
+test('without a watermark the lag of a sample is unknown', async () => {
+  const { control } = opened;
+  await createSampler({ control, generation: 2, allowanceMs: 1_000 })(new Date(60_000), new Date(0));
+  expect(await readSamples(control, 2, new Date(60_000))).toMatchObject([{ lagSeconds: null, applied: 0 }]);
+});
