@@ -6,7 +6,8 @@ const errors = (settings: Record<string, string>) => {
   const read = readConsoleConfig({ ...servers, ...settings });
   return 'errors' in read ? read.errors : [];
 };
-const token = 'x'.repeat(24);
+/** A password may have a colon. */
+const token = `${'x'.repeat(12)}:${'x'.repeat(12)}`;
 const basic = (password: string) => `Basic ${Buffer.from(`ann:${password}`).toString('base64')}`;
 const proxy = { CONSOLE_TRUSTED_PROXIES: '10.0.0.2', CONSOLE_USER_HEADER: 'X-User' };
 

@@ -1,18 +1,41 @@
-import { Kafka, type Admin } from 'kafkajs';
+import type { Admin, Kafka } from 'kafkajs';
+import type { LogClient } from '../projector/kafka/log-client.ts';
 import { reconnectingKafka } from './connections.ts';
 
+/** Clients of Kafka that note their calls. `connect` is that of the first one. */
+function given(connect: () => Promise<void> = async () => undefined) {
+  const calls: string[] = [];
+  const client = (name: string, before: () => Promise<void>) => ({
+    connect: async () => {
+      calls.push(`connect ${name}`);
+      await before();
+    },
+    disconnect: async () => void calls.push(`disconnect ${name}`),
+  });
+  const admin = () => client('admin', connect) as unknown as Admin;
+  const log = () => client('log', async () => undefined) as unknown as LogClient;
+  return { calls, kafka: reconnectingKafka({ admin } as Kafka, log) };
+}
+
 test('a first connect that fails is tried again, even if the error is not one of kafkajs', async () => {
-  let connects = 0;
-  const connect = async () => {
-    connects += 1;
-    // A token endpoint that rejects is no error of kafkajs.
-    throw new Error('token refused');
-  };
-  const admin = () => ({ connect, disconnect: async () => undefined }) as unknown as Admin;
-  const kafka = reconnectingKafka(Object.assign(new Kafka({ brokers: ['localhost:1'] }), { admin }));
+  // A token endpoint that rejects is no error of kafkajs.
+  const { calls, kafka } = given(() => Promise.reject(new Error('token refused')));
   for (let use = 1; use <= 2; use += 1) {
     await expect(kafka.use(async () => 'used')).rejects.toThrow('token refused');
-    expect(connects).toBe(use);
+    expect(calls.filter((call) => call === 'connect admin')).toHaveLength(use);
   }
+});
+
+test('a connection is kept until an error of Kafka, and closed at the end', async () => {
+  const { calls, kafka } = given();
+  const connected = ['connect admin', 'connect log'];
+  await kafka.use(async () => 'used');
+  await expect(kafka.use(() => Promise.reject(new Error('a bug')))).rejects.toThrow('a bug');
+  expect(calls).toEqual(connected);
+  const lost = Object.assign(new Error('lost'), { name: 'KafkaJSConnectionError' });
+  await expect(kafka.use(() => Promise.reject(lost))).rejects.toThrow('lost');
+  await kafka.use(async () => 'used');
   await kafka.close();
+  const disconnected = ['disconnect admin', 'disconnect log'];
+  expect(calls).toEqual([...connected, ...disconnected, ...connected, ...disconnected]);
 });

@@ -10,10 +10,10 @@ export type ReconnectingKafka = {
   close: () => Promise<void>;
 };
 
-export function reconnectingKafka(kafka: Kafka): ReconnectingKafka {
+export function reconnectingKafka(kafka: Kafka, createLog = createLogClient): ReconnectingKafka {
   let held: { clients: Promise<Clients>; users: number } | null = null;
   const open = async (): Promise<Clients> => {
-    const clients = { admin: kafka.admin(), log: createLogClient(kafka) };
+    const clients = { admin: kafka.admin(), log: createLog(kafka) };
     try {
       // One after the other, so that neither connects after the disconnect.
       await clients.admin.connect();

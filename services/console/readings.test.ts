@@ -50,6 +50,8 @@ test('a failed read keeps the last value and its time, names the server, and is 
   pass(50);
   const problem = 'Kafka (KAFKA_BROKERS): connect ECONNREFUSED';
   expect(await reading.get()).toEqual({ value: 7, at: first.at, problem });
+  pass(9);
+  expect(await reading.get()).toMatchObject({ problem });
   pass(50);
   expect(await reading.get()).toMatchObject({ value: 8, problem: null });
 });

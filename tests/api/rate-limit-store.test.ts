@@ -62,6 +62,10 @@ it('is one exact limit for all replicas under concurrent requests, and survives 
   const refused = answers.filter(({ status }) => status === 429);
   expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(3_500);
   expect(Number(refused[0]?.headers['retry-after'])).toBeLessThanOrEqual(3_600);
+  // and the store forgets a key that is not used any more
+  const operator = await createClient({ url }).connect();
+  expect(await operator.ttl('rate:key_a')).toBeGreaterThan(0);
+  await operator.close();
   const c = await start({ RATE_LIMIT_STORE_URL: url });
   await shared(c);
   await eventually(async () => (await get(c)).status === 429);

@@ -169,19 +169,25 @@ describe('support-cli explain', () => {
   });
 
   it('explains the document that a request has named', async () => {
-    const [first, second] = ['req_01HNZX8JGFACFA36RBXDHEQN6E', 'req_01HNZX8JGFACFA36RBXDHEQN6F'];
+    const [first = '', second = '', third = ''] = ['E', 'F', 'G'].map(
+      (end) => `req_01HNZX8JGFACFA36RBXDHEQN6${end}`,
+    );
     const at = new Date('2026-01-01T00:00:00Z');
     const common = { at, status: 200, code: null, keyId: 'key_1' };
     const trace = { ...common, _id: first, pathId: 'ti_1', route: '/v1/tickets/:id' } as RequestTrace;
     const list = { ...common, _id: second, pathId: null, route: '/v1/tickets' } as RequestTrace;
-    await requestTracesOf(environment.control).insertMany([trace, list]);
+    await requestTracesOf(environment.control).insertMany([trace, list, { ...trace, _id: third }]);
     const { id, requests } = await explained(first);
+    const shown = { time: at.toISOString(), status: 200, code: null, key: 'key_1' };
     expect([id, requests]).toEqual([
       'ti_1',
-      [{ id: first, time: at.toISOString(), status: 200, code: null, key: 'key_1' }],
+      [
+        { id: third, ...shown },
+        { id: first, ...shown },
+      ],
     ]);
     expect((await cli('explain', 'ti_1')).text).toContain(
-      `latest requests\n  ${first} 2026-01-01T00:00:00.000Z, 200, key_1`,
+      `latest requests\n  ${third} 2026-01-01T00:00:00.000Z, 200, key_1`,
     );
     expect((await explained('conv_1')).requests).toEqual([]);
     expect((await cli('explain', second)).errors).toContain('was for /v1/tickets, without an id');

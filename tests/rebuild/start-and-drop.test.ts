@@ -78,6 +78,8 @@ describe('a start is refused, and registers nothing,', () => {
     jest.restoreAllMocks();
     statsOf({ storageSize: 60 * mb, indexSize: 40 * mb, fsTotalSize: 1_000 * mb, fsUsedSize: 850 * mb });
     expect(await start()).toMatchObject({ number: 2 });
+    // and the check of the right to write leaves nothing
+    expect(await rebuild.databaseOf(2).listCollections().toArray()).toEqual([]);
   });
 
   test('without the right to write to the database of the build', async () => {
