@@ -1,11 +1,10 @@
 import type { Socket } from 'node:net';
-import { ask, codeOf } from './requests.ts';
+import { ask } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
 import { residentBytes } from '../support/memory.ts';
 import { useApiProcesses, type ApiProcess } from './api-processes.ts';
 import * as build from './builders.ts';
-import { tokens } from './test-api.ts';
-import { expectAnswering, holdUnread, metricOf, open } from './raw-socket.ts';
+import { expectAnswering, metricOf, open } from './raw-socket.ts';
 
 const children = useApiProcesses({
   ticket: [build.ticket({ id: 'ti_1' })],
@@ -84,35 +83,5 @@ describe('many idle clients', () => {
     held.pop()?.destroy();
     held.push(...(await holdAll(small, 1, '127.0.0.2')));
     for (const socket of [...held, ...proxied]) socket.destroy();
-  });
-
-  const unread = '/v1/conversations/conv_large/messages';
-  const [second, other] = ['svc_live_second', tokens.b].map((token) => ({
-    headers: { Authorization: `Bearer ${token}` },
-  }));
-  const expectRefused = ({ status, text, headers }: Awaited<ReturnType<typeof ask>>) => {
-    expect([status, codeOf(text)]).toEqual([503, 'service_unavailable']);
-    expect(headers['retry-after']).toBe('1');
-  };
-
-  it('hold at most the share of one key, so other keys and organizations are served', async () => {
-    const small = await children.startServing({ API_REQUESTS_MAX: '16' });
-    const held = await Promise.all([holdUnread(small, unread), holdUnread(small, unread)]);
-    expectRefused(await ask(small, '/v1/tickets'));
-    for (const headers of [second, other])
-      expect((await ask(small, '/v1/tickets', headers)).status).toBe(200);
-    expect(await metricOf(small, 'api_requests_refused_total{reason="requests"}')).toBe(1);
-    expect(await metricOf(small, 'api_store_errors_total')).toBe(0);
-    for (const socket of held) socket.destroy();
-    await eventually(async () => (await ask(small, '/v1/tickets')).status === 200);
-  });
-
-  it('hold at most the configured number of requests in total, and health is still answered', async () => {
-    const small = await children.startServing({ API_REQUESTS_MAX: '1' });
-    const socket = await holdUnread(small, unread);
-    expectRefused(await ask(small, '/v1/tickets', other));
-    expect((await ask(small, '/health')).status).toBe(200);
-    socket.destroy();
-    await eventually(async () => (await ask(small, '/v1/tickets', other)).status === 200);
   });
 });

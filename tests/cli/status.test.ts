@@ -2,9 +2,7 @@ import type { Document } from 'mongodb';
 import { kinds } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { dayMs } from '../../shared/documents/retention.ts';
-import { ensureRegistry, generationsOf } from '../../shared/control/generations.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
-import { watermarksOf } from '../../shared/control/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { factsNow } from '../../services/operations/facts.ts';
 import { storeTime } from '../../shared/store/clock.ts';
@@ -47,24 +45,6 @@ describe('the topics that the CLI creates and checks', () => {
     const text = await cli({ REBUILD_DAYS_MAX: '7.5' }, 'status');
     const tags = topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
     expect(text).toMatch(new RegExp(`^ +attention +${tags}: drops tombstones after 7 days`, 'm'));
-  });
-
-  test('cause a warning if no projector has run for longer than they keep tombstones', async () => {
-    const { control } = testEnvironment;
-    await ensureRegistry(control);
-    const eightDaysAgo = new Date(Date.now() - 8 * dayMs);
-    await generationsOf(control).updateOne(
-      { _id: 'active' },
-      { $set: { 'generations.0.registeredAt': eightDaysAgo } },
-    );
-    await watermarksOf(control).insertOne({ _id: 1, completeTo: eightDaysAgo });
-    const missed = async () => {
-      const { generations } = JSON.parse(await cli({}, 'status', '--json')) as Report;
-      return generations[0]?.findings.filter(({ name }) => name === 'tombstones').map(({ text }) => text);
-    };
-    expect(await missed()).toEqual([expect.stringContaining('generation 1 had a lag of 192 hours')]);
-    await watermarksOf(control).updateOne({ _id: 1 }, { $set: { completeTo: new Date() } });
-    expect(await missed()).toEqual([]);
   });
 });
 

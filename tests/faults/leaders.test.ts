@@ -7,10 +7,8 @@ import { answers, freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import type { Kind } from '../../shared/documents/document.ts';
-import type { Report } from '../../services/operations/report.ts';
 import { untilLed } from '../../services/operations/topics/create-topics.ts';
 import { patchKafkajs } from '../../services/projector/kafka/kafkajs-patch.ts';
-import { openConsole, untilShown } from '../console/test-console.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
@@ -52,14 +50,13 @@ describe('a partition without a leader', () => {
     for (const name of ['one', 'two']) mkdirSync(join(folder.path, name));
     first = await startServer([kafkaPart(join(folder.path, 'one'), ports, false)]);
   });
-  const { environment, topic, applied, fatal, connectProducer, find, startProcess, start, cli } =
-    useProjector({
-      projectors: 0,
-      servers: () => ({
-        KAFKA_BROKERS: `127.0.0.1:${ports.broker}`,
-        MONGODB_URL: process.env.MONGODB_URL ?? '',
-      }),
-    });
+  const { environment, topic, applied, fatal, connectProducer, find, startProcess, start } = useProjector({
+    projectors: 0,
+    servers: () => ({
+      KAFKA_BROKERS: `127.0.0.1:${ports.broker}`,
+      MONGODB_URL: process.env.MONGODB_URL ?? '',
+    }),
+  });
   afterAll(async () => {
     await second.stop();
     await first.stop();
@@ -115,33 +112,5 @@ describe('a partition without a leader', () => {
     // and this one when its broker is back
     await second.restart();
     await eventually(() => isStored('tag', 'tag_2'), fatal);
-  }, 180_000);
-
-  test('is in the status and on the page Topics of the console, with its position, and an unknown end and lag', async () => {
-    // given a partition of which one record is applied, and that has no leader any more
-    await applied();
-    await second.kill('SIGKILL');
-    await untilAlone();
-    // when an operator asks for the status
-    const { code, text, errors } = await cli('status', '--json');
-    // then it is there, beside the others
-    expect([code, errors]).toEqual([0, '']);
-    const { generations } = JSON.parse(text) as Report;
-    const partitions = generations[0]?.partitions ?? [];
-    const tags = { topic: topic('tag'), lag: 0 };
-    expect(partitions.filter((one) => one.topic === tags.topic)).toMatchObject([
-      { ...tags, partition: 0, position: 2, end: 2 },
-      { ...tags, partition: 1, position: 1, lag: null, cause: 'unreadable' },
-    ]);
-    expect((await cli('status', '--partitions')).text).toMatch(
-      new RegExp(`^${tags.topic}/1 +1 +\\d+ +unknown`, 'm'),
-    );
-    const console = await openConsole(environment.environment);
-    await untilShown(
-      () => console,
-      '/lag',
-      new RegExp(`${tags.topic}/1 1 \\d+ .*unknown.* the end of a log cannot be read`),
-    ).finally(console.close);
-    await second.restart();
   }, 180_000);
 });

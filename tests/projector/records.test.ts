@@ -1,6 +1,6 @@
 import { kinds } from '../../shared/documents/document.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { channelsWithSecrets, created } from '../support/entities.ts';
+import { created } from '../support/entities.ts';
 import { encode, idPrefixes } from '../support/events.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { eventually } from '../support/eventually.ts';
@@ -30,21 +30,6 @@ describe('the projector, with a real Kafka and a real MongoDB', () => {
     const existing = await environment.admin.listTopics();
     const ofTest = existing.filter((name) => name.startsWith(environment.config.TOPIC_PREFIX));
     expect(ofTest.toSorted()).toEqual(environment.topics.toSorted());
-  });
-
-  test('secrets of a channel, in any block, reach no collection', async () => {
-    await publish(...channelsWithSecrets);
-    await applied();
-    for (const { id } of channelsWithSecrets) expect(await find('channel', id)).not.toBeNull();
-    for (const database of [environment.database, environment.control]) {
-      for (const { collectionName } of await database.collections()) {
-        const stored = await database
-          .collection(collectionName)
-          .find({}, { projection: { value: 0 } })
-          .toArray();
-        expect(JSON.stringify(stored)).not.toContain('SECRET');
-      }
-    }
   });
 
   test('an entity keeps its organization: a record with another one is dead-lettered', async () => {

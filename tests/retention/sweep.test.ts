@@ -4,9 +4,8 @@ import { dayMs } from '../../shared/documents/retention.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { sweep, type SweepStore } from '../../services/projector/retention/sweep.ts';
 import { sweepApplied as sweepUpToWatermark } from '../../services/projector/retention/sweeper.ts';
-import { deletionOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
-import { day, eventsOf, openReadModel, useReadModel } from './read-model.ts';
+import { day, eventsOf, useReadModel } from './read-model.ts';
 
 const freed = (conversations: number, messages: number) => ({ conversations, messages });
 
@@ -75,60 +74,6 @@ describe('conversation data that expires by the retention of its channel', () =>
     expect(await idsAt('b', day(30))).toEqual(all('b', '001', '025'));
     expect(await model.sweepAsOf(day(31))).toEqual(freed(0, 1));
     expect(await idsAt('b', day(31))).toEqual(all('b', '025'));
-  });
-
-  test('a replay of the log yields the same responses whenever it happens and however often the read model was swept', async () => {
-    const { channel, ticket, conversation, message } = eventsOf('c');
-    const log = [
-      ...[message(0), channel(), conversation(0), ticket, message(5), conversation(8, 2)],
-      ...[conversation(20, 3), message(20), conversation(33, 4), message(33), channel(20, 2)],
-    ];
-    // given a read model that follows the log and is swept every day, and then replays the whole log
-    let sweptConversations = 0;
-    for (let number = 0; number <= 60; number += 1) {
-      const event = log[number / 5];
-      if (event) await model.apply([event], day(number));
-      sweptConversations += (await model.sweepAsOf(day(number))).conversations;
-    }
-    expect(sweptConversations).toBeGreaterThan(0);
-    expect(await model.everything()).not.toMatch(/(title|content) of c/);
-    await model.apply(log, day(60));
-    // and another that reads the log once and is never swept
-    const other = await openReadModel();
-    await other.apply(log, day(60));
-    // then both respond alike at every instant
-    for (const now of [day(0), day(25), day(39), day(52, -1), day(53), day(53, 1), day(60)])
-      expect(await model.answersAt('c', now)).toEqual(await other.answersAt('c', now));
-    // and the replayed data is swept again
-    expect((await model.sweepAsOf(day(60))).conversations).toBe(1);
-    expect(await model.everything()).not.toMatch(/(title|content) of c/);
-    await other.close();
-  });
-
-  test('is recreated by a later version, with newer messages, and not by an older version', async () => {
-    const { channel, ticket, conversation, message } = eventsOf('d');
-    await model.apply([channel(), ticket, conversation(0, 2), message(0)]);
-    expect(await model.sweepAsOf(day(30))).toEqual(freed(1, 1));
-    // when an older version arrives again
-    await model.apply([conversation(40, 1)], day(30));
-    expect(await idsAt('d', day(0))).toEqual(nothing);
-    // and a reply arrives before its update of the conversation
-    await model.apply([message(31)], day(31));
-    expect(await model.sweepAsOf(day(31))).toEqual(freed(0, 0));
-    await model.apply([conversation(31, 3)], day(31));
-    // then both are served
-    expect(await idsAt('d', day(31))).toEqual(all('d', '031'));
-    // and swept when they expire
-    expect(await model.sweepAsOf(day(61))).toEqual(freed(1, 1));
-  });
-
-  test('a deleted conversation stays deleted, even if it was swept before', async () => {
-    const { channel, conversation, message } = eventsOf('e');
-    await model.apply([channel(), conversation(0), message(0)]);
-    await model.sweepAsOf(day(30));
-    await model.apply([deletionOf(conversation(0), 2), conversation(31, 3), message(31)], day(31));
-    expect(await idsAt('e', day(31))).toEqual(nothing);
-    expect(await model.everything()).not.toMatch(/(title|content) of e/);
   });
 
   test('is kept if the channel keeps it, even if the channel changes later', async () => {

@@ -80,17 +80,6 @@ describe('aborted transactions', () => {
     expect(found).toEqual({ offsets: [7, 21], lastOffset: 22 });
   });
 
-  test('are not delivered to a fetch that starts within two of them', async () => {
-    const bytes = batchBytes(
-      data(8, 1),
-      data(14, 2),
-      marker(15, 2, 'abort'),
-      marker(20, 1, 'abort'),
-      data(21, 3),
-    );
-    expect(await delivered(8, { bytes, aborted })).toEqual({ offsets: [21], lastOffset: 21 });
-  });
-
   test('do not end at a record whose key equals that of an abort marker', async () => {
     const bytes = batchBytes(data(5, 1, '\0\0\0\0'), data(6, 1), marker(7, 1, 'abort'));
     expect(await delivered(5, { bytes, aborted: [{ producerId: 1, firstOffset: 5 }] })).toEqual({
