@@ -50,6 +50,7 @@ export async function startApi(deps: ApiDeps) {
   const settings = specSettings(config);
   const { docs, keyPrefix, limit } = settings;
   const { API_TRUSTED_PROXIES: trustedProxies } = config;
+  const { RATE_LIMIT_STORE_URL: storeUrl, RATE_LIMIT_STORE_TIMEOUT_MS: timeoutMs } = config;
   const routes = createRoutes({ now, brand: config.BRAND });
   const spec = createSpec(settings, routes);
   const control = controlDatabase(deps.authMongo, config.DATABASE_NAME);
@@ -57,7 +58,7 @@ export async function startApi(deps: ApiDeps) {
   const generationsInUse = createGenerationsInUse();
   const rateLimiter = createRateLimiter(
     { nowMs, logger, fallbacks: metrics.rateLimitFallbacks },
-    { limit, storeUrl: config.RATE_LIMIT_STORE_URL },
+    { limit, store: storeUrl ? { url: storeUrl, timeoutMs } : null },
   );
   const tracing = config.REQUEST_TRACES
     ? startTracing(

@@ -93,6 +93,11 @@ export const apiSettings = {
       'Redis or Valkey in which all replicas share their counts; if it is unset or unavailable, each replica counts for itself',
     )
     .meta(orFile),
+  RATE_LIMIT_STORE_TIMEOUT_MS: integer(10, 60_000)
+    .default(250)
+    .describe(
+      'How long a request waits for that store before its replica counts for itself, in milliseconds',
+    ),
   AUTH_FAILURE_LIMIT: integer(0, 1_000_000)
     .default(300)
     .describe(

@@ -39,6 +39,8 @@ const start = async (settings: Record<string, string> = {}) => {
     RATE_LIMIT_REQUESTS: '10',
     RATE_LIMIT_WINDOW_SECONDS: '3600',
     RATE_LIMIT_STORE_URL: `redis://127.0.0.1:${port}`,
+    // However slow the machine is, no replica counts for itself.
+    RATE_LIMIT_STORE_TIMEOUT_MS: '30000',
     ADMIN_PORT: '0',
     ...settings,
   });
@@ -116,7 +118,8 @@ describe('a store with outages', () => {
 
   it('delays only the requests in progress when it hangs', async () => {
     const url = `redis://127.0.0.1:${port}/6`;
-    const child = await start({ RATE_LIMIT_STORE_URL: url, RATE_LIMIT_REQUESTS: '1000' });
+    const settings = { RATE_LIMIT_REQUESTS: '1000', RATE_LIMIT_STORE_TIMEOUT_MS: '2000' };
+    const child = await start({ RATE_LIMIT_STORE_URL: url, ...settings });
     await shared(child);
     await eventually(async () => (await get(child)).status === 200);
     await valkey.kill('SIGSTOP');

@@ -3,7 +3,7 @@ import type { Counter } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createMemoryRateLimiter } from './memory-rate-limiter.ts';
 import type { RateLimit, RateLimitUsage, RateLimiter } from './rate-limiter.ts';
-import { connectRedisRateLimiter, type RedisRateLimiter } from './redis-rate-limiter.ts';
+import { connectRedisRateLimiter, type RateLimitStore, type RedisRateLimiter } from './redis-rate-limiter.ts';
 
 /** The pause after a failure. It doubles with each further one, up to the maximum. */
 const pauseMinMs = 1_000;
@@ -12,17 +12,17 @@ const pauseMaxMs = 10_000;
 const stableMs = 60_000;
 const unavailableMessage = 'the rate limit store is unavailable: each replica counts for itself';
 
-/** Counts in memory; with `storeUrl` in that store, with memory as the fallback. Does not wait for the store. */
+/** Counts in memory; with `store` in that store, with memory as the fallback. Does not wait for the store. */
 export function createRateLimiter(
   deps: { nowMs: () => number; logger: Logger; fallbacks: Counter },
-  { limit, storeUrl }: { limit: RateLimit; storeUrl: string | undefined },
+  { limit, store }: { limit: RateLimit; store: RateLimitStore | null },
 ): RateLimiter & { stop: () => void } {
   const memory = createMemoryRateLimiter({ limit, nowMs: deps.nowMs });
-  if (!storeUrl || limit.requests === 0) return { ...memory, stop: () => undefined };
+  if (!store || limit.requests === 0) return { ...memory, stop: () => undefined };
   return createFallbackRateLimiter({
     ...deps,
     memory,
-    connect: (onLost) => connectRedisRateLimiter(storeUrl, limit, onLost),
+    connect: (onLost) => connectRedisRateLimiter(store, limit, onLost),
   });
 }
 

@@ -3,11 +3,12 @@ import { withDeadline } from '../store/deadline.ts';
 import { slidingLog } from './sliding-log.ts';
 import type { RateLimit, RateLimiter } from './rate-limiter.ts';
 
+/** The store's address, and how long a request waits for it before it falls back to memory, in milliseconds. */
+export type RateLimitStore = { url: string; timeoutMs: number };
+
 /** A connection to the shared store. Once it has failed or been closed, it is not used again. */
 export type RedisRateLimiter = RateLimiter & { close: () => void };
 
-/** How long a request waits for the store before it falls back to memory. */
-const answerTimeoutMs = 250;
 const connectTimeoutMs = 2_000;
 
 /** Counted at each connection, to learn whether the store accepts the script. No key of a client is empty. */
@@ -18,7 +19,7 @@ const probeKey = '';
  * lacks the right. `onLost` is called at most once, when the connection breaks; `close` does not call it.
  */
 export async function connectRedisRateLimiter(
-  url: string,
+  { url, timeoutMs }: RateLimitStore,
   { requests, windowSeconds }: RateLimit,
   onLost: (error: Error) => void,
 ): Promise<RedisRateLimiter> {
@@ -36,7 +37,7 @@ export async function connectRedisRateLimiter(
   client.on('error', () => undefined);
   const consume = async (key: string) => {
     const counting = client.slidingLog(`rate:${key}`, windowSeconds, requests);
-    const { used, resetMs } = await withDeadline(counting, answerTimeoutMs);
+    const { used, resetMs } = await withDeadline(counting, timeoutMs);
     return { admitted: used <= requests, remaining: Math.max(0, requests - used), resetMs };
   };
   try {
