@@ -65,7 +65,7 @@ export const untilShown = (
 ): Promise<void> =>
   eventually(async () => {
     const text = textOf(await console().read(path));
-    return texts.every((one) => (typeof one === 'string' ? text.includes(one) : one.test(text)));
+    return texts.every((one) => (typeof one === 'string' ? text.includes(one) : one.test(text))) || text;
   });
 
 /** Requests a path with exactly these headers; fetch sets `Host` itself. */
