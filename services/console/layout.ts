@@ -1,5 +1,6 @@
 import { pageDocument } from '../../shared/pages/document.ts';
 import { html, type Html } from '../../shared/pages/html.ts';
+import { digits } from '../../shared/runtime/counted.ts';
 import type { Known } from './readings.ts';
 
 /** The parts of a page that change, by the id of their element. */
@@ -70,6 +71,10 @@ export function staleness(...readings: Known<unknown>[]): Html | null {
     : null;
 }
 
+/** The id of an entity or a record, which may break after its separators alone. */
+export const breakable = (id: string): Html =>
+  html`${id.split(/(?<=[/@])/).map((part, index) => html`${index > 0 ? html`<wbr />` : ''}${part}`)}`;
+
 /** A command to copy. Without JavaScript a click selects it. */
 export const command = (text: string): Html =>
   html`<span class="copied"
@@ -89,15 +94,13 @@ export const definitions = (rows: [string, Html | string][], style = ''): Html =
     )}
   </dl>`;
 
-const numbers = new Intl.NumberFormat('en');
-
 /** A number with thousands separators, which a cell of a table shows at its right; `unknown` for null. */
 export const number = (value: number | null): Html =>
-  html`<span class="number">${value === null ? 'unknown' : numbers.format(Math.round(value))}</span>`;
+  html`<span class="number">${value === null ? 'unknown' : digits(value)}</span>`;
 
 /** A duration, as `number`. */
 export const seconds = (value: number | null): Html =>
-  html`<span class="number">${value === null ? 'unknown' : `${numbers.format(Math.round(value))} s`}</span>`;
+  html`<span class="number">${value === null ? 'unknown' : `${digits(value)} s`}</span>`;
 
 const units: [string, number][] = [
   ['days', 86_400],
@@ -106,19 +109,24 @@ const units: [string, number][] = [
   ['s', 1],
 ];
 
+/** A duration in the largest unit of which there are two: `23 min`. */
+export function duration(inSeconds: number): string {
+  const [unit, size] = units.find(([, least]) => inSeconds >= 2 * least) ?? ['s', 1];
+  return `${Math.round(inSeconds / size)} ${unit}`;
+}
+
 /** How long ago an instant was, or in how long it will be: `6 s ago`, with the instant as its title. */
 export function ago(at: Date, now = new Date()): Html {
   const age = Math.round((now.getTime() - at.getTime()) / 1_000);
   // The clocks of two machines may differ by some seconds.
   const isFuture = age < -60;
   const apart = isFuture ? -age : Math.max(0, age);
-  const [unit, size] = units.find(([, least]) => apart >= 2 * least) ?? ['s', 1];
-  const text = `${Math.round(apart / size)} ${unit}`;
+  const text = duration(apart);
   return html`<time title="${at.toISOString()}">${isFuture ? `in ${text}` : `${text} ago`}</time>`;
 }
 
-/** A text with its instants shown as by `ago`; an age that a terminal has beside an instant goes. */
+/** A text with its instants shown as by `ago`, without `at` before and without an age behind. */
 export const withAges = (text: string): Html =>
   html`${text
-    .split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)(?: \(-?\d+ s ago\))?/)
+    .split(/(?:\bat )?(\d{4}-\d\d-\d\dT[\d:.]+Z)(?: \(-?\d+ s ago\))?/)
     .map((part, index) => (index % 2 === 1 ? ago(new Date(part)) : html`${part}`))}`;

@@ -1,3 +1,4 @@
+import { digits } from '../../shared/runtime/counted.ts';
 import type { GenerationState } from '../../shared/control/generations.ts';
 import { commandsIn } from './deployment.ts';
 import type { Facts, GenerationFacts } from './facts.ts';
@@ -105,7 +106,7 @@ export function verdict(facts: Facts, all: Finding[]): Verdict {
       sentence: 'Unknown: some partitions have not been applied yet, so there is no Data-As-Of.',
     };
   if (active.lagSeconds > staleAfterSeconds)
-    return { state: 'bad', sentence: `Stale: Data-As-Of lags by ${Math.round(active.lagSeconds)} s.` };
+    return { state: 'bad', sentence: `Stale: Data-As-Of lags by ${digits(active.lagSeconds)} s.` };
   const [worst] = all;
   if (worst?.severity === 'bad') return { state: 'bad', sentence: `Not well: ${worst.text}.` };
   const count = all.filter(({ severity }) => severity === 'attention').length;

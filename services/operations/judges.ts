@@ -1,5 +1,5 @@
 import { dayMs } from '../../shared/documents/retention.ts';
-import { counted } from '../../shared/runtime/counted.ts';
+import { counted, digits } from '../../shared/runtime/counted.ts';
 import { isLastFailure } from '../../shared/control/failures.ts';
 import type { ComparisonReport, GenerationState } from '../../shared/control/generations.ts';
 import { silentAfterSeconds } from '../../shared/control/progress.ts';
@@ -87,7 +87,7 @@ export function lagging(_: Facts, own: GenerationFacts, { maxLagSeconds }: Conte
   const severity = (lagSeconds ?? Infinity) > staleAfterSeconds ? 'bad' : 'attention';
   return lagSeconds === null
     ? { text: `some partitions have not been applied yet${held}`, severity }
-    : { text: `it lags by ${Math.round(lagSeconds)} s${held}`, severity };
+    : { text: `it lags by ${digits(lagSeconds)} s${held}`, severity };
 }
 
 export function staleness(
@@ -103,7 +103,7 @@ export function staleness(
   return watermark && watermark.getTime() > 0
     ? {
         text:
-          `its watermark ${watermark.toISOString()} is ${Math.round(staleMs / 1_000)} s older than that of the active ` +
+          `its watermark ${watermark.toISOString()} is ${digits(staleMs / 1_000)} s older than that of the active ` +
           'generation (keys archived since then work again)',
         remedy,
       }

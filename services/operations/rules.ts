@@ -1,4 +1,4 @@
-import { counted } from '../../shared/runtime/counted.ts';
+import { counted, digits } from '../../shared/runtime/counted.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { tombstoneBound, tombstoneWarning } from '../projector/generations/tombstones.ts';
 import { topicWarnings } from '../projector/kafka/topic-settings.ts';
@@ -93,7 +93,7 @@ export const systemRules: Rule<null>[] = [
       deadLetters === 0
         ? null
         : {
-            text: `dead letters: ${deadLetters}${deadLetters >= deadLettersMax ? ' or more' : ''}`,
+            text: `dead letters: ${digits(deadLetters)}${deadLetters >= deadLettersMax ? ' or more' : ''}`,
             remedy: `${cli} dead-letters list`,
           },
   },

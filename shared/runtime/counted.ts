@@ -1,2 +1,8 @@
-/** A number with its noun: `1 record`, `2 records`. The plural of `noun` ends in s. */
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+const numbers = new Intl.NumberFormat('en');
+
+/** A whole number with thousands separators. */
+export const digits = (value: number): string => numbers.format(Math.round(value));
+
+/** A number with its noun: `1 record`, `1,690 records`. The plural of `noun` ends in s. */
+export const counted = (count: number, noun: string): string =>
+  `${numbers.format(count)} ${noun}${count === 1 ? '' : 's'}`;

@@ -223,6 +223,6 @@ describe('a rebuild in a cluster', () => {
     );
     await run('promote', '2');
     await shows('Generation 2: active', 'Generation 1: standby', 'support-cli rebuild rollback 1');
-    await shows(/\d+ s ago 2 ready -> active .* 2 building -> catching-up .* 1 nothing -> active projector/);
+    await shows(/\d+ s ago 2 ready → active .* 2 building → catching-up .* 1 nothing → active projector/);
   }, 120_000);
 });

@@ -18,6 +18,9 @@ function replace(region, next) {
   if (focused) region.querySelector(focused)?.focus({ preventScroll: true });
 }
 
+const clock = (seconds) =>
+  new Date(seconds * 1_000).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+
 async function draw() {
   for (const [plot, { chart, resizes }] of charts)
     if (!plot.isConnected) {
@@ -47,7 +50,7 @@ async function draw() {
         y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] },
       },
       axes: [
-        axis,
+        { ...axis, values: (_, ticks) => ticks.map(clock) },
         { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => tick.toLocaleString('en') + unit) },
       ],
       series: [{}, { stroke: style.getPropertyValue('--link'), width: 2, points: { show: false } }],

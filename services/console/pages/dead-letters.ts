@@ -7,7 +7,7 @@ import {
   type DeadLetterList,
 } from '../../operations/dead-letters/list.ts';
 import { nextSteps } from '../../operations/dead-letters/redrive-selected.ts';
-import { ago, command, definitions, freshness, number, type Page } from '../layout.ts';
+import { ago, breakable, command, definitions, freshness, number, type Page } from '../layout.ts';
 import type { RenderWithDeadline } from '../readings.ts';
 import { lettersMax, type LetterQuery, type Sources } from '../sources.ts';
 
@@ -82,7 +82,7 @@ function letters(query: LetterQuery, { deadLetters, total }: DeadLetterList): Ht
   const shown = deadLetters.slice(0, lettersMax);
   const last = shown.at(-1);
   return html`${table(
-      `${counted(shown.length, 'dead letter')}${query.after && ` after ${query.after}`}, in the order of the log`,
+      `${counted(shown.length, 'dead letter')}${query.after && ` after ${query.after}`}, in the order of their ids`,
       ['Dead letter', 'Key', 'Detail', "Kafka's time", 'Last stored', 'Next'],
       shown.map((one) => [
         link({ id: one.id }, one.id),
@@ -113,7 +113,7 @@ async function letterInFull({ control, redriveDeps, commands }: Sources, id: str
   const next = (await nextSteps(deps, [letter])).get(id) ?? 'redrive';
   const run = `${commands.cli} dead-letters`;
   return html`<p>${link({}, 'All dead letters')}</p>
-    <h2>${shown.id}</h2>
+    <h2>${breakable(shown.id)}</h2>
     ${definitions([
       ['Reason', `${shown.reason}: ${shown.detail}`],
       ["Kafka's time", recordTime(shown)],

@@ -1,5 +1,5 @@
 import { html, table, type Html } from '../../../shared/pages/html.ts';
-import { counted } from '../../../shared/runtime/counted.ts';
+import { counted, digits } from '../../../shared/runtime/counted.ts';
 import type { ComparisonReport, Generation, Transition } from '../../../shared/control/generations.ts';
 import type { Finding, Step } from '../../operations/finding.ts';
 import { checklist } from '../../operations/findings.ts';
@@ -7,7 +7,7 @@ import type { TopicFacts } from '../../operations/partitions.ts';
 import { progressText } from '../../operations/progress-text.ts';
 import type { GenerationReport } from '../../operations/report.ts';
 import { changeText, isBuild } from '../../operations/rebuild/transitions.ts';
-import { ago, command, definitions, freshness, number, seconds, type Page } from '../layout.ts';
+import { ago, command, definitions, duration, freshness, number, seconds, type Page } from '../layout.ts';
 import type { Sources } from '../sources.ts';
 import { cards } from './overview.ts';
 
@@ -46,7 +46,7 @@ function section(all: Finding[], one: GenerationReport, generation: Generation |
   return html`<h2>Generation ${one.number}: ${one.condition}</h2>
     ${isBuild(one) ? stepper(one, report) : html``}
     ${definitions([
-      ['Lag', html`${seconds(one.lagSeconds)}, ${records(one.lag)} to apply`],
+      ['Lag', html`${seconds(one.lagSeconds)}, ${counted(one.lag, 'record')} to apply`],
       ['Version', `projection version ${one.projectionVersion}`],
       ...(report ? ([['Comparison', comparisonText(report)]] satisfies [string, Html][]) : []),
       ...(next
@@ -60,7 +60,7 @@ function section(all: Finding[], one: GenerationReport, generation: Generation |
 type BuildReport = Pick<GenerationReport, 'state' | 'topics' | 'lag' | 'afterLoad'>;
 
 /** A step of a build; `done` is from 0 to 1. */
-type BuildStep = { name: string; done: number; text: Html | string };
+type BuildStep = { name: string; done: number; text: string };
 
 /** The steps of a build up to its promotion. The first that is not done is the current one. */
 function buildSteps({ state, topics, lag, afterLoad }: BuildReport, report?: ComparisonReport): BuildStep[] {
@@ -68,23 +68,23 @@ function buildSteps({ state, topics, lag, afterLoad }: BuildReport, report?: Com
     topics.reduce((total, topic) => total + topic[field], 0);
   const [position, end, rate] = [sum('position'), sum('end'), sum('recordsPerSecond')];
   const part = end === 0 ? 1 : position / end;
-  const pace = rate > 0 ? html`, ${number(rate)} a second, ${seconds(lag / rate)} left` : html``;
+  const pace = rate > 0 ? `, ${digits(rate)} a second, ${duration(lag / rate)} left` : '';
   const isLoading = state === 'building';
   const isReady = state === 'ready';
   return [
     {
       name: 'Load',
       done: isLoading ? Math.min(part, 0.999) : 1,
-      text: isLoading ? html`${number(position)} of ${records(end)}${pace}` : 'done',
+      text: isLoading ? `${digits(position)} of ${counted(end, 'record')}${pace}` : 'done',
     },
     {
       name: 'Catch up',
       done: isLoading ? 0 : isReady ? 1 : Math.min(part, 0.999),
       text: isLoading
-        ? html`${records(afterLoad)} so far`
+        ? `${counted(afterLoad, 'record')} so far`
         : isReady
           ? 'done'
-          : html`${records(lag)} left${pace}`,
+          : `${counted(lag, 'record')} left${pace}`,
     },
     {
       name: 'Compare',
@@ -116,8 +116,6 @@ function stepper(one: BuildReport & { number: number }, report?: ComparisonRepor
     )}
   </ol>`;
 }
-
-const records = (count: number): Html => html`${number(count)} ${count === 1 ? 'record' : 'records'}`;
 
 const comparisonText = ({ compared, differences, expected, at, by, against }: ComparisonReport): Html =>
   html`${counted(compared, 'document')} compared with generation ${against}:

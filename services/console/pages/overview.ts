@@ -3,7 +3,17 @@ import type { Facts } from '../../operations/facts.ts';
 import type { Finding } from '../../operations/finding.ts';
 import { deadLettersMax } from '../../operations/facts.ts';
 import { charts } from './charts.ts';
-import { ago, command, definitions, freshness, number, seconds, staleness, type Page } from '../layout.ts';
+import {
+  ago,
+  command,
+  definitions,
+  freshness,
+  number,
+  seconds,
+  staleness,
+  withAges,
+  type Page,
+} from '../layout.ts';
 import type { Overview, Sources } from '../sources.ts';
 
 /** Whether customers get current data, and if not, the reason and the command that helps. */
@@ -34,7 +44,7 @@ export const cards = (findings: Finding[]): Html =>
     ${findings.map(
       ({ generation, severity, text, remedy }) =>
         html`<li class="finding ${classes[severity]}">
-          ${generation === null ? '' : `generation ${generation}: `}${text}
+          ${generation === null ? '' : `generation ${generation}: `}${withAges(text)}
           ${remedy === null ? html`` : command(remedy)}
         </li>`,
     )}
@@ -48,7 +58,7 @@ function tiles({ facts, report }: Overview): Html {
     [
       [
         'Data-As-Of',
-        html`${active?.watermark ? ago(active.watermark, facts.now) : 'none yet'}
+        html`${active?.watermark && active.lagSeconds !== null ? ago(active.watermark, facts.now) : 'none yet'}
           <small>lag ${seconds(active?.lagSeconds ?? null)}</small>`,
       ],
       ['Records to apply', html`<a href="/lag">${number(active?.lag ?? null)}</a>`],
@@ -74,7 +84,7 @@ const replicasTable = ({ replicas }: Facts): Html =>
         replicas.map(({ host, pid, release, generation, inProgress }) => [
           html`${host} (process ${pid})`,
           html`${release}`,
-          html`${generation ?? 'none yet'}`,
+          generation === null ? html`none yet` : number(generation),
           number(inProgress.reduce((sum, { requests }) => sum + requests, 0)),
         ]),
       );

@@ -1,5 +1,5 @@
 import { html, table, type Html } from '../../../shared/pages/html.ts';
-import { counted } from '../../../shared/runtime/counted.ts';
+import { counted, digits } from '../../../shared/runtime/counted.ts';
 import type { Facts } from '../../operations/facts.ts';
 import type { Member, Owner } from '../../operations/members.ts';
 import { byLag, type PartitionFacts, type TopicFacts } from '../../operations/partitions.ts';
@@ -60,7 +60,7 @@ const measures = (one: TopicFacts, name: string, topics: TopicFacts[]): [Html, .
   number(one.end),
   number(one.recordsPerSecond),
   seconds(one.lagSeconds),
-  html`${one.lag === 0 ? '' : html`${number(one.lag)} left: `}${progressText(one, topics)}`,
+  html`${one.lag === 0 ? '' : `${one.lag === null ? 'unknown' : digits(one.lag)} left: `}${progressText(one, topics)}`,
 ];
 
 function partitionsTable(partitions: PartitionFacts[], topics: TopicFacts[], members: Member[]): Html {

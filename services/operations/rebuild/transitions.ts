@@ -22,7 +22,7 @@ export const isBuild = ({ state }: Pick<Generation, 'state'>) => buildStates.inc
 
 /** The change of a transition in words; other settings of a generation may change without its state. */
 export const changeText = ({ from, to }: Pick<Transition, 'from' | 'to'>): string =>
-  from === to ? to : `${from ?? 'nothing'} -> ${to}`;
+  from === to ? to : `${from ?? 'nothing'} → ${to}`;
 
 /** Registers a new build. Its number is the next that was never used. */
 export const register =

@@ -1,0 +1,155 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Browser } from 'playwright-core';
+import { publishSampleData } from '../../infra/sample-data/publish.ts';
+import { batchesOf, generateSampleData } from '../../infra/sample-data/sample-data.ts';
+import { startService, type Service } from '../../infra/service.ts';
+import { progressOf } from '../../shared/control/progress.ts';
+import { sampleEveryMs, samplesOf } from '../../shared/control/samples.ts';
+import { registerCodecs } from '../../services/projector/kafka/codecs.ts';
+import { visitor, type Visitor } from '../docs-site/visit.ts';
+import { startChromium } from '../support/chromium.ts';
+import { storeDeadLetter } from '../support/dead-letters.ts';
+import { created } from '../support/entities.ts';
+import { useProjector } from '../support/use-projector.ts';
+import { waitingKafka } from '../support/waiting-kafka.ts';
+import { openConsole, untilShown, type TestConsole } from './test-console.ts';
+
+/** Full-page screenshots of each state, for people to look at. That of an idle system is docs/images/console.png. */
+const pictures = 'artifacts/console';
+const axe = readFileSync(createRequire(__filename).resolve('axe-core/axe.min.js'), 'utf8');
+const violations = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html)))`;
+/** How much wider than the screen the page is. */
+const overflow = 'document.documentElement.scrollWidth - window.innerWidth';
+
+const { environment, publish, applied, start, stop, cli } = useProjector({ partitions: 3, projectors: 0 });
+let browser: Browser;
+let console: TestConsole;
+let api: Service;
+const paths: Record<string, string> = {
+  overview: '/',
+  topics: '/lag',
+  generations: '/generations',
+  letters: '/dead-letters',
+};
+/** A projector waits before each batch, so that a load lasts as long as its pictures take. */
+let batchDelayMs = 0;
+const slowly = () =>
+  ({ through: (kafka) => waitingKafka(kafka, () => delay(batchDelayMs)) }) satisfies Parameters<
+    typeof start
+  >[0];
+
+// The first run on a machine downloads the browser.
+beforeAll(async () => {
+  mkdirSync(pictures, { recursive: true });
+  browser = await startChromium();
+  const { config, producer } = environment;
+  registerCodecs();
+  const batches = batchesOf(generateSampleData({ seed: 1, size: 'small' }));
+  await publishSampleData({ producer, prefix: config.TOPIC_PREFIX }, batches);
+  api = startService('api', {
+    MONGODB_URL: config.MONGODB_URL,
+    DATABASE_NAME: environment.name,
+    API_HOST: '127.0.0.1',
+    API_PORT: '0',
+  });
+  await api.logged('listening');
+  console = await openConsole(environment.environment);
+}, 600_000);
+afterAll(async () => {
+  await browser?.close();
+  await console?.close();
+  await api?.stop();
+});
+
+/** Holds every page of a state to the rules of axe and to the width of the screen, and takes a picture of it. */
+async function pictured(state: string, names = Object.keys(paths)) {
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const width of [1280, 390]) {
+      const operator: Visitor = await visitor(browser, console.url, {
+        colorScheme,
+        viewport: { width, height: 900 },
+      });
+      const { page, open } = operator;
+      for (const name of names) {
+        await open(paths[name] ?? '/');
+        await page.locator('html[data-console=ready]').waitFor({ state: 'attached' });
+        await page.evaluate(axe);
+        const at = [state, name, colorScheme, width];
+        expect([...at, await page.evaluate(violations)]).toEqual([...at, []]);
+        expect([...at, await page.evaluate(overflow)]).toEqual([...at, 0]);
+        await page.screenshot({
+          path: `${pictures}/${state}-${name}-${width}-${colorScheme}.png`,
+          fullPage: true,
+        });
+      }
+      expect(operator.faults).toEqual([]);
+      expect(operator.requests.filter((address) => new URL(address).origin !== console.url)).toEqual([]);
+      await operator.close();
+    }
+}
+
+test('a loading system', async () => {
+  batchDelayMs = 2_500;
+  await start(slowly());
+  await untilShown(() => console, '/lag', 'a second');
+  await pictured('loading', ['overview', 'topics', 'generations']);
+  batchDelayMs = 0;
+}, 240_000);
+
+test('an idle system', async () => {
+  await applied();
+  // As if it had run for an hour.
+  const nowMs = Date.now();
+  const intervals = 178;
+  const rate = (index: number) => 40 + 15 * Math.sin(index / 15) + 8 * Math.sin(index * 7);
+  let appliedThen = (await samplesOf(environment.control).findOne({ generation: 1 }))?.applied ?? 0;
+  await samplesOf(environment.control).deleteMany({});
+  for (let back = 0; back < intervals; back += 1) {
+    const at = new Date(nowMs - back * sampleEveryMs);
+    const slot = Math.floor(at.getTime() / sampleEveryMs) % 180;
+    const lagSeconds = 1 + Math.abs(Math.sin(back * 5)) + (back > 60 && back < 70 ? (70 - back) / 2 : 0);
+    const sample = { _id: `1/${slot}`, generation: 1, at, lagSeconds, applied: appliedThen };
+    await samplesOf(environment.control).insertOne(sample);
+    appliedThen -= rate(back) * 20;
+  }
+  paths.explain = `/explain?id=${await ticketId()}`;
+  await untilShown(() => console, '/', 'All is well', /ago [67] s \d\d/);
+  await pictured('idle');
+}, 240_000);
+
+test('a stuck system', async () => {
+  await stop();
+  const { control, config } = environment;
+  await publish(...Array.from({ length: 40 }, (_, index) => created('contact', `con_${index}`)));
+  const anHourAgo = new Date(Date.now() - 3_600_000);
+  await progressOf(control).updateMany({ topic: /contacts$/ }, { $set: { completeTo: anHourAgo } });
+  await progressOf(control).updateMany({}, { $set: { updatedAt: anHourAgo } });
+  await control.collection('watermarks').updateMany({}, { $set: { completeTo: anHourAgo } });
+  const deps = { control, prefix: config.TOPIC_PREFIX };
+  for (let offset = 0; offset < 60; offset += 1)
+    await storeDeadLetter(deps, created('tag', `tag_${offset}`), { offset });
+  const ticket = created('ticket', await ticketId());
+  const letter = await storeDeadLetter(deps, ticket, { reason: 'wrong_organization' });
+  paths.letter = `/dead-letters?id=${encodeURIComponent(letter)}`;
+  await untilShown(() => console, '/', 'Stale');
+  await pictured('stuck');
+}, 240_000);
+
+test('a rebuilding system', async () => {
+  await start();
+  await cli('rebuild', 'start');
+  batchDelayMs = 2_500;
+  await start({ settings: { GENERATION: 2 }, ...slowly() });
+  await untilShown(() => console, '/generations', 'a second');
+  await pictured('rebuilding', ['overview', 'topics', 'generations']);
+  batchDelayMs = 0;
+  await untilShown(() => console, '/generations', 'Generation 2: ready');
+  await pictured('rebuilt', ['overview', 'generations']);
+}, 240_000);
+
+const ticketId = async (): Promise<string> => {
+  const tickets = environment.database.collection<{ _id: string }>('tickets');
+  return (await tickets.findOne({ state: { $exists: true } }))?._id ?? '';
+};
