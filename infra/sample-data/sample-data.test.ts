@@ -69,6 +69,10 @@ describe('sample data', () => {
     for (const batch of batches) expect(batch.records.length).toBeLessThan(600);
   });
 
+  test('has entities of every kind', () => {
+    expect(kinds.filter((kind) => present(kind).length === 0)).toEqual([]);
+  });
+
   test('has channels of every type and provider, in every state, with every issue', () => {
     const channels = present('channel');
     const statuses = channels.map((channel) => channelStatus(channel, now));

@@ -1,7 +1,7 @@
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
 import * as build from './builders.ts';
 import { lists, now, oneOfEach, otherOwner, routes } from './every-route.ts';
-import { errorOf, tokens, useApi, type Answer } from './test-api.ts';
+import { errorOf, listOf, tokens, useApi, type Answer } from './test-api.ts';
 
 const completeTo = new Date('2026-01-02T00:00:00.123Z');
 const documents = oneOfEach({
@@ -19,7 +19,8 @@ const api = useApi(documents, { now });
 
 beforeAll(async () => {
   await build.dataAsOf(api.store.control, completeTo);
-  await build.fill(api.store.database, oneOfEach({}, otherOwner));
+  for (const owner of [otherOwner, { orgId: 'org_a', suffix: '_2' }])
+    await build.fill(api.store.database, oneOfEach({}, owner));
 });
 
 const expectError = (answer: Answer, status: number, code: string) => {
@@ -47,11 +48,12 @@ const storedCursors: Record<string, string> = {
 };
 
 test('each list accepts the cursors that clients have stored', async () => {
-  // A new list needs a literal cursor here. A refused one means that no client can continue: leave an unset filter out of
-  // the scope of cursors.
-  expect(Object.keys(storedCursors).sort()).toEqual(lists.map(({ path }) => path).sort());
   for (const { path, url } of lists) {
-    const { status } = await api.get(`${url}?startingAfter=${storedCursors[path]}`);
+    const stored = storedCursors[path];
+    const { nextCursor } = listOf(await api.get(`${url}?limit=1`));
+    if (!stored) throw new Error(`Add a cursor of the new list to storedCursors: '${path}': '${nextCursor}'`);
+    // If it is refused, no client can continue: leave an unset filter out of the scope of cursors.
+    const { status } = await api.get(`${url}?startingAfter=${stored}`);
     expect([path, status]).toEqual([path, 200]);
   }
 });

@@ -82,6 +82,21 @@ export const wide: Population = {
   qa: 3,
 };
 
+/** So few entities that most records concern each other. */
+export const narrow: Population = {
+  apiKey: 1,
+  contact: 2,
+  user: 1,
+  agent: 1,
+  tag: 1,
+  topic: 1,
+  channel: 2,
+  ticket: 2,
+  conversation: 3,
+  message: 4,
+  qa: 1,
+};
+
 const weights: Partial<Record<Kind, number>> = {
   contact: 3,
   channel: 3,

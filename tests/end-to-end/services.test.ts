@@ -4,6 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { Counts } from '../../services/operations/counts.ts';
 import type { Report } from '../../services/operations/report.ts';
+import { kinds } from '../../shared/documents/document.ts';
 import { specFor } from '../../services/api/openapi/spec-for.ts';
 import { documented } from '../support/documented.ts';
 import { created } from '../support/entities.ts';
@@ -62,7 +63,7 @@ describe('from Kafka to the client, with the services as processes', () => {
       created('channel', 'chan_1'),
     ]);
     const list = await get('/v1/tickets?status=open&limit=1');
-    expect(list.body).toEqual({
+    expect(list.body).toMatchObject({
       object: 'list',
       url: '/v1/tickets',
       hasMore: false,
@@ -104,7 +105,7 @@ describe('from Kafka to the client, with the services as processes', () => {
     });
     expect(status.pending).toEqual({ conversations: 1, tickets: 1 });
     const [own] = status.generations;
-    expect(own?.partitions).toHaveLength(33);
+    expect(own?.partitions).toHaveLength(3 * kinds.length);
     expect(own?.partitions.every(({ lag, position, end }) => lag === 0 && position === end)).toBe(true);
     expect(status.deadLetters).toBe(0);
   });

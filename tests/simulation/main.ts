@@ -1,6 +1,5 @@
 import { inspect, parseArgs } from 'node:util';
-import type { Population } from '../convergence/history.ts';
-import { randomHistory } from '../convergence/history.ts';
+import { narrow, randomHistory } from '../convergence/history.ts';
 import { embedAtMost } from './embed-at-most.ts';
 import { longHistory } from './long-history.ts';
 import { shrink } from './shrink.ts';
@@ -19,21 +18,6 @@ const firstSeed = Number(values.seed);
 
 /** Schedules that share a history. */
 const perHistory = 4;
-/** So few entities that most records concern each other. */
-const population: Population = {
-  apiKey: 1,
-  contact: 2,
-  user: 1,
-  agent: 1,
-  tag: 1,
-  topic: 1,
-  channel: 2,
-  ticket: 2,
-  conversation: 3,
-  message: 4,
-  qa: 1,
-};
-
 /** How many conversations a ticket embeds, in turn by history. Some histories have more. */
 const embeddedMax = [200, 2, 1];
 
@@ -44,8 +28,8 @@ for (let seed = firstSeed; seed < firstSeed + schedules; seed += 1) {
     const length = 12 + (historySeed % 24);
     history =
       historySeed % 2 === 0
-        ? randomHistory(historySeed, length, { population })
-        : longHistory(historySeed, 2 * length, population);
+        ? randomHistory(historySeed, length, { population: narrow })
+        : longHistory(historySeed, 2 * length, narrow);
     embedAtMost(embeddedMax[historySeed % embeddedMax.length] ?? 1);
   }
   const failure = await simulate(history, seed);
