@@ -86,12 +86,12 @@ test('a drop waits for requests in progress and names them, and each gets its co
   };
   await expect(drop(0)).rejects.toThrow(`3 requests in process ${process.pid}`);
   // when it waits, and the readers continue
-  const dropped = drop(60);
+  const dropped = drop(600);
   await eventually(() => lines.some((line) => line.includes('3 requests')));
   expect(await readers.read()).toEqual([messageCount, messageCount, messageCount]);
   // then it drops
   expect(await dropped).toBe('dropped');
-});
+}, 240_000);
 
 test('a response from a generation that is dropped meanwhile never ends as complete JSON', async () => {
   await given();
