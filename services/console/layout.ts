@@ -71,14 +71,14 @@ export function staleness(...readings: Known<unknown>[]): Html | null {
     : null;
 }
 
-/** The id of an entity or a record, which may break after its separators alone. */
-export const breakable = (id: string): Html =>
-  html`${id.split(/(?<=[/@])/).map((part, index) => html`${index > 0 ? html`<wbr />` : ''}${part}`)}`;
+/** A text with ids of records, which may break after their separators. */
+export const breakable = (text: string): Html =>
+  html`${text.split(/(?<=[/@])/).map((part, index) => html`${index > 0 ? html`<wbr />` : ''}${part}`)}`;
 
 /** A command to copy. Without JavaScript a click selects it. */
 export const command = (text: string): Html =>
   html`<span class="copied"
-    ><code class="command">${text}</code
+    ><code class="command">${breakable(text)}</code
     ><button type="button" data-copy="${text}" aria-label="Copy: ${text}"></button
   ></span>`;
 

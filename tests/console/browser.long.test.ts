@@ -1,5 +1,3 @@
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { visitor, type Visitor } from '../docs-site/visit.ts';
 import { startChromium } from '../support/chromium.ts';
@@ -8,19 +6,13 @@ import { created } from '../support/entities.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { openConsole, requestWith, type TestConsole } from './test-console.ts';
 
-/** Screenshots of the pages, for people to look at. */
-const pictures = 'artifacts/console';
-const phone = { width: 390, height: 844 };
 const paths = ['/', '/lag', '/generations', '/dead-letters', '/explain?id=ti_1'];
-/** How much wider than the screen the page is. */
-const overflow = 'document.documentElement.scrollWidth - window.innerWidth';
 
 const { environment, publish, applied, stop, cli, topic } = useProjector();
 let browser: Browser;
 let console: TestConsole;
 // The first run on a machine downloads the browser.
 beforeAll(async () => {
-  mkdirSync(pictures, { recursive: true });
   browser = await startChromium();
   await publish(created('contact', 'con_1'), created('ticket', 'ti_1', { tagIds: ['tag_missing'] }));
   await applied();
@@ -53,28 +45,6 @@ async function withOperator(
     await operator.close();
   }
 }
-
-test.each(['light', 'dark'] as const)(
-  'every page passes the accessibility rules of axe in the %s scheme, wide and on a phone',
-  async (colorScheme) => {
-    const axe = readFileSync(createRequire(__filename).resolve('axe-core/axe.min.js'), 'utf8');
-    for (const [device, viewport] of Object.entries({ desktop: { width: 1280, height: 900 }, phone }))
-      await withOperator({ colorScheme, viewport }, async ({ page, open }) => {
-        for (const path of paths) {
-          await open(path);
-          await page.evaluate(axe);
-          const found = await page.evaluate(
-            `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html)))`,
-          );
-          expect([path, device, found]).toEqual([path, device, []]);
-          expect([path, device, await page.evaluate(overflow)]).toEqual([path, device, 0]);
-          const name = path.replace(/[^a-z]+/g, '-').slice(1, 13) || 'overview';
-          await page.screenshot({ path: `${pictures}/${name}-${device}-${colorScheme}.png` });
-        }
-      });
-  },
-  240_000,
-);
 
 test('a page follows the projectors while it is open, and keeps the focus', async () => {
   await withOperator({}, async ({ page, open }) => {

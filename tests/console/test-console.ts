@@ -1,4 +1,5 @@
 import { get } from 'node:http';
+import { logLevel } from 'kafkajs';
 import { pino } from 'pino';
 import { readConsoleConfig } from '../../services/console/config.ts';
 import { reconnectingKafka } from '../../services/console/connections.ts';
@@ -19,6 +20,13 @@ const reads = [
   'ping',
   'hello',
   'endSessions',
+  // of Kafka
+  'ApiVersions',
+  'Metadata',
+  'ListOffsets',
+  'DescribeConfigs',
+  'GroupCoordinator',
+  'DescribeGroups',
 ];
 
 /** Starts a console in this process on a free port of loopback, with settings besides those of `environment`. */
@@ -26,13 +34,17 @@ export async function openConsole(environment: Record<string, string | undefined
   const read = readConsoleConfig({ CONSOLE_PORT: '0', ...environment });
   if ('errors' in read) throw new Error(read.errors.join('\n'));
   const { config } = read;
-  const logger = pino({ level: 'silent' });
+  const commands = new Set<string>();
+  // kafkajs logs each request that it sends.
+  const logger = pino(
+    { level: 'debug' },
+    { write: (line) => void commands.add(/Request (\w+)\(key/.exec(line)?.[1] ?? 'ping') },
+  );
   const mongo = monitorCommands(createMongo(config.MONGODB_URL, 'test'));
-  const writes: string[] = [];
-  mongo.on('commandStarted', ({ commandName }) => {
-    if (!reads.includes(commandName)) writes.push(commandName);
-  });
-  const kafka = reconnectingKafka(createKafka(config, logger, { retries: 1 }));
+  mongo.on('commandStarted', ({ commandName }) => commands.add(commandName));
+  const client = createKafka(config, logger, { retries: 1 });
+  client.logger().setLogLevel(logLevel.DEBUG);
+  const kafka = reconnectingKafka(client);
   const { address, closers } = await startConsole({ config, mongo, kafka, logger });
   const url = `http://127.0.0.1:${address.port}`;
   return {
@@ -43,6 +55,7 @@ export async function openConsole(environment: Record<string, string | undefined
     close: async () => {
       for (const { close } of closers) await close();
       await Promise.all([kafka.close(), mongo.close()]);
+      const writes = [...commands].filter((command) => !reads.includes(command));
       if (writes.length > 0) throw new Error(`a console changes nothing, and this one sent ${writes.join()}`);
     },
   };
