@@ -53,6 +53,18 @@ const shared = (child: ApiProcess, times = 1) => eventually(async () => count(ch
 const remaining = async (child: ApiProcess) => Number((await get(child)).headers['ratelimit-remaining']);
 const fallbacks = (child: ApiProcess) => metricOf(child, 'api_rate_limit_fallbacks_total');
 
+/** Once the counts are shared: how often they were lost, and how many requests fell back, from then on. */
+async function sinceShared(child: ApiProcess) {
+  await shared(child);
+  await eventually(async () => (await get(child)).status === 200);
+  const measure = async () => ({ lost: count(child, lost), fallbacks: await fallbacks(child) });
+  const before = await measure();
+  return async () => {
+    const now = await measure();
+    return { lost: now.lost - before.lost, fallbacks: now.fallbacks - before.fallbacks };
+  };
+}
+
 it('is one exact limit for all replicas under concurrent requests, and survives their restart', async () => {
   const url = `redis://127.0.0.1:${port}/2`;
   const [a, b] = [await start({ RATE_LIMIT_STORE_URL: url }), await start({ RATE_LIMIT_STORE_URL: url })];
@@ -97,41 +109,41 @@ it('uses TLS to the store', async () => {
     RATE_LIMIT_STORE_URL: `rediss://localhost:${tlsPort}/4`,
     NODE_EXTRA_CA_CERTS: children.tls.API_TLS_CERT ?? '',
   });
-  await shared(child);
-  await eventually(async () => (await get(child)).status === 200);
-  expect(await fallbacks(child)).toBe(0);
+  const since = await sinceShared(child);
+  expect((await get(child)).status).toBe(200);
+  expect(await since()).toEqual({ lost: 0, fallbacks: 0 });
 });
 
 describe('a store with outages', () => {
   it('delays no request: each replica counts for itself meanwhile, logs that once, and shares again afterwards', async () => {
     const url = `redis://127.0.0.1:${port}/5`;
     const child = await start({ RATE_LIMIT_STORE_URL: url });
-    await shared(child);
-    await eventually(async () => (await get(child)).status === 200);
+    const since = await sinceShared(child);
+    const times = count(child, back);
     await valkey.kill('SIGKILL');
     expect([await remaining(child), await remaining(child)]).toEqual([9, 8]);
-    expect([count(child, lost), await fallbacks(child)]).toEqual([1, 2]);
+    expect(await since()).toEqual({ lost: 1, fallbacks: 2 });
     await valkey.restart();
-    await shared(child, 2);
-    expect([await remaining(child), await fallbacks(child)]).toEqual([9, 2]);
+    await shared(child, times + 1);
+    expect(await remaining(child)).toBe(9);
+    expect(await since()).toEqual({ lost: 1, fallbacks: 2 });
   });
 
   it('delays only the requests in progress when it hangs', async () => {
     const url = `redis://127.0.0.1:${port}/6`;
     const settings = { RATE_LIMIT_REQUESTS: '1000', RATE_LIMIT_STORE_TIMEOUT_MS: '2000' };
     const child = await start({ RATE_LIMIT_STORE_URL: url, ...settings });
-    await shared(child);
-    await eventually(async () => (await get(child)).status === 200);
+    const since = await sinceShared(child);
+    const times = count(child, back);
     await valkey.kill('SIGSTOP');
     const answers = await Promise.all(Array.from({ length: 20 }, () => get(child)));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-    expect(count(child, lost)).toBe(1);
     await Promise.all(Array.from({ length: 20 }, () => get(child)));
-    expect(await fallbacks(child)).toBe(40);
+    expect(await since()).toEqual({ lost: 1, fallbacks: 40 });
     await valkey.kill('SIGCONT');
-    await shared(child, 2);
+    await shared(child, times + 1);
     await get(child);
-    expect(await fallbacks(child)).toBe(40);
+    expect(await since()).toEqual({ lost: 1, fallbacks: 40 });
   });
 
   it('gets a connection for each pause, not for each request, while it is read-only', async () => {
@@ -139,8 +151,8 @@ describe('a store with outages', () => {
     // One key may have an eighth of the requests in progress.
     const settings = { RATE_LIMIT_REQUESTS: '1000', API_REQUESTS_MAX: '1000' };
     const child = await start({ RATE_LIMIT_STORE_URL: url, ...settings });
-    await shared(child);
-    await eventually(async () => (await get(child)).status === 200);
+    const since = await sinceShared(child);
+    const times = count(child, back);
     const operator = await createClient({ url }).connect();
     const connections = async () =>
       Number(/total_connections_received:(\d+)/.exec(await operator.info('stats'))?.[1]);
@@ -151,10 +163,10 @@ describe('a store with outages', () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     const seconds = Math.ceil((performance.now() - startMs) / 1_000);
     expect((await connections()) - before).toBeLessThanOrEqual(seconds);
-    expect(count(child, lost)).toBe(1);
+    expect((await since()).lost).toBe(1);
     await operator.sendCommand(['REPLICAOF', 'NO', 'ONE']);
     await operator.close();
-    await shared(child, 2);
+    await shared(child, times + 1);
   });
 
   it('may be unavailable at the start', async () => {
