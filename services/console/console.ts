@@ -22,9 +22,15 @@ const { resolve } = createRequire(import.meta.url);
 
 const packageFile = (path: string, type: string) => ({ type, body: readFileSync(resolve(path)) });
 
+/** The policy allows no picture within a style sheet. */
+const pico = readFileSync(resolve('@picocss/pico/css/pico.conditional.min.css'), 'utf8').replaceAll(
+  /url\("data:[^"]*"\)/g,
+  'none',
+);
+
 /** Every file that pages load. */
-const assets = new Map([
-  ['/assets/pico.css', packageFile('@picocss/pico/css/pico.conditional.min.css', 'text/css')],
+const assets = new Map<string, { type: string; body: string | Buffer }>([
+  ['/assets/pico.css', { type: 'text/css', body: pico }],
   ['/assets/uplot.css', packageFile('uplot/dist/uPlot.min.css', 'text/css')],
   ['/assets/uplot.mjs', packageFile('uplot/dist/uPlot.esm.js', 'text/javascript')],
   ['/assets/site.css', file('../../shared/pages/site.css', 'text/css')],

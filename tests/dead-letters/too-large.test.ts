@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { counted } from '../../shared/runtime/counted.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
@@ -31,16 +32,17 @@ describe('a topic that allows records larger than a MongoDB document', () => {
     const sha256 = createHash('sha256')
       .update(tooLarge.value ?? '')
       .digest('hex');
+    const size = counted(tooLarge.value?.length ?? 0, 'byte');
     const shown = await cli('show', id);
     expect(shown.text).toMatch(/^truncated +only the head of the record is kept/m);
-    expect(shown.text).toContain(`${tooLarge.value?.length} bytes, SHA-256 ${sha256}`);
+    expect(shown.text).toContain(`${size}, SHA-256 ${sha256}`);
     expect(JSON.parse((await cli('show', id, '--json')).text)).toMatchObject({
       key: 'msg_2',
       truncated: { valueBytes: tooLarge.value?.length, sha256 },
     });
     const raw = await cli('show', id, '--raw');
     expect(raw.text).toBe(tooLarge.value?.slice(0, 64 * 1024));
-    expect(raw.errors).toContain(`Only the first 65536 of ${tooLarge.value?.length} bytes are kept`);
+    expect(raw.errors).toContain(`Only the first 65,536 of ${size} are kept`);
   });
 
   test('a dead letter with only the head is not redriven, and the error names the offset of its record', async () => {

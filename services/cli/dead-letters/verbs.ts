@@ -1,9 +1,9 @@
-import { counted } from '../../../shared/runtime/counted.ts';
+import { counted, digits } from '../../../shared/runtime/counted.ts';
 import {
   deadLetterDetails,
+  deadLetterRows,
   listDeadLetters,
   readDeadLetter,
-  type DeadLetterDetails,
   type DeadLetterList,
 } from '../../operations/dead-letters/list.ts';
 import {
@@ -25,7 +25,7 @@ import { configs } from '../config.ts';
 import { UsageError, withMongo, type CommandOutput, type Context, type Terminal } from '../context.ts';
 import { operatorName } from '../operator.ts';
 import { rawOutput } from '../raw-output.ts';
-import { output, rows, type Json, type Row } from '../output.ts';
+import { output, rows, type Json } from '../output.ts';
 
 type Deps = RedriveSelectedDeps & { by: string };
 type Verb<O> = (deps: Deps, options: O, terminal: Terminal) => Promise<CommandOutput>;
@@ -74,32 +74,8 @@ export const show: Verb<Json & { id: string; raw?: true | undefined }> = async (
   const deadLetter = await readDeadLetter(deps.control, id);
   if (raw) return showRaw(terminal, deadLetter, json ?? false);
   const details = deadLetterDetails(deadLetter, deps.config.TOPIC_PREFIX);
-  return output(options, details, renderDetails(details));
+  return output(options, details, rows([...deadLetterRows(details), ['bytes', '--raw prints them']]));
 };
-
-const renderDetails = (details: DeadLetterDetails): string =>
-  rows([
-    ['record', details.id],
-    ['key', details.key],
-    ['org', details.orgId ?? 'unknown'],
-    ['timestamp', details.recordAt ?? 'none'],
-    ['size', `${counted(details.bytes, 'byte')}; --raw prints the value`],
-    ...truncatedRows(details),
-    ['reason', details.reason],
-    ['detail', details.detail],
-    ['stored', `${details.count}×, first ${details.firstAt}, last ${details.lastAt}`],
-    ['generations', details.generations.join(', ')],
-  ]);
-
-const truncatedRows = ({ truncated }: DeadLetterDetails): Row[] =>
-  truncated
-    ? [
-        ['truncated', 'only the head of the record is kept, so it cannot be re-driven'],
-        ['whole key', counted(truncated.keyBytes, 'byte')],
-        ['all headers', counted(truncated.headersBytes, 'byte')],
-        ['whole value', `${counted(truncated.valueBytes, 'byte')}, SHA-256 ${truncated.sha256}`],
-      ]
-    : [];
 
 function showRaw(terminal: Terminal, deadLetter: DeadLetter, json: boolean): CommandOutput {
   const { _id: id, topic, partition, offset, timestampMs, truncated } = deadLetter;
@@ -109,7 +85,7 @@ function showRaw(terminal: Terminal, deadLetter: DeadLetter, json: boolean): Com
   const output = rawOutput(terminal, place, { key: buffer(deadLetter.key), headers, value }, json);
   if (truncated)
     terminal.report(
-      `Only the first ${value?.length ?? 0} of ${counted(truncated.valueBytes, 'byte')} are kept.`,
+      `Only the first ${digits(value?.length ?? 0)} of ${counted(truncated.valueBytes, 'byte')} are kept.`,
     );
   return output;
 }

@@ -2,12 +2,13 @@ import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import {
   deadLetterDetails,
+  deadLetterRows,
   readDeadLetter,
   type DeadLetterDetails,
   type DeadLetterList,
 } from '../../operations/dead-letters/list.ts';
 import { nextSteps } from '../../operations/dead-letters/redrive-selected.ts';
-import { ago, breakable, command, definitions, freshness, number, type Page } from '../layout.ts';
+import { ago, breakable, command, definitions, freshness, number, withAges, type Page } from '../layout.ts';
 import type { RenderWithDeadline } from '../readings.ts';
 import { lettersMax, type LetterQuery, type Sources } from '../sources.ts';
 
@@ -115,22 +116,16 @@ async function letterInFull({ control, redriveDeps, commands }: Sources, id: str
   return html`<p>${link({}, 'All dead letters')}</p>
     <h2>${breakable(shown.id)}</h2>
     ${definitions([
-      ['Reason', `${shown.reason}: ${shown.detail}`],
-      ["Kafka's time", recordTime(shown)],
+      ...deadLetterRows(shown).map(([name, value]): [string, Html] => [
+        name,
+        name === 'key' ? keyLink(shown) : withAges(value),
+      ]),
       [
-        'Stored',
-        html`${shown.count}×, first ${ago(new Date(shown.firstAt))}, last ${ago(new Date(shown.lastAt))}`,
-      ],
-      ['Key', keyLink(shown)],
-      ['Organization', shown.orgId ?? 'unknown'],
-      ['Generations', shown.generations.join(', ')],
-      ['Size', `${counted(shown.bytes, 'byte')}${shown.truncated ? ', of which the head is stored' : ''}`],
-      [
-        'Next',
+        'next',
         next === 'purge'
           ? html`a redrive would be refused again ${command(`${run} purge ${shown.id}`)}`
           : command(`${run} redrive ${shown.id}`),
       ],
-      ['Print its bytes', command(`${run} show ${shown.id} --raw`)],
+      ['bytes', command(`${run} show ${shown.id} --raw`)],
     ])}`;
 }

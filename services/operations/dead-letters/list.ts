@@ -92,6 +92,30 @@ export function deadLetterDetails(deadLetter: Omit<DeadLetter, 'headers' | 'valu
   };
 }
 
+/** A dead letter as an operator reads it. */
+export const deadLetterRows = (details: DeadLetterDetails): [name: string, value: string][] => [
+  ['record', details.id],
+  ['key', details.key],
+  ['org', details.orgId ?? 'unknown'],
+  ['timestamp', details.recordAt ?? 'none'],
+  ['size', counted(details.bytes, 'byte')],
+  ...truncatedRows(details),
+  ['reason', details.reason],
+  ['detail', details.detail],
+  ['stored', `${details.count}×, first ${details.firstAt}, last ${details.lastAt}`],
+  ['generations', details.generations.join(', ')],
+];
+
+const truncatedRows = ({ truncated }: DeadLetterDetails): [name: string, value: string][] =>
+  truncated
+    ? [
+        ['truncated', 'only the head of the record is kept, so it cannot be re-driven'],
+        ['whole key', counted(truncated.keyBytes, 'byte')],
+        ['all headers', counted(truncated.headersBytes, 'byte')],
+        ['whole value', `${counted(truncated.valueBytes, 'byte')}, SHA-256 ${truncated.sha256}`],
+      ]
+    : [];
+
 /** A key is shown if it is an id of its kind. Any other may be a name, an address or a secret. */
 function shownKey({ topic, key }: Pick<DeadLetter, 'topic' | 'key'>, prefix: string): string {
   const bytes = buffer(key);
