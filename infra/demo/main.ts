@@ -37,8 +37,6 @@ const say = options.quiet ? () => undefined : always;
 const printError = (error: unknown) => void process.stderr.write(`${errorMessage(error)}\n`);
 const { path: folder, release } = await temporaryFolder('support-demo-');
 const closers = new AsyncDisposableStack();
-const kills: (() => void)[] = [];
-process.once('exit', () => kills.forEach((kill) => kill()));
 const controller = new AbortController();
 const stopRequested = new Promise<void>((resolve) => {
   let firstAt: number | null = null;
@@ -52,7 +50,7 @@ const stopRequested = new Promise<void>((resolve) => {
     });
 });
 
-const running = runDemo({ options, always, say, folder, stopping: controller.signal, closers, kills });
+const running = runDemo({ options, always, say, folder, stopping: controller.signal, closers });
 let hasFailed = false;
 try {
   await Promise.race([running, stopRequested]);

@@ -1,45 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Admin, Producer } from 'kafkajs';
-import type { MongoClient } from 'mongodb';
-import { pino } from 'pino';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { generate } from 'selfsigned';
-import { createTopics } from '../../services/operations/topics/create-topics.ts';
-import { projectorConfig } from '../../services/projector/config.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
-import { createKafka } from '../../services/projector/kafka/client.ts';
 import { endOffsets, recordedPositions } from '../../services/projector/consumer/progress.ts';
 import { estimateDocuments } from '../../services/operations/counts.ts';
-import { kinds } from '../../shared/documents/document.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
-import { activeGeneration, groupIdOf } from '../../shared/control/generations.ts';
+import { activeGeneration } from '../../shared/control/generations.ts';
 import type { Stack } from '../dev-servers/provider.ts';
-
-const partitions = 3;
-/** The generations that a demo can have: the first, and the one of `--rebuild`. */
-const generations = [1, 2];
+import { connectKafka } from '../sample-data/publish.ts';
 
 /** The demo's connections, and the settings of its services. */
-export type Connections = {
-  environment: Record<string, string>;
-  prefix: string;
-  name: string;
-  topics: string[];
-  admin: Admin;
-  producer: Producer;
-  mongo: MongoClient;
-  close: () => Promise<void>;
-};
+export type Connections = Awaited<ReturnType<typeof connect>>;
 
 /**
  * Connects to the servers and creates the topics. On servers from the environment, topics and databases get a unique
  * name and are removed at the end.
  */
-export async function connect({ kafkaBrokers, mongodbUrl, how }: Stack): Promise<Connections> {
+export async function connect({ kafkaBrokers, mongodbUrl, how }: Stack) {
   const isShared = how === 'environment';
   const name = isShared ? `demo-${randomBytes(4).toString('hex')}` : 'support';
-  const prefix = `${name}.`;
   // Settings of the connection to Kafka; others could change the behaviour of a service.
   const given = Object.entries(process.env).filter(([key]) => isShared && key.startsWith('KAFKA_'));
   const environment: Record<string, string> = {
@@ -48,30 +28,27 @@ export async function connect({ kafkaBrokers, mongodbUrl, how }: Stack): Promise
     KAFKA_BROKERS: kafkaBrokers,
     MONGODB_URL: mongodbUrl,
     DATABASE_NAME: name,
-    TOPIC_PREFIX: prefix,
+    TOPIC_PREFIX: `${name}.`,
     CONSUMER_GROUP: `${name}-read-models`,
   };
-  const read = projectorConfig(environment);
-  if ('errors' in read) throw new Error(read.errors.join('\n'));
-  const kafka = createKafka(read.config, pino({ level: 'silent' }));
-  const [admin, producer] = [kafka.admin(), kafka.producer({ allowAutoTopicCreation: false })];
+  const kafka = await connectKafka(environment);
+  const { admin, topics } = kafka;
+  await kafka.create();
   const mongo = createMongo(mongodbUrl, 'demo');
-  await Promise.all([admin.connect(), producer.connect()]);
-  await createTopics(admin, prefix, { partitions: partitions });
-  const topics = kinds.map((kind) => topicOf(kind, prefix));
   const close = async () => {
     if (isShared) {
+      const isOwn = (text: string) => text.startsWith(name);
       await admin.deleteTopics({ topics });
-      await controlDatabase(mongo, name).dropDatabase();
-      for (const generation of generations) {
-        await generationDatabase(mongo, name, generation).dropDatabase();
-        // The group does not exist if no projector has joined it.
-        await admin.deleteGroups([groupIdOf(read.config, generation)]).catch(() => undefined);
-      }
+      const { databases } = await mongo.db().admin().listDatabases({ nameOnly: true });
+      for (const database of databases)
+        if (isOwn(database.name)) await mongo.db(database.name).dropDatabase();
+      // The group of a projector that was killed has members for a while: it stays.
+      const groups = (await admin.listGroups()).groups.map(({ groupId }) => groupId).filter(isOwn);
+      await admin.deleteGroups(groups).catch(() => undefined);
     }
-    await Promise.allSettled([producer.disconnect(), admin.disconnect(), mongo.close()]);
+    await Promise.all([kafka.close(), mongo.close()]);
   };
-  return { environment, prefix, name, topics, admin, producer, mongo, close };
+  return { ...kafka, environment, name, mongo, close };
 }
 
 /** The records in Kafka, those that the active generation has not applied yet, and an estimate of its documents. */
@@ -91,12 +68,13 @@ export async function readProgress({ admin, mongo, name, topics }: Connections) 
   };
 }
 
-/** Writes a certificate for `localhost`, which clients trust by its file, and its key. */
+/** Writes a certificate for `localhost` and its key. Other clients trust it by its file, this process by default. */
 export async function createCertificate(folder: string) {
   const { cert, private: key } = await generate([{ name: 'commonName', value: 'localhost' }], {
     keyType: 'ec',
     algorithm: 'sha256',
   });
+  setDefaultCACertificates([...getCACertificates(), cert]);
   const settings = { API_TLS_CERT: join(folder, 'server.pem'), API_TLS_KEY: join(folder, 'server-key.pem') };
   await writeFile(settings.API_TLS_CERT, cert);
   await writeFile(settings.API_TLS_KEY, key, { mode: 0o600 });

@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { get } from 'node:https';
 import { commandsIn } from '../../services/operations/deployment.ts';
+import { runCommandLine } from '../../services/cli/run.ts';
 import { counted } from '../../shared/runtime/counted.ts';
-import { startService, type Service } from '../service.ts';
+import type { Service } from '../service.ts';
 
 /** The API's address, the file of its certificate, and the API key. */
 export type Access = { baseUrl: string; certificate: string; token: string };
@@ -13,37 +12,26 @@ export type Output = { say: (line: string) => void; always: (line: string) => vo
 const shellLine = (words: string[]): string =>
   words.map((word) => (/^[\w.,/:=-]+$/.test(word) ? word : `'${word}'`)).join(' ');
 
-/** Sends a request to the API, and trusts its certificate alone. */
-export async function ask({ baseUrl, certificate, token }: Access, path: string) {
-  const ca = await readFile(certificate);
+/** Sends a request to the API. */
+export async function ask({ baseUrl, token }: Access, path: string) {
   const headers = { authorization: `Bearer ${token}` };
-  return new Promise<{ body: string; dataAsOf: string }>((resolve, reject) => {
-    get(baseUrl + path, { ca, headers, signal: AbortSignal.timeout(5_000) }, (response) => {
-      let body = '';
-      response.setEncoding('utf8').on('data', (text: string) => (body += text));
-      response.on('error', reject);
-      response.on('end', () => resolve({ body, dataAsOf: String(response.headers['data-as-of'] ?? '') }));
-    }).on('error', reject);
-  });
+  const response = await fetch(baseUrl + path, { headers, signal: AbortSignal.timeout(5_000) });
+  const body = await response.text();
+  if (!response.ok) throw new Error(`the API answered: ${body}`);
+  return { body, dataAsOf: response.headers.get('data-as-of') };
 }
 
 /** Prints a request as a curl command, and the first lines of the response. Returns the response. */
-async function showRequest(
-  access: Access,
-  path: string,
-  { say, always }: Output,
-  linesMax = 20,
-): Promise<string> {
+async function showRequest(access: Access, path: string, { say, always }: Output, linesMax = 20) {
   const { baseUrl, certificate, token } = access;
   const authorization = `Authorization: Bearer ${token}`;
   always(shellLine(['curl', '--cacert', certificate, '-H', authorization, baseUrl + path]));
   const { body } = await ask(access, path);
-  const parsed = JSON.parse(body) as object;
-  if ('error' in parsed) throw new Error(`the API answered: ${body}`);
-  const lines = JSON.stringify(parsed, null, 2).split('\n');
+  const lines = JSON.stringify(JSON.parse(body), null, 2).split('\n');
   const shown = lines.slice(0, linesMax).map((line) => (line.length > 108 ? `${line.slice(0, 107)}…` : line));
   const omitted = lines.length - shown.length;
-  say([...shown, ...(omitted > 0 ? [`  … ${counted(omitted, 'more line')}`] : [])].join('\n'));
+  if (omitted > 0) shown.push(`  … ${counted(omitted, 'more line')}`);
+  say(shown.join('\n'));
   return body;
 }
 
@@ -62,8 +50,6 @@ export async function showTour(access: Access, output: Output): Promise<void> {
 type Rebuild = {
   /** The settings of the services, which the commands need too. */
   environment: Record<string, string>;
-  /** Receives each command that runs, to stop it with the demo. */
-  keep: (command: Service) => void;
   startProjector: (generation: number) => Service;
   /** Called before the generation of the first projector is dropped: it ends then. */
   mayEnd: () => void;
@@ -72,18 +58,18 @@ type Rebuild = {
 /** Shows a rebuild by the commands of an operator, which print their checks and progress. Rejects if one of them fails. */
 export async function showRebuild(output: Output, access: Access, rebuild: Rebuild): Promise<void> {
   const { say, always } = output;
-  const { environment, keep, startProjector, mayEnd } = rebuild;
+  const { environment, startProjector, mayEnd } = rebuild;
   const run = async (...words: string[]) => {
-    const line = `${commandsIn.source.cli} ${shellLine(['rebuild', ...words])}`;
-    always(`\n${line}`);
-    // Without LOG_LEVEL it logs errors only.
-    const settings = { ...environment, LOG_LEVEL: undefined };
-    const onLine = (text: string) => say(`  ${text}`);
-    const command = startService('cli', settings, ['rebuild', ...words], { onLine, ownGroup: true });
-    keep(command);
-    const how = await command.exited;
-    if (how !== 0)
-      throw new Error(`${line} failed (${how}). It printed:\n${command.stdout()}\n${command.stderr()}`);
+    const line = shellLine(['rebuild', ...words]);
+    always(`\n${commandsIn.source.cli} ${line}`);
+    let printed = '';
+    const print = (text: string | Buffer) => {
+      printed = text.toString().trimEnd().replace(/^/gm, '  ');
+      say(printed);
+    };
+    const terminal = { print, report: print, progress: () => undefined, confirm: null };
+    if ((await runCommandLine(['rebuild', ...words], environment, terminal)) !== 0)
+      throw new Error(`${line} failed:\n${printed}`);
   };
   const shared = ['KAFKA_BROKERS', 'MONGODB_URL', 'DATABASE_NAME', 'TOPIC_PREFIX', 'CONSUMER_GROUP'];
   say('\nA rebuild follows, by the commands of an operator. In another terminal they need these settings:');

@@ -1,18 +1,12 @@
 import type { Admin } from 'kafkajs';
-import { pino } from 'pino';
-import { createTopics } from '../../services/operations/topics/create-topics.ts';
-import { projectorConfig } from '../../services/projector/config.ts';
 import { endOffsets } from '../../services/projector/consumer/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { createKafka } from '../../services/projector/kafka/client.ts';
 import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
 import { kinds } from '../../shared/documents/document.ts';
-import { configOrExit } from '../../shared/runtime/config.ts';
 import { createProgram } from '../program.ts';
-import { publishSampleData } from './publish.ts';
+import { connectKafka, publishSampleData } from './publish.ts';
 import { batchesOf, generateSampleData } from './sample-data.ts';
 
-const partitions = 3;
 const print = (line: string) => void process.stdout.write(`${line}\n`);
 
 /** Sample events must never come among a company's own. A key may be there before, to try the API with it. */
@@ -25,14 +19,9 @@ async function topicWithRecords(admin: Admin, prefix: string): Promise<string | 
 }
 
 async function publish(): Promise<void> {
-  const config = configOrExit(projectorConfig(process.env));
-  const { TOPIC_PREFIX: prefix } = config;
-  const kafka = createKafka(config, pino({ level: 'silent' }));
-  const admin = kafka.admin();
-  const producer = kafka.producer({ allowAutoTopicCreation: false });
+  const kafka = await connectKafka(process.env);
   try {
-    await Promise.all([admin.connect(), producer.connect()]);
-    const used = await topicWithRecords(admin, prefix);
+    const used = await topicWithRecords(kafka.admin, kafka.prefix);
     if (used) {
       process.stderr.write(
         `${used} has records. Sample data takes empty topics: set another TOPIC_PREFIX.\n`,
@@ -40,14 +29,14 @@ async function publish(): Promise<void> {
       process.exitCode = 1;
       return;
     }
-    print(`Publishing sample data to ${prefix}* …`);
-    await createTopics(admin, prefix, { partitions: partitions });
+    print(`Publishing sample data to ${kafka.prefix}* …`);
+    await kafka.create();
     const sampleData = generateSampleData({ seed: 1, size: 'medium' });
-    const sent = await publishSampleData({ producer, prefix }, batchesOf(sampleData));
+    const sent = await publishSampleData(kafka, batchesOf(sampleData));
     print(`Published ${sent.toLocaleString('en')} events.`);
     print(`API key: ${sampleData.apiKeys[0]?.token}`);
   } finally {
-    await Promise.allSettled([producer.disconnect(), admin.disconnect()]);
+    await kafka.close();
   }
 }
 

@@ -1,6 +1,11 @@
 import { CompressionTypes, type Producer } from 'kafkajs';
-import type { Kind } from '../../shared/documents/document.ts';
+import { pino } from 'pino';
+import { createTopics } from '../../services/operations/topics/create-topics.ts';
+import { projectorConfig } from '../../services/projector/config.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
+import { createKafka } from '../../services/projector/kafka/client.ts';
+import { kinds, type Kind } from '../../shared/documents/document.ts';
+import { configOrExit } from '../../shared/runtime/config.ts';
 import type { SampleBatch } from './sample-data.ts';
 import type { SampleRecord } from './encode.ts';
 
@@ -11,6 +16,30 @@ const codecs = [
   CompressionTypes.GZIP,
   CompressionTypes.None,
 ];
+
+/** Connects to the Kafka of a projector's settings. */
+export async function connectKafka(settings: Record<string, string | undefined>) {
+  const config = configOrExit(projectorConfig(settings));
+  const { TOPIC_PREFIX: prefix } = config;
+  const kafka = createKafka(config, pino({ level: 'silent' }));
+  const [admin, producer] = [kafka.admin(), kafka.producer({ allowAutoTopicCreation: false })];
+  const close = () => Promise.allSettled([producer.disconnect(), admin.disconnect()]);
+  try {
+    await Promise.all([admin.connect(), producer.connect()]);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const topics = kinds.map((kind) => topicOf(kind, prefix));
+  return {
+    admin,
+    producer,
+    prefix,
+    topics,
+    create: () => createTopics(admin, prefix, { partitions: 3 }),
+    close,
+  };
+}
 
 /** Sends records; records with the same key keep their order. Call `registerCodecs` first. */
 export async function publishRecords(

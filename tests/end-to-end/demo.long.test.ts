@@ -5,19 +5,24 @@ import { startScript } from '../../infra/service.ts';
 import { eventually } from '../support/eventually.ts';
 
 /** Runs `npm start` on the servers of the tests until it prints a line with this text; returns the folder of its logs. */
-async function runUntil(text: string) {
+async function runUntil(text: string, ...options: string[]) {
   const { KAFKA_BROKERS, MONGODB_URL } = process.env;
-  const demo = startScript('infra/demo/main.ts', { KAFKA_BROKERS, MONGODB_URL }, ['--size', 'small']);
+  const demo = startScript('infra/demo/main.ts', { KAFKA_BROKERS, MONGODB_URL }, [
+    '--size',
+    'small',
+    ...options,
+  ]);
   const fatal = () => (demo.child.exitCode === null ? [] : [new Error(demo.stderr())]);
   await eventually(() => Promise.resolve(demo.stdout().includes(text)), fatal);
   const folder = dirname(/Started projector, log: (\S+)/.exec(demo.stdout())?.[1] ?? '');
   return { demo, folder };
 }
 
-test('npm start shows the API with sample data and live changes, and leaves nothing at its end', async () => {
-  const { demo, folder } = await runUntil('Data-As-Of');
+test('npm start shows the API with sample data, a rebuild and live changes, and leaves nothing at its end', async () => {
+  const { demo, folder } = await runUntil('Data-As-Of', '--rebuild');
   expect(demo.stdout()).toMatch(/^API key: svc_live_\w{40}$/m);
-  expect(demo.stdout().match(/^curl --cacert \S+ -H 'Authorization: Bearer /gm)).toHaveLength(3);
+  expect(demo.stdout().match(/^curl --cacert \S+ -H 'Authorization: Bearer /gm)).toHaveLength(4);
+  expect(demo.stdout()).toContain('generation 1 is dropped');
   expect(await demo.stop('SIGINT')).toBe(0);
   expect(existsSync(folder)).toBe(false);
 }, 240_000);
