@@ -75,152 +75,124 @@ const reject = {
   rejectCount: 1,
 };
 
+const active = own(1, 'active');
+const well = 'All is well.';
+const attention = 'The data is current, but one finding needs attention.';
+const silent = { savedAt: before(31) };
+const kafka = (changes: Partial<Facts['kafka']>) => ({ kafka: { ...facts([]).kafka, ...changes } });
+/** An active generation, and others beside it. */
+const alone = (changes: Changes, more: Partial<Facts> = {}) => facts([own(1, 'active', changes)], more);
+const beside = (other: GenerationFacts, more: Partial<Facts> = {}) => facts([active, other], more);
+
 /** A fact, the findings that follow, and the verdict. */
 test.each<[string, Facts, string[], string]>([
-  ['nothing', facts([own(1, 'active')]), [], 'All is well.'],
+  ['nothing', alone({}), [], well],
+  ['no projector ever', facts([], { registry: null }), ['registry bad'], 'Unknown: no projector has started'],
+  ['dead letters', alone({}, { deadLetters: 3 }), ['dead-letters attention'], attention],
+  ['a missing topic', alone({}, kafka({ missing: ['tags'] })), ['topics attention'], attention],
+  ['no replica', alone({}, { replicas: [] }), ['api bad'], 'Not well: no API replica is live.'],
+  ['Kafka away', alone({}, kafka({ problem: 'no' })), ['kafka bad'], 'Not well: Kafka (KAFKA_BROKERS): no.'],
+  ['a lag of 9 s', alone({ lagSeconds: 9 }), [], well],
+  ['a lag of 15 s', alone({ lagSeconds: 15 }), ['lag attention'], attention],
+  ['a lag of 40 s', alone({ lagSeconds: 40 }), ['lag bad'], 'Stale: Data-As-Of lags by 40 s.'],
+  ['no watermark', alone({ lagSeconds: null }), ['lag bad'], 'Unknown: some partitions'],
+  ['a silent projector', alone(silent), ['projectors bad'], 'Not well: no projector has run since 2026-'],
+  ['an ended projector', alone({ failure }), ['projectors bad'], 'Not well: its projectors ended at 2026-'],
+  ['a build that loads', beside(own(2, 'building', { lag: 5 })), ['state progress'], well],
   [
-    'no projector has ever started',
-    facts([], { registry: null }),
-    ['registry bad'],
-    'Unknown: no projector has started on this database.',
-  ],
-  [
-    'dead letters',
-    facts([own(1, 'active')], { deadLetters: 3 }),
-    ['dead-letters attention'],
-    'The data is current, but one finding needs attention.',
-  ],
-  [
-    'a missing topic',
-    facts([own(1, 'active')], { kafka: { ...facts([]).kafka, missing: ['tags'] } }),
-    ['topics attention'],
-    'The data is current, but one finding needs attention.',
-  ],
-  [
-    'no replica',
-    facts([own(1, 'active')], { replicas: [] }),
-    ['api bad'],
-    'Not well: no API replica is live.',
-  ],
-  [
-    'Kafka away',
-    facts([own(1, 'active')], { kafka: { ...facts([]).kafka, problem: 'no answer' } }),
-    ['kafka bad'],
-    'Not well: Kafka (KAFKA_BROKERS): no answer.',
-  ],
-  ['a lag of 9 s', facts([own(1, 'active', { lagSeconds: 9 })]), [], 'All is well.'],
-  [
-    'a lag of 15 s',
-    facts([own(1, 'active', { lagSeconds: 15 })]),
-    ['lag attention'],
-    'The data is current, but one finding needs attention.',
-  ],
-  [
-    'a lag of 40 s',
-    facts([own(1, 'active', { lagSeconds: 40 })]),
-    ['lag bad'],
-    'Stale: Data-As-Of lags by 40 s.',
-  ],
-  [
-    'no watermark',
-    facts([own(1, 'active', { lagSeconds: null })]),
-    ['lag bad'],
-    'Unknown: some partitions have not been applied yet, so there is no Data-As-Of.',
-  ],
-  [
-    'a silent projector',
-    facts([own(1, 'active', { savedAt: before(31) })]),
-    ['projectors bad'],
-    'Not well: no projector has run since 2026-11-24T11:59:29.000Z.',
-  ],
-  [
-    'a projector that cannot continue',
-    facts([own(1, 'active', { failure })]),
-    ['projectors bad'],
-    'Not well: its projectors ended at 2026-11-24T11:59:59.000Z: gone.',
-  ],
-  [
-    'a build that loads',
-    facts([own(1, 'active'), own(2, 'building', { lag: 5 })]),
-    ['state progress'],
-    'All is well.',
-  ],
-  [
-    'a build without a projector',
-    facts([own(1, 'active'), own(2, 'building', { savedAt: null })]),
+    'a build alone',
+    beside(own(2, 'building', { savedAt: null })),
     ['projectors attention', 'state progress'],
-    'The data is current, but one finding needs attention.',
+    attention,
   ],
-  [
-    'a build to be compared',
-    facts([own(1, 'active'), own(2, 'ready')]),
-    ['compared progress'],
-    'All is well.',
-  ],
-  ['a build to be promoted', facts([own(1, 'active'), ready()]), ['next progress'], 'All is well.'],
-  [
-    'a drop in progress',
-    facts([own(1, 'active'), own(2, 'dropping')]),
-    ['dropping attention'],
-    'The data is current, but one finding needs attention.',
-  ],
+  ['a build to be compared', beside(own(2, 'ready')), ['compared progress'], well],
+  ['a build to be promoted', beside(ready()), ['next progress'], well],
+  ['a drop in progress', beside(own(2, 'dropping')), ['dropping attention'], attention],
 ])('%s', (_, given, names, sentence) => {
   const { names: found, verdict: said } = judged(given);
   expect(found).toEqual(names);
-  expect(said.sentence).toBe(sentence);
+  expect(said.sentence.startsWith(sentence)).toBe(true);
 });
 
-/** A fact of a ready build, and the steps that it prevents. */
-test.each<[string, Facts, string, string[]]>([
+const promote = ['promote'];
+const unpinned = facts([own(1, 'active', { isUnpinned: true }), ready()]);
+const isBehind = [{ key: 'tags/0', position: 1, active: 2 }];
+const switches = ['promote', 'rollback'];
+const every = ['ready', ...switches];
+const compared = (changes: Partial<typeof report>) =>
+  beside(ready({ generation: { report: { ...report, ...changes } } }));
+const keptFor = (hours: number) =>
+  kafka({ settings: [{ topic: 'tags', cleanupPolicy: 'compact', deleteRetentionMs: hours * 3_600_000 }] });
+const lag = (hours: number) => ({ longestBehindSeconds: hours * 3_600 });
+const later = { projectionVersion: 2, report: { ...report, versions: { generation: 2, against: 1 } } };
+const beginsAt = (low: number) => {
+  const log = {
+    partitions: ['t/0'],
+    ends: new Map([['t/0', { low, end: 9 }]]),
+    topicIds: new Map<string, string>(),
+  };
+  return kafka({ log: { ...log, unreachable: [] } });
+};
+const deletedSince = beside(
+  ready({ generation: { report: { ...report, lows: [{ partition: 't/0', low: 2 }] } } }),
+  beginsAt(3),
+);
+
+/** A fact of a ready build, the rule, the steps that it prevents, and what it says. */
+test.each<[string, Facts, string, string[], string]>([
+  ['an unpinned projector', unpinned, 'pinned', promote, 'runs without GENERATION=1'],
+  ['an old watermark', beside(ready({ watermark: before(60) })), 'freshness', switches, 'is 54 s older'],
+  ['lower positions', beside(ready({ isBehind })), 'offsets', switches, 'at offset 1, the active one at 2'],
+  ['another release', beside(ready({ generation: later })), 'replicas', switches, 'process 1 on h: deploy'],
+  ['own dead letters', beside(ready(reject)), 'rejects', ['ready', 'promote'], 'it has 1 dead letter'],
+  ['a lag', beside(ready({ lagSeconds: 12 })), 'lag', ['ready'], 'it lags by 12 s'],
+  ['no projector', beside(ready(silent)), 'projectors', every, 'no projector has run'],
+  ['a new topic', beside(ready({ recreated: ['a'] })), 'projectors', every, 'a: deleted and'],
   [
-    'a projector that a restart would move',
-    facts([own(1, 'active', { isUnpinned: true }), ready()]),
-    'pinned',
-    ['promote'],
+    'a long lag',
+    beside(ready({ generation: lag(168) }), keptFor(168)),
+    'tombstones',
+    switches,
+    'of 168 hours',
+  ],
+  ['no comparison', beside(own(2, 'ready')), 'compared', promote, 'was not compared'],
+  ['another comparison', compared({ against: 9 }), 'compared', promote, 'with generation 9, and 1 is'],
+  [
+    'another version',
+    compared({ versions: { generation: 2, against: 1 } }),
+    'compared',
+    promote,
+    'has changed since',
   ],
   [
-    'an old watermark',
-    facts([own(1, 'active'), ready({ watermark: before(60) })]),
-    'freshness',
-    ['promote', 'rollback'],
+    'another one there',
+    compared({ versions: { generation: 1, against: 2 } }),
+    'compared',
+    promote,
+    'has changed since',
   ],
-  [
-    'lower positions',
-    facts([own(1, 'active'), ready({ isBehind: [{ key: 'tags/0', position: 1, active: 2 }] })]),
-    'offsets',
-    ['promote', 'rollback'],
-  ],
-  [
-    'a replica of another release',
-    facts([
-      own(1, 'active'),
-      ready({
-        generation: { projectionVersion: 2, report: { ...report, versions: { generation: 2, against: 1 } } },
-      }),
-    ]),
-    'replicas',
-    ['promote', 'rollback'],
-  ],
-  ['dead letters of its own', facts([own(1, 'active'), ready(reject)]), 'rejects', ['ready', 'promote']],
-  ['a lag', facts([own(1, 'active'), ready({ lagSeconds: 12 })]), 'lag', ['ready']],
-  ['no comparison', facts([own(1, 'active'), own(2, 'ready')]), 'compared', ['promote']],
-  [
-    'no projector',
-    facts([own(1, 'active'), ready({ savedAt: before(31) })]),
-    'projectors',
-    ['ready', 'promote', 'rollback'],
-  ],
-])('%s prevents the steps of its rule alone', (_, given, name, steps) => {
+  ['an old comparison', compared({ at: before(90_000) }), 'compared', promote, 'older than a day'],
+  ['differences', compared({ differing: 2, differences: 8 }), 'compared', promote, 'in 2 of 3 documents'],
+  ['deleted records', deletedSince, 'compared', promote, 't/0 now begins at another'],
+])('%s prevents the steps of its rule alone', (_, given, name, steps, text) => {
   const all = findings(given);
-  for (const step of ['ready', 'promote', 'rollback'] as const)
-    expect([step, blocking(all, 2, step).map((one) => one.name)]).toEqual([
-      step,
-      steps.includes(step) ? [name] : [],
-    ]);
+  for (const step of ['ready', 'promote', 'rollback'] as const) {
+    const names = blocking(all, 2, step).map((one) => one.name);
+    expect([step, names]).toEqual([step, steps.includes(step) ? [name] : []]);
+  }
+  expect(all.find((one) => one.name === name && one.generation === 2)?.text).toContain(text);
+});
+
+test('a lag for which Kafka keeps tombstones prevents nothing, and no option waives a longer one', () => {
+  const prevented = (hours: number) => {
+    const given = beside(own(2, 'standby', { generation: lag(hours) }), keptFor(168));
+    return blocking(findings(given, { waivers: ['--accept-older'] }), 2, 'rollback').map(({ name }) => name);
+  };
+  expect([prevented(150), prevented(168)]).toEqual([[], ['tombstones']]);
 });
 
 test('an option waives the findings that name it, and no others', () => {
-  const given = facts([own(1, 'active'), own(2, 'ready', { watermark: before(60) })]);
+  const given = facts([active, own(2, 'ready', { watermark: before(60) })]);
   const all = findings(given, { waivers: ['--accept-older'] });
   expect(blocking(all, 2, 'promote').map(({ name }) => name)).toEqual(['compared']);
   expect(checklist(all, 2, 'promote').filter(({ isWaived }) => isWaived)).toMatchObject([
@@ -234,23 +206,21 @@ test('the next step of a generation is the remedy of its first finding', () => {
     return one && findingsOf(findings(given), one)[0]?.remedy;
   };
   const dead = { failure: { ...failure, _id: 2 } };
-  expect(remedy(facts([own(1, 'active'), ready()]), 2)).toBe('npx support-cli rebuild promote 2');
-  expect(remedy(facts([own(1, 'active'), own(2, 'ready')]), 2)).toBe('npx support-cli rebuild compare 2');
-  expect(remedy(facts([own(1, 'active'), own(2, 'building')]), 2)).toBe('npx support-cli rebuild await 2');
-  expect(remedy(facts([own(1, 'active'), ready(reject)]), 2)).toBe('npx support-cli dead-letters list');
-  expect(remedy(facts([own(1, 'active'), own(2, 'standby')]), 2)).toBe('npx support-cli rebuild rollback 2');
-  expect(remedy(facts([own(1, 'active'), own(2, 'dropping')]), 2)).toBe('npx support-cli rebuild drop 2');
-  expect(remedy(facts([own(1, 'active'), ready(dead)]), 2)).toBe('npx support-cli rebuild drop 2');
-  expect(remedy(facts([own(1, 'active', { savedAt: before(31) })]), 1)).toBe(
-    'GENERATION=1 npm run projector',
-  );
+  expect(remedy(facts([active, ready()]), 2)).toBe('npx support-cli rebuild promote 2');
+  expect(remedy(facts([active, own(2, 'ready')]), 2)).toBe('npx support-cli rebuild compare 2');
+  expect(remedy(facts([active, own(2, 'building')]), 2)).toBe('npx support-cli rebuild await 2');
+  expect(remedy(facts([active, ready(reject)]), 2)).toBe('npx support-cli dead-letters list');
+  expect(remedy(facts([active, own(2, 'standby')]), 2)).toBe('npx support-cli rebuild rollback 2');
+  expect(remedy(facts([active, own(2, 'dropping')]), 2)).toBe('npx support-cli rebuild drop 2');
+  expect(remedy(facts([active, ready(dead)]), 2)).toBe('npx support-cli rebuild drop 2');
+  expect(remedy(facts([own(1, 'active', silent)]), 1)).toBe('GENERATION=1 npm run projector');
   expect(remedy(facts([own(1, 'active', { failure })]), 1)).toBe('npx support-cli rebuild start');
   // A build in progress replaces an active generation that cannot continue: another start would be refused.
   expect(remedy(facts([own(1, 'active', { failure }), ready()]), 1)).toBe('npx support-cli rebuild await 2');
 });
 
 test('the condition of a generation tells more than its state', () => {
-  const of = (one: GenerationFacts) => condition(findings(facts([own(1, 'active'), one])), one);
+  const of = (one: GenerationFacts) => condition(findings(facts([active, one])), one);
   expect(of(ready())).toBe('ready');
   expect(of(ready(reject))).toBe('failing');
   expect(of(ready({ lagSeconds: 31 }))).toBe('lagging');
