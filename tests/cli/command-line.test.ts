@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { parseArguments } from '../../services/cli/command.ts';
 import { ensureRegistry } from '../../shared/control/generations.ts';
 import { eventually } from '../support/eventually.ts';
+import { runCli } from '../support/run-cli.ts';
 import { startService } from '../../infra/service.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
@@ -35,39 +36,31 @@ test('rebuild status --watch --json prints one JSON value on each line', async (
 });
 
 /** Runs a verb with these changes of the environment; undefined unsets a variable. */
-async function run(changes: Record<string, string | undefined>, ...args: string[]) {
-  const service = startService(
-    'cli',
-    { ...testEnvironment.environment, LOG_LEVEL: 'error', ...changes },
-    args,
-  );
-  return { code: await service.exited, stdout: service.stdout(), stderr: service.stderr() };
-}
+const run = (changes: Record<string, string | undefined>, ...args: string[]) =>
+  runCli({ ...testEnvironment.environment, LOG_LEVEL: 'silent', ...changes }, args);
 
 test('the help shows the commands of the deployment, and an unknown deployment is an error', async () => {
   const help = await run({ DEPLOYMENT: 'compose' }, 'status', '--help');
-  expect(help).toMatchObject({ code: 0, stderr: '' });
-  expect(help.stdout).toContain('\n  docker compose exec projector support-cli status --json | jq');
-  expect(await run({ DEPLOYMENT: 'nomad' }, 'status')).toEqual({
-    code: 2,
-    stdout: '',
-    stderr: 'Bad configuration:\n  DEPLOYMENT: must be one of source, compose, helm\n',
-  });
+  expect(help).toMatchObject({ code: 0, errors: '' });
+  expect(help.text).toContain('\n  docker compose exec projector support-cli status --json | jq');
+  const unknown = startService('cli', { ...testEnvironment.environment, DEPLOYMENT: 'nomad' }, ['status']);
+  expect(await unknown.exited).toBe(2);
+  expect(unknown.stderr()).toBe('Bad configuration:\n  DEPLOYMENT: must be one of source, compose, helm\n');
 });
 
 test('topics create needs no MongoDB', async () => {
   const created = await run({ MONGODB_URL: undefined, DATABASE_NAME: undefined }, 'topics', 'create');
-  expect(created).toMatchObject({ code: 0, stderr: '' });
-  expect(created.stdout).toContain('already exists, left unchanged');
+  expect(created).toMatchObject({ code: 0, errors: '' });
+  expect(created.text).toContain('already exists, left unchanged');
 });
 
 test('a status without Kafka shows everything that MongoDB holds, and with --check fails', async () => {
   await ensureRegistry(testEnvironment.control);
   const away = { KAFKA_BROKERS: '127.0.0.1:1' };
-  const { code, stdout, stderr } = await run(away, 'status');
-  expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toMatch(/^ {2}bad +Kafka \(KAFKA_BROKERS\)/m);
-  expect(stdout).toMatch(/^generation 1 {2}/m);
+  const { code, text, errors } = await run(away, 'status');
+  expect([code, errors]).toEqual([0, '']);
+  expect(text).toMatch(/^ {2}bad +Kafka \(KAFKA_BROKERS\)/m);
+  expect(text).toMatch(/^generation 1 {2}/m);
   expect(await run(away, 'status', '--check')).toMatchObject({ code: 1 });
 });
 
@@ -76,8 +69,8 @@ test('a refused verb exits 1 with the reason, with --json as JSON', async () => 
   const refused = 'there is no generation 7; there are 1';
   expect(await run({}, 'rebuild', 'drop', '7')).toMatchObject({
     code: 1,
-    stdout: expect.stringContaining(`rebuild drop refused: ${refused}`) as string,
+    text: expect.stringContaining(`rebuild drop refused: ${refused}`) as string,
   });
-  const { code, stdout } = await run({}, 'rebuild', 'drop', '7', '--json');
-  expect([code, JSON.parse(stdout)]).toEqual([1, { refused }]);
+  const { code, text } = await run({}, 'rebuild', 'drop', '7', '--json');
+  expect([code, JSON.parse(text)]).toEqual([1, { refused }]);
 });

@@ -1,6 +1,6 @@
 import type { CreatedKey } from '../../services/operations/keys/create-key.ts';
 import { startApi } from '../api/test-api.ts';
-import { startService } from '../../infra/service.ts';
+import { runCli } from '../support/run-cli.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 describe('keys create', () => {
@@ -35,26 +35,18 @@ describe('keys create', () => {
   });
 
   test('begins the token as KEY_PREFIX and --mode say', async () => {
-    const service = startService('cli', { ...environment.environment, KEY_PREFIX: 'acme' }, [
-      ...['keys', 'create', '--org', 'org_new', '--mode', 'test'],
-    ]);
-    expect(await service.exited).toBe(0);
-    expect(service.stdout()).toMatch(/^key_\w+ of org_new: acme_test_[0-9a-f]{48}\n?$/);
+    const args = ['keys', 'create', '--org', 'org_new', '--mode', 'test'];
+    const { code, text } = await runCli({ ...environment.environment, KEY_PREFIX: 'acme' }, args);
+    expect([code, text]).toEqual([0, expect.stringMatching(/^key_\w+ of org_new: acme_test_[0-9a-f]{48}$/)]);
   });
 
   test('names the topic that does not accept the key', async () => {
-    const service = startService(
-      'cli',
-      { ...environment.environment, TOPIC_PREFIX: `${environment.name}-absent.` },
-      [...['keys', 'create', '--org', 'org_new']],
+    const settings = { ...environment.environment, TOPIC_PREFIX: `${environment.name}-absent.` };
+    const { code, text, errors } = await runCli(settings, ['keys', 'create', '--org', 'org_new']);
+    expect([code, text]).toEqual([1, '']);
+    expect(errors).toMatch(
+      /^keys create failed: \S+-absent\.api-keys did not confirm the key key_\w+: .+\n$/,
     );
-    expect(await service.exited).toBe(1);
-    expect([service.stdout(), service.stderr()]).toEqual([
-      '',
-      expect.stringMatching(
-        /^keys create failed: \S+-absent\.api-keys did not confirm the key key_\w+: .+\n$/,
-      ),
-    ]);
   });
 
   test.each([

@@ -1,14 +1,9 @@
-import { kinds } from '../../shared/documents/document.ts';
-import { collectionOf } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
-import { encode, idPrefixes } from '../support/events.ts';
+import { encode } from '../support/events.ts';
 import { useProjector } from '../support/use-projector.ts';
-import { eventually } from '../support/eventually.ts';
-import { logEnds } from '../support/progress.ts';
 
 describe('the projector, with a real Kafka and a real MongoDB', () => {
-  const { environment, topic, send, publish, applied, find, committed, deadLetters, start, stop } =
-    useProjector({ partitions: 2 });
+  const { environment, topic, send, publish, applied, find, deadLetters } = useProjector({ partitions: 2 });
 
   test('a record that cannot be applied is stored raw in MongoDB alone, and blocks nothing', async () => {
     // given an invalid record between valid records of the same key
@@ -38,31 +33,5 @@ describe('the projector, with a real Kafka and a real MongoDB', () => {
     await applied();
     expect(await find('contact', 'con_o')).toMatchObject({ orgId: 'org_1', state: { name: 'Ada' } });
     expect(await deadLetters({ topic: topic('contact') })).toMatchObject([{ reason: 'wrong_organization' }]);
-  });
-
-  test('a replay of the log changes only the revisions of documents', async () => {
-    const documents = async () =>
-      Promise.all(
-        kinds.map((kind) =>
-          collectionOf(environment.database, kind)
-            .find({}, { projection: { revision: 0 }, sort: { _id: 1 } })
-            .toArray(),
-        ),
-      );
-    const references = ['contact', 'channel', 'conversation', 'ticket'] as const;
-    await publish(
-      created('message', 'msg_1'),
-      ...references.map((kind) => created(kind, `${idPrefixes[kind]}1`)),
-    );
-    await publish({ ...created('conversation', 'conv_gone'), op: 'deleted' });
-    await applied();
-    const before = await documents();
-    await stop();
-    await environment.admin.deleteGroups([environment.config.CONSUMER_GROUP]);
-    await start();
-    const published = [...(await logEnds(environment.admin, [topic('message')])).values()];
-    const end = published.reduce((sum, offset) => sum + offset, 0);
-    await eventually(async () => (await committed('message')) === end);
-    expect(await documents()).toEqual(before);
   });
 });

@@ -192,6 +192,23 @@ it('a worker that is stopped while it takes records applies none of them', async
   expect([batches, worker.position]).toEqual([0, 5]);
 });
 
+it('a worker that is stopped finishes its batch, and starts no other', async () => {
+  const released = Promise.withResolvers<typeof nothingApplied>();
+  let batches = 0;
+  const apply = () => {
+    batches += 1;
+    return released.promise;
+  };
+  const worker = startWorker(5, { apply, onApplied: () => undefined });
+  worker.push([batch(5, 5)], 6);
+  while (batches === 0) await idle();
+  worker.push([batch(6, 6)], 7);
+  const stopped = worker.stop(3_600_000);
+  released.resolve(nothingApplied);
+  await stopped;
+  expect([batches, worker.position]).toEqual([1, 6]);
+});
+
 it('a worker that stops tells at once that it stops, and only later that its partition is lost', async () => {
   const { worker, attempts } = given();
   await idle();

@@ -73,12 +73,6 @@ describe('evolve', () => {
     expect(final?.expiresAt).toBeUndefined();
   });
 
-  test('a final deletion is final in any order of records', () => {
-    const records = [upsert(1, at(1)), deletion(2, at(2)), upsert(3, at(1, 1, 9_000))];
-    for (const order of orders(records))
-      expect(fold(order, { ...rules, deletionIsFinal: true })).toMatchObject({ version: 3, deletedAt: now });
-  });
-
   test('a tombstone deletes the versions before it', () => {
     expect(nameOf(fold([upsert(1, at(1)), tombstone(at(2))]))).toBeNull();
   });
@@ -86,21 +80,6 @@ describe('evolve', () => {
   test('a redelivered tombstone does not delete an entity that was re-created after it', () => {
     const records = [upsert(1, at(1)), tombstone(at(2)), upsert(2, at(3)), tombstone(at(2))];
     expect(nameOf(fold(records))).toBe('v2');
-  });
-
-  test('a tombstone in another partition is ordered by time, in any order of delivery', () => {
-    const before = upsert(1, at(70, 0, 1_000));
-    const removal = tombstone(at(5, 1, 2_000));
-    const after = upsert(2, at(6, 1, 3_000));
-    for (const order of orders([before, removal])) expect(nameOf(fold(order))).toBeNull();
-    for (const order of orders([before, removal, after])) expect(nameOf(fold(order))).toBe('v2');
-  });
-
-  test('a later record of a deleted version does not restore it', () => {
-    const first = upsert(2, at(1, 0, 1_000));
-    const removal = tombstone(at(1, 1, 2_000));
-    const repeated = upsert(2, at(9, 1, 3_000));
-    for (const order of orders([first, removal, repeated])) expect(nameOf(fold(order))).toBeNull();
   });
 
   test('a record under another organization is refused', () => {
@@ -191,16 +170,6 @@ describe('evolve', () => {
 
   describe('an entity whose deletion is final', () => {
     const final = { ...rules, deletionIsFinal: true };
-
-    test('a deletion counts even after a higher version was read', () => {
-      // given a higher version, and a deletion whose partition is read later
-      const entity = fold([upsert(5, at(1, 1, 9_000))], final);
-      const { entity: after, changed } = evolve(entity, deletion(2, at(2)), final);
-      expect(changed).toBe(true);
-      expect(after).toEqual({ orgId: 'org_1', version: 5, position: at(2), deletedAt: now });
-      // while without final deletions a lower version changes nothing
-      expect(evolve(entity, deletion(2, at(2)), rules)).toEqual({ entity, changed: false });
-    });
 
     test('a tombstone that is read before every version deletes them all', () => {
       const deleted = fold([tombstone(at(1)), upsert(1, at(2)), upsert(2, at(3))], final);

@@ -13,21 +13,6 @@ const conversation = (id: string, second = 0, changes: Record<string, unknown> =
     ...changes,
   });
 
-test('a ticket embeds its requester and labels', () => {
-  const { joined } = given(
-    living('contact', { id: 'con_1', name: 'Ada', email: { email: 'ada@example.com', verified: true } }),
-    living('tag', { id: 'tag_1', name: 'Billing' }),
-    living('topic', { id: 'topic_1', name: 'Refunds' }),
-  ).whenJoined('ticket', { requesterId: 'con_1', tagIds: ['tag_1', 'tag_9'], topicIds: ['topic_1'] });
-  expect(joined).toEqual({
-    requester: { name: 'Ada', email: { email: 'ada@example.com', verified: true } },
-    tags: [{ id: 'tag_1', name: 'Billing' }],
-    topics: [{ id: 'topic_1', name: 'Refunds' }],
-    conversations: [],
-    moreAfter: null,
-  });
-});
-
 test('a ticket embeds its conversations in order of creation, each with the end of its retention', () => {
   const { joined, refs } = given(
     channel,
