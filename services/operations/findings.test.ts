@@ -138,7 +138,7 @@ const deletedSince = beside(
   beginsAt(3),
 );
 
-/** A fact of a ready build, the rule, the steps that it prevents, and what it says. */
+/** A fact of a ready build, its rule, the steps that the rule prevents, and words of its text. */
 test.each<[string, Facts, string, string[], string]>([
   ['an unpinned projector', unpinned, 'pinned', promote, 'runs without GENERATION=1'],
   ['an old watermark', beside(ready({ watermark: before(60) })), 'freshness', switches, 'is 54 s older'],
