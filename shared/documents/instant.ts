@@ -32,8 +32,8 @@ export function parseInstant(value: string): Date | null {
     : [0, 0];
   if (month < 1 || month > 12 || day < 1 || (day > 28 && day > daysIn(year, month))) return null;
   if (hour > 23 || minute > 59 || second > 60 || offsetHours > 23 || offsetMinutes > 59) return null;
-  const fraction = second === 60 ? '' : value.slice(20, Math.min(end, 23));
-  const millisecond = digits(fraction.padEnd(3, '0'), 0, 3);
+  const fractionDigits = second === 60 ? 0 : Math.max(0, Math.min(3, end - 20));
+  const millisecond = digits(value, 20, fractionDigits) * 10 ** (3 - fractionDigits);
   const localMs = Date.UTC(year + 400, month - 1, day, hour, minute, second, millisecond) - fourCenturiesMs;
   const offsetMs = (value[end] === '-' ? -1 : 1) * (offsetHours * 60 + offsetMinutes) * 60_000;
   const ms = localMs - offsetMs;

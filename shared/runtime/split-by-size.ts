@@ -3,13 +3,14 @@ export function* splitBySize<T>(items: T[], sizeOf: (item: T) => number, sizeMax
   let chunk: T[] = [];
   let size = 0;
   for (const item of items) {
-    if (chunk.length > 0 && size + sizeOf(item) > sizeMax) {
+    const itemSize = sizeOf(item);
+    if (chunk.length > 0 && size + itemSize > sizeMax) {
       yield chunk;
       chunk = [];
       size = 0;
     }
     chunk.push(item);
-    size += sizeOf(item);
+    size += itemSize;
   }
   if (chunk.length > 0) yield chunk;
 }

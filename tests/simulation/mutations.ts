@@ -134,10 +134,7 @@ export const mutations: Mutation[] = [
     await updateDependents(deps, kind, early as never, []);
     const { entities, rejections } = await reconcile(deps, kind, chunk, byId);`,
       ],
-      [
-        'await updateDependents(deps, kind, [...entities.values()], superseded);',
-        'void [entities, superseded];',
-      ],
+      ['await updateDependents(deps, kind, applied, superseded);', 'void superseded;'],
     ],
   },
   {
@@ -168,7 +165,7 @@ export const mutations: Mutation[] = [
   {
     name: 'a new document stays although its owner is deleted',
     file: join,
-    edits: [['result.ownerDeleted ||= found.some(({ deletedAt }) => deletedAt !== undefined);', '']],
+    edits: [['ownerDeleted ||= found?.deletedAt !== undefined;', '']],
   },
   {
     name: 'children are read in no order, and a child that is returned twice counts twice',

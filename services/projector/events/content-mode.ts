@@ -1,7 +1,7 @@
 import { decodeBase64, decodeJson } from './bytes.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../kafka/record-format.ts';
-import { mediaType, readHeaders, type Headers } from './headers.ts';
+import { mediaType, noHeaders, readHeaders, type Headers } from './headers.ts';
 
 const rejected = (reason: Rejection['reason'], detail: string) => ({ rejected: { reason, detail } });
 
@@ -14,21 +14,25 @@ export type RawEvent = { attributes: Record<string, unknown>; data: () => Data }
 /** The event of a record, `'tombstone'` for a Kafka tombstone, or the reason why the record is neither. */
 type Content = RawEvent | 'tombstone' | { rejected: Rejection };
 
+/** Headers of structured mode. Producers repeat them in every record, so the last ones are decoded once. */
+let structuredHeaders: KafkaRecord['headers'] = noHeaders;
+
 /**
  * Decodes the event of a record by the Kafka binding of CloudEvents: structured mode if the content type says so or is
  * absent, otherwise binary mode. A null value is a deletion if the headers say so, otherwise a tombstone.
  */
 export function readContent({ value, headers: given, undecodable }: KafkaRecord): Content {
   if (undecodable !== undefined) return rejected('undecodable', undecodable);
+  if (value !== null && given.equals(structuredHeaders)) return structured(value);
   const headers = readHeaders(given);
   for (const [name, text] of headers) {
     if (text === null) return rejected('bad_envelope', `header ${name}: must be UTF-8, and one value only`);
   }
   if (value === null) return announcesDeletion(headers) ? binary(headers, null) : 'tombstone';
   const type = mediaType(headers);
-  return type === null || type === 'application/cloudevents+json'
-    ? structured(value)
-    : binary(headers, value);
+  if (type !== null && type !== 'application/cloudevents+json') return binary(headers, value);
+  structuredHeaders = Buffer.from(given);
+  return structured(value);
 }
 
 /** A deletion of another entity or schema version counts too: the rules for the envelope reject it later. */

@@ -76,8 +76,8 @@ function change(
   newest: () => Data,
   { position, value }: KafkaRecord,
 ): Parsed {
-  const known = { id, orgId, version, time: time ?? new Date(position.timestampMs), position };
-  if (verb === 'deleted') return { change: { op: 'delete', ...known } };
+  const at = time ?? new Date(position.timestampMs);
+  if (verb === 'deleted') return { change: { op: 'delete', id, orgId, version, time: at, position } };
   const data = newest();
   if ('rejected' in data) return data;
   const state = states[kind].safeParse(data.value);
@@ -85,7 +85,7 @@ function change(
   if (state.data.id !== id) return rejected('key_mismatch', 'data.id: must equal the subject');
   const oversize = describeOversize(value?.length ?? 0, state.data);
   if (oversize) return rejected('too_large', oversize);
-  return { change: { op: 'upsert', ...known, state: state.data } };
+  return { change: { op: 'upsert', id, orgId, version, state: state.data, time: at, position } };
 }
 
 /** The most issues of one record that are named; the rest are counted. */

@@ -1,6 +1,6 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import type { Change } from '../events/change.ts';
-import { reconcile, type Outcome, type Reconciled } from './reconcile.ts';
+import { reconcile, type Outcome } from './reconcile.ts';
 import { chunkSize, updateDependents, type UpdateDeps } from './fan-out.ts';
 import type { StoredState } from './store.ts';
 
@@ -23,14 +23,13 @@ export async function applyChanges<K extends Kind>(
     const { entities, rejections } = await reconcile(deps, kind, chunk, byId);
     refused.push(...rejections);
     deps.onProgress();
-    const superseded = [...entities.values()].flatMap((entity) =>
-      otherStates(entity, byId.get(entity.id) ?? []),
-    );
-    await updateDependents(deps, kind, [...entities.values()], superseded);
+    const applied = [...entities.values()];
+    const superseded: StoredState[] = [];
+    for (const { id, state } of applied)
+      // The states that are not the entity's now. Invariant 6 in docs/internals/consistency.md needs them.
+      for (const change of byId.get(id) ?? [])
+        if (change.op === 'upsert' && change.state !== state) superseded.push(change.state);
+    await updateDependents(deps, kind, applied, superseded);
   }
   return refused;
 }
-
-/** The states in changes of an entity that are not its state now. Invariant 6 in docs/internals/consistency.md needs them. */
-const otherStates = <K extends Kind>({ state }: Reconciled, changes: Change<K>[]): StoredState[] =>
-  changes.flatMap((change) => (change.op === 'upsert' && change.state !== state ? [change.state] : []));

@@ -34,16 +34,15 @@ export function evolve(current: Entity | null, change: Change, rules: EvolveRule
   if (current && change.version < current.version) return { entity: current, changed: false };
   if (current && change.version === current.version) return evolveDuplicate(current, change, rules);
   const { orgId, version, position } = change;
-  const tombstonePosition = current?.tombstonePosition
-    ? { tombstonePosition: current.tombstonePosition }
-    : {};
-  const next: Entity = { orgId, version, position, ...tombstonePosition };
+  const next: Entity = { orgId, version, position };
+  if (current?.tombstonePosition) next.tombstonePosition = current.tombstonePosition;
   const isDeleted =
     change.op === 'delete' ||
     (rules.deletionIsFinal && current?.deletedAt !== undefined) ||
     (current?.tombstonePosition !== undefined && isAfter(current.tombstonePosition, position));
   if (isDeleted) return { entity: toTombstone({ ...next, ...deletionTimes(current) }, rules), changed: true };
-  return { entity: { ...next, state: change.state }, changed: true };
+  next.state = change.state;
+  return { entity: next, changed: true };
 }
 
 const deletionTimes = (entity: Entity | null) =>

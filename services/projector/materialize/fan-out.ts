@@ -30,6 +30,7 @@ export async function updateDependents(
   entities: Reconciled[],
   superseded: StoredState[],
 ): Promise<void> {
+  if (incomingEdges(kind).length === 0) return;
   const stale = entities
     .map((entity) => ({ entity, edges: changedEdges(kind, entity.before, entity.state) }))
     .filter(({ edges }) => edges.length > 0);
@@ -40,8 +41,7 @@ export async function updateDependents(
     await refreshReferring(deps, kind, from, stale, new Set(parents));
   }
   for (const entity of entities)
-    if (entity.resumeAt || (deps.outOfOrder && incomingEdges(kind).length > 0))
-      await deps.store.saveFanOutCursor(kind, stateOf(entity), null);
+    if (entity.resumeAt || deps.outOfOrder) await deps.store.saveFanOutCursor(kind, stateOf(entity), null);
 }
 
 /** The parents of one kind that states name. */

@@ -5,8 +5,8 @@ import { projections } from '../projections/projections.ts';
 import { edgesOf, idIn, idsByEdge, refOf } from './edges.ts';
 import type { Child, ReferencedEntity, Store, StoredState } from './store.ts';
 
-/** A living document to be joined, with the ids that its state names, by the name of the edge. */
-export type Joining = { id: string; orgId: string; ids: Map<string, string[]> };
+/** A living document to be joined, with the ids that its state names, in the order of its kind's edges. */
+export type Joining = { id: string; orgId: string; ids: string[][] };
 
 /** The joins of a document. `refs` names every referenced entity, also missing ones. */
 export type Joined = {
@@ -30,17 +30,17 @@ export type BatchReferences = References & { ids: Map<Kind, Set<string>>; joinin
 export type ReadEntities = (kind: Kind, ids: string[]) => Promise<ReferencedEntity[]>;
 
 /** The ids that a complete state names over the edges of its kind. */
-export function idsInState<K extends Kind>(kind: K, state: EntityState[K]): Joining['ids'] {
-  const ids: Joining['ids'] = new Map();
-  for (const edge of edgesOf(kind)) {
-    if (edge.type === 'reference') ids.set(edge.name, edge.ids(state));
-    if (edge.type === 'owner') ids.set(edge.name, [idIn(state, edge.parentField)]);
-  }
-  return ids;
-}
+export const idsInState = <K extends Kind>(kind: K, state: EntityState[K]): Joining['ids'] =>
+  edgesOf(kind).map((edge) => {
+    if (edge.type === 'reference') return edge.ids(state);
+    return edge.type === 'owner' ? [idIn(state, edge.parentField)] : [];
+  });
 
 /** The same ids, from the references of a stored document. */
-export const idsInRefs = (refs: string[] = []): Joining['ids'] => idsByEdge(refs);
+export function idsInRefs(kind: Kind, refs: string[] = []): Joining['ids'] {
+  const ids = idsByEdge(refs);
+  return edgesOf(kind).map(({ name }) => ids.get(name) ?? []);
+}
 
 /**
  * Reads the entities that documents of one kind refer to: first children by their parents' ids, then all kinds at
@@ -83,7 +83,7 @@ function idsOver(edge: Edge, joining: Joining, references: References): string[]
   switch (edge.type) {
     case 'reference':
     case 'owner':
-      return joining.ids.get(edge.name) ?? [];
+      return joining.ids[edge.index] ?? [];
     case 'through': {
       const children = childrenOf(references, edge.via, joining);
       return [...new Set(children.map(({ state }) => idIn(state, edge.field)))];
@@ -115,31 +115,32 @@ const pickFields = ({ fields }: Edge, state: StoredState = {}): StoredState => {
 /** Joins one document. An entity that is deleted or of another organization counts as missing. */
 export function join(kind: Kind, joining: Joining, references: References): Joined {
   const resolved: Record<string, unknown> = {};
-  const result = { refs: [] as string[], ownerDeleted: false, ownerMissing: false };
+  const refs: string[] = [];
+  let [ownerDeleted, ownerMissing] = [false, false];
   for (const edge of edgesOf(kind)) {
     const entities = references.byKind.get(edge.to);
-    const found: ReferencedEntity[] = [];
+    const embedded: StoredState[] = [];
     for (const id of idsOver(edge, joining, references)) {
-      result.refs.push(refOf(edge.name, id));
+      refs.push(refOf(edge.name, id));
       const entity = entities?.get(id);
-      if (entity?.orgId === joining.orgId) found.push(entity);
+      const found = entity?.orgId === joining.orgId ? entity : null;
+      if (edge.type === 'owner') {
+        ownerDeleted ||= found?.deletedAt !== undefined;
+        ownerMissing ||= found?.state === undefined;
+      } else if (found?.state) embedded.push(pickFields(edge, found.state));
     }
-    if (edge.type === 'owner') {
-      result.ownerDeleted ||= found.some(({ deletedAt }) => deletedAt !== undefined);
-      result.ownerMissing ||= found.every((owner) => owner.state === undefined);
-      continue;
-    }
+    if (edge.type === 'owner') continue;
     if (edge.type === 'children') {
       const children = childrenOf(references, edge, joining);
-      for (const { _id } of children) result.refs.push(refOf(edge.name, _id));
+      for (const { _id } of children) refs.push(refOf(edge.name, _id));
       const moreAfter = children.length < edge.max ? null : (children.at(-1)?.byCreated ?? null);
       resolved[edge.name] = { items: children.map(({ state }) => pickFields(edge, state)), moreAfter };
       continue;
     }
-    const embedded = found.flatMap(({ state }) => (state ? [pickFields(edge, state)] : []));
     resolved[edge.name] = edge.type === 'reference' && edge.single ? (embedded[0] ?? null) : embedded;
   }
-  return { ...result, ...projections[kind].join(resolved) };
+  const { joined, isPending } = projections[kind].join(resolved);
+  return { joined, isPending, refs, ownerDeleted, ownerMissing };
 }
 
 /**

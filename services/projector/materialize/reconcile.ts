@@ -52,7 +52,7 @@ export type Outcome<K extends Kind = Kind> = { entities: Map<string, Reconciled>
 
 /** The result of one bulk write. */
 type Round<K extends Kind> = {
-  entities: Map<string, Reconciled>;
+  entities: Reconciled[];
   /** Changes whose documents the store refuses. Later rounds leave them out. */
   refused: Rejected<K>[];
   /** Documents for another round. */
@@ -85,25 +85,27 @@ export async function reconcile<K extends Kind>(
     const read = await deps.store.readCurrent(kind, pending);
     const stored = new Map(read.documents.map((document) => [document._id, document]));
     const notRead = new Set(read.remaining);
-    const planned = pending.flatMap((id): PendingWrite<K>[] => {
+    const planned: PendingWrite<K>[] = [];
+    for (const id of pending) {
       const current = stored.get(id);
-      if (notRead.has(id)) return [];
-      if (!changes) return current?.state ? [pendingWrite(kind, id, current, current, [])] : [];
-      const accepted = (changes.get(id) ?? []).filter((change) => !refused.has(change));
-      const { write, rejections } = planWrite(deps, kind, {
-        id,
-        current,
-        changes: accepted,
-        isOutdated: outdated.has(id),
-      });
-      rejected.set(id, rejections);
-      return write ? [write] : [];
-    });
+      if (notRead.has(id)) continue;
+      if (!changes) {
+        if (current?.state) planned.push(pendingWrite(kind, id, current, current, []));
+        continue;
+      }
+      const given = changes.get(id) ?? [];
+      const accepted = refused.size === 0 ? given : given.filter((change) => !refused.has(change));
+      const isOutdated = outdated.has(id);
+      const { write, rejections } = planWrite(deps, kind, { id, current, changes: accepted, isOutdated });
+      if (rejections.length > 0) rejected.set(id, rejections);
+      else rejected.delete(id);
+      if (write) planned.push(write);
+    }
     pending = [...read.remaining];
     for (const batch of splitBySize(planned, referencesOf, referencesPerRoundMax)) {
       // Invariant 9: a refresh and a later round follow a change that the cache may not have.
       const round = await writeBatch(deps, kind, batch, isFirst && changes !== null);
-      for (const [id, entity] of round.entities) entities.set(id, entity);
+      for (const entity of round.entities) entities.set(entity.id, entity);
       for (const refusal of round.refused) refused.set(refusal.change, refusal);
       for (const id of round.outdated) outdated.add(id);
       pending.push(...round.unfinished);
@@ -155,7 +157,7 @@ function pendingWrite<K extends Kind>(
   const { orgId, state, deletedAt } = entity;
   if (state === undefined || orgId === null || deletedAt)
     return { id, current, entity, upsert, joining: null };
-  const ids = upsert ? idsInState(kind, upsert.state) : idsInRefs(current?.refs);
+  const ids = upsert ? idsInState(kind, upsert.state) : idsInRefs(kind, current?.refs);
   return { id, current, entity, upsert, joining: { id, orgId, ids } };
 }
 
@@ -171,7 +173,7 @@ const isPropagated = (
 
 /** How many references a document is joined with, and one for itself. */
 const referencesOf = ({ joining }: { joining: Joining | null }): number =>
-  joining ? [...joining.ids.values()].reduce((sum, ids) => sum + ids.length, 1) : 1;
+  joining ? joining.ids.reduce((sum, ids) => sum + ids.length, 1) : 1;
 
 async function writeBatch<K extends Kind>(
   deps: ReconcileDeps,
@@ -186,7 +188,7 @@ async function writeBatch<K extends Kind>(
   const ready = pendingWrites.filter(({ id }) => !remaining.has(id));
   const writes = ready.map((item) => writeOf(deps, kind, item, references));
   const { conflicted, refused } = await store.write(kind, writes);
-  const round: Round<K> = { entities: new Map(), refused: [], unfinished: [...remaining], outdated: [] };
+  const round: Round<K> = { entities: [], refused: [], unfinished: [...remaining], outdated: [] };
   const toRecheck: Joining[] = [];
   for (const [index, item] of ready.entries()) {
     const write = writes[index];
@@ -201,7 +203,7 @@ async function writeBatch<K extends Kind>(
     else {
       if (write.op === 'put') cache.put(kind, write.document);
       else cache.forget(kind, item.id);
-      round.entities.set(item.id, reconciledOf(deps, kind, item, write));
+      round.entities.push(reconciledOf(deps, kind, item, write));
       const { refs } = write.document;
       if (item.joining && refs && (mayReadCache || !isSame(item.current?.state && item.current.refs, refs)))
         toRecheck.push(item.joining);
@@ -238,12 +240,13 @@ function reconciledOf<K extends Kind>(
 ): Reconciled {
   const state = op === 'put' ? document.state : current?.state;
   const isKnown = current !== undefined && isPropagated(deps, kind, current) && !deps.outOfOrder;
-  return {
+  const reconciled: Reconciled = {
     id,
     version: entity.version,
-    ...(state !== undefined && { state }),
     before: isKnown ? current : null,
     // Invariant 8: a new state starts its fan-out from the beginning.
     resumeAt: op === 'join' ? current?.fanOutCursor : undefined,
   };
+  if (state !== undefined) reconciled.state = state;
+  return reconciled;
 }

@@ -39,35 +39,26 @@ export function writeOf<K extends Kind>(
   // Invariant 10: a document whose owner is deleted is deleted too.
   if (!joined || joined.ownerDeleted)
     return { op: 'put', document: tombstoneOf(deps, kind, item, revision), guard };
-  const fields = { ...joinedFields(deps, item, joined), revision };
+  const fields = joinedFields(deps, item, joined, revision);
   if (!upsert && guard !== null) return { op: 'join', document: fields, guard };
-  const ofState = upsert && { state: upsert.state, ...resources[kind].sortKeys(upsert.state) };
-  const document = {
-    ...fields,
-    orgId: entity.orgId,
-    version: entity.version,
-    ...ofState,
-    ...fanOutStarted(deps, kind),
-  };
-  return { op: 'put', document, guard };
+  const document: StoredDocument = { ...fields, orgId: entity.orgId, version: entity.version };
+  if (upsert) Object.assign(document, { state: upsert.state }, resources[kind].sortKeys(upsert.state));
+  return { op: 'put', document: Object.assign(document, fanOutStarted(deps, kind)), guard };
 }
 
 function joinedFields<K extends Kind>(
   { now }: WriteDeps,
   { id, current, entity }: PendingWrite<K>,
   { joined, isPending, refs, ownerMissing }: Joined,
-): Omit<JoinedFields, 'revision'> {
+  revision: number,
+): JoinedFields {
   const { position, tombstonePosition } = entity;
-  return {
-    _id: id,
-    position,
-    joined,
-    refs,
-    ...(tombstonePosition && { tombstonePosition }),
-    ...(isPending && { pending: true as const }),
-    // An orphan that is written again has waited for its owner since it first missed it.
-    ...(ownerMissing && { orphanedAt: current?.orphanedAt ?? now() }),
-  };
+  const fields: JoinedFields = { _id: id, revision, position, joined, refs };
+  if (tombstonePosition) fields.tombstonePosition = tombstonePosition;
+  if (isPending) fields.pending = true;
+  // An orphan that is written again has waited for its owner since it first missed it.
+  if (ownerMissing) fields.orphanedAt = current?.orphanedAt ?? now();
+  return fields;
 }
 
 /** The document of a deleted entity, or of one whose state was purged. It has no state. */
@@ -95,5 +86,5 @@ function tombstoneOf<K extends Kind>(
 }
 
 /** A cursor before the first dependent, so that the fan-out counts as incomplete until its end: Invariant 8. */
-const fanOutStarted = ({ outOfOrder }: WriteDeps, kind: Kind): Pick<StoredDocument, 'fanOutCursor'> =>
-  outOfOrder && incomingEdges(kind).length > 0 ? { fanOutCursor: { from: kind, edge: '', after: '' } } : {};
+const fanOutStarted = ({ outOfOrder }: WriteDeps, kind: Kind): Pick<StoredDocument, 'fanOutCursor'> | null =>
+  outOfOrder && incomingEdges(kind).length > 0 ? { fanOutCursor: { from: kind, edge: '', after: '' } } : null;

@@ -41,19 +41,14 @@ export async function applyParsed(
 ): Promise<{ changes: Change[]; rejected: Rejected[] }> {
   const changes: Change[] = [];
   const rejected: Rejected[] = [];
-  const recordOf = new Map<Change, KafkaRecord>();
   for (const record of records) {
     const result = parse(kind, record);
-    if ('rejected' in result) {
-      rejected.push({ record, rejection: result.rejected });
-      continue;
-    }
-    changes.push(result.change);
-    recordOf.set(result.change, record);
+    if ('rejected' in result) rejected.push({ record, rejection: result.rejected });
+    else changes.push(result.change);
   }
   const refused = await applyChanges({ ...deps, ...context }, kind, changes);
   for (const { change, rejection } of refused) {
-    const record = recordOf.get(change);
+    const record = records.find(({ position }) => position === change.position);
     if (record) rejected.push({ record, rejection });
   }
   return { changes, rejected };

@@ -6,7 +6,7 @@ import type { EntityState } from '../../../shared/documents/resources.ts';
  * embeds; a change of others refreshes no dependent. A document never embeds the joined part of another, so one fan-out
  * step reaches every dependent.
  */
-export type Edge<K extends Kind = never> = { name: string } & Declared<K>;
+export type Edge<K extends Kind = never> = { name: string; index: number } & Declared<K>;
 
 type Declared<K extends Kind> = ReferenceEdge<K> | ChildrenEdge | ThroughEdge | OwnerEdge;
 
@@ -91,7 +91,10 @@ const edgeBuilders = <K extends Kind>(): EdgeBuilders<K> => ({
     to,
     single: true,
     fields,
-    ids: (state) => [id(state)].filter((value) => value !== null),
+    ids: (state) => {
+      const value = id(state);
+      return value === null ? [] : [value];
+    },
   }),
   many: (to, ids, ...fields) => ({ type: 'reference', to, single: false, fields, ids }),
   childrenOf: (to, parentField, max, ...fields) => ({ type: 'children', to, parentField, max, fields }),
@@ -111,7 +114,9 @@ export function defineProjection<K extends Kind, E extends Record<string, Declar
 ): Projection<K> {
   return {
     // The objects stay the declared ones: a `through` edge points to the children edge itself.
-    edges: Object.entries(declare(edgeBuilders<K>())).map(([name, edge]) => Object.assign(edge, { name })),
+    edges: Object.entries(declare(edgeBuilders<K>())).map(([name, edge], index) =>
+      Object.assign(edge, { name, index }),
+    ),
     join: (resolved) => {
       const joined = document(resolved as Resolved<E>);
       return { joined, isPending: isPending(joined) };
