@@ -76,9 +76,12 @@ export function memoryStore(
     },
     readEntities: (kind, ids) =>
       readEach(kind, ids, (document) => referencedOf(document, referencedFields(kind))),
-    readRevisions: async (kind, ids) => {
-      const found = await readEach(kind, ids, ({ _id, revision }) => [_id, revision] as const);
-      return new Map(found);
+    readRevisions: async (wanted) => {
+      const read = async ([kind, ids]: [Kind, Set<string>]) => {
+        const found = await readEach(kind, [...ids], ({ _id, revision }) => [_id, revision] as const);
+        return [kind, new Map(found)] as const;
+      };
+      return new Map(await Promise.all([...wanted].map(read)));
     },
     readFirstChildren: (kind, by, parents) => {
       const read: ReadChildren = async (filter, order, limit) => {

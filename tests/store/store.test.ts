@@ -1,5 +1,6 @@
 import { pageSize } from '../../services/projector/materialize/mongo-store.ts';
 import type { JoinedFields, StoredDocument } from '../../services/projector/materialize/store.ts';
+import type { Kind } from '../../shared/documents/document.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { bothStores, conversation, tombstoneOf, insert, position, readAll } from './both-stores.ts';
 
@@ -56,13 +57,19 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     });
 
     it('return revisions, also of tombstones', async () => {
-      const found = await opened.store.readRevisions('conversation', ['a2', 'a1', 'a1', 'a0']);
-      expect(found).toEqual(
-        new Map([
-          ['a1', 1],
-          ['a2', 1],
-        ]),
+      const wanted = new Map<Kind, Set<string>>([
+        ['conversation', new Set(['a2', 'a1', 'a0'])],
+        ['tag', new Set(['a1'])],
+        ['contact', new Set(['c1', 'c0'])],
+      ]);
+      await opened.store.write('contact', [
+        { op: 'put', document: { ...tombstone, _id: 'c1', revision: 7 }, guard: null },
+      ]);
+      const found = [...(await opened.store.readRevisions(wanted))].flatMap(([kind, revisions]) =>
+        [...revisions].map(([id, revision]) => `${kind} ${id} ${revision}`),
       );
+      expect(found.sort()).toEqual(['contact c1 7', 'conversation a1 1', 'conversation a2 1']);
+      expect(await opened.store.readRevisions(new Map())).toEqual(new Map());
     });
 
     it('return envelopes, of the state the id alone', async () => {

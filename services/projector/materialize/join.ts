@@ -157,20 +157,18 @@ export async function recheckReferences(
   const isAll = joinings.length === references.joiningCount;
   const wanted = isAll ? references.ids : idsToRead(kind, joinings, references);
   const [revisions, children] = await Promise.all([
-    Promise.all([...wanted].map(async ([to, ids]) => [to, await store.readRevisions(to, [...ids])] as const)),
+    store.readRevisions(wanted),
     Promise.all(
       edges.map(async (edge) =>
         edge.type === 'children' ? [[edge, await readChildren(store, edge, joinings)] as const] : [],
       ),
     ),
   ]);
-  const changed = new Map(
-    revisions.map(([to, now]) => {
-      const before = references.byKind.get(to);
-      const ids = [...(wanted.get(to) ?? [])].filter((id) => now.get(id) !== before?.get(id)?.revision);
-      return [to, new Set(ids)];
-    }),
-  );
+  const changed = new Map<Kind, Set<string>>();
+  for (const [to, ids] of wanted) {
+    const [before, now] = [references.byKind.get(to), revisions.get(to)];
+    changed.set(to, new Set([...ids].filter((id) => now?.get(id) !== before?.get(id)?.revision)));
+  }
   const families = children.flat();
   const outdated = joinings.filter(
     (joining) =>

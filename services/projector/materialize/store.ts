@@ -57,8 +57,8 @@ export type Store = {
   readCurrent: (kind: Kind, ids: string[]) => Promise<{ documents: Current[]; remaining: string[] }>;
   /** The entities that others are joined from, by id, without missing ones. */
   readEntities: (kind: Kind, ids: string[]) => Promise<ReferencedEntity[]>;
-  /** Revisions by id, without missing documents. */
-  readRevisions: (kind: Kind, ids: string[]) => Promise<Map<string, number>>;
+  /** Revisions by kind and id, without missing documents. */
+  readRevisions: (ids: Map<Kind, Set<string>>) => Promise<Map<Kind, Map<string, number>>>;
   /**
    * For each parent (its organization by its id) the first `max` living entities of that organization that name it
    * in `parentField`, by `byCreated`, each once. Reads as far as bounded memory allows; `remaining` are the
