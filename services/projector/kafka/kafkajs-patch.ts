@@ -109,7 +109,7 @@ function deliverEveryBatch({ batch: { prototype } }: KafkajsParts): void {
 }
 
 /** How long a resumed partition may wait for the fetch in progress, in milliseconds. */
-const pausedWaitMs = 20;
+const pausedWaitMs = 100;
 
 /**
  * Gives each assigned partition an equal part of `maxBytesPerPartition`, which kafkajs would ask for of each. While a

@@ -75,7 +75,7 @@ describe('a fetch', () => {
     paused.length = 0;
     await ask();
     // then
-    expect(waitsMs).toEqual([1_000, 1_000, 20, 20, 1_000, 1_000]);
+    expect(waitsMs).toEqual([1_000, 1_000, 100, 100, 1_000, 1_000]);
     expect([...sharesBytes]).toEqual([300]);
   });
 });
