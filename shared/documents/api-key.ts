@@ -16,7 +16,7 @@ export const apiKeyState = z.object({
   archivedAt: optional(instant),
 });
 
-export type ApiKey = z.output<typeof apiKeyState>;
+type ApiKey = z.output<typeof apiKeyState>;
 export type ApiKeyDocument = Document<ApiKey>;
 
 export const apiKey = {

@@ -22,7 +22,7 @@ export const conversationStatuses = [...activeConversationStatuses, 'archived'] 
 export type ConversationRole = (typeof conversationRoles)[number];
 export type ConversationStatus = (typeof conversationStatuses)[number];
 
-export const conversationState = z.object({
+const conversationState = z.object({
   id: prefixedId('conv_'),
   ticketId: prefixedId('ti_'),
   role: z.enum(conversationRoles),

@@ -12,7 +12,7 @@ const author = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ai_agent'), id: prefixedId('agent_') }),
 ]);
 
-export const messageState = z
+const messageState = z
   .object({
     id: prefixedId('msg_'),
     conversationId: prefixedId('conv_'),

@@ -4,7 +4,7 @@ import { exampleInstant, anyId, instant, listOf, longText, optional, prefixedId,
 import { sortKey } from './instant.ts';
 
 /** The state of a knowledge-base entry. Its question variations are kept sorted by code point. */
-export const qaState = z.object({
+const qaState = z.object({
   id: anyId,
   question: longText,
   questionVariations: listOf(longText).transform((values) => values.toSorted(byCodePoint)),

@@ -3,9 +3,9 @@ import { tombstoneIndex, type Entity } from './entity.ts';
 import { anyId, name } from './fields.ts';
 
 /** The state of a tag: a label. It is embedded in other documents and not served itself. */
-export const tagState = z.object({ id: anyId, name });
+const tagState = z.object({ id: anyId, name });
 
-export type Tag = z.output<typeof tagState>;
+type Tag = z.output<typeof tagState>;
 
 export const tag = {
   topic: 'tags',

@@ -6,7 +6,7 @@ import { sortKey } from './instant.ts';
 
 export const ticketStatuses = ['open', 'snoozed', 'resolved', 'assumed_resolved', 'closed'] as const;
 
-export const ticketState = z.object({
+const ticketState = z.object({
   id: prefixedId('ti_'),
   title: longText,
   status: z.enum(ticketStatuses),

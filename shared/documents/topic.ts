@@ -3,7 +3,7 @@ import { tombstoneIndex, type Entity } from './entity.ts';
 import { anyId, name, optional } from './fields.ts';
 
 /** The state of a topic: a label with a color. It is embedded in other documents and not served itself. */
-export const topicState = z.object({
+const topicState = z.object({
   id: anyId,
   name,
   color: optional(z.string().regex(/^#[0-9a-fA-F]{6}$/, 'must be #rrggbb')),

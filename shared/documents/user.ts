@@ -3,7 +3,7 @@ import { tombstoneIndex, type Entity } from './entity.ts';
 import { name, optional, prefixedId, shortText } from './fields.ts';
 
 /** The state of a user: a member of the support team. It is embedded in other documents and not served itself. */
-export const userState = z.object({ id: prefixedId('user_'), name: optional(name), email: shortText });
+const userState = z.object({ id: prefixedId('user_'), name: optional(name), email: shortText });
 
 export type User = z.output<typeof userState>;
 

@@ -84,7 +84,7 @@ const messageItemSchema = z
     createdAt: secondsSchema.describe(messageTexts.createdAt),
   })
   .meta({ id: 'Message', description: 'A message in a list.' });
-export const messageListSchema = listSchema('MessageList', messageItemSchema);
+const messageListSchema = listSchema('MessageList', messageItemSchema);
 
 type MessageItem = z.output<typeof messageItemSchema>;
 type Attachment = z.output<typeof attachmentSchema>;

@@ -27,7 +27,7 @@ const qaSchema = z
     updatedAt: millisecondsSchema.describe('When the Q&A was last updated.'),
   })
   .meta({ id: 'Qa', description: 'A question and its answer in the knowledge base.' });
-export const qaListSchema = listSchema('QaList', qaSchema);
+const qaListSchema = listSchema('QaList', qaSchema);
 
 type QaItem = z.output<typeof qaSchema>;
 
@@ -42,7 +42,7 @@ const example: QaItem = {
   updatedAt: '2026-01-12T16:20:31.250Z',
 };
 
-export const presentQa = ({ state }: Pick<QaDocument, 'state'>): QaItem => ({
+const presentQa = ({ state }: Pick<QaDocument, 'state'>): QaItem => ({
   id: state.id,
   object: 'qa',
   question: state.question,
