@@ -108,14 +108,6 @@ describe('a deletion erases all personal data', () => {
     expect(await collectionsWith('kept too')).toEqual(['dead_letters']);
   });
 
-  test('a dead letter from after the deletion is kept, since the entity may exist again', async () => {
-    const contact = created('contact', 'con_back', { name: 'first' });
-    await publish([record(contact), deletion('contact', 'con_back')]);
-    const before = await deadLetters();
-    await publish([bad({ ...contact, version: 10 }, 'email')]);
-    expect(await deadLetters()).toBe(before + 1);
-  });
-
   test('a repeated deletion erases dead letters of earlier versions, not of later ones', async () => {
     // given a deletion, followed by two rejected records, of a later and of an earlier version
     const contact = created('contact', 'con_again', { name: 'first' });

@@ -60,21 +60,13 @@ describe('the registry of generations', () => {
   });
 
   it.each([
+    ['a second build', () => apply(first, ...ready, register(cause(4), {})), '2 is being built already'],
     [
-      'a second build',
-      () => apply(first, ...ready, register(cause(4), {})),
-      'generation 2 is being built already',
-    ],
-    [
-      'promotion of a build that is loading',
+      'promotion while it loads',
       () => apply(first, register(cause(1), {}), promote(2, 2)),
       'rebuild await 2',
     ],
-    [
-      'a drop of the active one',
-      () => beginDrop(1, cause(1))(first),
-      'generation 1 is active: promote another one',
-    ],
+    ['a drop of the active one', () => beginDrop(1, cause(1))(first), '1 is active: promote another one'],
     ['promotion of an unknown one', () => promote(7, 1)(first), 'there is no generation 7; there are 1'],
     [
       'promotion of a dropped one',

@@ -82,11 +82,7 @@ describe('the lag of a topic in seconds', () => {
       { watermarkAge: 1e6, completeTo: new Date(0), registeredAt: secondsAgo(30) },
       30,
     ],
-    [
-      'counts while the end of the log is unknown',
-      { position: 9, end: null, completeTo: secondsAgo(20) },
-      20,
-    ],
+    ['counts while the log end is unknown', { position: 9, end: null, completeTo: secondsAgo(20) }, 20],
     ['counts before the start offset is found', { delay: 'starting' }, 95],
   ])('%s', async (_, state, seconds) => {
     expect(await given(state).lagSeconds()).toEqual([seconds]);
@@ -98,11 +94,7 @@ describe('the cause that holds the watermark', () => {
     ['is that of its partition, with the time beyond the allowance', { delay: 'fan_out' }, { fan_out: 95 }],
     ['is the search for a start offset', { delay: 'starting' }, { starting: 95 }],
     ['is the log if its end is unknown', { end: null }, { unreadable: 95 }],
-    [
-      'is the log if a broker does not answer',
-      { unreachable: [{ broker: 'b', error: null }] },
-      { unreadable: 95 },
-    ],
+    ['is the log if a broker is away', { unreachable: [{ broker: 'b', error: null }] }, { unreadable: 95 }],
     ['is left to the projector that applies the partition', { heldBy: 1 }, {}],
     ['is that no projector applies it', { heldBy: 1, silentSeconds: 31 }, { unassigned: 95 }],
     ['is none within the allowance', { watermarkAge: 5 }, {}],

@@ -27,42 +27,18 @@ describe('content modes', () => {
   test.each<[string, KafkaRecord]>([
     ['structured without a content type', structured()],
     ['structured', structured({}, 'application/cloudevents+json')],
-    [
-      'structured, in another case, with parameters',
-      structured({}, ' Application/CloudEvents+JSON ; charset=UTF-8'),
-    ],
-    [
-      'structured, with headers of the binary mode',
-      { ...structured(), headers: rawHeaders(ce({ id: 'x', subject: 'tag_2' })) },
-    ],
-    [
-      'structured with a byte order mark',
-      record(Buffer.concat([Buffer.from('\uFEFF'), structured().value ?? tagBytes()])),
-    ],
-    [
-      'structured with data in base64',
-      structured({ data: undefined, data_base64: tagBytes().toString('base64') }),
-    ],
-    [
-      'structured with another datacontenttype',
-      structured({ datacontenttype: 'application/vnd.support.tag' }),
-    ],
+    ['structured with parameters', structured({}, ' Application/CloudEvents+JSON ; charset=UTF-8')],
+    ['structured and binary', { ...structured(), headers: rawHeaders(ce({ id: 'x', subject: 'tag_2' })) }],
+    ['with a BOM', record(Buffer.concat([Buffer.from('\uFEFF'), structured().value ?? tagBytes()]))],
+    ['structured in base64', structured({ data: undefined, data_base64: tagBytes().toString('base64') })],
+    ['structured, another data type', structured({ datacontenttype: 'application/vnd.support.tag' })],
     ['structured and created', structured({ type: 'support.tag.created.v1' })],
     ['binary', binary(tagBytes())],
     ['binary with another content type', binary(tagBytes(), {}, { 'content-type': 'text/plain' })],
-    [
-      'binary with header names in another case',
-      record(tagBytes(), upperCase({ 'content-type': 'application/json', ...ce() })),
-    ],
+    ['binary, upper case', record(tagBytes(), upperCase({ 'content-type': 'application/json', ...ce() }))],
     ['binary with headers as strings', binary(tagBytes(), {}, { ce_id: 'evt_2', 'content-type': 'a/b' })],
-    [
-      'binary with a header that occurs twice with one value',
-      binary(tagBytes(), {}, { ce_id: ['evt_1', Buffer.from('evt_1')] }),
-    ],
-    [
-      'binary with invalid unknown headers',
-      binary(tagBytes(), {}, { ce_trace: ['a', 'b'], other: Buffer.from([0xff]) }),
-    ],
+    ['binary, one header twice', binary(tagBytes(), {}, { ce_id: ['evt_1', Buffer.from('evt_1')] })],
+    ['binary, odd headers', binary(tagBytes(), {}, { ce_trace: ['a', 'b'], other: Buffer.from([0xff]) })],
   ])('%s is parsed as an upsert', (_, given) => {
     expect(parse('tag', given)).toEqual(upsert);
   });
@@ -74,11 +50,7 @@ describe('content modes', () => {
     ['binary, deleted, null value and no content type', record(null, ce({ type: deleted })), deletion],
     ['binary, deleted, with bytes that are ignored', binary(Buffer.from('{'), { type: deleted }), deletion],
     ['a null value', record(null), tombstone],
-    [
-      'a null value with other headers',
-      record(null, { 'content-type': 'application/json', trace: 'a' }),
-      tombstone,
-    ],
+    ['null, other headers', record(null, { 'content-type': 'application/json', trace: 'a' }), tombstone],
     ['a null value with headers of another event type', binary(null), tombstone],
   ])('%s is parsed as a deletion', (_, given, expected) => {
     expect(parse('tag', given)).toEqual(expected);
@@ -148,25 +120,11 @@ describe('the envelope', () => {
   test.each<[string, KafkaRecord, string | RegExp, string?]>([
     ['an empty value', record(Buffer.alloc(0)), 'value: must not be empty', 'not_json'],
     ['a value that is not JSON', record(Buffer.from('{')), 'value: must be JSON', 'not_json'],
-    [
-      'a value that is not UTF-8',
-      record(Buffer.from([0x22, 0xff, 0x22])),
-      'value: must be UTF-8',
-      'not_json',
-    ],
-    [
-      'a surrogate in UTF-8',
-      record(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])),
-      'value: must be UTF-8',
-      'not_json',
-    ],
+    ['a value not in UTF-8', record(Buffer.from([0x22, 0xff, 0x22])), 'value: must be UTF-8', 'not_json'],
+    ['a surrogate', record(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])), 'value: must be UTF-8', 'not_json'],
     ['JSON that is not an object', record(Buffer.from('[1]')), 'value: must be an object'],
     ['the JSON null', record(Buffer.from('null')), 'value: must be an object'],
-    [
-      'an envelope in __proto__',
-      record(Buffer.from(`{"__proto__":${bytes(attributes).toString()}}`)),
-      'type',
-    ],
+    ['one in __proto__', record(Buffer.from(`{"__proto__":${bytes(attributes).toString()}}`)), 'type'],
     ['a key that is null', { ...structured(), key: null }, 'key: ', 'key_mismatch'],
     ['a key that is not UTF-8', { ...structured(), key: Buffer.from([0xff]) }, 'key: ', 'key_mismatch'],
     ['a tombstone on an empty key', record(null, {}, ''), 'key: ', 'key_mismatch'],
@@ -181,23 +139,9 @@ describe('the envelope', () => {
     ['base64 data that is not JSON', structured({ data: null, data_base64: 'AAAA' }), 'data: ', 'not_json'],
     ['base64 data that is not base64', structured({ data: null, data_base64: 'e30' }), 'data_base64'],
     ['data in both forms', structured({ data_base64: 'e30=' }), 'data_base64: excludes data'],
-    [
-      'a deletion of a later schema',
-      binary(null, { type: 'support.tag.deleted.v2' }),
-      'type: ',
-      'unknown_type',
-    ],
-    [
-      'a deletion of another entity',
-      binary(null, { type: 'support.user.deleted.v1' }),
-      'type: ',
-      'unknown_type',
-    ],
-    [
-      'a deletion without a version',
-      binary(null, { type: deleted, entityversion: undefined }),
-      'entityversion',
-    ],
+    ['a later deletion', binary(null, { type: 'support.tag.deleted.v2' }), 'type: ', 'unknown_type'],
+    ['another deletion', binary(null, { type: 'support.user.deleted.v1' }), 'type: ', 'unknown_type'],
+    ['no version, deleted', binary(null, { type: deleted, entityversion: undefined }), 'entityversion'],
   ])('%s is rejected', (_, given, ...expected) => {
     expect(parse('tag', given)).toEqual(rejected(...expected));
   });

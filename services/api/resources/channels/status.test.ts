@@ -22,37 +22,12 @@ describe('the state of a channel', () => {
     ['paused before its issues', email({ sendingDomain: null }, { pausedAt: late }), 'paused', late],
     ['live since it was resumed', form({ pausedAt: early, resumedAt: late }), 'live', late],
     ['live since an unknown time', form({}), 'live', null],
-    [
-      'live since the inbox went live',
-      email({ liveAt: late }, { pausedAt: null, resumedAt: early }),
-      'live',
-      late,
-    ],
-    [
-      'live since it was resumed after going live',
-      email({ liveAt: early }, { resumedAt: late }),
-      'live',
-      late,
-    ],
+    ['live since it went live', email({ liveAt: late }, { pausedAt: null, resumedAt: early }), 'live', late],
+    ['live since it was resumed', email({ liveAt: early }, { resumedAt: late }), 'live', late],
     ['observing before the inbox is live', email({ liveAt: null }), 'observing', null],
-    [
-      'observing since it was resumed',
-      email({ liveAt: null }, { pausedAt: early, resumedAt: late }),
-      'observing',
-      late,
-    ],
-    [
-      'paused before it is observing',
-      email({ liveAt: null }, { pausedAt: late, resumedAt: early }),
-      'paused',
-      late,
-    ],
-    [
-      'in need of attention before it is observing',
-      email({ liveAt: null, sendingDomain: null }),
-      'needs_attention',
-      null,
-    ],
+    ['observing again', email({ liveAt: null }, { pausedAt: early, resumedAt: late }), 'observing', late],
+    ['paused, not observing', email({ liveAt: null }, { pausedAt: late, resumedAt: early }), 'paused', late],
+    ['in need, not observing', email({ liveAt: null, sendingDomain: null }), 'needs_attention', null],
   ])('is %s', (_, channelState, state, since) => {
     const status = channelStatus(channelState, now);
     expect([status.state, status.since?.toISOString() ?? null]).toEqual([state, since]);
