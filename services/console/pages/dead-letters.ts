@@ -116,10 +116,10 @@ async function letterInFull({ control, redriveDeps, commands }: Sources, id: str
   return html`<p>${link({}, 'All dead letters')}</p>
     <h2>${breakable(shown.id)}</h2>
     ${definitions([
-      ...deadLetterRows(shown).map(([name, value]): [string, Html] => [
-        name,
-        name === 'key' ? keyLink(shown) : withAges(value),
-      ]),
+      // The heading is the record.
+      ...deadLetterRows(shown)
+        .slice(1)
+        .map(([name, value]): [string, Html] => [name, name === 'key' ? keyLink(shown) : withAges(value)]),
       [
         'next',
         next === 'purge'

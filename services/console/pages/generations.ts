@@ -7,7 +7,17 @@ import type { TopicFacts } from '../../operations/partitions.ts';
 import { progressText } from '../../operations/progress-text.ts';
 import type { GenerationReport } from '../../operations/report.ts';
 import { changeText, isBuild } from '../../operations/rebuild/transitions.ts';
-import { ago, command, definitions, duration, freshness, number, seconds, type Page } from '../layout.ts';
+import {
+  ago,
+  command,
+  definitions,
+  duration,
+  freshness,
+  number,
+  seconds,
+  withAges,
+  type Page,
+} from '../layout.ts';
 import type { Sources } from '../sources.ts';
 import { cards } from './overview.ts';
 
@@ -50,7 +60,7 @@ function section(all: Finding[], one: GenerationReport, generation: Generation |
       ['Version', `projection version ${one.projectionVersion}`],
       ...(report ? ([['Comparison', comparisonText(report)]] satisfies [string, Html][]) : []),
       ...(next
-        ? ([['Next', html`${next.text} ${command(next.remedy ?? '')}`]] satisfies [string, Html][])
+        ? ([['Next', html`${withAges(next.text)} ${command(next.remedy ?? '')}`]] satisfies [string, Html][])
         : []),
     ])}
     ${cards(others)} ${isBuild(one) && lagging.length > 0 ? topicsTable(one, lagging) : html``}

@@ -1,0 +1,31 @@
+import { ago, breakable, duration, withAges } from './layout.ts';
+
+const now = new Date('2026-11-24T12:00:00.000Z');
+const text = (markup: { html: string }) => markup.html.replace(/<[^>]*>/g, '');
+
+test.each([
+  [0, '0 s ago'],
+  [119, '119 s ago'],
+  [120, '2 min ago'],
+  [172_800, '2 days ago'],
+  // The clock of the store is some seconds ahead.
+  [-5, '0 s ago'],
+  [-7_200, 'in 2 h'],
+])('an instant %d seconds before now is shown as %s', (seconds, shown) => {
+  expect(text(ago(new Date(now.getTime() - seconds * 1_000), now))).toBe(shown);
+});
+
+test('a duration is shown in the largest unit of which there are two', () => {
+  expect([1, 119, 7_199, 7_200].map(duration)).toEqual(['1 s', '119 s', '120 min', '2 h']);
+});
+
+test('instants in a text are ages, with the instant as title', () => {
+  const at = new Date(Date.now() - 7_200_000).toISOString();
+  const shown = withAges(`expired at ${at}: <gone>; complete up to ${at} (7199 s ago), 0 left`);
+  expect(text(shown)).toBe('expired 2 h ago: &#60;gone&#62;; complete up to 2 h ago, 0 left');
+  expect(shown.html).toContain(`<time title="${at}">`);
+});
+
+test('an id may break after its separators', () => {
+  expect(breakable('a.b/0/1@2').html).toBe('a.b/<wbr />0/<wbr />1@<wbr />2');
+});
