@@ -13,7 +13,7 @@ import { createMetrics } from './metrics.ts';
 import { startProjector } from './projector.ts';
 import { startAgainCode, WallClockSet, watchWallClock } from './wall-clock.ts';
 
-boundHeapGrowth();
+boundHeapGrowth(50);
 boundYoungGeneration();
 const config = configOrExit(projectorConfig(process.env));
 const logger = createLogger('projector', config.LOG_LEVEL);

@@ -1,11 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * Makes V8 collect the old generation when it has grown by 60 % over the live objects. By default V8 sizes the heap by
- * the memory of the machine, and keeps some hundred megabytes of garbage on a large one. Call this at the start.
+ * Makes V8 collect the old generation when it has grown by this percentage over the live objects. By default V8 sizes the
+ * heap by the memory of the machine, and keeps some hundred megabytes of garbage on a large one. Call this at the start.
  */
-export function boundHeapGrowth(): void {
-  setFlagsFromString('--heap-growing-percent=60');
+export function boundHeapGrowth(percent = 60): void {
+  setFlagsFromString(`--heap-growing-percent=${percent}`);
 }
 
 /**
