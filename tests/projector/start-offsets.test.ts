@@ -5,6 +5,7 @@ import { createBudget, createRecordQueue } from '../../services/projector/consum
 import { createPartitionWorker } from '../../services/projector/consumer/partition-worker.ts';
 import { createProgressRecorder } from '../../services/projector/consumer/progress.ts';
 import { findStartOffsets, resumePartitions } from '../../services/projector/consumer/start-offsets.ts';
+import { waitForGroup } from '../../services/projector/startup/connect-brokers.ts';
 import { topicIdsOf } from '../../shared/control/progress.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
 import { createLogClient, type LogClient } from '../../services/projector/kafka/log-client.ts';
@@ -19,6 +20,9 @@ describe('the offset at which a partition starts', () => {
   beforeEach(async () => {
     log = createLogClient(createKafka(environment.config, logger));
     await log.connect();
+    // As a projector at its start: a new broker still loads the group's coordinator.
+    const { admin, config, topics } = environment;
+    await waitForGroup(admin, config.CONSUMER_GROUP, topics, logger);
   });
   afterEach(() => log.disconnect());
 
