@@ -21,12 +21,6 @@ export function living<K extends Kind>(
   return { kind, entity: { _id: state.id, orgId, revision: 1, state, byCreated } };
 }
 
-/** The tombstone of an entity. */
-export const deleted = (kind: Kind, id: string): Given => ({
-  kind,
-  entity: { _id: id, orgId: 'org_1', revision: 2, deletedAt: new Date(0) },
-});
-
 /** Joins documents of `org_1` from these entities, without a store. */
 export const given = (...entities: Given[]) => ({
   whenJoined: <K extends Kind>(kind: K, changes: Record<string, unknown> = {}): Joined => {

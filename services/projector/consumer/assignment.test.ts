@@ -246,22 +246,3 @@ it('a partition that is assigned again is not fetched before its start offset is
   expect([...paused]).toEqual([]);
   await second.stop(0);
 });
-
-it('a batch without a record, of control records alone, moves the position that others wait for', async () => {
-  const { assign, positions } = given(() => Promise.reject(new Error('there is nothing to apply')));
-  const worker = assign('contacts');
-  worker.start(7);
-  worker.push([], 8);
-  await idle();
-  expect(positions.isApplied('contacts/0', 7)).toBe(true);
-  await worker.stop(0);
-});
-
-it('a partition that is not part of a load is fetched when the load is over', () => {
-  const { assignment, positions, paused, start } = given();
-  positions.load(new Map([['tags/0', 1]]));
-  assignment.replace({ tags: [0, 1] }).forEach(start);
-  expect([...paused]).toEqual(['tags/1']);
-  positions.load(null);
-  expect([...paused]).toEqual([]);
-});

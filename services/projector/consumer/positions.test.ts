@@ -42,30 +42,9 @@ describe('catch-up targets', () => {
     );
     expect(positions.catchUpTargets([])).toEqual(new Map());
   });
-
-  it('are reached at that offset, although more was published since', () => {
-    const { positions } = given({ 't/0': { end: 8 } });
-    const targets = positions.catchUpTargets(['t']);
-    positions.observe('t/0', { end: 100 });
-    positions.observe('t/0', { position: 7 });
-    expect(positions.isCatchingUp(targets)).toBe(true);
-    positions.observe('t/0', { position: 8 });
-    expect(positions.isCatchingUp(targets)).toBe(false);
-  });
 });
 
 describe('a partition that does not move', () => {
-  it('is waited for until it has not moved for five seconds, and again once it moves', () => {
-    const { positions, pass } = given({ 't/0': { end: 8 } });
-    const targets = positions.catchUpTargets(['t']);
-    pass(stalledMs - 1);
-    expect(positions.isCatchingUp(targets)).toBe(true);
-    pass(1);
-    expect(positions.isCatchingUp(targets)).toBe(false);
-    positions.observe('t/0', { position: 1 });
-    expect(positions.isCatchingUp(targets)).toBe(true);
-  });
-
   it('does not count as moving because its position is reported again or more is published', () => {
     const { positions, pass } = given({ 't/0': { position: 2, end: 8 } });
     const targets = positions.catchUpTargets(['t']);

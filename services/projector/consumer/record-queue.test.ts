@@ -106,13 +106,6 @@ describe('a chunk', () => {
     queue.push([batch(0, 5, { compressed: gzip })], 5);
     expect((await drain(queue, 0, queue.park)).chunks).toEqual([[0, 1], [2, 3], [4]]);
   });
-
-  it('does not keep the memory of the rest of its batch', async () => {
-    const queue = given(250);
-    queue.push([batch(0, 10_000, { compressed: gzip })], 10_000);
-    const { records } = await queue.take(0);
-    expect(records[0]?.value?.buffer.byteLength).toBeLessThan(100_000);
-  });
 });
 
 describe('a batch that cannot be decoded', () => {

@@ -56,30 +56,6 @@ const marker = (offset: number, producerId: number, ends: 'commit' | 'abort') =>
 const emptied = (baseOffset: number, lastOffset: number) => ({ baseOffset, lastOffset, records: [] });
 
 describe('aborted transactions', () => {
-  const overlapping = batchBytes(
-    data(5, 1),
-    data(6, 2),
-    data(7, 3),
-    data(8, 1),
-    data(14, 2),
-    marker(15, 2, 'abort'),
-    marker(16, 3, 'commit'),
-    data(19, 1),
-    marker(20, 1, 'abort'),
-    data(21, 1),
-    marker(22, 1, 'commit'),
-  );
-  // In the order in which they ended, as brokers list them.
-  const aborted = [
-    { producerId: 2, firstOffset: 6 },
-    { producerId: 1, firstOffset: 5 },
-  ];
-
-  test('that overlap are not delivered, but committed records are', async () => {
-    const found = await delivered(5, { bytes: overlapping, aborted });
-    expect(found).toEqual({ offsets: [7, 21], lastOffset: 22 });
-  });
-
   test('do not end at a record whose key equals that of an abort marker', async () => {
     const bytes = batchBytes(data(5, 1, '\0\0\0\0'), data(6, 1), marker(7, 1, 'abort'));
     expect(await delivered(5, { bytes, aborted: [{ producerId: 1, firstOffset: 5 }] })).toEqual({

@@ -89,45 +89,6 @@ describe('evolve', () => {
     expect(result.entity).toBe(entity);
   });
 
-  /** Every sequence of up to `length` records of one key that keeps to the event contract. */
-  const sequences = (length: number): string[][] =>
-    length === 0
-      ? [[]]
-      : sequences(length - 1).flatMap((sequence) => [
-          sequence,
-          ...['u1', 'u2', 'u3', 'd2', 'd3', 't'].map((record) => [...sequence, record]),
-        ]);
-  /** The records of a sequence. From `moveAt` on they are in another partition, since partitions were added. */
-  const recordsOf = (sequence: string[], moveAt: number): Change[] =>
-    sequence.map((record, index) => {
-      const position = index < moveAt ? at(index, 0) : at(index - moveAt, 1, index * 1_000);
-      if (record === 't') return tombstone(position);
-      return (record[0] === 'u' ? upsert : deletion)(Number(record[1]), position);
-    });
-  const isInPartitionOrder = (records: Change[]) =>
-    records.every(({ position }, index) =>
-      records.slice(0, index).every((before) => {
-        const other = before.position;
-        return other.partition !== position.partition || other.offset < position.offset;
-      }),
-    );
-
-  test.each([false, true])(
-    'any four records of a key that moves to another partition have one outcome: final deletions %s',
-    (deletionIsFinal) => {
-      for (const sequence of sequences(4))
-        for (let moveAt = 0; moveAt < sequence.length; moveAt += 1) {
-          const outcomes = orders(recordsOf(sequence, moveAt))
-            .filter(isInPartitionOrder)
-            .map((records) => fold(records, { ...rules, deletionIsFinal }))
-            .map((entity) =>
-              JSON.stringify([entity?.version, nameOf(entity), entity?.deletedAt !== undefined]),
-            );
-          expect([sequence, moveAt, new Set(outcomes).size]).toEqual([sequence, moveAt, 1]);
-        }
-    },
-  );
-
   describe('an entity whose state was purged by retention', () => {
     const purged: Entity = {
       orgId: 'org_1',
