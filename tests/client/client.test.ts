@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
-import { createClient } from '../../clients/typescript/src/index.ts';
+import { createClient, type Client } from '../../clients/typescript/src/index.ts';
 import { ApiError, ConnectionError } from '../../clients/typescript/src/errors.ts';
 import { version } from '../../clients/typescript/src/generated/version.ts';
 import { run } from '../../infra/dev-servers/native/run.ts';
@@ -53,11 +53,8 @@ describe('the client and the API', () => {
   const api = useApi(
     {
       ticket: ids.map((id, index) => build.ticket({ id, status: index % 5 === 0 ? 'closed' : 'open' })),
-      conversation: [
-        build.conversation({ id: 'conv_1' }),
-        build.conversation({ id: 'conv_2', status: 'archived' }),
-      ],
-      message: Array.from({ length: 45 }, (_, index) => build.message({ id: `msg_${100 + index}` })),
+      conversation: [build.conversation({ id: 'conv_1' })],
+      message: [build.message({ id: 'msg_1' })],
       channel: [build.channel({ id: 'chan_1' })],
       qa: ['qa_1', 'qa_2'].map((id) => build.qa({ id })),
     },
@@ -128,49 +125,26 @@ describe('the client and the API', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('the messages of a conversation are read in pages', async () => {
+  test.each<[string, (client: Client) => Promise<unknown>, object]>([
+    [
+      'a missing resource',
+      ({ tickets }) => tickets.retrieve('ti_none'),
+      { status: 404, code: 'ticket_not_found', param: undefined },
+    ],
+    [
+      'a parameter out of bounds',
+      async ({ tickets }) => tickets.list({ limit: 101 }),
+      { status: 422, code: 'invalid_query_parameter', param: 'limit' },
+    ],
+  ])('%s is an ApiError, without a retry', async (_, call, expected) => {
     const { client, asked } = connected();
-    const { data } = await client.conversations.retrieve('conv_1');
-    const returned = await takeAll(client.conversations.messages.list('conv_1', { limit: 20 }));
-    expect(returned.map(({ id }) => id)).toEqual(data.messages.map(({ id }) => id));
-    expect(returned).toHaveLength(45);
-    expect(asked).toHaveLength(4);
-  });
-
-  test.each([
-    ['a missing resource', 404, 'ticket_not_found', undefined],
-    ['an id of another kind', 422, 'invalid_path_parameter', undefined],
-    ['an archived conversation', 404, 'conversation_not_found', undefined],
-    ['a parameter out of bounds', 422, 'invalid_query_parameter', 'limit'],
-    ['an invalid cursor', 422, 'invalid_cursor', undefined],
-    ['ranges on both dates', 422, 'conflicting_date_range', undefined],
-    ['an unknown key', 401, 'invalid_api_key', undefined],
-  ])('%s is an ApiError, without a retry', async (title, status, code, param) => {
-    const { client, asked } = connected();
-    const stranger = connected({ apiKey: 'svc_live_unknown0000000' }).client;
-    const requests: Record<string, () => Promise<unknown>> = {
-      'a missing resource': () => client.tickets.retrieve('ti_none'),
-      'an id of another kind': () => client.tickets.retrieve('conv_1'),
-      'an archived conversation': () => client.conversations.retrieve('conv_2'),
-      'a parameter out of bounds': () => client.tickets.list({ limit: 101 }),
-      'an invalid cursor': () => client.tickets.list({ startingAfter: 'x' }),
-      'ranges on both dates': () =>
-        client.tickets.list({ createdAt: { gte: '2026-01-01' }, updatedAt: { lte: '2026-01-02' } }),
-      'an unknown key': () => stranger.tickets.list(),
-    };
-    const error = await failureOf(requests[title]?.() ?? Promise.resolve());
+    const error = (await failureOf(call(client))) as ApiError;
     expect(error).toBeInstanceOf(ApiError);
-    expect(error).toMatchObject({
-      name: 'ApiError',
-      status,
-      code,
-      param,
-      type: expect.any(String) as string,
-    });
-    expect((error as ApiError).docUrl).toMatch(new RegExp(`/docs/errors/${code}$`));
-    expect((error as ApiError).requestId).toMatch(/^req_/);
-    expect((error as ApiError).message).not.toBe('');
-    expect(asked.length).toBeLessThanOrEqual(1);
+    expect(error).toMatchObject({ name: 'ApiError', type: expect.any(String) as string, ...expected });
+    expect(error.docUrl).toMatch(new RegExp(`/docs/errors/${error.code}$`));
+    expect(error.requestId).toMatch(/^req_/);
+    expect(error.message).not.toBe('');
+    expect(asked).toHaveLength(1);
   });
 
   test.each(['', '.', '..'])('the id "%s" is refused before a request is sent', async (id) => {

@@ -1,10 +1,7 @@
 import { createServer, type Server } from 'node:http';
-import { createMongo } from '../../shared/store/connection.ts';
 import * as build from '../api/builders.ts';
-import { mongoUrl, startApi, startStore, type TestApi } from '../api/test-api.ts';
-import { eventually } from '../support/eventually.ts';
+import { startApi, startStore, type TestApi } from '../api/test-api.ts';
 import { useOpened } from '../support/use-opened.ts';
-import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { connect, failureOf, takeAll } from './test-client.ts';
 
 const ids = ['ti_1', 'ti_2', 'ti_3', 'ti_4', 'ti_5'];
@@ -67,26 +64,6 @@ test.each([{ retryForMs: 59_000 }, { retries: 0 }])('a 429 is thrown with %j', a
   await client.tickets.list();
   expect(await failureOf(client.tickets.list())).toMatchObject({ code: 'too_many_requests', status: 429 });
   expect(waitsMs).toEqual([]);
-});
-
-test('during an outage of the store the client waits for Retry-After, and succeeds after it', async () => {
-  const proxy = createStoreProxy(mongoUrl());
-  const port = await proxy.listen(0);
-  const mongo = createMongo(proxiedUrl(port), 'client-tests');
-  closing.push(() => mongo.close(), proxy.cut);
-  const api = await serve({ client: mongo, name: store.name });
-  const { client, waitsMs } = connect({
-    baseUrl: api.url,
-    onWait: async () => {
-      await proxy.listen(port);
-      await eventually(async () => (await api.get('/v1/tickets')).status === 200);
-    },
-  });
-  expect((await client.tickets.list()).data).toHaveLength(5);
-  await proxy.cut();
-  await eventually(async () => (await api.get('/v1/tickets')).status === 503);
-  expect((await client.tickets.list()).data).toHaveLength(5);
-  expect(waitsMs).toEqual([5_250]);
 });
 
 test('an unreachable API is retried, and then is a ConnectionError with its cause', async () => {
