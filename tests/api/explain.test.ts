@@ -130,32 +130,3 @@ describe.each(positions)('a page at %s of 100,000 is one index range', (_, after
     expectOneRange(channelPageQuery({ orgId: 'org_a', limit, type: 'email', after }), 1));
   it('of Q&As', () => expectOneRange(qaPageQuery({ orgId: 'org_a', limit, after }), 1));
 });
-
-describe('parsing plans', () => {
-  it("parses MongoDB's shape", () => {
-    const scan = { stage: 'IXSCAN', indexName: 'statusUpdated' };
-    const winningPlan = {
-      stage: 'LIMIT',
-      inputStage: { stage: 'FETCH', inputStage: { stage: 'SORT_MERGE', inputStages: [scan, scan] } },
-    };
-    const executionStats = { totalKeysExamined: 23, totalDocsExamined: 21 };
-    const explained = { queryPlanner: { winningPlan }, executionStats };
-    expect(planOf(explained)).toEqual({
-      scans: ['statusUpdated', 'statusUpdated'],
-      sorts: false,
-      readsAll: false,
-      keysExamined: 23,
-      documentsExamined: 21,
-    });
-  });
-
-  it('finds a sort and a full scan in either shape', () => {
-    const winningPlan = { stage: 'SORT', inputStage: { stage: 'COLLSCAN' } };
-    const Plan = {
-      'Node Type': 'Limit',
-      Plans: [{ 'Node Type': 'Sort', Plans: [{ 'Node Type': 'Seq Scan' }] }],
-    };
-    expect(planOf({ queryPlanner: { winningPlan } })).toMatchObject({ sorts: true, readsAll: true });
-    expect(planOf({ queryPlanner: { Plan } })).toMatchObject({ sorts: true, readsAll: true });
-  });
-});

@@ -200,3 +200,10 @@ it('a flood without a key, or above the rate limit, stores no more traces per mi
     expect.objectContaining({ labels: { reason: 'keyless_budget' }, value: 46 - 20 }),
   );
 });
+
+it('no trace is stored if REQUEST_TRACES is false', async () => {
+  const untraced = await startApi(api.store);
+  const { headers } = await untraced.get('/v1/tickets');
+  await untraced.close();
+  expect(await find(headers.get('request-id') ?? '')).toBeNull();
+});
