@@ -20,7 +20,6 @@ export type BenchEnvironment = {
   mongodbUrl: string;
   /** The machine and its servers, in words. */
   machine: string;
-  /** The prefix of the benchmark's topics. */
   prefix: string;
   admin: Admin;
   producer: Producer;
@@ -29,7 +28,6 @@ export type BenchEnvironment = {
   dataDir: string;
 };
 
-/** Prints a line of progress. */
 export const progress = (line: string) => void process.stderr.write(`${line}\n`);
 
 /** Starts the servers for `work`, or takes those that the environment names. Leaves no topic and no folder. */
@@ -82,7 +80,6 @@ export async function withScratch<T>(
   }
 }
 
-/** The number of documents in the database. */
 export async function countAllDocuments(database: Db): Promise<number> {
   const counts = await Promise.all(kinds.map((kind) => collectionOf(database, kind).countDocuments()));
   return counts.reduce((total, count) => total + count, 0);

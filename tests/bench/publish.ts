@@ -9,13 +9,11 @@ import { logEnds, type Offsets } from '../support/progress.ts';
 export const partitionsPerTopic = 3;
 const recordsPerRequest = 500;
 
-/** Published sample data and its topics. */
 export type Published = {
   prefix: string;
   topics: string[];
   /** The number of records, which is that of the documents: each entity is published once. */
   records: number;
-  /** The log's end by `<topic>/<partition>`. */
   ends: Offsets;
 };
 

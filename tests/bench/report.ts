@@ -2,7 +2,6 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { format, resolveConfig } from 'prettier';
 import { withEnvironment, type BenchEnvironment } from './environment.ts';
 
-/** The options of every benchmark. */
 export type ReportOptions = { quick: boolean; rounds: number; writeDocs: boolean };
 
 /** A table in Markdown; the first cell of a row is a text, the others are figures. */

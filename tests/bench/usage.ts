@@ -1,7 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { peakMegabytes } from '../support/memory.ts';
 
-/** The cost of some work. */
 export type Usage = {
   seconds: number;
   /** Processor time of the process, and of every store on this machine: FerretDB and PostgreSQL, or `mongod`. */

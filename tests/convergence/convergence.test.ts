@@ -42,30 +42,9 @@ describe('documents equal the fold of the log, whatever the interleaving', () =>
       const leaving = projectors.shift();
       await Promise.all([leaving?.stop(), start().then((joined) => projectors.push(joined))]);
     }
-    // when all of it has been applied
     await applied();
-    // then each document equals the fold
     await expectFolded(seed, history);
   });
-
-  test.each([230, 300])(
-    'for a ticket with %i conversations, more than it embeds, which are created and deleted',
-    async (members) => {
-      const population = { ...wide, ticket: 1, conversation: members };
-      const historyOf = (from: number) => randomHistory(from, 400, { population, organizations: 1, members });
-      const hasMore = (from: number) =>
-        [...fold(historyOf(from)).values()]
-          .map(({ joined }) => joined as { moreAfter?: string | null })
-          .some(({ moreAfter }) => typeof moreAfter === 'string');
-      // Some histories delete the ticket.
-      let seed = firstSeed + 1_000_000 + members;
-      while (!hasMore(seed)) seed += 1;
-      const history = historyOf(seed);
-      await produce(environment, history, seed);
-      await applied();
-      await expectFolded(seed, history);
-    },
-  );
 
   const expectFolded = async (seed: number, history: Event[]) => {
     const orgIds = [...new Set(history.map(({ orgId }) => orgId))];

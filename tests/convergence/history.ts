@@ -9,10 +9,10 @@ import { formBlock, states } from '../support/entities.ts';
  * stale versions, and records under the wrong organization. Same seed, same history.
  */
 export function randomHistory(seed: number, length: number, shape: Partial<Shape> = {}): Event[] {
-  const { population = wide, organizations = 2, retentionDays = [0, 10_000], members = 0 } = shape;
+  const { population = wide, organizations = 2, retentionDays = [0, 10_000] } = shape;
   const random = createRandom(seed);
-  const history = siblingsOf(seed, random, members);
-  const versions = new Map(history.map(({ id, version }) => [id, version]));
+  const history: Event[] = [];
+  const versions = new Map<string, number>();
   for (let step = 0; step < length; step += 1) {
     // The last third mostly changes referenced entities: only the fan-out propagates these changes.
     const kind = random.pick(step < (length * 2) / 3 || random.chance(0.3) ? weighted : referenced);
@@ -43,17 +43,6 @@ export function randomHistory(seed: number, length: number, shape: Partial<Shape
   return history;
 }
 
-/** Conversations of the first organization's first ticket, which exist from the beginning. */
-function siblingsOf(seed: number, random: Random, count: number): Event[] {
-  const some = (of: Kind) => idOf(seed, of, 0);
-  return Array.from({ length: count }, (_, number) => {
-    const id = idOf(seed, 'conversation', number);
-    const time = new Date(base);
-    const data = stateOf({ random, some, retentionDays: [] }, 'conversation', id, time);
-    return { kind: 'conversation', id, orgId: `org_${seed}_0`, version: 1, op: 'created', time, data };
-  });
-}
-
 export type Population = Record<Kind, number>;
 
 type Shape = {
@@ -61,8 +50,6 @@ type Shape = {
   organizations: number;
   /** The possible retention periods of a channel. 10,000 days do not pass while a test runs. */
   retentionDays: number[];
-  /** The number of conversations that begin in one ticket. */
-  members: number;
 };
 
 const base = Date.UTC(2026, 0, 1);

@@ -54,7 +54,6 @@ describe('the dead letters about a deleted entity', () => {
         ...(op === 'tombstone' && { tombstonePosition: position(3) }),
       };
       const envelopes = { readEnvelopes: async () => [stored] };
-      // when the batch ends
       const erasures = await erasuresAmong(envelopes, 'contact', { changes: [deletion], rejected: [] });
       // then the letter before the deletion is erased, and the later one is kept
       expect(await eraseDeadLetters({ control: opened.control, prefix: 'support.' }, erasures)).toBe(1);

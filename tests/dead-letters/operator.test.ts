@@ -9,7 +9,6 @@ import { eventually } from '../support/eventually.ts';
 describe('the dead-letter commands of the CLI, while a projector runs', () => {
   const { environment, topic, send, publish, applied, find, deadLetters, ...projector } = useProjector();
   const deadLetterOf = async (id: string) => (await deadLetters({ _id: id }))[0] ?? null;
-  /** The id of the dead letter at an offset of partition 0. */
   const idAt = async (kind: Kind, offset: number) =>
     (await deadLetters({ topic: topic(kind), partition: 0, offset }))[0]?._id ?? '';
   const cli = (...args: string[]) => projector.cli('dead-letters', ...args);
@@ -109,7 +108,6 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     expect(await json('redrive', '--topic', topic('contact'), '--dry-run')).toMatchObject(counts);
     expect(await find('contact', 'con_fresh')).toBeNull();
     expect(await deadLetterOf(bad)).toMatchObject({ count: 1 });
-    // when they are redriven
     const { code, text } = await cli('redrive', '--topic', topic('contact'));
     expect(code).toBe(1);
     expect(text).toContain('4 dead letters: 2 applied, 1 superseded');

@@ -27,7 +27,6 @@ describe('secrets of records that the projector refuses', () => {
     await stop();
     const ids = (await deadLetters()).map(({ _id }) => _id);
     expect(ids).toHaveLength(refused.length + 1);
-    // when everything that displays them runs
     const console = await openConsole(environment.environment);
     const shown = [
       lines.join(''),

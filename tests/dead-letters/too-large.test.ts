@@ -22,13 +22,10 @@ describe('a topic that allows records larger than a MongoDB document', () => {
     for (const produced of [message('msg_1', 7 * megabyte), tooLarge, message('msg_3', 1)])
       await send('message', produced);
     await applied();
-    // then the first and the last are applied
     const found = await collectionOf(environment.database, 'message').find().sort({ _id: 1 }).toArray();
     expect(found.map(({ _id }) => _id)).toEqual(['msg_1', 'msg_3']);
-    // and the other one is a dead letter
     const [{ _id: id } = { _id: '' }] = await deadLetters();
     expect(await deadLetters()).toMatchObject([{ offset: 1, reason: 'too_large', orgId: 'org_1' }]);
-    // with its head, its size and its hash
     const sha256 = createHash('sha256')
       .update(tooLarge.value ?? '')
       .digest('hex');

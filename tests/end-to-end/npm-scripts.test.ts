@@ -16,7 +16,6 @@ test.each([
     ownGroup: true,
   });
   await script.logged(started);
-  // when npm is asked to stop
   const ended = once(script.child, 'exit');
   script.child.kill('SIGTERM');
   // then it ends with the exit code of the service, and leaves no process

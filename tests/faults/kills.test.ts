@@ -18,7 +18,6 @@ describe('projectors that are killed', () => {
     await publish([created('message', `msg_${seed}_large`, { content: 'x'.repeat(900_000) })]);
     const members = [start(), start()];
     for (let kill = 0; kill < kills; kill += 1) {
-      // given two projectors at work
       const [victim] = members.splice(random.int(2), 1);
       if (!victim) throw new Error('there is no projector');
       if (random.chance(0.8)) await victim.logged('joined the group');

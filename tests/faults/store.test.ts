@@ -49,7 +49,6 @@ describe('a MongoDB in trouble', () => {
     const projector = start({ MONGODB_URL: `${proxiedUrl(port)}&connectTimeoutMS=1000` });
     await projector.logged('joined the group');
     const publishNext = async () => publish(history.splice(0, 200));
-    // given late replies
     trouble.delayMs = 50;
     await publishNext();
     await delay(1_000);
@@ -61,7 +60,6 @@ describe('a MongoDB in trouble', () => {
       await delay(100);
     }
     await expectCommittedHasEffect();
-    // and connections that are cut during the work
     for (let round = 0; round < 5; round += 1) {
       await publish(history.splice(0, 40));
       await delay(random.int(300));

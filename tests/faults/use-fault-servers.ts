@@ -24,38 +24,27 @@ export function useFaultServers({ transactional = false } = {}) {
     servers = await startServers();
   });
   afterAll(() => servers.stop());
-  const { environment, topic, applied, startProcess } = useProjector({
+  const { environment, applied, startProcess } = useProjector({
     partitions: 2,
     each: true,
     projectors: 0,
     servers: () => servers.addresses,
   });
-  const publishers: Publisher[] = [];
-  /** From now on a new producer publishes, which knows the partitions that were added meanwhile. */
-  const connectPublisher = async () => {
-    publishers.push(await createPublisher(environment, seed + publishers.length, { transactional }));
-  };
-  beforeEach(connectPublisher);
-  afterEach(async () => {
-    await Promise.all(publishers.splice(0).map((publisher) => publisher.close()));
+  let publisher: Publisher;
+  beforeEach(async () => {
+    publisher = await createPublisher(environment, seed, { transactional });
   });
+  afterEach(() => publisher.close());
   return {
     environment,
-    topic,
     applied,
-    connectPublisher,
-    publish: async (events: Event[]) => publishers.at(-1)?.publish(events),
-    /** Starts a projector as a process. */
+    publish: (events: Event[]) => publisher.publish(events),
     start: (settings: Record<string, string> = {}) => startProcess({ ...shortSession, ...settings }),
     killServer: (which: 'kafka' | 'store') => servers.control.kill(which, 'SIGKILL'),
     restartServer: (which: 'kafka' | 'store') => servers.control.restart(which),
     expectConverged: async () => {
       await applied();
-      await expectConverged(
-        environment,
-        seed,
-        publishers.flatMap(({ acknowledged }) => acknowledged),
-      );
+      await expectConverged(environment, seed, publisher.acknowledged);
     },
     expectCommittedHasEffect: () => expectCommittedHasEffect(environment, seed),
   };

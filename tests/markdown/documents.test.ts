@@ -133,7 +133,6 @@ const notSettings = [
   'API_KEY', // set by readers of docs/guides
   'UPDATE_GOLDEN', // read by services/projector/projections/golden.test.ts
   'TEST_SEED', // read by tests/run.ts
-  'FAN_OUT', // read by tests/faults/backpressure.test.ts
 ];
 
 it('environment variables, in backticks or set in a command, are settings', () => {

@@ -8,7 +8,6 @@ import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';
 
-/** How often a test adds a partition. */
 const rounds = 10;
 
 describe('a partition that is added while projectors run', () => {
@@ -59,7 +58,6 @@ describe('a partition that is added while projectors run', () => {
         // when the watermark is read again and again until it has passed that time
         for (let servedMs = 0; servedMs < time.getTime(); await sleep(5)) {
           servedMs = await completeToMs();
-          // then the event was applied before
           if (servedMs >= time.getTime() && !(await isApplied(id))) early.push({ round, servedMs, time });
         }
       }

@@ -8,10 +8,8 @@ const { environment, publish, applied, committed, startProcess } = useProjector(
 test('a projector whose clock is set back by an hour commits, ends with the reason, and continues when it is started again', async () => {
   const hourMs = 3_600_000;
   const projector = startProcess(wrongClock({ fromSignalMs: -hourMs }));
-  // given a projector that has applied a record
   await publish(created('tag', 'tag_1'));
   await applied();
-  // when its clock is set back
   projector.child.kill('SIGUSR2');
   // then it leaves its group, and ends so that its supervisor starts it again
   const { error } = await projector.logged('the projector cannot continue');

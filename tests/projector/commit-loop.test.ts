@@ -236,7 +236,6 @@ describe('a run of the commit loop', () => {
     isCaughtUp = false;
     apply(2_000);
     expect(commits).toBe(0);
-    // when the last of them is applied
     isCaughtUp = true;
     apply(1);
     // then it commits before the next regular run

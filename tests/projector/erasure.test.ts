@@ -57,7 +57,6 @@ describe('a deletion erases all personal data', () => {
       'messages',
       'tickets',
     ]);
-    // when the contact is deleted
     await publish([deletion('contact', 'con_z')]);
     expect(await collectionsWith(personal)).toEqual([]);
     // then a replay of the rest of the log does not restore it either
@@ -150,7 +149,6 @@ describe('a deletion erases all personal data', () => {
     const time = new Date();
     const foreign = { kind: 'contact', id: 'con_lives', orgId: 'org_2', op: 'deleted', time } as const;
     await publish([deleted, record({ ...foreign, version: 12 })]);
-    // then both dead letters are stored
     expect(await deadLetters()).toBe(before + 2);
   });
 });

@@ -8,7 +8,6 @@ import { useProjector } from '../support/use-projector.ts';
 
 const hourAgo = Date.now() - 3_600_000;
 
-/** A value without its padding. */
 const unpadded = (value: string) => value.replace(/\.+$/, '');
 
 /** The entries in a real broker's log, besides records, that kafkajs reads wrongly without the patch. */
@@ -83,7 +82,6 @@ describe('the log of a real broker', () => {
       await publishLarge('large 6', 1_000_000, hourAgo + 1_200_000);
       await publish(environment.producer, topic(), 'last');
       await compacted(3, hourAgo + 3);
-      // then all remaining records are read
       const values = (await readToEnd(topic())).map(unpadded);
       expect(values).toEqual(['large 0', 'large 2', 'a', 'b', 'large 6', 'last']);
     });

@@ -1,21 +1,12 @@
 import { created } from '../support/entities.ts';
-import { encode } from '../support/events.ts';
-import { untilStable } from '../support/progress.ts';
 import type { Service } from '../../infra/service.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 describe('records that are deleted from the log before they were applied', () => {
-  const {
-    environment,
-    topic,
-    publish,
-    applied,
-    find,
-    startProcess,
-    connectProducer,
-    deleteRecords,
-    recreateTopic,
-  } = useProjector({ each: true, projectors: 0 });
+  const { publish, applied, find, startProcess, deleteRecords, recreateTopic } = useProjector({
+    each: true,
+    projectors: 0,
+  });
 
   const publishTags = async (...ids: string[]) => {
     for (const id of ids) await publish(created('tag', id));
@@ -79,24 +70,4 @@ describe('records that are deleted from the log before they were applied', () =>
       expect(fatal(projector)).toMatch(says);
     },
   );
-
-  test('are no gap if only control records and aborted records remain', async () => {
-    // given a stopped projector, and a log whose next records are those of an aborted transaction
-    await publishTags('tag_1');
-    expect(await (await started()).stop()).toBe(0);
-    const transactional = await connectProducer({ transactionalId: environment.name });
-    const transaction = await transactional.transaction();
-    const messages = [encode(created('tag', 'tag_x'), 'structured')];
-    const sent = await transaction.send({ topic: topic('tag'), messages });
-    await transaction.abort();
-    await untilStable(environment.admin, sent);
-    // when the next projector has passed them, and a record is published
-    const second = await started();
-    await publishTags('tag_2');
-    await applied();
-    // then only that record is applied
-    const tags = await environment.database.collection('tags').find().toArray();
-    expect(tags.map(({ _id }) => String(_id)).sort()).toEqual(['tag_1', 'tag_2']);
-    expect(await second.stop()).toBe(0);
-  });
 });

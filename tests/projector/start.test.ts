@@ -2,7 +2,6 @@ import { resources } from '../../shared/documents/resources.ts';
 import { type Service } from '../../infra/service.ts';
 import { useProjector } from '../support/use-projector.ts';
 
-/** Nothing listens on it. */
 const closedPort = 1;
 
 describe('a projector at its start', () => {
@@ -26,7 +25,6 @@ describe('a projector at its start', () => {
         `indexes of ${environment.name}_g1\\.tickets \\(.*${name}.*: .*rebuild the read model into a new one`,
       ),
     );
-    // and starts after the index is dropped
     await environment.database.collection('tickets').dropIndex(name);
     await start().logged('projecting');
   });

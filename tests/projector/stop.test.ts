@@ -1,4 +1,3 @@
-import {} from 'node:timers/promises';
 import { progressOf } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -12,7 +11,6 @@ describe('a projector that is stopped', () => {
     const projector = await start({ commitIntervalMs: 3_600_000 });
     await publish(created('tag', 'tag_1'), created('tag', 'tag_2'));
     await eventually(async () => (await environment.database.collection('tags').countDocuments()) === 2);
-    // when it stops
     await projector.stop();
     // then the next projector continues after the applied records
     expect(await committed('tag')).toBe(2);

@@ -36,11 +36,6 @@ describe('the watermark', () => {
     return (await raiseWatermark(opened.control, generation)).watermark.getTime();
   };
 
-  test('is now, less the allowance, while nothing is left to apply', async () => {
-    expect(await record(50_000, [3, 0], [at(0, 3), at(1, 0)])).toBe(49_000);
-    expect(await record(60_000, [3, 0], [at(0, 3), at(1, 0)])).toBe(59_000);
-  });
-
   test('is the start of the run whose end the slowest partition has reached', async () => {
     expect(await record(50_000, [9, 9], [at(0, 3), at(1, 9)])).toBe(0);
     expect(await record(51_000, [12, 9], [at(0, 9), at(1, 9)])).toBe(49_000);
@@ -84,7 +79,6 @@ describe('the watermark', () => {
       completeTo: new Date(49_000),
       updatedAt: new Date(),
     });
-    // then the watermark stays
     expect(await record(56_000, [9], [at(0, 9)])).toBe(54_000);
   });
 });
@@ -100,7 +94,6 @@ describe('with a projector', () => {
       await publish({ ...created('tag', id), time });
       await applied();
     };
-    // given a watermark
     const startedAt = new Date();
     const isPromised = async () => ((await watermark(environment.control, generation)) ?? 0) >= startedAt;
     await eventually(isPromised);

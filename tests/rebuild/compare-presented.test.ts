@@ -30,7 +30,6 @@ describe('two generations of one log, compared as the API presents them,', () =>
     const before = await collection('tag').findOne({ _id: 'tag_1' });
     const many = Array.from({ length: 450 }, (_, index) => ({ ...(before as Stored), _id: `many_${index}` }));
     for (const number of [1, 2]) await collection('tag', number).insertMany(many);
-    // given a difference in the first batch of 200
     await collection('tag').updateOne({ _id: 'many_0' }, { $set: { 'state.name': 'other' } });
     expect(await builds.compare()).toMatchObject({ differing: 1, compared: history.length + 450 });
     for (const number of [1, 2]) await collection('tag', number).deleteMany({ _id: /^many_/ });

@@ -1,7 +1,6 @@
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import { withFreshJoins } from '../../services/operations/rebuild/pair-sources.ts';
 import type { Expectation } from '../../services/operations/rebuild/differences.ts';
-import type { PairSource } from '../../services/operations/rebuild/compare.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
@@ -15,7 +14,6 @@ describe('two generations of one log', () => {
   const command = (expect: Expectation[] = []) =>
     builds.rebuild.run(verbs.compare, { generation: 2, expect }, { now: async () => builds.now });
 
-  /** Changes one document, and puts it back after `use`. */
   const planted = async <T>(
     kind: Kind,
     id: string,
@@ -75,26 +73,6 @@ describe('two generations of one log', () => {
       { kind: 'tag', id: 'tag_2', class: 'extra', field: 'extra' },
     ]);
     await collection('tag').deleteOne({ _id: 'tag_2' });
-  });
-
-  test('do not differ by a change that both have applied by the second comparison', async () => {
-    // given a change that the build has not applied, and a watermark that has not passed it
-    const before = await collection('tag').findOne({ _id: 'tag_1' });
-    await collection('tag').updateOne({ _id: 'tag_1' }, { $set: { 'state.name': 'before' } });
-    const source = builds.between();
-    let polls = 0;
-    const catchingUp: PairSource = {
-      ...source,
-      watermarks: async () => {
-        polls += 1;
-        if (polls === 1) return [builds.now, new Date(builds.now.getTime() + 1)];
-        if (before) await collection('tag').replaceOne({ _id: 'tag_1' }, before);
-        return source.watermarks();
-      },
-    };
-    // then it waits for the watermarks, and finds no difference
-    expect(await builds.compare({}, catchingUp)).toMatchObject({ differences: 0 });
-    expect(polls).toBe(2);
   });
 
   test('do not differ by expired data that one of them has purged', async () => {

@@ -53,14 +53,6 @@ describe('dead letters of several generations', () => {
   const openFor = async (id: string) =>
     (await deadLettersOf(rebuild.control).findOne({ _id: id }))?.generations;
 
-  test('list each generation that rejected the record, and count the rejections', async () => {
-    await rebuild.given(activeAndReady());
-    const id = await rejectedOn('tag_1', [2, 1]);
-    expect(await deadLettersOf(rebuild.control).find().toArray()).toMatchObject([
-      { _id: id, count: 2, generation: 1, generations: [2, 1] },
-    ]);
-  });
-
   test('are re-driven on each living generation that lacks the record, then removed', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'ready'), generation(3, 'dropped')]);
     const both = await rejectedOn('tag_2', [1, 2]);

@@ -58,7 +58,6 @@ export const activeAndReady = () => [
 
 export type Rebuild = Awaited<ReturnType<typeof openRebuild>>;
 
-/** Opens the topics and databases of a test file before its tests, and removes them afterwards. */
 export const useRebuild = (): Rebuild => useOpened(openRebuild);
 
 export type Promotion = Partial<Parameters<typeof switchTo>[2]>;
@@ -87,7 +86,6 @@ export async function openRebuild() {
     report: () => undefined,
     ...changes,
   });
-  /** Runs a verb of the CLI. */
   const run = async <O>(
     verb: (deps: OperatorDeps, options: O, terminal: Terminal) => Promise<CommandOutput>,
     options: O,
@@ -146,7 +144,6 @@ export async function openRebuild() {
     ...environment,
     deps,
     run,
-    /** Runs a verb of the CLI with `--json`. */
     runJson: async <O extends object>(
       verb: (deps: OperatorDeps, options: O & { json: true }, terminal: Terminal) => Promise<CommandOutput>,
       options: O,
@@ -219,7 +216,6 @@ export async function openRebuild() {
       }),
     deadLetter: (changes: Partial<DeadLetter> = {}) =>
       deadLettersOf(control).insertOne({ ...deadLetterFields(topics[0] ?? ''), ...changes }),
-    /** A served document in a generation's database. */
     document: (number: number, id = 'tag_1') =>
       collectionOf(databaseOf(number), 'tag').insertOne({ _id: id } as never),
     setWatermark: (number: number, completeTo: Date) =>
@@ -234,7 +230,6 @@ export async function openRebuild() {
     forgetProgress: async () => {
       for (const name of ['progress', 'watermarks']) await control.collection(name).deleteMany({});
     },
-    /** Everything in the control database, to be compared. */
     everything: async () => {
       const collections = await control.collections();
       const contents = await Promise.all(

@@ -99,14 +99,12 @@ test('a build loads the log up to its end at the start, and then applies the lat
     const database = rebuild.databaseOf(2);
     const has = async (id: string) => (await collectionOf(database, 'tag').findOne({ _id: id })) !== null;
     await eventually(() => has('tag_before'));
-    // when a tag comes, and the user has not
     await publish(rebuild, [created('tag', 'tag_since')]);
     await eventually(async () => {
       const progress = await progressOf(rebuild.control).findOne({ generation: 2, topic: tags.topic });
       return progress?.end === tags.end + 1 && progress.position === tags.end;
     });
     const { generations } = await rebuild.status();
-    // then the tag waits for the load
     expect([await has('tag_since'), projector.live()]).toEqual([false, null]);
     expect(generations[1]).toMatchObject({ number: 2, state: 'building', afterLoad: 1 });
     expect(generations[1]?.findings.map(({ text }) => text)).toContainEqual(
@@ -114,7 +112,6 @@ test('a build loads the log up to its end at the start, and then applies the lat
         `the load of ${users.topic}/0 ends at offset ${users.end}, but its log ends at ${users.end - 1}`,
       ),
     );
-    // and is applied after it
     await publish(rebuild, [created('user', 'user_last')]);
     await eventually(() => has('tag_since'));
     expect((await rebuild.states())[2]).not.toBe('building');

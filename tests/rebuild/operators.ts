@@ -36,7 +36,6 @@ export function operatorsOf(rebuild: Rebuild) {
     dropGeneration(depsAt(now, by), 2, { force, why: 'test', timeoutSeconds: 0 }, onStep).then(
       (outcome) => outcome as string,
     );
-  /** Another operator changes the registry. */
   const compare = async () => {
     const cause = { by: 'bob@host', at: present, why: 'compared' };
     await changeRegistry(rebuild.control, storeReport(2, comparisonReport(), cause));

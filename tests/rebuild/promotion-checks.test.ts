@@ -13,7 +13,6 @@ import {
 
 /** A problem as the servers show it, and the rule that finds it; services/operations/findings.test.ts has the rules. */
 const refusals: [title: string, arrange: (rebuild: Rebuild) => Promise<unknown>, rule: string][] = [
-  ['no comparison', ({ set }) => set(2, { report: undefined as never }), 'compared'],
   [
     'a comparison from before Kafka deleted records',
     ({ set, topics }) =>
@@ -24,11 +23,6 @@ const refusals: [title: string, arrange: (rebuild: Rebuild) => Promise<unknown>,
     'another release',
     ({ announceReplica }) => announceReplica({ versions: [projectionVersion + 1] }),
     'replicas',
-  ],
-  [
-    'a lag that is longer than tombstones',
-    ({ set }) => set(2, { longestBehindSeconds: 7 * 24 * 3_600 }),
-    'tombstones',
   ],
   ['a dead letter that the active generation lacks', ({ deadLetter }) => deadLetter(), 'rejects'],
   [

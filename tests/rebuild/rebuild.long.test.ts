@@ -1,17 +1,12 @@
 import { createHash } from 'node:crypto';
-import { loadEnds } from '../../shared/control/registry.ts';
-import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
-import { generationOf, groupIdOf, readRegistry } from '../../shared/control/generations.ts';
-import { progressOf, type Progress } from '../../shared/control/progress.ts';
 import { fold } from '../convergence/fold.ts';
 import { readDocuments } from '../convergence/read-documents.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
-import { observed, stuckMs } from '../support/observed.ts';
 import { logEnds, reached } from '../support/progress.ts';
 import { startService, type Service } from '../../infra/service.ts';
-import { createTestEnvironment, runProjector, type TestEnvironment } from '../support/test-environment.ts';
+import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { publish, startLiveTraffic, type LiveTraffic } from './live-traffic.ts';
 import { startReader, type Reader } from './reader.ts';
 
@@ -40,7 +35,6 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
     await projector.logged('projecting');
   };
   const killProjector = async (generation: number) => projectors.get(generation)?.stop('SIGKILL');
-  /** Runs a verb; returns its exit code and its output, as JSON. */
   const cli = async (...args: string[]) => {
     const service = startService('cli', testEnvironment.environment, [...args, '--json']);
     const code = await service.exited;
@@ -86,31 +80,6 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
       code: 0,
       output: { generation: 2 },
     });
-  });
-
-  test('lets a partition wait at its load end for as long as the others load, however much changes meanwhile', async () => {
-    const { config, control, kafka, topics } = testEnvironment;
-    // given a member of the group that applies none of its partitions, so that the load does not end
-    const idle = kafka.consumer({ groupId: groupIdOf(config, 2) });
-    await idle.connect();
-    await idle.subscribe({ topics });
-    await idle.run({ eachBatch: async () => undefined, autoCommit: false });
-    let aheadMs = 0;
-    const building = { ...testEnvironment, config: { ...config, GENERATION: 2 } };
-    const projector = await runProjector(building, { nowMs: () => performance.now() + aheadMs });
-    // and a partition that is loaded, with later records
-    const registry = await readRegistry(control);
-    const ends = registry && loadEnds(generationOf(registry, 2));
-    const waits = (one: Progress) =>
-      one.position < one.end && one.position >= (ends?.get(partitionKey(one)) ?? 0);
-    await eventually(async () => (await progressOf(control).find({ generation: 2 }).toArray()).some(waits));
-    // when it waits for longer than a partition may stand still
-    await observed(control, 2);
-    aheadMs += stuckMs;
-    await observed(control, 2);
-    // then its projector is alive
-    expect(projector.live()).toBeNull();
-    await Promise.all([projector.stop(), idle.disconnect()]);
   });
 
   test('becomes ready, although its projector is killed while it loads and afterwards', async () => {

@@ -85,11 +85,9 @@ test('a drop waits for requests in progress and names them, and each gets its co
     return dropGeneration(deps, 2, { force: true, why: 'test', timeoutSeconds });
   };
   await expect(drop(0)).rejects.toThrow(`2 requests in process ${process.pid}`);
-  // when it waits, and the readers continue
   const dropped = drop(600);
   await eventually(() => lines.some((line) => line.includes('2 requests')));
   expect(await readers.read()).toEqual([messageCount, messageCount]);
-  // then it drops
   expect(await dropped).toBe('dropped');
 }, 240_000);
 

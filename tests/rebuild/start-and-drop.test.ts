@@ -6,7 +6,7 @@ import type { OperatorDeps } from '../../services/operations/rebuild/deps.ts';
 import { startRebuild } from '../../services/operations/rebuild/start.ts';
 import { openStore } from '../../services/projector/startup/open-store.ts';
 import { progressOf } from '../../shared/control/progress.ts';
-import { activeAndReady, generation, useRebuild, present, secondsBefore } from './fixture.ts';
+import { generation, useRebuild, present, secondsBefore } from './fixture.ts';
 
 const rebuild = useRebuild();
 
@@ -31,11 +31,6 @@ describe('a start is refused, and registers nothing,', () => {
   test('before a projector has ever run', async () => {
     await rebuild.control.collection('generations').deleteMany({});
     await expectRefused(start, 'no projector has started on this database', 'DATABASE_NAME');
-  });
-
-  test('while another build is open', async () => {
-    await rebuild.given(activeAndReady());
-    await expectRefused(start, 'generation 2 is being built already', 'rebuild drop 2');
   });
 
   test('if the first records of a log are gone, unless the operator accepts it', async () => {
@@ -128,23 +123,12 @@ describe('a drop is refused, and removes nothing,', () => {
 
   const documents = async (number: number) => rebuild.databaseOf(number).collection('tags').countDocuments();
 
-  test('of the active generation, even with --force', async () => {
-    await expectRefused(drop(1), 'generation 1 is active', 'promote another one, or roll back');
-    await expectRefused(drop(1, true), 'generation 1 is active', 'promote another one, or roll back');
-    expect(await documents(1)).toBe(1);
-  });
-
   test('of a standby younger than 72 hours, without --force', async () => {
     await expectRefused(drop(2), 'kept for 72 hours for a rollback', '--force');
     expect(await documents(2)).toBe(1);
     expect(await drop(2, true)()).toBe('dropped');
     expect(await documents(2)).toBe(0);
     expect(await documents(1)).toBe(1);
-  });
-
-  test('of a generation that does not exist', async () => {
-    await expectRefused(drop(7), 'there is no generation 7; there are 1, 2, 3');
-    expect(await drop(3)()).toBe('was-dropped');
   });
 
   test('while a replica serves it', async () => {
@@ -189,11 +173,6 @@ test('a comparison of a loading build or of the active generation is refused, an
   const compare = (number: number) => () => compareWithActive(rebuild.deps(), number, []);
   await expectRefused(compare(2), 'generation 2 is still loading', 'rebuild await 2');
   await expectRefused(compare(1), 'generation 1 is the active one', 'with: verify');
-});
-
-test('a switch to a generation that does not exist is refused, and changes nothing', async () => {
-  await rebuild.given([generation(1, 'active'), generation(2, 'dropped')]);
-  await expectRefused(() => rebuild.switchOnce(7), 'there is no generation 7; there are 1, 2');
 });
 
 test('a projector refuses a generation that is unknown, dropped, or of another projection version', async () => {

@@ -62,16 +62,6 @@ describe('an operator is told', () => {
     });
   });
 
-  test('that it is ready, and that there is no such generation', async () => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
-    expect(await rebuild.runJson(verbs.awaitVerb, wait())).toEqual({
-      exitCode: 0,
-      output: { generation: 2, outcome: 'ready', findings: [] },
-    });
-    await rebuild.given([generation(1, 'active'), generation(2, 'dropped')]);
-    await expect(rebuild.run(verbs.awaitVerb, wait())).rejects.toThrow('generation 2 was dropped');
-  });
-
   test('at once if waiting for a generation cannot help, and why', async () => {
     // given a projector of the build that ended at a gap in the log
     await rebuild.given([generation(1, 'active'), generation(2, 'catching-up')]);

@@ -58,7 +58,6 @@ async function openTwoBuilds() {
     /** Before both watermarks, so that no comparison waits for projectors. */
     now,
     sideOf,
-    between,
     /** Compares the two, at an instant before both watermarks unless the options say otherwise. */
     compare: (options: Partial<CompareOptions> = {}, source = between()) =>
       compareDocuments(source, {

@@ -1,10 +1,7 @@
-import type { Kind } from '../../shared/documents/document.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
 import { deadLettersOf } from '../../shared/control/dead-letters.ts';
-import { changeOf, engineDeps, haltingStore } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { day, eventsOf, useReadModel } from './read-model.ts';
@@ -18,27 +15,6 @@ describe('a message whose conversation is missing', () => {
   const model = useReadModel();
 
   const stored = () => collectionOf<StoredDocument>(model.database, 'message').findOne({ _id: 'msg_a_000' });
-  /** Sweeps as of a day; `before` runs before each write of the sweep to a collection. */
-  const sweepWith = (onDay: number, kind: Kind, before: () => Promise<void>) =>
-    sweep({
-      ...model.sweepDeps(day(onDay)),
-      store: {
-        ...model.store,
-        write: async (written, writes) => {
-          if (written === kind && writes.length > 0) await before();
-          return model.store.write(written, writes);
-        },
-      },
-    });
-  const once = (action: () => Promise<void>) => {
-    let isFirst = true;
-    return async () => {
-      if (!isFirst) return;
-      isFirst = false;
-      await action();
-    };
-  };
-
   test('is deleted after 30 days, and not before', async () => {
     await model.apply([message(0)], day(100));
     expect(await model.sweepAsOf(day(130, -1))).toEqual(purged(0));
@@ -94,51 +70,6 @@ describe('a message whose conversation is missing', () => {
     expect(await model.sweepAsOf(day(130))).toEqual(purged(1));
   });
 
-  test('is still marked as an orphan when a refresh that read its conversation before the sweep is late', async () => {
-    // given a conversation that has expired
-    const data = { ...conversation(0).data, contactId: 'con_2' };
-    await model.apply([channel(), { ...conversation(0), data }, contact('Ada', 1)]);
-    // and a worker on the contact that halts before it writes the message
-    const { store, halted, resume } = haltingStore(model.store, 'message');
-    let refreshed: Promise<unknown> = Promise.resolve();
-    // when the sweep has found no message, and then one arrives and is being refreshed
-    const swept = await sweepWith(
-      30,
-      'conversation',
-      once(async () => {
-        await model.apply([message(0)]);
-        const rename = changeOf(contact('Countess', 2));
-        refreshed = applyChanges(engineDeps(store, { now: () => day(31) }), 'contact', [rename]);
-        await halted;
-      }),
-    );
-    expect(swept).toEqual({ conversations: 1, messages: 0 });
-    // and the worker writes after the conversation was purged
-    resume();
-    await refreshed;
-    // then the message is an orphan since the sweep, and is deleted 30 days later
-    expect(await stored()).toMatchObject({ joined: { author: { name: 'Countess' } }, orphanedAt: day(30) });
-    expect(await model.sweepAsOf(day(60))).toEqual(purged(1));
-  });
-
-  test('is served like its conversation, if both arrive while the sweep is about to purge the conversation', async () => {
-    // given a conversation that has expired, with a retention above the 30 days that orphans are kept
-    await model.apply([channel(90), conversation(0)]);
-    // when the customer writes again just before the sweep purges it
-    const swept = await sweepWith(
-      90,
-      'conversation',
-      once(() => model.apply([conversation(90, 2), message(90)], day(90))),
-    );
-    // then it is kept, and its message is served until it expires
-    expect(swept).toEqual({ conversations: 0, messages: 0 });
-    for (const onDay of [121, 179]) {
-      expect(await model.sweepAsOf(day(onDay))).toEqual(purged(0));
-      expect((await model.answersAt('a', day(onDay))).messages).toMatchObject([{ id: message(90).id }]);
-    }
-    expect(await model.sweepAsOf(day(180))).toEqual({ conversations: 1, messages: 1 });
-  });
-
   test('is kept and unmarked if its conversation is there', async () => {
     // given a message of a living conversation that is marked as an orphan all the same
     await model.apply([channel(0), conversation(0), message(0)]);
@@ -154,7 +85,6 @@ describe('a message whose conversation is missing', () => {
     const marked = { $set: { orphanedAt: day(100) } };
     await collectionOf<StoredDocument>(model.database, 'message').updateOne({}, marked);
     const deps = model.sweepDeps(day(130));
-    // given a store that refuses to write the message
     const write: Store['write'] = async (kind, writes) => {
       const refused = new Map(
         kind === 'message' ? writes.map(({ document }) => [document._id, 'too large']) : [],

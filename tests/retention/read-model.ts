@@ -70,13 +70,9 @@ export async function answersAt(database: Db, name: string, now: Date) {
   return { conversation: found?.state ?? null, messages, ofTicket };
 }
 
-/** The maximum number of records in one run. */
-const runMax = 20;
-
 /** The signal that aborts a sweep, and the current time if it is not `asOf`. */
 type SweepOptions = { signal?: AbortSignal; now?: Date };
 
-/** Opens a read model that applies events, sweeps and answers. */
 export async function openReadModel() {
   const { store, database, control, close } = await openEngineStore();
   /** Applies events one by one, as read on a day. As after a restart, no position counts as applied. */
@@ -84,23 +80,10 @@ export async function openReadModel() {
     const deps = engineDeps(store, { now: () => on });
     for (const event of events) await applyChanges(deps, event.kind, [changeOf(event)]);
   };
-  /** Applies events of one kind in one run. */
   const applyAtOnce = async (events: Event[], on = day(0)) => {
     const deps = engineDeps(store, { now: () => on, isApplied: () => true });
     const changes = events.map((event) => changeOf(event));
     await applyChanges(deps, events[0]?.kind ?? 'message', changes);
-  };
-  /** Applies a log, kind by kind, each in order. */
-  const applyLog = async (log: Event[], on: Date) => {
-    const deps = engineDeps(store, { now: () => on });
-    const changes = log.map((event, offset) => ({ kind: event.kind, change: changeOf(event, offset) }));
-    for (const [kind, some] of Map.groupBy(changes, (one) => one.kind))
-      for (let from = 0; from < some.length; from += runMax)
-        await applyChanges(
-          deps,
-          kind,
-          some.slice(from, from + runMax).map(({ change }) => change),
-        );
   };
   const sweepDeps = (asOf: Date, { signal, now = asOf }: SweepOptions = {}): SweepDeps => ({
     ...engineDeps(store, { now: () => now, ...(signal && { signal }) }),
@@ -114,11 +97,9 @@ export async function openReadModel() {
     close,
     apply,
     applyAtOnce,
-    applyLog,
     sweepDeps,
     sweepAsOf: (asOf: Date, options?: SweepOptions) => sweep(sweepDeps(asOf, options)),
     answersAt: (name: string, now: Date) => answersAt(database, name, now),
-    /** All documents of the store as one text. */
     everything: async () => {
       const collections = await database.collections();
       return JSON.stringify(await Promise.all(collections.map((collection) => collection.find().toArray())));
@@ -126,5 +107,4 @@ export async function openReadModel() {
   };
 }
 
-/** A read model for each test of a `describe`. */
 export const useReadModel = () => useOpened(openReadModel, { each: true });

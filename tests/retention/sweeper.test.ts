@@ -42,7 +42,6 @@ describe('the sweeper of a projector', () => {
     const expired = async () => (await metrics.expired.get()).values[0]?.value;
     const living = () =>
       collectionOf(model.database, 'conversation').countDocuments({ state: { $exists: true } });
-    // then it sweeps nothing
     await eventually(() => polls >= 5);
     expect(await living()).toBe(1);
     // and once it is the owner, it sweeps, and later expired data too

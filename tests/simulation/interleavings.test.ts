@@ -75,40 +75,34 @@ const conversation = (version: number, changes: Record<string, unknown> = {}) =>
 
 /** These interleavings are too rare for the simulation, so each is played step by step. */
 describe('a worker that crashes with a write in progress', () => {
-  it('leaves no conversation in a ticket from which it was moved', async () => {
-    // given a worker that has read a new conversation of a ticket, and halts before it writes the ticket
-    const { apply, applyLate, stored } = given();
-    const before = conversation(1, { ticketId: 'ti_1' });
-    const after = conversation(2, { ticketId: 'ti_2' });
-    await apply([created('channel', 'chan_1')]);
-    await apply([created('ticket', 'ti_1'), created('ticket', 'ti_2')]);
-    const resume = await applyLate([before], 'write ticket ti_1', 'crashes');
-    // when another worker takes its partition and applies that record with a move, and the first then writes and crashes
-    await apply([before, after]);
-    await resume();
-    // then only the other ticket embeds the conversation
-    expect(stored('ticket', 'ti_1')?.joined).toMatchObject({ conversations: [] });
-    expect(stored('ticket', 'ti_2')?.joined).toMatchObject({ conversations: [{ id: 'conv_1' }] });
-  });
+  const before = conversation(1, { ticketId: 'ti_1' });
+  const after = conversation(2, { ticketId: 'ti_2' });
 
-  it('leaves none there although its records are applied again in other batches', async () => {
+  it.each<[string, (at: ReturnType<typeof given>) => Promise<void>]>([
+    [
+      'when another worker takes its partition, and applies that record with a move',
+      ({ apply }) => apply([before, after]),
+    ],
+    [
+      'when another does so and crashes before it refreshes the tickets, and a third applies them one by one',
+      async ({ apply, applyLate }) => {
+        const end = await applyLate([before, after], 'read ticket ti_2', 'crashes');
+        await end();
+        await apply([before]);
+        await apply([after]);
+      },
+    ],
+  ])('leaves no conversation in a ticket from which it was moved, %s', async (_, move) => {
     // given a worker that has read a new conversation of a ticket, and halts before it writes the ticket
-    const { apply, applyLate, stored } = given();
-    const before = conversation(1, { ticketId: 'ti_1' });
-    const after = conversation(2, { ticketId: 'ti_2' });
-    await apply([created('channel', 'chan_1')]);
-    await apply([created('ticket', 'ti_1'), created('ticket', 'ti_2')]);
-    const resume = await applyLate([before], 'write ticket ti_1', 'crashes');
-    // and another that applies that record with a move, and crashes before it refreshes the tickets
-    const end = await applyLate([before, after], 'read ticket ti_2', 'crashes');
-    await end();
-    // when a third applies the two records one by one, and the first then writes and crashes
-    await apply([before]);
-    await apply([after]);
+    const at = given();
+    await at.apply([created('channel', 'chan_1')]);
+    await at.apply([created('ticket', 'ti_1'), created('ticket', 'ti_2')]);
+    const resume = await at.applyLate([before], 'write ticket ti_1', 'crashes');
+    await move(at);
+    // when it then writes and crashes
     await resume();
-    // then only the other ticket embeds the conversation
-    expect(stored('ticket', 'ti_1')?.joined).toMatchObject({ conversations: [] });
-    expect(stored('ticket', 'ti_2')?.joined).toMatchObject({ conversations: [{ id: 'conv_1' }] });
+    expect(at.stored('ticket', 'ti_1')?.joined).toMatchObject({ conversations: [] });
+    expect(at.stored('ticket', 'ti_2')?.joined).toMatchObject({ conversations: [{ id: 'conv_1' }] });
   });
 });
 
@@ -137,7 +131,6 @@ describe('a worker with a cache', () => {
     // when another worker deletes it, and the first receives a message
     await apply([deletionOf(conversation(1), 2)]);
     await apply([created('message', 'msg_2')], { cache });
-    // then both messages are deleted
     for (const id of ['msg_1', 'msg_2']) {
       expect(stored('message', id)).toHaveProperty('deletedAt');
       expect(stored('message', id)).not.toHaveProperty('state');
@@ -156,7 +149,6 @@ describe('a document whose state was purged', () => {
     // when the sweep frees the message before the write
     const freed = free('message', 'msg_1');
     await resume();
-    // then the message stays freed
     expect(stored('message', 'msg_1')).toEqual(freed);
   });
 

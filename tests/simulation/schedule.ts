@@ -37,7 +37,6 @@ type Waiting = { worker: Worker; label: string; go: () => void; fail: (error: Er
 
 export type Schedule = {
   random: Random;
-  /** The steps so far. */
   trace: string[];
   /** Waits until the schedule picks this step of the worker; rejects if the schedule lets it fail. */
   pause: (worker: Worker, label: string) => Promise<void>;

@@ -113,7 +113,6 @@ describe.each(bothStores)('the first children, from $name', ({ isReal, open }) =
       return revision;
     };
     const writing = writeUntilRead();
-    // when they are read again and again
     for (let round = 0; round < (isReal ? 15 : 3); round += 1)
       expect((await firstChildren(200, ids)).found).toEqual(expected);
     reading = false;

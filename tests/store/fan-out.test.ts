@@ -63,7 +63,6 @@ describe('a fan-out', () => {
     const first = await apply(renamed('Ada', 1), { chunks: pageSize / chunkSize + 1 });
     expect(first).toEqual(ids.slice(0, pageSize + chunkSize));
     expect(await cursor()).toEqual({ from: 'message', edge: 'contact', after: ids[pageSize - 1] });
-    // and a new document before the cursor
     await given(['msg_000000a']);
     // when it is applied again, then it refreshes the remaining documents alone
     expect(await apply(renamed('Ada', 1))).toEqual(ids.slice(pageSize));

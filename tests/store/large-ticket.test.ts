@@ -84,7 +84,6 @@ describe(`a ticket with ${children} conversations`, () => {
       ids: [idOf(last), ...without.slice(0, -1)],
       moreAfter: keyOf(embeddedConversationsMax - 1),
     });
-    // and moves to another ticket
     await apply(event(last, 3, { ticketId: 'ti_2' }));
     expect((await stored()).ids).toEqual(without);
   });

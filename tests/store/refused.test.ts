@@ -74,7 +74,6 @@ describe('a document that the store refuses', () => {
       ticket('ti_a3', []),
       ticket('ti_a4', few),
     ]);
-    // then that ticket alone is dead-lettered
     expect({ deadLettered, notRefreshed }).toEqual({
       deadLettered: [['ti_a2', 1, 'refused_by_store']],
       notRefreshed: [],

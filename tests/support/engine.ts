@@ -59,17 +59,3 @@ export const appliedUpTo =
   (offset: number): UpdateDeps['isApplied'] =>
   (_kind: Kind, position) =>
     position.offset < offset;
-
-/** A store whose writes of a kind, or of any, halt before they begin. `resume` lets them go on. */
-export function haltingStore(store: Store, kind?: Kind) {
-  const halted = Promise.withResolvers<void>();
-  const resumed = Promise.withResolvers<void>();
-  const write: Store['write'] = async (written, writes) => {
-    if (written === (kind ?? written)) {
-      halted.resolve();
-      await resumed.promise;
-    }
-    return store.write(written, writes);
-  };
-  return { store: { ...store, write }, halted: halted.promise, resume: () => resumed.resolve() };
-}

@@ -110,7 +110,6 @@ export function useProjector({
     },
     /** Starts a projector in this process. `settings` override the settings of the environment. */
     start,
-    /** Stops the projectors of this process. */
     stop,
     fatal,
     /** Starts a projector as a process. `applied` rejects if it ends before a test stops it. */
@@ -139,7 +138,6 @@ export function useProjector({
       producers.push(producer);
       return producer;
     },
-    /** Runs a command of the CLI in this process. */
     cli: (...args: string[]) => runCli(environment.environment, args),
     /** Deletes the records of the topic's first partition before an offset. */
     deleteRecords: async (kind: Kind, offset: number) => {

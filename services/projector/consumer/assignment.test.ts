@@ -174,7 +174,6 @@ describe('a fetched batch', () => {
 });
 
 it('stuck partitions do not keep another partition from being resumed', async () => {
-  // given 31 stuck partitions and a free one
   const stuck = Promise.withResolvers<typeof nothing>();
   const { assignment, paused, start, fetched } = given((topic) =>
     topic === 'stuck' ? stuck.promise : Promise.resolve(nothing),
@@ -185,7 +184,6 @@ it('stuck partitions do not keep another partition from being resumed', async ()
   // when all of them are fetched until they pause
   for (const worker of workers) for (let count = 0; count < 2; count += 1) fetched(worker, megabyte);
   expect(paused.size).toBe(32);
-  // then the free one is resumed
   while (paused.has('free/0')) await idle();
   expect(paused.size).toBe(31);
   stuck.resolve(nothing);
@@ -206,7 +204,6 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
     // given a partition that is paused, because its queue holds more than its share
     for (let count = 0; count < 3; count += 1) fetched(worker, megabyte);
     expect([...paused]).toEqual(['t/0']);
-    // when its queue empties
     refuse(restarting());
     stuck.resolve(nothing);
     while (applied.length < 3) await idle();

@@ -57,9 +57,7 @@ describe('a partition that does not move', () => {
     // given a partition that has long been caught up
     const { positions, pass } = given({ 't/0': { position: 2, end: 2 } });
     pass(10 * stalledMs);
-    // when records are published
     positions.observe('t/0', { end: 8 });
-    // then it is waited for
     expect(positions.isCatchingUp(positions.catchUpTargets(['t']))).toBe(true);
   });
 

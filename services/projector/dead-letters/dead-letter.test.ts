@@ -70,7 +70,6 @@ test('a record of 8 MB is stored whole, a larger one as its head, sizes and hash
     truncated: null,
     bytes: value.length + 2_010,
   });
-  // given a few more bytes
   const larger = Buffer.concat([value, Buffer.alloc(4_000, 'w')]);
   const head = deadLetter(record(larger, headers, key));
   expect(text(head.key)).toBe('k'.repeat(1_024));

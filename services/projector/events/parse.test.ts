@@ -133,6 +133,7 @@ describe('the envelope', () => {
     ['a header with two values', binary(tagBytes(), {}, { ce_type: ['a', 'b'] }), 'header ce_type: '],
     ['a header in two cases', binary(tagBytes(), {}, { CE_ID: 'b' }), 'header ce_id: '],
     ['a header that is not UTF-8', binary(tagBytes(), {}, { ce_id: Buffer.from([0xff]) }), 'header ce_id'],
+    ['1,001 headers', binary(tagBytes(), {}, { x: Array<null>(1_001).fill(null) }), '', 'headers_too_large'],
     ['two content types', record(null, { 'content-type': ['a/b', 'c/d'] }), 'header content-type: '],
     ['binary data that is not JSON', binary(Buffer.from('<tag/>')), 'data: must be JSON', 'not_json'],
     ['binary data that is empty', binary(Buffer.alloc(0)), 'data: must not be empty', 'not_json'],

@@ -74,7 +74,6 @@ describe('a fetch', () => {
     await ask();
     paused.length = 0;
     await ask();
-    // then
     expect(waitsMs).toEqual([1_000, 1_000, 100, 100, 1_000, 1_000]);
     expect([...sharesBytes]).toEqual([300]);
   });

@@ -19,9 +19,7 @@ export type BacklogRun = Usage & { records: number; documents: number };
 type Contender = {
   prepare: (database: Db) => Promise<unknown>;
   start: (settings: Record<string, string>, published: Published) => Service;
-  /** Resolves when the process consumes. */
   consumes: (environment: BenchEnvironment, service: Service, group: string) => Promise<unknown>;
-  /** Resolves when it has applied everything. */
   applied: (control: Db, service: Service, ends: Offsets) => Promise<unknown>;
 };
 

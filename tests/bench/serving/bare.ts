@@ -27,7 +27,6 @@ const messages = collectionOf<MessageDocument>(database, 'message');
 
 type Presentable = Parameters<typeof presentConversationHead>[0];
 
-/** The organization of every request. */
 const orgId = 'org_a';
 const pageSize = 20;
 const projection = { state: 1, joined: 1, byCreated: 1, byUpdated: 1 } as const;

@@ -34,7 +34,6 @@ const manyConnections = 256;
 /** Pause between two processes, so that the store's remaining work for one does not slow the next. */
 const pauseMs = 300;
 
-/** Compares the API with a bare server that answers the same requests. */
 export const benchServing = (options: ReportOptions): Promise<void> =>
   runBenchmark('serving', options, async ({ mongodbUrl }) => {
     const size = options.quick ? quickSize : fullSize;
