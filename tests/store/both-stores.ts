@@ -1,4 +1,5 @@
 import type { Store, StoredDocument, Write } from '../../services/projector/materialize/store.ts';
+import { storedDocument } from '../support/engine.ts';
 import { emptyData, memoryStore } from '../simulation/memory-store.ts';
 import { openEngineStore } from './engine-store.ts';
 
@@ -40,18 +41,11 @@ export const conversation = (
   ticketId: string,
   second = 0,
   changes: Partial<StoredDocument> = {},
-): StoredDocument => ({
-  _id: id,
-  orgId: 'org_1',
-  version: 1,
-  revision: 1,
-  position: position(1),
-  state: { id, ticketId, role: 'side', status: 'resolved', channelId: 'chan_1', title: 'Broken' },
-  joined: { channel: null },
-  refs: ['channel:chan_1'],
-  byCreated: keyOf(second, id),
-  ...changes,
-});
+): StoredDocument =>
+  storedDocument(
+    { id, ticketId, role: 'side', status: 'resolved', channelId: 'chan_1', title: 'Broken' },
+    { joined: { channel: null }, refs: ['channel:chan_1'], byCreated: keyOf(second, id), ...changes },
+  );
 
 /** The tombstone of a document. */
 export const tombstoneOf = (document: StoredDocument): StoredDocument => {

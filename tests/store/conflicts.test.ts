@@ -1,19 +1,10 @@
-import type { StoredDocument } from '../../services/projector/materialize/store.ts';
+import { storedDocument } from '../support/engine.ts';
 import { useEngineStore } from './engine-store.ts';
 
 const ids = Array.from({ length: 500 }, (_, index) => `tag_${String(index).padStart(3, '0')}`);
 const rounds = 5;
 
-const tag = (id: string, revision: number, by: string): StoredDocument => ({
-  _id: id,
-  orgId: 'org_1',
-  version: 1,
-  revision,
-  position: null,
-  state: { id, name: by },
-  joined: {},
-  refs: [],
-});
+const tag = (id: string, revision: number, by: string) => storedDocument({ id, name: by }, { revision });
 
 describe('concurrent writers of the same documents', () => {
   const opened = useEngineStore();

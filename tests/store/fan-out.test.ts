@@ -1,24 +1,18 @@
 import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
 import { pageSize } from '../../services/projector/materialize/mongo-store.ts';
-import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
+import type { Store } from '../../services/projector/materialize/store.ts';
 import { chunkSize } from '../../services/projector/materialize/fan-out.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { appliedUpTo, changeOf, engineDeps } from '../support/engine.ts';
+import { appliedUpTo, changeOf, engineDeps, storedDocument } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
 import { useEngineStore } from './engine-store.ts';
 
-const message = (id: string): StoredDocument => ({
-  _id: id,
-  orgId: 'org_1',
-  version: 1,
-  revision: 1,
-  joined: { author: null },
-  position: { partition: 0, offset: 1, timestampMs: 1 },
-  state: { id, conversationId: 'conv_1', author: { type: 'contact', id: 'con_1' }, content: 'Hello' },
-  refs: ['contact:con_1'],
-  byCreated: `2026-01-01T00:00:00.000Z${id}`,
-});
+const message = (id: string) =>
+  storedDocument(
+    { id, conversationId: 'conv_1', author: { type: 'contact', id: 'con_1' }, content: 'Hello' },
+    { joined: { author: null }, refs: ['contact:con_1'], byCreated: `2026-01-01T00:00:00.000Z${id}` },
+  );
 const renamed = (name: string, version: number) => created('contact', 'con_1', { name }, version);
 
 describe('a fan-out', () => {

@@ -1,25 +1,81 @@
 import { BSON } from 'mongodb';
 import type { Kind } from '../../shared/documents/document.ts';
 import type { Document } from '../../shared/documents/entity.ts';
+import {
+  idLengthMax,
+  itemsMax,
+  longTextLengthMax,
+  nameLengthMax,
+  shortTextLengthMax,
+} from '../../shared/documents/fields.ts';
+import { resources, states } from '../../shared/documents/resources.ts';
+import { embeddedConversationsMax } from '../../shared/documents/ticket.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { largestConversation, largestMessage, largestTicket } from '../support/largest-documents.ts';
+import { given, living } from '../support/example-join.ts';
+import { examples } from '../support/example-states.ts';
+import { createRandom } from '../support/random.ts';
 import { useEngineStore } from './engine-store.ts';
 
-/**
- * In bytes: a ticket 11,474,158, of which 7.7 MB are the ids and names of 2,000 tags and topics, 1.6 MB their ids in
- * its state and 1.6 MB those in its references; a conversation 11,027,251; a message 8,408,865, of which 8 MB are its
- * state.
- */
-const documentBytesMax = 16 * 1024 * 1024;
+const megabyte = 1024 * 1024;
+const documentBytesMax = 16 * megabyte;
 /** For the engine's own fields: cursor, positions and marks. */
 const engineBytes = 64 * 1024;
 
+/** An ideograph takes three bytes, the maximum for one UTF-16 unit. */
+const textOf = (length: number) => '漢'.repeat(length);
+const [name, shortText, title] = [nameLengthMax, shortTextLengthMax, longTextLengthMax].map(textOf);
+
+/** Ids are index keys. Random ideographs keep an index from compressing them. */
+const random = createRandom(1);
+const ideograph = () => String.fromCharCode(0x4e00 + random.int(0x5000));
+const idOf = (prefix: string, index = 0) => {
+  const start = `${prefix}${String(index).padStart(4, '0')}`;
+  return start + Array.from({ length: idLengthMax - start.length }, ideograph).join('');
+};
+const idsOf = (prefix: string, length = itemsMax) =>
+  Array.from({ length }, (_, index) => idOf(prefix, index));
+
+const [ticketId, contactId, assignedUserId] = [idOf('ti_'), idOf('con_'), idOf('user_')];
+const [tagIds, topicIds] = [idsOf('tag_'), idsOf('topic_')];
+const channelIds = idsOf('chan_', embeddedConversationsMax);
+/** Everything that the documents refer to, with every text at its bound. */
+const referenced = given(
+  living('contact', { id: contactId, name, email: { email: shortText, verified: true } }),
+  living('user', { id: assignedUserId, name, email: shortText }),
+  ...tagIds.map((id) => living('tag', { id, name })),
+  ...topicIds.map((id) => living('topic', { id, name, color: '#0088ff' })),
+  ...channelIds.map((id) => living('channel', { id, name, dataRetentionDays: 30 })),
+  ...channelIds.map((channelId, index) =>
+    living('conversation', { id: idOf('conv_', index), ticketId, channelId }),
+  ),
+);
+
 type Stored = Document<unknown, unknown>;
 
+/** A document with this state, which the parser accepts, joined as the engine joins it. */
+function stored(kind: Kind, changes: Record<string, unknown>): Stored {
+  const state = states[kind].parse({ ...examples[kind], ...changes });
+  const { joined, refs } = referenced.whenJoined(kind, changes);
+  const position = { partition: 1, offset: Number.MAX_SAFE_INTEGER, timestampMs: Number.MAX_SAFE_INTEGER };
+  const sortKeys = (resources[kind].sortKeys as (of: typeof state) => object)(state);
+  const [version, revision] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+  const envelope = { orgId: idOf('org_'), version, revision, position, tombstonePosition: position };
+  return { _id: state.id, ...envelope, ...sortKeys, state, joined, refs };
+}
+
+const labels = { tagIds, topicIds };
+const conversation = { ticketId, channelId: channelIds[0], contactId, assignedUserId, title, ...labels };
+const attachments = idsOf('att_').map((id) => ({ id, filename: name, inline: true }));
+const message = { author: { type: 'contact', id: contactId }, conversationId: idOf('conv_'), attachments };
+/** The content and the attachments of a message share 8 MB. */
+const contentLength =
+  8 * megabyte - BSON.calculateObjectSize(states.message.parse({ ...examples.message, ...message }));
+
+/** A ticket and a conversation take some 11 MB, most of it the ids and names of 2,000 tags and topics. */
 const largest: [Kind, Stored][] = [
-  ['ticket', largestTicket()],
-  ['conversation', largestConversation()],
-  ['message', largestMessage()],
+  ['ticket', stored('ticket', { id: ticketId, requesterId: contactId, title, ...labels })],
+  ['conversation', stored('conversation', { id: idOf('conv_'), ...conversation })],
+  ['message', stored('message', { id: idOf('msg_'), ...message, content: 'x'.repeat(contentLength) })],
 ];
 
 describe('the largest documents that the limits of lists and texts allow', () => {

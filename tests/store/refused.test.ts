@@ -3,7 +3,7 @@ import { applyChanges } from '../../services/projector/materialize/apply-changes
 import type { Change } from '../../services/projector/events/change.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { Kind } from '../../shared/documents/document.ts';
-import { changeOf, engineDeps, recordOf } from '../support/engine.ts';
+import { changeOf, engineDeps, recordOf, storedDocument } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
 import { useEngineStore } from './engine-store.ts';
@@ -17,16 +17,7 @@ describe('a document that the store refuses', () => {
   const opened = useEngineStore();
   let offset = 0;
 
-  const tag = (id: string, nameLength: number): StoredDocument => ({
-    _id: id,
-    orgId: 'org_1',
-    version: 1,
-    revision: 1,
-    joined: {},
-    refs: [],
-    position: { partition: 0, offset: 0, timestampMs: 0 },
-    state: { id, name: 'x'.repeat(nameLength) },
-  });
+  const tag = (id: string, nameLength: number) => storedDocument({ id, name: 'x'.repeat(nameLength) });
   const given = async (tags: StoredDocument[]) => {
     for (const document of tags) await opened.store.write('tag', [{ op: 'put', document, guard: null }]);
   };

@@ -4,6 +4,7 @@ import type { SweepStore } from '../../services/projector/retention/sweep.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import { emptyData, memoryStore } from '../simulation/memory-store.ts';
 import { memorySweepStore } from '../simulation/memory-sweep-store.ts';
+import { storedDocument } from '../support/engine.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { conversation, insert, keyOf, position } from './both-stores.ts';
 import { openEngineStore } from './engine-store.ts';
@@ -23,28 +24,13 @@ const open: Record<string, () => Promise<Opened>> = {
 };
 
 const at = (second: number) => new Date(second * 1_000);
-const channel = (id: string, dataRetentionDays: number | null, orgId = 'org_1'): StoredDocument => ({
-  _id: id,
-  orgId,
-  version: 1,
-  revision: 1,
-  position: position(1),
-  joined: {},
-  refs: [],
-  state: { id, dataRetentionDays },
-});
-const message = (id: string, conversationId: string, second: number, orphanedAt?: Date): StoredDocument => ({
-  _id: id,
-  orgId: 'org_1',
-  version: 1,
-  revision: 1,
-  position: position(1),
-  joined: {},
-  refs: [],
-  state: { id, conversationId, createdAt: at(second) },
-  byCreated: keyOf(second, id),
-  ...(orphanedAt && { orphanedAt }),
-});
+const channel = (id: string, dataRetentionDays: number | null, orgId = 'org_1') =>
+  storedDocument({ id, dataRetentionDays }, { orgId });
+const message = (id: string, conversationId: string, second: number, orphanedAt?: Date) =>
+  storedDocument(
+    { id, conversationId, createdAt: at(second) },
+    { byCreated: keyOf(second, id), ...(orphanedAt && { orphanedAt }) },
+  );
 const idsOf = (documents: { _id: string }[]) => documents.map(({ _id }) => _id).sort();
 
 describe.each(Object.entries(open))('the sweep reads from %s', (_, openStore) => {

@@ -3,7 +3,7 @@ import type { Change } from '../../services/projector/events/change.ts';
 import type { KafkaRecord } from '../../services/projector/kafka/record-format.ts';
 import { parse } from '../../services/projector/events/parse.ts';
 import { createReferenceCache } from '../../services/projector/materialize/reference-cache.ts';
-import type { Store } from '../../services/projector/materialize/store.ts';
+import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { UpdateDeps } from '../../services/projector/materialize/fan-out.ts';
 import { rawHeaders } from './example-records.ts';
 import { encode, type Event } from './events.ts';
@@ -19,6 +19,22 @@ export const engineDeps = (store: Store, overrides: Partial<UpdateDeps> = {}): U
   signal: new AbortController().signal,
   onProgress: () => undefined,
   ...overrides,
+});
+
+/** A stored document of `org_1` with this state and no references, with changes. */
+export const storedDocument = (
+  state: { id: string } & Record<string, unknown>,
+  changes: Partial<StoredDocument> = {},
+): StoredDocument => ({
+  _id: state.id,
+  orgId: 'org_1',
+  version: 1,
+  revision: 1,
+  position: { partition: 0, offset: 1, timestampMs: 1 },
+  state,
+  joined: {},
+  refs: [],
+  ...changes,
 });
 
 /** The record of an event at a position. */
