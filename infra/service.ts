@@ -19,7 +19,8 @@ export type Service = {
   dropOutput: () => void;
   /** Resolves with the exit code, or with the signal that ended the process. */
   exited: Promise<number | string>;
-  stop: (signal?: NodeJS.Signals) => Promise<number | string>;
+  /** Sends a signal, SIGTERM by default, and SIGKILL if the process has not ended after `graceMs`. */
+  stop: (signal?: NodeJS.Signals, graceMs?: number) => Promise<number | string>;
 };
 
 type Environment = Record<string, string | undefined>;
@@ -113,8 +114,9 @@ export function startCommand(
       lines.close();
       child.stdout.resume();
     },
-    stop: (signal: NodeJS.Signals = 'SIGTERM') => {
+    stop: (signal: NodeJS.Signals = 'SIGTERM', graceMs?: number) => {
       child.kill(signal);
+      if (graceMs) setTimeout(() => child.kill('SIGKILL'), graceMs).unref();
       return exited;
     },
     stdout: () => output.join('\n'),

@@ -1,14 +1,16 @@
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { startAgainCode } from '../../services/projector/wall-clock.ts';
+import { writeCertificate } from '../certificate.ts';
 import { startStack } from '../dev-servers/stack.ts';
 import { liveChange } from '../sample-data/live-changes.ts';
 import { publishRecords, publishSampleData } from '../sample-data/publish.ts';
 import { batchesOf, generateSampleData, recordsOf } from '../sample-data/sample-data.ts';
 import type { SampleData, SampleState, Size } from '../sample-data/sample-data.ts';
 import { startService, type Service } from '../service.ts';
-import { connect, createCertificate, readProgress, type Connections } from './servers.ts';
+import { connect, readProgress, type Connections } from './servers.ts';
 import { ask, showRebuild, showTour, type Access, type Output } from './tour.ts';
 
 export type Demo = Output & {
@@ -31,7 +33,9 @@ export async function runDemo(demo: Demo): Promise<void> {
   const stack = await startStack({ report: say, dataDir: join(folder, 'servers') });
   closers.defer(() => stack.stop());
   say(`Kafka ${stack.kafkaBrokers}, store ${stack.mongodbUrl} (${stack.how})`);
-  const [connections, certificate] = await Promise.all([connect(stack), createCertificate(folder)]);
+  const { cert, settings: tls } = await writeCertificate(folder);
+  const connections = await connect(stack);
+  setDefaultCACertificates([...getCACertificates(), cert]);
   closers.defer(connections.close);
   const { environment } = connections;
   const ended = Promise.withResolvers<never>();
@@ -42,30 +46,29 @@ export async function runDemo(demo: Demo): Promise<void> {
     name = service as string,
   ) => {
     const logFile = join(folder, `${name}.log`);
-    // A service that ends at once has logged nothing.
-    writeFileSync(logFile, '');
     const onLine = (line: string) => appendFileSync(logFile, `${line}\n`);
     const limits = { onLine, linesMax: 1_000, ownGroup: true };
     const started = startService(service, { ...environment, ...settings }, [], limits);
-    stopAtEnd(demo, started);
+    process.once('exit', () => void started.stop('SIGKILL'));
+    closers.defer(async () => void (await started.stop('SIGTERM', stopGraceMs)));
     say(`Started ${name}, log: ${logFile}`);
     void started.exited.then((how) => {
       if (demo.stopping.aborted || mayEnd.has(started)) return;
       if (how === startAgainCode) return void start(service, settings, name);
-      const tail = readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-15).join('\n');
-      ended.reject(new Error(`The ${name} has exited (${how}). Its log ends with:\n${tail}`));
+      const lines = `${started.stdout()}\n${started.stderr()}`.trimEnd().split('\n').slice(-15);
+      ended.reject(new Error(`The ${name} has exited (${how}). Its log ends with:\n${lines.join('\n')}`));
     });
     return started;
   };
   const projector = start('projector', { GENERATION: '1' });
-  const api = start('api', { API_HOST: '127.0.0.1', API_PORT: '0', ...certificate.settings });
+  const api = start('api', { API_HOST: '127.0.0.1', API_PORT: '0', ...tls });
   const console = start('console', { CONSOLE_PORT: '0' });
   const present = async () => {
     const sampleData = generateSampleData(options);
     const tokenOf = (wanted: string) => sampleData.apiKeys.find(({ name }) => name === wanted)?.token ?? '';
     await publishAndWait(connections, sampleData, say);
     const baseUrl = `https://localhost:${Number((await api.logged('listening')).port)}`;
-    const access = { baseUrl, certificate: certificate.certificate, token: tokenOf('Reporting') };
+    const access = { baseUrl, certificate: tls.API_TLS_CERT, token: tokenOf('Reporting') };
     await api.logged('ready');
     say(`Ready after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s.\n`);
     always(`API key: ${access.token}`);
@@ -83,15 +86,6 @@ export async function runDemo(demo: Demo): Promise<void> {
     ]);
   };
   await Promise.race([present(), ended.promise]);
-}
-
-/** Stops the process with the demo, and kills it if the demo ends without that. */
-function stopAtEnd({ closers }: Demo, { stop }: Service): void {
-  process.once('exit', () => void stop('SIGKILL'));
-  closers.defer(async () => {
-    const late = delay(stopGraceMs, 'late', { ref: false });
-    if ((await Promise.race([stop(), late])) === 'late') await stop('SIGKILL');
-  });
 }
 
 async function publishAndWait(connections: Connections, sampleData: SampleData, say: Demo['say']) {
@@ -113,10 +107,8 @@ async function publishAndWait(connections: Connections, sampleData: SampleData, 
 async function publishLive(connections: Connections, state: SampleState, stopping: AbortSignal) {
   for (; !stopping.aborted; await delay(turnMs)) {
     const events = Array.from({ length: changesPerTurn }, () => liveChange(state, new Date())).flat();
-    await publishRecords(
-      connections,
-      events.flatMap((event) => recordsOf(state.random, event)),
-    );
+    const records = events.flatMap((event) => recordsOf(state.random, event));
+    await publishRecords(connections, records);
   }
 }
 

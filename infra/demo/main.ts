@@ -38,22 +38,21 @@ const printError = (error: unknown) => void process.stderr.write(`${errorMessage
 const { path: folder, release } = await temporaryFolder('support-demo-');
 const closers = new AsyncDisposableStack();
 const controller = new AbortController();
-const stopRequested = new Promise<void>((resolve) => {
-  let firstAt: number | null = null;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.on(signal, () => {
-      if (firstAt !== null && performance.now() - firstAt > sameSignalMs) process.exit(1);
-      if (firstAt !== null) return;
-      firstAt = performance.now();
-      say('Stopping. Press Ctrl-C again to kill all processes at once.');
-      resolve();
-    });
-});
+const stopRequested = Promise.withResolvers<void>();
+let firstAt = Infinity;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(signal, () => {
+    if (performance.now() - firstAt > sameSignalMs) process.exit(1);
+    if (firstAt < Infinity) return;
+    firstAt = performance.now();
+    say('Stopping. Press Ctrl-C again to kill all processes at once.');
+    stopRequested.resolve();
+  });
 
 const running = runDemo({ options, always, say, folder, stopping: controller.signal, closers });
 let hasFailed = false;
 try {
-  await Promise.race([running, stopRequested]);
+  await Promise.race([running, stopRequested.promise]);
 } catch (error) {
   hasFailed = true;
   printError(error);

@@ -1,8 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { generate } from 'selfsigned';
 import { endOffsets, recordedPositions } from '../../services/projector/consumer/progress.ts';
 import { estimateDocuments } from '../../services/operations/counts.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
@@ -66,17 +62,4 @@ export async function readProgress({ admin, mongo, name, topics }: Connections) 
     lag: sum([...ends].map(([key, { end }]) => Math.max(0, end - (positions.get(key) ?? 0)))),
     documents: sum(Object.values(documents)),
   };
-}
-
-/** Writes a certificate for `localhost` and its key. Other clients trust it by its file, this process by default. */
-export async function createCertificate(folder: string) {
-  const { cert, private: key } = await generate([{ name: 'commonName', value: 'localhost' }], {
-    keyType: 'ec',
-    algorithm: 'sha256',
-  });
-  setDefaultCACertificates([...getCACertificates(), cert]);
-  const settings = { API_TLS_CERT: join(folder, 'server.pem'), API_TLS_KEY: join(folder, 'server-key.pem') };
-  await writeFile(settings.API_TLS_CERT, cert);
-  await writeFile(settings.API_TLS_KEY, key, { mode: 0o600 });
-  return { certificate: settings.API_TLS_CERT, settings };
 }

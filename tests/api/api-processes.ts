@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { specFor } from '../../services/api/openapi/spec-for.ts';
 import { documented } from '../support/documented.ts';
 import { eventually } from '../support/eventually.ts';
+import { writeCertificate } from '../../infra/certificate.ts';
 import { startService, type Service } from '../../infra/service.ts';
 import type { Documents } from './builders.ts';
-import { ask, writeCertificate, type Target } from './requests.ts';
+import { ask, type Target } from './requests.ts';
 import { mongoUrl, startStore, type TestStore } from './test-api.ts';
 
 export type ApiProcess = Service &
@@ -72,7 +73,7 @@ export function useApiProcesses(documents: Documents = {}): ApiProcesses {
   beforeAll(async () => {
     processes.store = await startStore(documents);
     processes.folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
-    processes.tls = await writeCertificate(processes.folder);
+    processes.tls = (await writeCertificate(processes.folder)).settings;
   });
   afterAll(async () => {
     for (const child of running) await child.stop();

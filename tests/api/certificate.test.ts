@@ -2,8 +2,9 @@ import { mkdirSync, mkdtempSync, renameSync, symlinkSync, writeFileSync } from '
 import { Agent } from 'node:https';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
+import { writeCertificate } from '../../infra/certificate.ts';
 import { useApiProcesses } from './api-processes.ts';
-import { begin, textOf, writeCertificate } from './requests.ts';
+import { begin, textOf } from './requests.ts';
 
 const children = useApiProcesses();
 

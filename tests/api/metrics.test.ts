@@ -1,13 +1,13 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Gauge, Registry } from 'prom-client';
+import { writeCertificate } from '../../infra/certificate.ts';
 import { watchLogGap } from '../../services/api/store/log-gap.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { eventually } from '../support/eventually.ts';
 import { useApiProcesses } from './api-processes.ts';
 import { metricOf } from './raw-socket.ts';
-import { writeCertificate } from './requests.ts';
 
 const children = useApiProcesses();
 

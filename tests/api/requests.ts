@@ -1,10 +1,8 @@
-import { writeFileSync } from 'node:fs';
 import { get as httpGet, type Agent, type IncomingMessage } from 'node:http';
 import { get as httpsGet } from 'node:https';
-import { join } from 'node:path';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
 import type { HoldToDocument } from '../support/documented.ts';
-import { selfSigned, tokens } from './test-api.ts';
+import { tokens } from './test-api.ts';
 
 /** An API that listens on this host. */
 export type Target = { port: number; isTls: boolean; holdToDocument: HoldToDocument };
@@ -55,12 +53,3 @@ export async function ask(child: Target, path: string, options: Options = {}) {
 }
 
 export const codeOf = (text: string) => errorEnvelopeSchema.parse(JSON.parse(text)).error.code;
-
-/** Writes a self-signed certificate and its key; returns the settings that name their files. */
-export async function writeCertificate(folder: string, notAfter?: Date) {
-  const { cert, key } = await selfSigned(notAfter);
-  const settings = { API_TLS_CERT: join(folder, 'cert.pem'), API_TLS_KEY: join(folder, 'key.pem') };
-  writeFileSync(settings.API_TLS_CERT, cert);
-  writeFileSync(settings.API_TLS_KEY, key);
-  return settings;
-}

@@ -1,15 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { MongoClient, type CommandStartedEvent } from 'mongodb';
-import { generate } from 'selfsigned';
 import { ensureRegistry } from '../../shared/control/generations.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
+import { selfSigned } from '../../infra/certificate.ts';
 import { startApi as startService } from '../../services/api/api.ts';
 import { readApiConfig, type ApiConfig } from '../../services/api/config.ts';
 import { createMetrics } from '../../services/api/metrics.ts';
 import type { RateLimit } from '../../services/api/rate-limit/rate-limiter.ts';
-import type { Credentials } from '../../services/api/server/tls.ts';
 import { createReadBudget } from '../../services/api/store/read-budget.ts';
 import { createReaders } from '../../services/api/store/reader.ts';
 import { documented, type HoldToDocument } from '../support/documented.ts';
@@ -58,13 +57,6 @@ export async function startStore(documents: Documents = {}) {
 }
 
 export type TestStore = Awaited<ReturnType<typeof startStore>>;
-
-/** A certificate for `localhost`, valid for a year by default. */
-export async function selfSigned(notAfter?: Date): Promise<Credentials> {
-  const options = { keySize: 2048, ...(notAfter && { notAfterDate: notAfter }) };
-  const pair = await generate([{ name: 'commonName', value: 'localhost' }], options);
-  return { cert: pair.cert, key: pair.private };
-}
 
 type Options = {
   limit?: RateLimit;

@@ -3,10 +3,10 @@ import { createServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { generate } from 'selfsigned';
 import { installKafka, kafkaPart } from '../../infra/dev-servers/native/kafka.ts';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
+import { selfSigned } from '../../infra/certificate.ts';
 import { startService } from '../../infra/service.ts';
 
 /** A broker whose second listener takes TLS with client certificates and OAUTHBEARER alone. */
@@ -28,10 +28,10 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kafka-security-'));
   await installKafka(() => undefined);
   for (const name of ['server', 'client', 'other']) {
-    const pair = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 });
-    writeFileSync(file(`${name}.crt`), pair.cert);
-    writeFileSync(file(`${name}.key`), pair.private);
-    writeFileSync(file(`${name}.pem`), `${pair.private}\n${pair.cert}\n`);
+    const { cert, key } = await selfSigned();
+    writeFileSync(file(`${name}.crt`), cert);
+    writeFileSync(file(`${name}.key`), key);
+    writeFileSync(file(`${name}.pem`), `${key}\n${cert}\n`);
   }
   issuer = createServer((request, response) => {
     let body = '';

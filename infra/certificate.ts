@@ -1,0 +1,18 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { generate } from 'selfsigned';
+
+/** A self-signed certificate for `localhost`, valid for a year, and its key, both as PEM. */
+export async function selfSigned() {
+  const pair = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 });
+  return { cert: pair.cert, key: pair.private };
+}
+
+/** Writes a self-signed certificate and its key. Returns the certificate and the API's settings that name the files. */
+export async function writeCertificate(folder: string) {
+  const { cert, key } = await selfSigned();
+  const settings = { API_TLS_CERT: join(folder, 'cert.pem'), API_TLS_KEY: join(folder, 'key.pem') };
+  await writeFile(settings.API_TLS_CERT, cert);
+  await writeFile(settings.API_TLS_KEY, key, { mode: 0o600 });
+  return { cert, settings };
+}
