@@ -1,4 +1,5 @@
 import type { Collection, Db } from 'mongodb';
+import type { Logger } from '../runtime/logger.ts';
 import { lagSeconds } from './freshness.ts';
 import { progressOf } from './progress.ts';
 
@@ -28,20 +29,23 @@ export const readSamples = (control: Db, generation: number, now: Date): Promise
     .sort({ at: 1 })
     .toArray();
 
-/** Creates the function that saves one sample in each interval. Of several projectors, the last one replaces the others. */
+/**
+ * Creates the function that saves one sample in each interval. Of several projectors, the last one replaces the others.
+ * It never rejects: the console's charts may lack a sample, but neither freshness nor a commit waits for one.
+ */
 export function createSampler({
   control,
   generation,
   allowanceMs,
+  logger,
 }: {
   control: Db;
   generation: number;
   allowanceMs: number;
+  logger: Logger;
 }): (at: Date, watermark: Date) => Promise<void> {
   let saved = -1;
-  return async (at, watermark) => {
-    const interval = Math.floor(at.getTime() / sampleEveryMs);
-    if (interval === saved) return;
+  const save = async (interval: number, at: Date, watermark: Date) => {
     const [sum] = await progressOf(control)
       .aggregate<{ applied: number }>([
         { $match: { generation } },
@@ -57,5 +61,12 @@ export function createSampler({
     const _id = `${generation}/${interval % slots}`;
     await samplesOf(control).updateOne({ _id }, { $set: sample }, { upsert: true });
     saved = interval;
+  };
+  return async (at, watermark) => {
+    const interval = Math.floor(at.getTime() / sampleEveryMs);
+    if (interval === saved) return;
+    await save(interval, at, watermark).catch((error: unknown) => {
+      logger.warn({ error }, 'could not save a sample for the console');
+    });
   };
 }

@@ -1,15 +1,17 @@
+import { pino } from 'pino';
 import { progressOf } from '../../shared/control/progress.ts';
 import { createSampler, readSamples, samplesOf } from '../../shared/control/samples.ts';
 import { openDatabases } from '../support/databases.ts';
 import { useOpened } from '../support/use-opened.ts';
 
 const opened = useOpened(openDatabases);
+const logger = pino({ level: 'silent' });
 
 test('two projectors save one sample in each interval, and one of an hour before goes', async () => {
   const { control } = opened;
   const apply = (position: number) =>
     progressOf(control).updateOne({ _id: '1/t/0' }, { $set: { generation: 1, position } }, { upsert: true });
-  const projectors = [1, 2].map(() => createSampler({ control, generation: 1, allowanceMs: 1_000 }));
+  const projectors = [1, 2].map(() => createSampler({ control, generation: 1, allowanceMs: 1_000, logger }));
   const runs = [
     [60_000, 3],
     [79_000, 4],
@@ -30,6 +32,15 @@ test('two projectors save one sample in each interval, and one of an hour before
 
 test('without a watermark the lag of a sample is unknown', async () => {
   const { control } = opened;
-  await createSampler({ control, generation: 2, allowanceMs: 1_000 })(new Date(60_000), new Date(0));
+  await createSampler({ control, generation: 2, allowanceMs: 1_000, logger })(new Date(60_000), new Date(0));
   expect(await readSamples(control, 2, new Date(60_000))).toMatchObject([{ lagSeconds: null, applied: 0 }]);
+});
+
+test('a sample that cannot be saved fails no run of the commit loop', async () => {
+  const { control } = opened;
+  await samplesOf(control).deleteMany();
+  await samplesOf(control).createIndex({ generation: 1 }, { unique: true });
+  const sample = createSampler({ control, generation: 3, allowanceMs: 1_000, logger });
+  for (const ms of [60_000, 80_000]) await sample(new Date(ms), new Date(0));
+  expect(await samplesOf(control).countDocuments({ generation: 3 })).toBe(1);
 });
