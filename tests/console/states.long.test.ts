@@ -1,5 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
 import { publishSampleData } from '../../infra/sample-data/publish.ts';
@@ -8,7 +7,7 @@ import { startService, type Service } from '../../infra/service.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { sampleEveryMs, samplesOf } from '../../shared/control/samples.ts';
 import { registerCodecs } from '../../services/projector/kafka/codecs.ts';
-import { visitor, type Visitor } from '../docs-site/visit.ts';
+import { picture } from '../docs-site/visit.ts';
 import { startChromium } from '../support/chromium.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
@@ -18,11 +17,6 @@ import { openConsole, untilShown, type TestConsole } from './test-console.ts';
 
 /** Full-page screenshots of each state, for people to look at. That of an idle one is docs/images/console.png. */
 const pictures = 'artifacts/console';
-const axe = readFileSync(createRequire(__filename).resolve('axe-core/axe.min.js'), 'utf8');
-const violations = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html)))`;
-/** How much wider than the screen the page is. */
-const overflow = 'document.documentElement.scrollWidth - window.innerWidth';
-
 const { environment, publish, applied, start, stop, cli } = useProjector({ partitions: 3, projectors: 0 });
 let browser: Browser;
 let console: TestConsole;
@@ -63,32 +57,13 @@ afterAll(async () => {
   await api?.stop();
 });
 
-/** Holds every page of a state to the rules of axe and to the width of the screen, and takes a picture of it. */
-async function pictured(state: string, names = Object.keys(paths)) {
-  for (const colorScheme of ['light', 'dark'] as const)
-    for (const width of [1280, 390]) {
-      const operator: Visitor = await visitor(browser, console.url, {
-        colorScheme,
-        viewport: { width, height: 900 },
-      });
-      const { page, open } = operator;
-      for (const name of names) {
-        await open(paths[name] ?? '/');
-        await page.locator('html[data-console=ready]').waitFor({ state: 'attached' });
-        await page.evaluate(axe);
-        const at = [state, name, colorScheme, width];
-        expect([...at, await page.evaluate(violations)]).toEqual([...at, []]);
-        expect([...at, await page.evaluate(overflow)]).toEqual([...at, 0]);
-        await page.screenshot({
-          path: `${pictures}/${state}-${name}-${width}-${colorScheme}.png`,
-          fullPage: true,
-        });
-      }
-      expect(operator.faults).toEqual([]);
-      expect(operator.requests.filter((address) => new URL(address).origin !== console.url)).toEqual([]);
-      await operator.close();
-    }
-}
+/** Takes the pictures of the pages of a state. */
+const pictured = (state: string, names = Object.keys(paths)) =>
+  picture(browser, console.url, Object.fromEntries(names.map((name) => [name, paths[name] ?? '/'])), {
+    prefix: `${pictures}/${state}-`,
+    ready: 'html[data-console=ready]',
+    fullPage: true,
+  });
 
 test('a loading system', async () => {
   batchDelayMs = 2_500;

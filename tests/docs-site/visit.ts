@@ -1,28 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 
 export type Visitor = {
   page: Page;
   /** Opens a path of the service, and waits until it is loaded. */
   open: (path: string) => Promise<void>;
-  /** Console messages, failed requests and violations of the content security policy. */
-  faults: string[];
-  /** The address of every request. */
-  requests: string[];
-  close: () => Promise<void>;
+  /** Ends the visit. No request may have failed or gone to another host, and the page may have reported no error. */
+  leave: () => Promise<void>;
 };
 
-/** A reader with a fresh browser profile. Records the errors that the browser reports. */
-export async function visitor(
+/** Runs `work` in a browser with a fresh profile. */
+export async function visit(
   browser: Browser,
   url: string,
-  options: BrowserContextOptions = {},
-): Promise<Visitor> {
+  options: BrowserContextOptions,
+  work: (reader: Visitor) => Promise<void>,
+): Promise<void> {
+  const reader = await visitor(browser, url, options);
+  await work(reader);
+  await reader.leave();
+}
+
+async function visitor(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Visitor> {
   const context = await browser.newContext({
     ignoreHTTPSErrors: true,
     viewport: { width: 1280, height: 900 },
     ...options,
   });
   const page = await context.newPage();
+  // Console messages, failed requests and violations of the content security policy.
   const faults: string[] = [];
   const requests: string[] = [];
   page.on('console', (message) => faults.push(`console ${message.type()}: ${message.text()}`));
@@ -44,11 +51,50 @@ export async function visitor(
       if (/^\/docs\/?(#.*)?$/.test(path))
         await page.locator('html[data-reference=ready]').waitFor({ state: 'attached' });
     },
-    faults,
-    requests,
-    close: () => context.close(),
+    leave: async () => {
+      await context.close();
+      expect(faults).toEqual([]);
+      const isElsewhere = (address: string) => new URL(address).origin !== url && !/^data:/.test(address);
+      expect(requests.filter(isElsewhere)).toEqual([]);
+      expect(requests.length).toBeGreaterThan(0);
+    },
   };
 }
 
 const reportViolations = `document.addEventListener('securitypolicyviolation', (violation) =>
   window.reportViolation([violation.violatedDirective, violation.blockedURI, violation.sample].join(' ')))`;
+
+const axe = readFileSync(createRequire(__filename).resolve('axe-core/axe.min.js'), 'utf8');
+const violations = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html)))`;
+/** How much wider than the screen the page is. */
+export const overflow = 'document.documentElement.scrollWidth - window.innerWidth';
+
+/** Takes a picture of each path in both schemes at two widths, and holds it to the rules of axe and to its width. */
+export async function picture(
+  browser: Browser,
+  url: string,
+  paths: Record<string, string>,
+  {
+    prefix,
+    ready = 'html',
+    fullPage = false,
+    axeWidths = [1280, 390],
+  }: { prefix: string; ready?: string; fullPage?: boolean; axeWidths?: number[] },
+): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const width of [1280, 390]) {
+      const reader = await visitor(browser, url, { colorScheme, viewport: { width, height: 900 } });
+      const { page, open } = reader;
+      for (const [name, path] of Object.entries(paths)) {
+        await open(path);
+        await page.locator(ready).waitFor({ state: 'attached' });
+        await page.evaluate(axe);
+        const at = [name, colorScheme, width];
+        const found = axeWidths.includes(width) ? await page.evaluate(violations) : [];
+        expect([...at, found]).toEqual([...at, []]);
+        expect([...at, await page.evaluate(overflow)]).toEqual([...at, 0]);
+        await page.screenshot({ path: `${prefix}${name}-${width}-${colorScheme}.png`, fullPage });
+      }
+      await reader.leave();
+    }
+}
