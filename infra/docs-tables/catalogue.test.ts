@@ -15,13 +15,3 @@ it.each([...new Map([...projector, ...api].map((metric) => [metric.name, metric]
     expect(labelNames).not.toContain('generation');
   },
 );
-
-it('the services have few metrics in common', () => {
-  const names = new Set(api.map(({ name }) => name));
-  const common = projector.filter(({ name }) => names.has(name)).map(({ name }) => name);
-  expect(common).toEqual([
-    'support_build_info',
-    'support_mongodb_checkouts_waiting',
-    'support_mongodb_connections',
-  ]);
-});

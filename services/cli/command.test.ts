@@ -4,18 +4,6 @@ import { parseArguments } from './command.ts';
 describe('the arguments of the CLI', () => {
   const requestId = 'req_01HNZX8JGFACFA36RBXDHEQN6E';
 
-  it('select a verb and its options', () => {
-    expect(parseArguments(['trace', requestId])).toMatchObject({
-      command: { verb: 'trace', options: { requestId } },
-    });
-    expect(parseArguments(['status', '--json'])).toMatchObject({
-      command: { verb: 'status', options: { json: true } },
-    });
-    expect(parseArguments(['topics', 'create'])).toMatchObject({
-      command: { verb: 'topics create', options: { partitions: 6 } },
-    });
-  });
-
   it.each([
     ['', 'a verb is missing: one of topics, status, trace, explain, rebuild, verify, dead-letters, keys', ''],
     ['statu', "unknown command 'statu' (Did you mean status?)", ''],

@@ -159,25 +159,3 @@ describe('the memory of a response', () => {
     response.destroy();
   });
 });
-
-describe('the choice of an encoding', () => {
-  it.each([
-    ['gzip, br', 'br'],
-    ['gzip;q=1, br;q=0.5', 'gzip'],
-    ['br;q=0, gzip', 'gzip'],
-    ['deflate, zstd', undefined],
-    ['*', 'br'],
-    ['*;q=0.1, identity;q=0.5', undefined],
-    ['identity;q=0', undefined],
-    ['*;q=0', undefined],
-    ['', undefined],
-    ['nonsense;q=x', undefined],
-  ])('%j: %s', async (accepted, expected) => {
-    for (const method of ['GET', 'HEAD']) {
-      const response = await open('/short', { 'Accept-Encoding': accepted }, method);
-      await bytesOf(response);
-      expect([response.statusCode, response.headers['content-encoding']]).toEqual([200, expected]);
-      expect(response.headers.vary).toBe('Accept-Encoding');
-    }
-  });
-});

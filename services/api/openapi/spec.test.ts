@@ -33,29 +33,15 @@ test('it is valid OpenAPI 3.1', async () => {
   expect(await run('node_modules/.bin/validate-api', ['openapi.json'])).toMatchObject({ ok: true });
 });
 
-describe("the recommended rules of Redocly's linter", () => {
-  let folder: string;
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'openapi-'));
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
-  const problemsOf = async (linted: unknown) => {
+test("the recommended rules of Redocly's linter report nothing, with and without a rate limit", async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
+  const unlimited = specFor({ MONGODB_URL: 'mongodb://localhost', RATE_LIMIT_REQUESTS: '0' });
+  for (const linted of [document, unlimited]) {
     const path = join(folder, 'openapi.json');
     writeFileSync(path, JSON.stringify(linted));
-    return mustRun(process.execPath, ['tests/support/lint-openapi.mjs', path]);
-  };
-
-  test('report nothing, with and without a rate limit', async () => {
-    expect(await problemsOf(document)).toBe('');
-    const unlimited = specFor({ MONGODB_URL: 'mongodb://localhost', RATE_LIMIT_REQUESTS: '0' });
-    expect(await problemsOf(unlimited)).toBe('');
-  });
-
-  test('are active', async () => {
-    expect(await problemsOf({ ...document, info: { ...document.info, license: undefined } })).toContain(
-      'info-license',
-    );
-  });
+    expect(await mustRun(process.execPath, ['tests/support/lint-openapi.mjs', path])).toBe('');
+  }
+  rmSync(folder, { recursive: true });
 });
 
 test('it has the licence of the package', () => {

@@ -4,7 +4,7 @@ import { channelSchema } from './channels/schema.ts';
 import { presentConversationHead, presentEmbeddedMessage } from './conversations/presenter.ts';
 import type { VisibleConversation } from './conversations/query.ts';
 import { presentMessageItem } from './messages.ts';
-import { presentTicket, presentTicketItem } from './tickets/presenter.ts';
+import { presentTicketItem } from './tickets/presenter.ts';
 
 const now = new Date('2026-01-01T13:00:00Z');
 const presentForBrand = (state: ReturnType<typeof build.channel>) =>
@@ -26,37 +26,18 @@ describe('a ticket', () => {
     });
     expect(item.conversations).toEqual([{ id: 'conv_1', role: 'primary' }]);
   });
-
-  it('contains its conversations in full when retrieved, archived ones too', () => {
-    expect(presentTicket(build.ticket({ id: 'ti_1' }), now).conversations).toEqual([
-      {
-        id: 'conv_1',
-        object: 'conversation',
-        ticketId: 'ti_1',
-        role: 'primary',
-        status: 'archived',
-        createdAt: '2026-01-01T12:00:00Z',
-        updatedAt: '2026-01-01T12:00:00Z',
-      },
-    ]);
-  });
 });
 
-describe('a conversation', () => {
-  it('has its contact under ct_, and null for missing data', () => {
-    const joined = build.conversationJoined({ contact: null, assignedUser: null });
-    const stored = build.conversation(
-      { id: 'conv_1', contactId: 'con_con_7' },
-      { joined },
-    ) as VisibleConversation;
-    expect(presentConversationHead(stored, 'resolved', undefined)).toMatchObject({
-      status: 'resolved',
-      contact: { id: 'ct_con_7', name: null, email: null },
-      assignedToUser: null,
-      lastMessagePreview: null,
-      waitingSince: '2026-01-01T12:00:00Z',
-      resolvedAt: null,
-    });
+it('a conversation has its contact under ct_, and null for missing data', () => {
+  const joined = build.conversationJoined({ contact: null, assignedUser: null });
+  const stored = build.conversation({ id: 'conv_1', contactId: 'con_con_7' }, { joined });
+  expect(presentConversationHead(stored as VisibleConversation, 'resolved', undefined)).toMatchObject({
+    status: 'resolved',
+    contact: { id: 'ct_con_7', name: null, email: null },
+    assignedToUser: null,
+    lastMessagePreview: null,
+    waitingSince: '2026-01-01T12:00:00Z',
+    resolvedAt: null,
   });
 });
 

@@ -87,17 +87,6 @@ describe('readers of the same group', () => {
     expect(await Promise.all(answers)).toEqual(['1 ticket hangs', '1 ticket b', '1 ticket c']);
   });
 
-  it('have the error of their own query alone', async () => {
-    const { queries, read } = createReaders();
-    const failed = [read('a')];
-    const waiting = read('b');
-    queries[0]?.fail();
-    await expect(failed[0]).rejects.toThrow('no a');
-    await settled();
-    queries[1]?.answer();
-    expect(await waiting).toBe('1 ticket b');
-  });
-
   it('wait for the pause that an answer asks for', async () => {
     const { queries, read, pass } = createReaders();
     const first = read('a');
@@ -110,16 +99,6 @@ describe('readers of the same group', () => {
     expect(queries[1]?.wanted).toEqual(['b']);
     queries[1]?.answer();
     await settled();
-  });
-
-  it('are refused after the time limit of a read, whichever query carries them', async () => {
-    jest.useFakeTimers();
-    const { read } = createReaders(1);
-    const outcomes = Promise.allSettled([read('hangs'), read('waits')]);
-    await jest.advanceTimersByTimeAsync(readTimeoutMs);
-    jest.useRealTimers();
-    const refused = { status: 'rejected', reason: expect.any(StoreUnavailable) as Error };
-    expect(await outcomes).toEqual([refused, refused]);
   });
 });
 
