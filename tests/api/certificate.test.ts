@@ -1,9 +1,11 @@
-import { mkdirSync, mkdtempSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { writeCertificate } from '../../infra/certificate.ts';
 import { useApiProcesses } from './api-processes.ts';
+import { metricOf } from './raw-socket.ts';
 import { begin, textOf } from './requests.ts';
 
 const children = useApiProcesses();
@@ -24,7 +26,14 @@ it('a replaced certificate is used for new connections, unless it does not match
   const child = await children.start({
     API_TLS_CERT: join(folder, 'current', 'cert.pem'),
     API_TLS_KEY: join(folder, 'current', 'key.pem'),
+    ADMIN_PORT: '0',
   });
+  /** The metric of the certificate in use has the expiry of the one of this name. */
+  const showsExpiryOf = async (name: string) => {
+    const { validTo } = new X509Certificate(readFileSync(join(folder, name, 'cert.pem')));
+    const shown = await metricOf(child, 'api_tls_certificate_not_after_timestamp_seconds');
+    return shown === Date.parse(validTo) / 1_000;
+  };
   const certificate = async (agent: Agent | false = false) => {
     const response = await begin(child, '/health', { agent });
     const { fingerprint256 } = (response.socket as TLSSocket).getPeerCertificate();
@@ -33,6 +42,7 @@ it('a replaced certificate is used for new connections, unless it does not match
   };
   const kept = new Agent({ keepAlive: true, maxSockets: 1 });
   const first = await certificate(kept);
+  expect(await showsExpiryOf('first')).toBe(true);
   await certificateIn('broken');
   writeFileSync(join(folder, 'broken', 'key.pem'), 'none');
   switchTo('broken');
@@ -42,6 +52,7 @@ it('a replaced certificate is used for new connections, unless it does not match
   switchTo('second');
   await child.logged('new certificate in use');
   expect(await certificate()).not.toBe(first);
+  expect(await showsExpiryOf('second')).toBe(true);
   expect(await certificate(kept)).toBe(first);
   kept.destroy();
 });

@@ -58,11 +58,17 @@ beforeAll(async () => {
   }
 }, 300_000);
 
-async function expectOneRange(query: PageQuery, ranges: number): Promise<void> {
-  const plan = planOf(await pageCursor(store.database, query).explain('executionStats'));
-  expect(plan.scans).toEqual(Array.from({ length: ranges }, () => query.hint));
+/** Expects one range of the hinted index for each of `ranges`, and no other stage that reads or sorts. */
+async function expectRanges(cursor: ReturnType<typeof pageCursor>, { hint }: PageQuery, ranges: number) {
+  const plan = planOf(await cursor.explain('executionStats'));
+  expect(plan.scans).toEqual(Array.from({ length: ranges }, () => hint));
   expect(plan).toMatchObject({ sorts: false, readsAll: false });
-  if (plan.keysExamined !== null) expect(plan.keysExamined).toBeLessThanOrEqual(ranges * (query.limit + 2));
+  return plan;
+}
+
+async function expectOneRange(query: PageQuery, ranges: number): Promise<void> {
+  const { keysExamined } = await expectRanges(pageCursor(store.database, query), query, ranges);
+  if (keysExamined !== null) expect(keysExamined).toBeLessThanOrEqual(ranges * (query.limit + 2));
 }
 
 const scanEntriesMax = 20_000;
@@ -70,11 +76,9 @@ const scanEntriesMax = 20_000;
 /** The scan end of a page is found from the index alone, within half of the scan limit. */
 async function expectScanEndByIndex(query: PageQuery, ranges: number): Promise<void> {
   const cursor = scanEndCursor(store.database, query, scanEntriesMax);
-  const plan = planOf(await cursor.explain('executionStats'));
-  expect(plan.scans).toEqual(Array.from({ length: ranges }, () => query.hint));
-  expect(plan).toMatchObject({ sorts: false, readsAll: false });
-  if (plan.keysExamined !== null) expect(plan.keysExamined).toBeLessThanOrEqual(scanEntriesMax / 2);
-  if (plan.documentsExamined !== null) expect(plan.documentsExamined).toBe(0);
+  const { keysExamined, documentsExamined } = await expectRanges(cursor, query, ranges);
+  if (keysExamined !== null) expect(keysExamined).toBeLessThanOrEqual(scanEntriesMax / 2);
+  if (documentsExamined !== null) expect(documentsExamined).toBe(0);
 }
 
 /** Filters of tickets, and the ranges that they choose. */

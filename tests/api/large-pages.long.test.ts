@@ -30,21 +30,3 @@ it('a page of large items ends early, and the next pages contain the rest', asyn
   expect(pages.at(-1)?.nextCursor).toBeNull();
   expect(pages.flatMap(({ data }) => data.map(({ id }) => id))).toEqual(ids);
 });
-
-it('a page contains at least one item, however large that is', async () => {
-  await build.store(api.store.database, 'conversation', [build.conversation({ id: 'conv_2' })]);
-  for (const id of ['msg_x', 'msg_y']) {
-    const fields = { id, conversationId: 'conv_2', content: content.repeat(3) };
-    await build.store(api.store.database, 'message', [build.message(fields)]);
-  }
-  const url = '/v1/conversations/conv_2/messages';
-  const first = (await api.get(url)).json() as List;
-  expect([first.data.length, first.hasMore]).toEqual([1, true]);
-  const second = (await api.get(`${url}?startingAfter=${first.nextCursor}`)).json() as List;
-  expect([second.data.length, second.hasMore]).toEqual([1, false]);
-});
-
-it('a conversation of large messages is complete', async () => {
-  const { messages } = (await api.get('/v1/conversations/conv_1')).json() as { messages: { id: string }[] };
-  expect(messages.map(({ id }) => id)).toEqual(ids);
-});

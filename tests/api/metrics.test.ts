@@ -1,7 +1,4 @@
-import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { Gauge, Registry } from 'prom-client';
-import { writeCertificate } from '../../infra/certificate.ts';
 import { watchLogGap } from '../../services/api/store/log-gap.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
 import { progressOf } from '../../shared/control/progress.ts';
@@ -10,22 +7,6 @@ import { useApiProcesses } from './api-processes.ts';
 import { metricOf } from './raw-socket.ts';
 
 const children = useApiProcesses();
-
-it('shows when the certificate in use expires, and that of a renewed one', async () => {
-  const child = await children.startServing();
-  const shown = () => metricOf(child, 'api_tls_certificate_not_after_timestamp_seconds');
-  const expiry = () =>
-    Date.parse(new X509Certificate(readFileSync(children.tls.API_TLS_CERT ?? '')).validTo) / 1_000;
-  const first = expiry();
-  expect(await shown()).toBe(first);
-  // Certificates count whole seconds.
-  await eventually(async () => {
-    await writeCertificate(children.folder);
-    return expiry() !== first;
-  });
-  await child.logged('new certificate in use');
-  await eventually(async () => (await shown()) === expiry());
-});
 
 it('shows the connections to MongoDB that are in use and idle, by pool', async () => {
   const child = await children.startServing();

@@ -36,9 +36,3 @@ it.each([
   expect(lastMessagePreview).toBe(preview);
   expect(messages).toHaveLength(count);
 });
-
-it('the preview keeps its position among the fields', async () => {
-  const fields = Object.keys(await retrieve('conv_long'));
-  expect(fields.slice(10, 13)).toEqual(['urgencyScore', 'lastMessagePreview', 'createdAt']);
-  expect(fields.at(-1)).toBe('messages');
-});

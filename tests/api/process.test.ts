@@ -18,17 +18,11 @@ async function send(child: ApiProcess, bytes: string, secure = false): Promise<s
   return untilClosed(socket);
 }
 
-describe('configuration', () => {
-  it('exits with 2 if the certificate is invalid', async () => {
-    const cert = join(children.folder, 'none.pem');
-    writeFileSync(cert, 'none');
-    const { code, errors } = await runToExit({
-      ...children.tls,
-      MONGODB_URL: mongoUrl(),
-      API_TLS_CERT: cert,
-    });
-    expect([code, errors]).toEqual([2, expect.stringContaining('API_TLS_CERT')]);
-  });
+it('exits with 2 if the certificate is invalid', async () => {
+  const cert = join(children.folder, 'none.pem');
+  writeFileSync(cert, 'none');
+  const { code, errors } = await runToExit({ ...children.tls, MONGODB_URL: mongoUrl(), API_TLS_CERT: cert });
+  expect([code, errors]).toEqual([2, expect.stringContaining('API_TLS_CERT')]);
 });
 
 it('KEY_PREFIX begins API keys, BRAND names the sending domain', async () => {

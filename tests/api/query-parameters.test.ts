@@ -1,4 +1,3 @@
-import { ticketStatuses } from '../../shared/documents/ticket.ts';
 import { enumerated, lists, now, oneOfEach } from './every-route.ts';
 import { errorOf, listOf, useApi } from './test-api.ts';
 
@@ -8,14 +7,7 @@ const paths = lists.map(({ url }) => url);
 const dates = ['createdAt[gte]', 'createdAt[lte]', 'updatedAt[gte]', 'updatedAt[lte]'];
 const words = (text: string) => text.split(' ');
 const badLimits = ['', ' 5', ...words('0 101 -1 +5 1.5 1e1 0x10 ten ٣ 99999999999999999999 NaN')];
-const badDates = [
-  '',
-  '2026-01-01 00:00:00Z',
-  ...words('now 2026 2026-13-01 2026-02-30 2026-01-01T 2026-01-01T00:00:00 2026-01-01T24:00:01Z'),
-  ...words(
-    '2026-01-01T00:00:00+25:00 2026-01-01T00:00:00Zx +012026-01-01T00:00:00Z 01/02/2026 1767225600 %00',
-  ),
-];
+const badDates = ['', ...words('now 2026-02-30 2026-01-01T00:00:00 %00')];
 /** Values that no closed set contains. */
 const badValues = ['', ...words('- deleted unknown widget createdAt,updatedAt null 0 * %00 %ff')];
 /** Each value in another spelling. */
@@ -26,11 +18,6 @@ const misspelled = (value: string) => [
   `+${value}`,
   `${value},${value}`,
   `--${value}`,
-];
-const badCursors = [
-  '',
-  'a'.repeat(3_000),
-  ...words('0 null abc = W10 WzFd e30 W251bGxd ../../etc/passwd %00 %ff'),
 ];
 
 const names = ['page', 'Limit', 'limit[]', '__proto__', 'constructor', 'toString', 'starting_after', ''];
@@ -72,19 +59,12 @@ test.each([
   expect([answer.status, errorOf(answer).param]).toEqual([422, param]);
 });
 
-test.each([
-  'limit=1',
-  'limit=100',
-  'limit=007',
-  ...ticketStatuses.map((status) => `status=${status}`),
-  'status=open&status=open',
-  'createdAt%5Bgte%5D=2026-01-01T00:00:00Z',
-  'createdAt[gte]=2026-01-01T00:00:00.123456789%2B02:00',
-  'updatedAt[lte]=2026-01-01T00:00:00+02:00',
-  'updatedAt[lte]=2026-01-01',
-])('/v1/tickets?%s is accepted', async (query) => {
-  expect((await api.get(`/v1/tickets?${query}`)).status).toBe(200);
-});
+test.each(['limit=1', 'limit=100', 'limit=007', 'status=open&status=open', 'createdAt%5Bgte%5D=2026-01-01'])(
+  '/v1/tickets?%s is accepted',
+  async (query) => {
+    expect((await api.get(`/v1/tickets?${query}`)).status).toBe(200);
+  },
+);
 
 /** An optional field of the golden documents has no value, so they show whether all values count as none. */
 test.each(enumerated.filter(({ name }) => name !== 'sort'))(
@@ -125,15 +105,5 @@ test.each(['/v1/tickets/', '/v1/conversations/'])(
       expect([id, answer.status, errorOf(answer).code]).toEqual([id, 422, 'invalid_path_parameter']);
     }
     expect((await api.get(path + prefix + 'x'.repeat(256 - prefix.length))).status).toBe(404);
-  },
-);
-
-test.each(paths.flatMap((list) => badCursors.map((value) => [list, value])))(
-  '%s refuses startingAfter = %j as a cursor',
-  async (list, value) => {
-    const text = value.startsWith('%') ? value : encodeURIComponent(value);
-    const answer = await api.get(`${list}?startingAfter=${text}`);
-    expect([answer.status, answer.json()]).toMatchObject([422, { error: { type: 'validation_error' } }]);
-    expect(['invalid_cursor', 'invalid_query_parameter']).toContain(errorOf(answer).code);
   },
 );

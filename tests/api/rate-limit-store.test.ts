@@ -149,29 +149,6 @@ describe('a store with outages', () => {
     expect(await since()).toEqual({ lost: 1, fallbacks: 40 });
   });
 
-  it('gets a connection for each pause, not for each request, while it is read-only', async () => {
-    const url = `redis://127.0.0.1:${port}/7`;
-    // One key may have an eighth of the requests in progress.
-    const settings = { RATE_LIMIT_REQUESTS: '1000', API_REQUESTS_MAX: '1000' };
-    const child = await start({ RATE_LIMIT_STORE_URL: url, ...settings });
-    const since = await sinceShared(child);
-    const times = count(child, back);
-    const operator = await createClient({ url }).connect();
-    const connections = async () =>
-      Number(/total_connections_received:(\d+)/.exec(await operator.info('stats'))?.[1]);
-    await operator.sendCommand(['REPLICAOF', '127.0.0.1', '1']);
-    const [before, startMs] = [await connections(), performance.now()];
-    const answers = await Promise.all(Array.from({ length: 100 }, () => get(child)));
-    for (let request = 0; request < 50; request += 1) answers.push(await get(child));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-    const seconds = Math.ceil((performance.now() - startMs) / 1_000);
-    expect((await connections()) - before).toBeLessThanOrEqual(seconds);
-    expect((await since()).lost).toBe(1);
-    await operator.sendCommand(['REPLICAOF', 'NO', 'ONE']);
-    await operator.close();
-    await shared(child, times + 1);
-  });
-
   it('may be unavailable at the start', async () => {
     const [closed = 0] = await freePorts(1);
     const child = await start({ RATE_LIMIT_STORE_URL: `redis://:secretive@127.0.0.1:${closed}` });

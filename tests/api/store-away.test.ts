@@ -1,10 +1,11 @@
 import { ask, codeOf } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
 import { generationsOf, projectionVersion } from '../../shared/control/generations.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
-import { mongoUrl, startStore, tokens } from './test-api.ts';
+import { mongoUrl, startStore, tokens, type TestStore } from './test-api.ts';
 
 const children = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
 
@@ -77,36 +78,33 @@ describe('a store with outages', () => {
     await cut();
   });
 
-  it('is not served before its indexes exist, and the log says which are missing', async () => {
+  it.each([
+    [
+      'tickets.updated',
+      'before its indexes exist',
+      ({ database }: TestStore) => database.collection('tickets').dropIndex('updated'),
+      ({ database }: TestStore) => ensureIndexes(database),
+    ],
+    [
+      'holds documents of projection version',
+      'while another release has filled it',
+      (store: TestStore) => filledBy(store, projectionVersion + 1),
+      (store: TestStore) => filledBy(store, projectionVersion),
+    ],
+  ])('is not served, and the log names %s, %s', async (reason, _, spoil, mend) => {
     const other = await startStore();
-    await other.database.collection('tickets').dropIndex('updated');
+    await spoil(other);
     const child = await children.start({ ...children.tls, DATABASE_NAME: other.name });
-    await eventually(async () => child.log.some(({ reason }) => String(reason).includes('tickets.updated')));
+    await eventually(async () => child.log.some((line) => String(line.reason).includes(reason)));
     expect((await ask(child, '/v1/tickets')).status).toBe(503);
-    await other.database.createIndex(
-      'tickets',
-      { orgId: 1, byUpdated: 1, byCreated: 1 },
-      { name: 'updated' },
-    );
-    await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
-    await other.close();
-  });
-
-  it('is not served while another release has filled it, and says so', async () => {
-    const other = await startStore();
-    const filledBy = (version: number) =>
-      generationsOf(other.control).updateOne(
-        { _id: 'active' },
-        { $set: { 'generations.0.projectionVersion': version } },
-      );
-    await filledBy(projectionVersion + 1);
-    const child = await children.start({ ...children.tls, DATABASE_NAME: other.name });
-    await eventually(async () =>
-      child.log.some(({ reason }) => String(reason).includes('holds documents of projection version')),
-    );
-    expect((await ask(child, '/v1/tickets')).status).toBe(503);
-    await filledBy(projectionVersion);
+    await mend(other);
     await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
     await other.close();
   });
 });
+
+const filledBy = ({ control }: TestStore, version: number) =>
+  generationsOf(control).updateOne(
+    { _id: 'active' },
+    { $set: { 'generations.0.projectionVersion': version } },
+  );

@@ -1,18 +1,10 @@
 import { requestTracesOf, type RequestTrace } from '../../shared/store/request-traces.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService } from '../../infra/service.ts';
+import { runCli } from '../support/run-cli.ts';
 import * as build from './builders.ts';
 import { mongoUrl, startApi, tokens, useApi, type Answer } from './test-api.ts';
 
-const api = useApi(
-  {
-    ticket: ['ti_1', 'ti_2'].map((id) => build.ticket({ id })),
-    conversation: [build.conversation({ id: 'conv_1' })],
-    message: [build.message({ id: 'msg_1' })],
-    channel: [build.channel({ id: 'chan_1' })],
-  },
-  { traced: true },
-);
+const api = useApi({ ticket: [build.ticket({ id: 'ti_1' })] }, { traced: true });
 
 const find = (requestId: string) => requestTracesOf(api.store.control).findOne({ _id: requestId });
 
@@ -59,14 +51,6 @@ describe('every request has a trace, found by its Request-Id', () => {
   const anonymous = { keyId: null, orgId: null };
   it.each([
     ['/v1/tickets/ti_1', {}, { route: '/v1/tickets/:id', pathId: 'ti_1', status: 200, ...caller }],
-    ['/v1/conversations/conv_1', {}, { route: '/v1/conversations/:id', pathId: 'conv_1', status: 200 }],
-    ['/v1/conversations/conv_1/messages', {}, { route: '/v1/conversations/:id/messages', status: 200 }],
-    [
-      '/v1/channels?type=form',
-      {},
-      { route: '/v1/channels', parameters: [{ name: 'type', values: ['form'] }] },
-    ],
-    ['/v1/channels/chan_1', {}, { route: '/v1/channels/:id', pathId: 'chan_1', status: 200 }],
     ['/v1/knowledge/qa', { method: 'HEAD' }, { method: 'HEAD', route: '/v1/knowledge/qa', status: 200 }],
     ['/v1/tickets', { method: 'OPTIONS' }, { method: 'OPTIONS', status: 204, ...caller }],
     ['/health', { token: null }, { route: '/health', status: 200, code: null, ...anonymous }],
@@ -79,7 +63,6 @@ describe('every request has a trace, found by its Request-Id', () => {
     ],
     ['/v1/tickets', { token: null }, { route: null, status: 401, code: 'missing_api_key', ...anonymous }],
     ['/v1/tickets', { token: tokens.archived }, { status: 401, code: 'invalid_api_key', ...anonymous }],
-    ['/v1/tickets?sort=title', {}, { status: 422, code: 'invalid_query_parameter', ...caller }],
     [
       '/v1/tickets?startingAfter=WzFd',
       {},
@@ -114,46 +97,31 @@ describe('every request has a trace, found by its Request-Id', () => {
   });
 });
 
-test.each([
-  '/v1/people/ada@example.com?password=hunter2',
-  '/v1/tickets/ti_ada@example.com?ada@example.com=1',
-  '/v1/tickets?status=Ada',
-])('a trace of %s has nothing that may identify a person', async (path) => {
+test('a trace has nothing that may identify a person', async () => {
+  const path = '/v1/tickets/ti_ada@example.com?ada@example.com=1&status=Ada';
   const headers = { 'X-Name': 'Ada Lovelace', 'User-Agent': 'ada@example.com' };
   const stored = JSON.stringify(await traceOf(await api.get(path, { headers })));
-  expect(stored).not.toMatch(/ada|Lovelace|hunter2|svc_live_|Bearer/i);
+  expect(stored).not.toMatch(/ada|Lovelace|svc_live_|Bearer/i);
 });
 
-describe('a trace', () => {
-  it('is printed for the operator by `cli trace`', async () => {
-    const answer = await api.get('/v1/tickets/ti_1?limit=5');
-    const { _id: requestId } = await traceOf(answer);
-    const run = async (...words: string[]) => {
-      const cli = startService('cli', { MONGODB_URL: mongoUrl(), DATABASE_NAME: api.store.name }, [
-        'trace',
-        ...words,
-      ]);
-      const code = await cli.exited;
-      return { code, stdout: cli.stdout(), stderr: cli.stderr() };
-    };
-    const shown = await run(requestId);
-    expect(shown.code).toBe(0);
-    expect(shown.stdout).toMatch(
-      /^request +req_.*\ntime .*\nmethod +GET\nroute +\/v1\/tickets\/:id\nid +ti_1\n/,
-    );
-    expect(shown.stdout).toMatch(
-      /parameters +limit \(value not kept\)\nstatus +422\nerror +invalid_query_parameter\n/,
-    );
-    const json = await run(requestId, '--json');
-    expect(JSON.parse(json.stdout)).toMatchObject({ _id: requestId, keyId: 'key_a', status: 422 });
-    const unknown = await run('req_01HNZX8JGFACFA36RBXDHEQN6E');
-    expect([unknown.code, unknown.stdout]).toEqual([1, '']);
-    expect(unknown.stderr).toContain(
-      'there is no trace of req_01HNZX8JGFACFA36RBXDHEQN6E, a request of 2024-02-0',
-    );
-    const fault = await run('req_1');
-    expect([fault.code, fault.stderr]).toEqual([2, expect.stringContaining('A request id is')]);
-  });
+it('a trace is printed for the operator by `cli trace`', async () => {
+  const answer = await api.get('/v1/tickets/ti_1?limit=5');
+  const { _id: requestId } = await traceOf(answer);
+  const run = (...words: string[]) =>
+    runCli({ MONGODB_URL: mongoUrl(), DATABASE_NAME: api.store.name }, ['trace', ...words]);
+  const shown = await run(requestId);
+  expect(shown.code).toBe(0);
+  expect(shown.text).toMatch(/^request +req_.*\ntime .*\nmethod +GET\nroute +\/v1\/tickets\/:id\nid +ti_1\n/);
+  expect(shown.text).toMatch(
+    /parameters +limit \(value not kept\)\nstatus +422\nerror +invalid_query_parameter\n/,
+  );
+  const json = await run(requestId, '--json');
+  expect(JSON.parse(json.text)).toMatchObject({ _id: requestId, keyId: 'key_a', status: 422 });
+  const unknown = await run('req_01HNZX8JGFACFA36RBXDHEQN6E');
+  expect([unknown.code, unknown.text]).toEqual([1, '']);
+  expect(unknown.errors).toContain(
+    'there is no trace of req_01HNZX8JGFACFA36RBXDHEQN6E, a request of 2024-02-0',
+  );
 });
 
 it('a flood without a key, or above the rate limit, stores no more traces per minute than configured', async () => {

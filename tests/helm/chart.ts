@@ -15,7 +15,6 @@ export type Values = Record<string, unknown>;
 export type Container = {
   image: string;
   env?: { name: string; value: string }[];
-  envFrom: { configMapRef?: { name: string }; secretRef?: { name: string } }[];
   securityContext: Record<string, unknown>;
   resources: { limits: Record<string, string> };
   readinessProbe?: Record<string, unknown>;

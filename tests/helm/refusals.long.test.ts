@@ -51,14 +51,3 @@ test.each<[string, Values, RegExp]>([
 ])('Helm refuses %s, and names the value', async (_, values, error) => {
   await expect(chart().template(values)).rejects.toThrow(error);
 });
-
-test.each([
-  ['a field that Kubernetes does not know', '  replica: 1\n', /additional properties 'replica' not allowed/],
-  ['a wrong type', '  replicas: one\n', /got string, want integer/],
-])('the schemas find %s', async (_, line, error) => {
-  const manifest = 'apiVersion: apps/v1\nkind: Deployment\nmetadata: { name: a }\nspec:\n';
-  const rest = '  selector: {}\n  template: {}\n';
-  expect(await chart().conform(`${manifest}${rest}`)).toMatchObject({ ok: true });
-  const { ok, output } = await chart().conform(`${manifest}${line}${rest}`);
-  expect([ok, output]).toEqual([false, expect.stringMatching(error)]);
-});
