@@ -1,4 +1,5 @@
 #!/usr/bin/env -S node --disable-warning=TimeoutNegativeWarning
+import { digits } from '../../shared/runtime/counted.ts';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
@@ -16,7 +17,8 @@ const terminal: Terminal = {
   print: (text) => process.stdout.write(text),
   report: (line) => process.stderr.write(`${line}\n`),
   progress: (done, total) => {
-    if (process.stderr.isTTY) process.stderr.write(`\r${done} of ${total}${done >= total ? '\n' : ''}`);
+    if (process.stderr.isTTY)
+      process.stderr.write(`\r${digits(done)} of ${digits(total)}${done >= total ? '\n' : ''}`);
   },
   confirm: process.stdin.isTTY ? confirm : null,
 };

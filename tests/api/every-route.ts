@@ -32,6 +32,10 @@ export function oneOfEach(further: Documents = {}, { suffix, orgId } = owner, ve
   // An archived conversation is not served.
   Object.assign(golden.conversation.state, { status: 'resolved' });
   const stored = (kind: Kind) => {
+    if (!(kind in golden))
+      throw new Error(
+        `${kind} has no golden document of projection version ${version}: docs/contributing.md says how to add one.`,
+      );
     const { state, sortKeys, joined } = golden[kind];
     const id = `${state.id}${suffix}`;
     return { _id: id, orgId, version: 1, revision: 1, state: { ...state, id }, ...joined, ...sortKeys };

@@ -61,12 +61,19 @@ function renderList({ deadLetters, total, counts }: DeadLetterList): string {
   if (total === 0) return 'no dead letters\n';
   const lines = deadLetters.map(({ lastAt, id, key, orgId, count, reason, detail, next }) => {
     const short = detail.length > detailLengthMax ? `${detail.slice(0, detailLengthMax)}…` : detail;
-    return `${lastAt}  ${id}  key ${key}  ${orgId ?? 'no org'}  ${count}×  ${reason}: ${short}${next ? `  → ${next}` : ''}`;
+    return `${lastAt}  ${id}  key ${key}  ${orgId ?? 'no org'}  ${digits(count)}×  ${reason}: ${short}${next ? `  → ${next}` : ''}`;
   });
   const isRefused = deadLetters.some(({ next }) => next === 'purge');
   const advice = isRefused ? ['→ purge: a redrive by this release would be refused again', ''] : [];
-  const sums = counts.map(({ topic, reason, count }) => `${String(count).padStart(8)}  ${topic}  ${reason}`);
-  return [...lines, '', ...advice, `${deadLetters.length} shown of ${total}:`, ...sums, ''].join('\n');
+  const sums = counts.map(({ topic, reason, count }) => `${digits(count).padStart(8)}  ${topic}  ${reason}`);
+  return [
+    ...lines,
+    '',
+    ...advice,
+    `${digits(deadLetters.length)} shown of ${digits(total)}:`,
+    ...sums,
+    '',
+  ].join('\n');
 }
 
 export const show: Verb<Json & { id: string; raw?: true | undefined }> = async (deps, options, terminal) => {

@@ -1,3 +1,4 @@
+import { digits } from '../../../shared/runtime/counted.ts';
 import type { Transition } from '../../../shared/control/generations.ts';
 import type { Commands } from '../../operations/deployment.ts';
 import type { Check } from '../../operations/rebuild/start.ts';
@@ -31,7 +32,7 @@ export const renderHistory = (history: Transition[]): string =>
     .join('');
 
 export function renderComparison(number: number, result: ComparisonResult): string {
-  const classes = Object.entries(result.counts).map(([name, count]) => `  ${count} ${name}`);
+  const classes = Object.entries(result.counts).map(([name, count]) => `  ${digits(count)} ${name}`);
   return [
     `generation ${number}: ${resultText(result)}`,
     ...classes,

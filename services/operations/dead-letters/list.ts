@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { counted } from '../../../shared/runtime/counted.ts';
+import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { deadLettersOf, purgeMarksOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { decodeText } from '../../projector/events/bytes.ts';
@@ -102,7 +102,7 @@ export const deadLetterRows = (details: DeadLetterDetails): [name: string, value
   ...truncatedRows(details),
   ['reason', details.reason],
   ['detail', details.detail],
-  ['stored', `${details.count}×, first ${details.firstAt}, last ${details.lastAt}`],
+  ['stored', `${digits(details.count)}×, first ${details.firstAt}, last ${details.lastAt}`],
   ['generations', details.generations.join(', ')],
 ];
 
