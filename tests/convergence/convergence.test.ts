@@ -5,7 +5,7 @@ import { size } from '../support/long.ts';
 import { createRandom } from '../support/random.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { fold } from './fold.ts';
-import { randomHistory, wide, type Population } from './history.ts';
+import { doubled, randomHistory, wide } from './history.ts';
 import { readDocuments } from './read-documents.ts';
 
 /** `SEEDS` seeds from `SEED` on. A failure names its seed. */
@@ -17,9 +17,6 @@ const seeds = Array.from(
 
 /** Some histories have more organizations, and twice as many entities. */
 const organizationsOf = (seed: number) => (seed % 3 === 0 ? 5 : 2);
-const doubled = Object.fromEntries(
-  Object.entries(wide).map(([kind, count]) => [kind, 2 * count]),
-) as Population;
 
 describe('documents equal the fold of the log, whatever the interleaving', () => {
   const { environment, applied, start } = useProjector({ partitions: 3, projectors: 0 });

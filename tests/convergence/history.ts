@@ -69,6 +69,10 @@ export const wide: Population = {
   qa: 3,
 };
 
+export const doubled = Object.fromEntries(
+  Object.entries(wide).map(([kind, count]) => [kind, 2 * count]),
+) as Population;
+
 /** So few entities that most records concern each other. */
 export const narrow: Population = {
   apiKey: 1,

@@ -1,13 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { progressOf } from '../../shared/control/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
-import { randomHistory, wide, type Population } from '../convergence/history.ts';
+import { doubled, randomHistory } from '../convergence/history.ts';
 import { encode, type Event } from '../support/events.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
-
-const doubled = Object.fromEntries(
-  Object.entries(wide).map(([kind, count]) => [kind, 2 * count]),
-) as Population;
 
 export type LiveTraffic = {
   /** Everything that was published, in the order of each key. */

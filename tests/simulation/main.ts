@@ -1,6 +1,7 @@
 import { inspect, parseArgs } from 'node:util';
+import { projections } from '../../services/projector/projections/projections.ts';
+import { bounds } from '../convergence/fold.ts';
 import { narrow, randomHistory } from '../convergence/history.ts';
-import { embedAtMost } from './embed-at-most.ts';
 import { longHistory } from './long-history.ts';
 import { shrink } from './shrink.ts';
 import { simulate } from './simulate.ts';
@@ -20,6 +21,14 @@ const firstSeed = Number(values.seed);
 const perHistory = 4;
 /** How many conversations a ticket embeds, in turn by history. Some histories have more. */
 const embeddedMax = [200, 2, 1];
+
+/** Limits the conversations that a ticket embeds, in the engine and in the fold that it is compared with. */
+function embedAtMost(max: number): void {
+  const conversations = projections.ticket.edges.find((edge) => edge.type === 'children');
+  if (!conversations) throw new Error('tickets embed no conversations');
+  conversations.max = max;
+  bounds.embeddedConversations = max;
+}
 
 let history = randomHistory(1, 0);
 for (let seed = firstSeed; seed < firstSeed + schedules; seed += 1) {

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { rawHeaders } from '../../../tests/support/example-records.ts';
 import { decodeHeaders } from '../events/headers.ts';
-import { oldMessageBytes, rawBatch, type ExampleBatch } from '../../../tests/support/example-responses.ts';
+import { rawBatch, type ExampleBatch } from '../../../tests/support/example-responses.ts';
 import { createBudget, chunkRecordsMax, createRecordQueue, type RecordQueue } from './record-queue.ts';
 
 const gzip = { codec: 1, by: (records: Buffer) => gzipSync(records) };
@@ -42,17 +42,6 @@ describe('a record', () => {
       expect(records[0]?.position).toEqual({ partition: 3, offset: 5, timestampMs: 0 });
       expect(decodeHeaders(records[0]?.headers ?? headers)).toEqual(decodeHeaders(headers));
     }
-  });
-
-  it('of a format before Kafka 0.11 is undecodable', async () => {
-    const queue = given();
-    const bytes = oldMessageBytes(4, 'b');
-    queue.push([{ baseOffset: 4, lastOffset: 4, bytes }], 5);
-    const { records, nextOffset } = await queue.take(4);
-    expect(records.map(({ undecodable, value }) => [undecodable, value])).toEqual([
-      ['the records of offsets 4 to 4 cannot be decoded: its record format is 1', bytes],
-    ]);
-    expect(nextOffset).toBe(5);
   });
 
   it('of a batch that is taken in parts keeps only its part in memory, also the last one', async () => {

@@ -126,10 +126,4 @@ describe('while a build loads, a partition', () => {
     });
     expect(polls).toBe(4);
   });
-
-  it('stops waiting when the worker stops', async () => {
-    const { positions, wait, stop } = given();
-    positions.load(new Map([['contacts/0', 1_000]]));
-    expect(await wait(500, stop)).toBe(1);
-  });
 });

@@ -2,23 +2,14 @@ import { BSON } from 'mongodb';
 import type { Kind } from '../../../shared/documents/document.ts';
 import { itemsMax } from '../../../shared/documents/fields.ts';
 import { states } from '../../../shared/documents/resources.ts';
+import { chatbotBlock, formBlock } from '../../../tests/support/entities.ts';
 import { examples, withData } from '../../../tests/support/example-states.ts';
 import { describeIssues, describeOversize, parse } from './parse.ts';
 
 const attachment = { id: 'att_1', filename: 'a.txt', inline: false };
-const chatbot = {
-  layout: 'page',
-  languages: { default: 'en', enabled: ['en'] },
-  routing: { entry: 'ai', escalation: {}, contactCapture: { name: false, phone: false, verifyEmail: false } },
-  allowedDomains: ['example.com'],
-  audience: { ruleCount: 0, fallback: 'open' },
-  identityRequired: false,
-  privacyOptIn: 'none',
-};
 const form = {
-  title: 'Ask',
+  ...formBlock,
   description: 'us',
-  fields: [{ label: 'Name', type: 'text', required: true }],
   allowedDomains: ['example.com'],
   redirectUrl: 'https://example.com',
 };
@@ -44,7 +35,7 @@ const filled: [string, Kind, object][] = [
   ['tag', 'tag', examples.tag],
   ['topic', 'topic', examples.topic],
   ['channel (email)', 'channel', { ...channel, email }],
-  ['channel (chatbot)', 'channel', { ...channel, type: 'chatbot', email: null, chatbot }],
+  ['channel (chatbot)', 'channel', { ...channel, type: 'chatbot', email: null, chatbot: chatbotBlock }],
   ['channel (form)', 'channel', { ...channel, type: 'form', email: null, form }],
   ['ticket', 'ticket', { ...examples.ticket, tagIds: ['t'], topicIds: ['t'] }],
   ['conversation', 'conversation', { ...examples.conversation, tagIds: ['t'], topicIds: ['t'] }],
