@@ -80,6 +80,8 @@ const well = 'All is well.';
 const attention = 'The data is current, but one finding needs attention.';
 const silent = { savedAt: before(31) };
 const kafka = (changes: Partial<Facts['kafka']>) => ({ kafka: { ...facts([]).kafka, ...changes } });
+const keptFor = (hours: number, cleanupPolicy: string | null = 'compact') =>
+  kafka({ settings: [{ topic: 'tags', cleanupPolicy, deleteRetentionMs: hours * 3_600_000 }] });
 /** An active generation, and others beside it. */
 const alone = (changes: Changes, more: Partial<Facts> = {}) => facts([own(1, 'active', changes)], more);
 const beside = (other: GenerationFacts, more: Partial<Facts> = {}) => facts([active, other], more);
@@ -89,6 +91,10 @@ test.each<[string, Facts, string[], string]>([
   ['nothing', alone({}), [], well],
   ['no projector ever', facts([], { registry: null }), ['registry bad'], 'Unknown: no projector has started'],
   ['dead letters', alone({}, { deadLetters: 3 }), ['dead-letters attention'], attention],
+  ['tombstones kept as long as a rebuild takes', alone({}, keptFor(72, 'compact,delete')), [], well],
+  ['tombstones kept for less', alone({}, keptFor(71)), ['topics attention'], attention],
+  ['a topic that is not compacted', alone({}, keptFor(72, 'delete')), ['topics attention'], attention],
+  ['unknown settings of a topic', alone({}, keptFor(72, null)), ['topics attention'], attention],
   ['a missing topic', alone({}, kafka({ missing: ['tags'] })), ['topics attention'], attention],
   ['no replica', alone({}, { replicas: [] }), ['api bad'], 'Not well: no API replica is live.'],
   ['Kafka away', alone({}, kafka({ problem: 'no' })), ['kafka bad'], 'Not well: Kafka (KAFKA_BROKERS): no.'],
@@ -121,8 +127,6 @@ const switches = ['promote', 'rollback'];
 const every = ['ready', ...switches];
 const compared = (changes: Partial<typeof report>) =>
   beside(ready({ generation: { report: { ...report, ...changes } } }));
-const keptFor = (hours: number) =>
-  kafka({ settings: [{ topic: 'tags', cleanupPolicy: 'compact', deleteRetentionMs: hours * 3_600_000 }] });
 const lag = (hours: number) => ({ longestBehindSeconds: hours * 3_600 });
 const later = { projectionVersion: 2, report: { ...report, versions: { generation: 2, against: 1 } } };
 const beginsAt = (low: number) => {

@@ -12,7 +12,7 @@ describe('the requests on a connection to a broker', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  function given() {
+  test('start no timer while there are none, nor if a response asks for no delay', () => {
     const log: string[] = [];
     const RequestQueue = installedKafkajs().requestQueue as unknown as new (options: object) => Queue;
     const queue = new RequestQueue({
@@ -21,27 +21,15 @@ describe('the requests on a connection to a broker', () => {
       enforceRequestTimeout: true,
       logger: { debug: () => undefined, warn: () => undefined },
     });
-    const send = (correlationId: number) =>
-      queue.push({
-        entry: {
-          correlationId,
-          resolve: () => log.push(`answered ${correlationId}`),
-          reject: () => log.push(`timed out ${correlationId}`),
-        },
-        expectResponse: true,
-        requestTimeout: 0,
-        sendRequest: () => log.push(`sent ${correlationId}`),
-      });
-    const answer = (correlationId: number) => queue.fulfillRequest({ correlationId, payload: null, size: 0 });
-    return { log, queue, send, answer };
-  }
-
-  test('start no timer while there are none, nor if a response asks for no delay', () => {
-    const { log, queue, send, answer } = given();
     for (const throttleMs of [undefined, null, 0]) queue.maybeThrottle(throttleMs);
-    send(1);
-    answer(1);
-    expect(log).toEqual(['sent 1', 'answered 1']);
+    queue.push({
+      entry: { correlationId: 1, resolve: () => log.push('answered'), reject: () => log.push('timed out') },
+      expectResponse: true,
+      requestTimeout: 0,
+      sendRequest: () => log.push('sent'),
+    });
+    queue.fulfillRequest({ correlationId: 1, payload: null, size: 0 });
+    expect(log).toEqual(['sent', 'answered']);
     expect(jest.getTimerCount()).toBe(0);
   });
 });
