@@ -25,7 +25,7 @@ const authPoolSizeMax = 4;
 
 const nowMs = () => performance.now();
 
-boundHeapGrowth();
+boundHeapGrowth(60);
 const config = configOrExit(readApiConfig(process.env));
 const certificate = configOrExit(readCredentials(config));
 const logger = createLogger('api', config.LOG_LEVEL);

@@ -8,7 +8,7 @@ import { readConsoleConfig } from './config.ts';
 import { reconnectingKafka } from './connections.ts';
 import { startConsole } from './console.ts';
 
-boundHeapGrowth();
+boundHeapGrowth(60);
 const config = configOrExit(readConsoleConfig(process.env));
 const logger = createLogger('console', config.LOG_LEVEL);
 const mongo = createMongo(config.MONGODB_URL, 'support-console', { poolSizeMax: 10 });

@@ -4,14 +4,14 @@ import { setFlagsFromString } from 'node:v8';
  * Makes V8 collect the old generation when it has grown by this percentage over the live objects. By default V8 sizes the
  * heap by the memory of the machine, and keeps some hundred megabytes of garbage on a large one. Call this at the start.
  */
-export function boundHeapGrowth(percent = 60): void {
+export function boundHeapGrowth(percent: number): void {
   setFlagsFromString(`--heap-growing-percent=${percent}`);
 }
 
 /**
  * Keeps the young generation at its initial size. On a backlog this saves half of the memory (at most 219 MB resident
  * instead of 455) for an eighth more processor time. The API does not use it: its requests would cost 50 % more.
- * One thread collects it: helper threads would take a tenth of all processor time on a backlog, much of it to wait.
+ * One thread collects it, because helper threads take processor time, part of it to wait for each other.
  */
 export function boundYoungGeneration(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
