@@ -169,12 +169,6 @@ test('live changes continue the sample data: valid records with rising versions,
       seen.add(record.kind);
     }
   }
-  expect(kinds.filter((kind) => seen.has(kind))).toEqual([
-    'contact',
-    'topic',
-    'channel',
-    'ticket',
-    'conversation',
-    'message',
-  ]);
+  const expected = ['channel', 'contact', 'conversation', 'message', 'ticket', 'topic'];
+  expect([...seen].toSorted()).toEqual(expected);
 });

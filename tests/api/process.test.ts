@@ -143,22 +143,19 @@ describe('behind a proxy', () => {
   const via = (path: string, headers: Record<string, string> = {}) => ask(child, path, { headers });
 
   it.each([
-    ['none', ''],
-    ['two', 'Host: a\r\nhost: b\r\n'],
-    ['one that is none', 'Host: "><script>\r\n'],
-    ['one with a path', 'Host: a/b\r\n'],
-  ])('requires one host of HTTP/1.1, and refuses %s', async (_, hosts) => {
-    const text = await send(
-      child,
-      `GET /v1/tickets HTTP/1.1\r\n${hosts}X-Forwarded-Proto: https\r\nConnection: close\r\n\r\n`,
-    );
-    expect(text).toMatch(/^HTTP\/1.1 400 /);
-    expect(codeOf(text.split('\r\n\r\n')[1] ?? '')).toBe('malformed_request');
-  });
-
-  it.each(['', 'a', 'a_b.example:80', '[::1]:8080', '127.0.0.1'])('accepts the host "%s"', async (host) => {
-    const text = await send(child, `GET /health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
-    expect(text).toMatch(/^HTTP\/1.1 200 /);
+    ['none', '', 400],
+    ['two', 'Host: a\r\nhost: b\r\n', 400],
+    ['one that is none', 'Host: "><script>\r\n', 400],
+    ['one with a path', 'Host: a/b\r\n', 400],
+    ...['', 'a', 'a_b.example:80', '[::1]:8080', '127.0.0.1'].map((host): [string, string, number] => [
+      `"${host}"`,
+      `Host: ${host}\r\n`,
+      200,
+    ]),
+  ])('requires one host of HTTP/1.1, and answers %s', async (_, hosts, status) => {
+    const text = await send(child, `GET /health HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);
+    expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    if (status === 400) expect(codeOf(text.split('\r\n\r\n')[1] ?? '')).toBe('malformed_request');
   });
 
   it('trusts the scheme that the proxy itself has added, also for HSTS', async () => {

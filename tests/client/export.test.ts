@@ -27,9 +27,6 @@ afterEach(async () => {
   for (const each of [api, apiBehind, store, storeBehind]) await each.close();
 });
 
-/** The same request to the lagging replica. */
-const behind = (url: string) => url.replace(api.url, apiBehind.url);
-
 /** The caller's copy: tickets by their id, threads by the conversation, and the position to continue from. */
 const createCopy = () => {
   const kept = {
@@ -79,7 +76,7 @@ test.each([
         }
         // Without the signal, requests of a killed run complete before the API stops.
         const { signal: _, ...rest } = init ?? {};
-        return fetch(random.chance(0.5) ? url : behind(url as string), rest);
+        return fetch((url as string).replace(api.url, random.chance(0.5) ? api.url : apiBehind.url), rest);
       },
     });
     const { kept, keep } = createCopy();

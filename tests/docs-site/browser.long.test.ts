@@ -110,14 +110,3 @@ test('the keyboard reaches the content and the code', async () => {
     expect(await page.evaluate('document.activeElement.role')).toBe('region');
   });
 });
-
-test('all pages except the reference work without JavaScript', async () => {
-  await withReader({ javaScriptEnabled: false }, async ({ page }) => {
-    for (const path of ['/docs/guides/paging', '/docs/guides/exports', '/docs/errors/invalid_cursor']) {
-      await page.goto(url + path);
-      expect(await page.locator('#content').innerText()).toMatch(/Data-As-Of|nextCursor|startingAfter/);
-    }
-    await page.goto(`${url}/docs`);
-    expect(await page.locator('noscript').innerText()).toContain('needs JavaScript');
-  });
-});

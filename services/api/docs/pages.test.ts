@@ -1,5 +1,4 @@
 import { Marked } from 'marked';
-import { errorCodes } from '../http/error-envelope.ts';
 import { createPages } from './pages.ts';
 import { createSite } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
@@ -10,13 +9,6 @@ const settings = {
   limit: { requests: 7, windowSeconds: 30 },
 };
 const pages = createPages(createSite(settings, '/docs/assets/0'));
-
-test('there is a page for every code, and one that lists them all', () => {
-  for (const code of errorCodes) {
-    expect(pages.get(`/docs/errors/${code}`)).toContain(`<h1><code>${code}</code></h1>`);
-    expect(pages.get('/docs/errors')).toContain(`href="/support/docs/errors/${code}"`);
-  }
-});
 
 test('examples show the configured address and key prefix', () => {
   const guide = pages.get('/docs/guides/paging');
