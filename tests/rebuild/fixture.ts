@@ -109,15 +109,7 @@ export async function openRebuild() {
     switchTo(
       deps(changes),
       number,
-      {
-        acceptOlder: false,
-        step: 'promote',
-        why: 'test',
-        dryRun: false,
-        timeoutSeconds: 0,
-        catchUpMs: 0,
-        ...options,
-      },
+      { acceptOlder: false, step: 'promote', why: 'test', dryRun: false, timeoutSeconds: 0, ...options },
       onStep,
     );
   const databaseOf = (number: number) => generationDatabase(mongo, name, number);

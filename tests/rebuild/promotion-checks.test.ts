@@ -93,23 +93,35 @@ describe('a promotion is refused, and changes nothing, for', () => {
   test.each(older)('nothing with --accept-older, without a wait, for %s', async (_, arrange, rule) => {
     await arrange(rebuild);
     expect(failed(await rebuild.switchOnce(2))[0]?.waiver).toBe('--accept-older');
-    const switched = await rebuild.switchOnce(2, { acceptOlder: true, catchUpMs: Infinity });
+    const switched = await rebuild.switchOnce(2, { acceptOlder: true, timeoutSeconds: Infinity });
     expect(switched.outcome).toBe('promoted');
     expect(waived(switched).map(({ name }) => name)).toEqual([rule]);
   });
 
-  test('no partition that reaches the active generation while the command waits', async () => {
-    await moveBack(rebuild);
+  test.each(older)('no longer, while the command waits, for %s', async (_, arrange) => {
+    await arrange(rebuild);
     const [topic = ''] = rebuild.topics;
     const { log } = rebuild.deps();
     let reads = 0;
     const read = async (topics: string[]) => {
-      if ((reads += 1) === 3)
+      if ((reads += 1) === 3) {
         await progressOf(rebuild.control).updateOne({ _id: `2/${topic}/0` }, { $set: { position: 8 } });
+        await rebuild.setWatermark(2, secondsBefore(0));
+      }
       return log.read(topics);
     };
-    const switched = await rebuild.switchOnce(2, { catchUpMs: Infinity }, { log: { ...log, read } });
+    const reports: string[] = [];
+    const changes = { log: { ...log, read }, report: (line: string) => void reports.push(line) };
+    const switched = await rebuild.switchOnce(2, { timeoutSeconds: Infinity }, changes);
     expect(switched).toMatchObject({ outcome: 'promoted', findings: [] });
+    expect(reports[0]).toMatch(/^waiting: /);
+  });
+
+  test.each(older)('%s and another reason, without a wait', async (_, arrange) => {
+    await arrange(rebuild);
+    await rebuild.set(2, { report: comparisonReport({ differences: 1 }) });
+    const refused = await rebuild.switchOnce(2, { timeoutSeconds: Infinity });
+    expect(failed(refused).map(({ name }) => name)).toContain('compared');
   });
 
   test('a lag that is longer than a single topic keeps tombstones', async () => {

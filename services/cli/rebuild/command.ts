@@ -101,7 +101,12 @@ function addSwitching(group: Command, accept: Accept): void {
         'accept older data than the active generation has; keys archived since then work again',
       )
       .option('--dry-run', 'print the checks, but change nothing')
-      .addOption(timeout('wait this long for the API replicas', 60))
+      .addOption(
+        timeout(
+          'wait this long for the generation to reach the active one, and then for the API replicas',
+          60,
+        ),
+      )
       .addOption(why(reason))
       .addOption(jsonOption())
       .addHelpText(

@@ -3,7 +3,7 @@ import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts'
 import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
-import { pollUntil } from '../poll-until.ts';
+import { pollUntil, reportChanges } from '../poll-until.ts';
 import { factsNow } from '../facts.ts';
 import type { Finding } from '../finding.ts';
 import { findings } from '../findings.ts';
@@ -24,12 +24,14 @@ export type SwitchOptions = {
   step: 'promote' | 'rollback';
   /** Promote even if the active generation has newer data. */
   acceptOlder: boolean;
-  /** How long a generation may take to reach the active one, in milliseconds. */
-  catchUpMs?: number;
+  why: string;
+  dryRun: boolean;
+  /** How long the generation may take to reach the active one, and then the replicas to serve it. */
+  timeoutSeconds: number;
 };
 
-/** Both generations save their positions once a second, so the build gets this long to reach the active one. */
-const catchUpMsDefault = 10_000;
+/** Both generations save their positions once a second, so a dry run too has to wait for them. */
+const dryRunSecondsMax = 10;
 
 /** Called before each step of a switch or a drop; tests crash there. */
 export type OnStep = (step: string) => Promise<void> | void;
@@ -41,7 +43,7 @@ export type OnStep = (step: string) => Promise<void> | void;
 export async function switchTo(
   deps: OperatorDeps,
   number: number,
-  options: SwitchOptions & { why: string; dryRun: boolean; timeoutSeconds: number },
+  options: SwitchOptions,
   onStep: OnStep = () => undefined,
 ): Promise<Switched> {
   for (;;) {
@@ -69,12 +71,15 @@ export async function switchTo(
   }
 }
 
-/** The findings that prevent a switch, waived ones included, once the generation has had its time to catch up. */
+/**
+ * The findings that prevent a switch, waived ones included. Waits while only newer data of the active generation prevents
+ * it: both generations apply records all the time.
+ */
 async function findSwitch(
   deps: OperatorDeps,
   registry: GenerationRegistry,
   number: number,
-  { step, acceptOlder: older, catchUpMs = catchUpMsDefault }: SwitchOptions,
+  { step, acceptOlder: older, dryRun, timeoutSeconds }: SwitchOptions,
 ): Promise<Finding[]> {
   generationOf(registry, number);
   const before = await factsNow(deps);
@@ -82,8 +87,15 @@ async function findSwitch(
     findings(await factsNow(deps, before), { waivers: older ? ['--accept-older'] : [] }).filter(
       ({ generation, blocks }) => (generation === number || generation === null) && blocks.includes(step),
     );
-  const isBehind = (found: Finding[]) => found.some(({ name, isWaived }) => name === 'offsets' && !isWaived);
-  return pollUntil(read, (found) => !isBehind(found), { everyMs: 500, timeoutMs: catchUpMs });
+  const reportChange = reportChanges(deps.report);
+  const open = (found: Finding[]) => found.filter(({ isWaived }) => !isWaived);
+  const isBehind = (found: Finding[]) =>
+    open(found).length > 0 && open(found).every(({ waiver }) => waiver === '--accept-older');
+  return pollUntil(read, (found) => !isBehind(found), {
+    everyMs: 500,
+    timeoutMs: 1_000 * (dryRun ? Math.min(timeoutSeconds, dryRunSecondsMax) : timeoutSeconds),
+    onPending: (found) => reportChange(`waiting: ${open(found)[0]?.text ?? ''}`),
+  });
 }
 
 /** The operator's reason and the findings that were waived, for the history. */
