@@ -1,8 +1,8 @@
 #!/usr/bin/env -S node --disable-warning=TimeoutNegativeWarning
-import { digits } from '../../shared/runtime/counted.ts';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
+import { digits } from '../../shared/runtime/counted.ts';
 import type { Terminal } from './context.ts';
 
 async function confirm(question: string): Promise<boolean> {

@@ -63,12 +63,15 @@ function judgeGeneration(
   return found.filter(({ name }) => name !== 'next' || !isBlocked);
 }
 
+/** The findings against a step with a generation, waived ones included. */
+export const against = (all: Finding[], number: number, step: Step): Finding[] =>
+  all.filter(
+    ({ generation, blocks }) => (generation === number || generation === null) && blocks.includes(step),
+  );
+
 /** The findings that prevent a step with a generation. */
 export const blocking = (all: Finding[], number: number, step: Step): Finding[] =>
-  all.filter(
-    ({ generation, blocks, isWaived }) =>
-      (generation === number || generation === null) && blocks.includes(step) && !isWaived,
-  );
+  against(all, number, step).filter(({ isWaived }) => !isWaived);
 
 /** The rules of a step, each with its finding, or with the condition that holds. */
 export const checklist = (all: Finding[], number: number, step: Step) =>

@@ -31,7 +31,7 @@ export const readSamples = (control: Db, generation: number, now: Date): Promise
 
 /**
  * Creates the function that saves one sample in each interval. Of several projectors, the last one replaces the others.
- * It never rejects: the console's charts may lack a sample, but neither freshness nor a commit waits for one.
+ * It never rejects: the console's charts may lack a sample, but no run of the commit loop fails for one.
  */
 export function createSampler({
   control,

@@ -44,7 +44,7 @@ export async function expectAnswering(child: ApiProcess): Promise<void> {
 }
 
 /** The text of `/metrics` on the admin port. */
-export const metricsOf = async ({ admin }: ApiProcess) => (await admin('/metrics')).text();
+const metricsOf = async ({ admin }: ApiProcess) => (await admin('/metrics')).text();
 
 /** The value of one metric, given with its labels; NaN if there is none. */
 export async function metricOf(child: ApiProcess, name: string): Promise<number> {

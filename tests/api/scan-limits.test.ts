@@ -29,7 +29,7 @@ const takeQueries = () =>
     .splice(0)
     .flatMap(({ command }) => (command.find === resources.ticket.collection ? [command] : []));
 
-/** Index entries that a query examines: those of its ranges, whatever its filter, and one more for the start of each range but the first. */
+/** The index entries that a query examines: those of its ranges, filtered out or not, and the start of each but the first. */
 async function entriesOf({ filter, sort, skip = 0, limit }: Document): Promise<number> {
   const [field] = (sort as Map<string, number>).keys();
   const other = field === 'byCreated' ? 'byUpdated' : 'byCreated';

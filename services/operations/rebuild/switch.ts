@@ -6,7 +6,7 @@ import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import { factsNow } from '../facts.ts';
 import type { Finding } from '../finding.ts';
-import { findings } from '../findings.ts';
+import { against, blocking, findings } from '../findings.ts';
 import { logOffsets, type OperatorDeps } from './deps.ts';
 import { activate } from './transitions.ts';
 
@@ -84,18 +84,17 @@ async function findSwitch(
   generationOf(registry, number);
   const before = await factsNow(deps);
   const read = async () =>
-    findings(await factsNow(deps, before), { waivers: older ? ['--accept-older'] : [] }).filter(
-      ({ generation, blocks }) => (generation === number || generation === null) && blocks.includes(step),
-    );
+    findings(await factsNow(deps, before), { waivers: older ? ['--accept-older'] : [] });
   const reportChange = reportChanges(deps.report);
-  const open = (found: Finding[]) => found.filter(({ isWaived }) => !isWaived);
+  const open = (found: Finding[]) => blocking(found, number, step);
   const isBehind = (found: Finding[]) =>
     open(found).length > 0 && open(found).every(({ waiver }) => waiver === '--accept-older');
-  return pollUntil(read, (found) => !isBehind(found), {
+  const last = await pollUntil(read, (found) => !isBehind(found), {
     everyMs: 500,
     timeoutMs: 1_000 * (dryRun ? Math.min(timeoutSeconds, dryRunSecondsMax) : timeoutSeconds),
     onPending: (found) => reportChange(`waiting: ${open(found)[0]?.text ?? ''}`),
   });
+  return against(last, number, step);
 }
 
 /** The operator's reason and the findings that were waived, for the history. */
