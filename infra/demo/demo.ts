@@ -46,8 +46,7 @@ export async function runDemo(demo: Demo): Promise<void> {
     name = service as string,
   ) => {
     const logFile = join(folder, `${name}.log`);
-    const onLine = (line: string) => appendFileSync(logFile, `${line}\n`);
-    const limits = { onLine, linesMax: 1_000, ownGroup: true };
+    const limits = { onLine: lineWriter(logFile), linesMax: 1_000, ownGroup: true };
     const started = startService(service, { ...environment, ...settings }, [], limits);
     process.once('exit', () => void started.stop('SIGKILL'));
     closers.defer(async () => void (await started.stop('SIGTERM', stopGraceMs)));
@@ -86,6 +85,12 @@ export async function runDemo(demo: Demo): Promise<void> {
     ]);
   };
   await Promise.race([present(), ended.promise]);
+}
+
+/** Creates a file, and returns the function that appends a line to it. */
+function lineWriter(file: string) {
+  appendFileSync(file, '');
+  return (line: string) => appendFileSync(file, `${line}\n`);
 }
 
 async function publishAndWait(connections: Connections, sampleData: SampleData, say: Demo['say']) {
