@@ -31,8 +31,6 @@ export async function startApi(environment: Environment) {
     RATE_LIMIT_REQUESTS: '0',
     // One organization sends every request, and may use only a share of the requests in progress.
     API_REQUESTS_MAX: '2000',
-    // As in the image.
-    NODE_OPTIONS: '--max-semi-space-size=32',
   });
   return serving(api, 'ready');
 }
