@@ -1,4 +1,5 @@
 import type { Collection, Db, FindOptions } from 'mongodb';
+import { storeTime } from '../store/clock.ts';
 
 /**
  * The state of a generation. Projectors advance a build; operators make every other transition.
@@ -172,7 +173,7 @@ export function requireVersion(
 
 /** Registers generation 1 as active if there is no registry. Returns the registry. */
 export async function ensureRegistry(control: Db): Promise<GenerationRegistry> {
-  const now = new Date();
+  const now = await storeTime(control);
   const first: Generation = { number: 1, projectionVersion, state: 'active', since: now, registeredAt: now };
   const history: Transition[] = [
     { generation: 1, from: null, to: 'active', at: now, by: 'projector', why: 'the first generation' },

@@ -1,5 +1,6 @@
 import { dayMs } from '../../shared/documents/retention.ts';
 import { storeTime } from '../../shared/store/clock.ts';
+import { readRegistry } from '../../shared/control/generations.ts';
 import { watermark } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
@@ -10,7 +11,7 @@ import { wrongClock } from '../support/wrong-clock.ts';
 
 const late = useProjector({ projectors: 0 });
 
-test('a projector whose host is a year late marks, expires and stores dead letters by the clock of MongoDB', async () => {
+test('a projector whose host is a year late registers, marks, expires and stores dead letters by the clock of MongoDB', async () => {
   const { environment, send, publish, applied, find, deadLetters, startProcess } = late;
   const storeMs = async () => (await storeTime(environment.control)).getTime();
   const sinceMs = await storeMs();
@@ -22,10 +23,12 @@ test('a projector whose host is a year late marks, expires and stores dead lette
   await applied();
   // then the times that the sweep, MongoDB and a deletion go by are right
   const [deadLetter] = await deadLetters();
+  const registry = await readRegistry(environment.control);
   const times = {
     orphanedAt: (await find('message', 'msg_1'))?.orphanedAt?.getTime(),
     deletedAt: ((await find('tag', 'tag_1'))?.expiresAt?.getTime() ?? 0) - 3 * dayMs,
     lastAt: deadLetter?.lastAt.getTime(),
+    registeredAt: registry?.generations[0]?.registeredAt.getTime(),
   };
   const untilMs = await storeMs();
   for (const [name, ms = 0] of Object.entries(times))
