@@ -15,8 +15,21 @@ export const poolTimeoutMs = 2_000;
 /** How long a connection may take to open: for as long after an outage of the network, a replica answers 503. */
 export const connectTimeoutMs = 2_000;
 
-/** The time limits of every read. After `readTimeoutMs` the driver drops the connection and throws a `TimeoutError`. */
-export const readOptions = () => ({ maxTimeMS: serverTimeoutMs, signal: AbortSignal.timeout(readTimeoutMs) });
+/**
+ * The time limits of every read. After `readTimeoutMs` the driver drops the connection and throws a `TimeoutError`. A read
+ * of data ends them with `using`: thousands of signals that wait for their time would outlive many garbage collections.
+ */
+export function readOptions(): { maxTimeMS: number; signal: AbortSignal } & Disposable {
+  const controller = new AbortController();
+  const expire = () =>
+    controller.abort(new DOMException(`no answer within ${readTimeoutMs} ms`, 'TimeoutError'));
+  const timer = setTimeout(expire, readTimeoutMs).unref();
+  return {
+    maxTimeMS: serverTimeoutMs,
+    signal: controller.signal,
+    [Symbol.dispose]: () => clearTimeout(timer),
+  };
+}
 
 /** A time limit for operations that take no signal, such as connecting. The operation itself is not cancelled. */
 export async function withDeadline<T>(read: Promise<T>, timeoutMs = readTimeoutMs): Promise<T> {

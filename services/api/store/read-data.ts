@@ -19,10 +19,11 @@ export async function readData<T>(
   { database, readAfter }: DataSnapshot,
   run: (options: ReadDataOptions) => Promise<T>,
 ): Promise<T> {
+  using limits = readOptions();
   // Without a time to wait for, only the primary's answer is as new as the watermark.
-  if (!readAfter) return run({ ...readOptions(), readPreference: 'primary' });
+  if (!readAfter) return await run({ ...limits, readPreference: 'primary' });
   await using session = database.client.startSession();
   session.advanceClusterTime(readAfter.clusterTime);
   session.advanceOperationTime(readAfter.operationTime);
-  return await run({ ...readOptions(), session });
+  return await run({ ...limits, session });
 }
