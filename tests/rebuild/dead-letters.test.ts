@@ -111,7 +111,7 @@ describe('dead letters of several generations', () => {
   test('that an operator has purged stay purged when a build meets their records, and hinder no promotion', async () => {
     await rebuild.given(activeAndReady());
     const id = await rejectedOn('tag_5', [1]);
-    expect(await purgeSelected(rebuild.control, { ids: [id] }, 'ann@desk')).toBe(1);
+    expect(await purgeSelected(rebuild.control, { ids: [id] }, { at: new Date(), by: 'ann@desk' })).toBe(1);
     await rejectedOn('tag_5', [2]);
     expect(await openFor(id)).toBeUndefined();
     expect(await rebuild.switchOnce(2)).toMatchObject({ outcome: 'promoted' });

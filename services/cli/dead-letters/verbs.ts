@@ -126,7 +126,7 @@ function renderSummary(summary: RedriveSummary): string {
 
 export const purge: Verb<
   Json & { selection: Selection; yes?: true | undefined; dryRun?: true | undefined }
-> = async ({ control, config, by }, options, { confirm }) => {
+> = async ({ control, config, by, now }, options, { confirm }) => {
   const { selection, yes, dryRun } = options;
   requireSelection(selection, config);
   const count = yes && !dryRun ? 0 : await countSelected(control, selection);
@@ -138,7 +138,7 @@ export const purge: Verb<
     const question = `Delete ${counted(count, 'dead letter')} for good? No re-drive is possible afterwards. [y/N] `;
     if (!(await confirm(question))) return { text: 'nothing was deleted\n', exitCode: 1 };
   }
-  const purged = dryRun ? count : await purgeSelected(control, selection, by);
+  const purged = dryRun ? count : await purgeSelected(control, selection, { at: now(), by });
   const missing = 'ids' in selection ? selection.ids.length - purged : 0;
   const notFound = missing > 0 ? `; not found: ${counted(missing, 'id')}` : '';
   const outcome = dryRun ? 'would be deleted. Dry run: nothing was changed' : 'deleted';

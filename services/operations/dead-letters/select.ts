@@ -64,9 +64,12 @@ export async function countSelected(control: Db, selection: Selection): Promise<
 }
 
 /** Purges the selected dead letters; each leaves a mark. Returns their number. */
-export async function purgeSelected(control: Db, selection: Selection, by: string): Promise<number> {
+export async function purgeSelected(
+  control: Db,
+  selection: Selection,
+  purge: { at: Date; by: string },
+): Promise<number> {
   let purged = 0;
-  for await (const ids of selected(control, selection))
-    purged += await purgeDeadLetters(control, ids, { at: new Date(), by });
+  for await (const ids of selected(control, selection)) purged += await purgeDeadLetters(control, ids, purge);
   return purged;
 }
