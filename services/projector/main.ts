@@ -31,9 +31,9 @@ const onFatal = (error: Error) => {
 watchWallClock(onFatal);
 
 let live: () => string | null = () => null;
-let ready: () => string | null = () => 'starting';
+let notReady: string | null = 'starting';
 if (config.ADMIN_PORT !== undefined) {
-  const probes = { live: () => live(), ready: () => ready() };
+  const probes = { live: () => live(), ready: () => notReady };
   const address = { host: config.ADMIN_HOST, port: config.ADMIN_PORT };
   const options = { ...address, ...probes, metrics: metrics.registry };
   const { port } = await startedOrExit(logger, startAdminServer(options));
@@ -49,9 +49,13 @@ try {
     logger,
     topics: kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX)),
     onFatal,
+    onWait: (condition, reason) => {
+      notReady = `waiting: ${condition}`;
+      logger.warn({ reason }, notReady);
+    },
   });
   live = projector.live;
-  ready = () => null;
+  notReady = null;
   closers.push(
     { name: 'projector', close: projector.stop, deadlineMs: 25_000 },
     { name: 'store', close: () => mongo.close(), deadlineMs: 5_000 },

@@ -30,7 +30,7 @@ import { applyGenerationSettings, followRegistry, recordAbsence } from './genera
 import { storeFailure } from './generations/last-failure.ts';
 import { createThrottle, type Throttle } from './generations/throttle.ts';
 import { openStore, waitingForStore } from './startup/open-store.ts';
-import { waitUntil } from './startup/wait-until.ts';
+import { waitUntil, type OnWait } from './startup/wait-until.ts';
 
 type ProjectorDeps = {
   config: z.output<z.ZodObject<typeof projectorSettings>>;
@@ -44,6 +44,8 @@ type ProjectorDeps = {
   /** The one clock that decides about data; by default MongoDB's. */
   clock?: () => Promise<Date>;
   onFatal: (error: Error) => void;
+  /** Receives each condition that the start waits for. */
+  onWait: OnWait;
   /** The interval of the commit loop, in milliseconds; a second by default. */
   commitIntervalMs?: number;
 };
@@ -96,21 +98,21 @@ export async function startProjector(deps: ProjectorDeps) {
 
 /** Waits for MongoDB, the brokers, the topics and the group, in this order. */
 async function connect(deps: ProjectorDeps): Promise<Connected> {
-  const { config, kafka, mongo, logger, metrics, topics } = deps;
-  const { registered, ...store } = await openStore(mongo, config, logger);
+  const { config, kafka, mongo, metrics, topics, onWait } = deps;
+  const { registered, ...store } = await openStore(mongo, config, onWait);
   const { number: generation } = registered;
   metrics.registry.setDefaultLabels({ generation });
   initializeCounters(metrics, topics);
-  const brokers = await connectBrokers(kafka, logger);
-  await waitForTopics(brokers.admin, topics, logger);
-  await waitForGroup(brokers.admin, groupIdOf(config, generation), topics, logger);
+  const brokers = await connectBrokers(kafka, onWait);
+  await waitForTopics(brokers.admin, topics, onWait);
+  await waitForGroup(brokers.admin, groupIdOf(config, generation), topics, onWait);
   const { nowMs = () => performance.now() } = deps;
   const controls = { positions: createPositions(nowMs), throttle: createThrottle() };
   // Set before the first record is read: a build must not begin with records after its load.
   applyGenerationSettings(controls, registered);
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
   const { clock: read = () => storeTime(store.control) } = deps;
-  const storeClock = await waitUntil(logger, waitingForStore, () => openStoreClock(read, nowMs));
+  const storeClock = await waitUntil(onWait, waitingForStore, () => openStoreClock(read, nowMs));
   const by = `projector ${hostname()} ${process.pid}`;
   const { registeredAt } = registered;
   const connected = {
@@ -128,7 +130,7 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
     nowMs,
   };
   // Run before the first commit: the old watermark shows how long no projector ran.
-  await waitUntil(logger, waitingForStore, () =>
+  await waitUntil(onWait, waitingForStore, () =>
     recordAbsence({ ...connected, now: storeClock.read }, registered),
   );
   const onFatal = (error: Error) => void storeFailure(connected, error).then(() => deps.onFatal(error));

@@ -22,7 +22,7 @@ describe('the offset at which a partition starts', () => {
     await log.connect();
     // As a projector at its start: a new broker still loads the group's coordinator.
     const { admin, config, topics } = environment;
-    await waitForGroup(admin, config.CONSUMER_GROUP, topics, logger);
+    await waitForGroup(admin, config.CONSUMER_GROUP, topics, () => undefined);
   });
   afterEach(() => log.disconnect());
 

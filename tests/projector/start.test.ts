@@ -48,9 +48,12 @@ describe('a projector at its start', () => {
     ['MongoDB is unavailable', { MONGODB_URL: `mongodb://127.0.0.1:${closedPort}/` }],
     ['the brokers are unavailable', { KAFKA_BROKERS: `127.0.0.1:${closedPort}` }],
     ['topics are missing; create them with: support-cli topics create', { TOPIC_PREFIX: 'absent.' }],
-  ])('waits while %s', async (waitingFor, changed) => {
-    const service = start(changed);
-    expect(await service.logged(`waiting: ${waitingFor}`)).toHaveProperty('reason');
+  ])('waits while %s, and says so', async (condition, changed) => {
+    const service = start({ ...changed, ADMIN_PORT: '0' });
+    const { port } = await service.logged('admin server listening');
+    expect(await service.logged(`waiting: ${condition}`)).toHaveProperty('reason');
+    const probe = await fetch(`http://127.0.0.1:${Number(port)}/readyz`);
+    expect([probe.status, await probe.text()]).toEqual([503, `waiting: ${condition}\n`]);
     expect(service.child.exitCode).toBeNull();
   });
 });

@@ -92,6 +92,7 @@ export async function runProjector(
     topics,
     ...clocks,
     onFatal: (error) => fatal.push(error),
+    onWait: () => undefined,
     commitIntervalMs,
   });
   return {

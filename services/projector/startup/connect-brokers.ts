@@ -1,15 +1,14 @@
 import type { Admin, Kafka } from 'kafkajs';
-import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createLogClient, type LogClient } from '../kafka/log-client.ts';
-import { NotReady, waitUntil } from './wait-until.ts';
+import { NotReady, waitUntil, type OnWait } from './wait-until.ts';
 
 export type BrokerClients = { admin: Admin; log: LogClient };
 
 /** Waits for the brokers, then connects the clients that the projector needs besides its consumer. */
-export async function connectBrokers(kafka: Kafka, logger: Logger): Promise<BrokerClients> {
+export async function connectBrokers(kafka: Kafka, onWait: OnWait): Promise<BrokerClients> {
   const admin = kafka.admin();
   const log = createLogClient(kafka);
-  await waitUntil(logger, 'the brokers are unavailable', async () => {
+  await waitUntil(onWait, 'the brokers are unavailable', async () => {
     await admin.connect();
     await log.connect();
   });
@@ -17,8 +16,8 @@ export async function connectBrokers(kafka: Kafka, logger: Logger): Promise<Brok
 }
 
 /** Waits until the topics exist. */
-export const waitForTopics = (admin: Admin, topics: string[], logger: Logger): Promise<void> =>
-  waitUntil(logger, 'topics are missing; create them with: support-cli topics create', async () => {
+export const waitForTopics = (admin: Admin, topics: string[], onWait: OnWait): Promise<void> =>
+  waitUntil(onWait, 'topics are missing; create them with: support-cli topics create', async () => {
     const existing = new Set(await admin.listTopics());
     const missing = topics.filter((topic) => !existing.has(topic));
     if (missing.length > 0) throw new NotReady(`missing topics: ${missing.join(', ')}`);
@@ -29,9 +28,9 @@ export async function waitForGroup(
   admin: Admin,
   groupId: string,
   topics: string[],
-  logger: Logger,
+  onWait: OnWait,
 ): Promise<void> {
-  await waitUntil(logger, 'the brokers cannot be asked for the group yet', () =>
+  await waitUntil(onWait, 'the brokers cannot be asked for the group yet', () =>
     admin.fetchOffsets({ groupId, topics }),
   );
 }

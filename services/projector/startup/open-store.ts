@@ -1,5 +1,4 @@
 import type { Db, MongoClient } from 'mongodb';
-import type { Logger } from '../../../shared/runtime/logger.ts';
 import { controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
 import {
   ensureRegistry,
@@ -8,11 +7,11 @@ import {
   type Generation,
 } from '../../../shared/control/generations.ts';
 import { ensureIndexes } from '../../../shared/store/indexes.ts';
-import { waitUntil } from './wait-until.ts';
+import { waitUntil, type OnWait } from './wait-until.ts';
 import { progressOf } from '../../../shared/control/progress.ts';
 import { ensureDeadLetterIndexes } from '../../../shared/control/dead-letters.ts';
 
-/** The condition that a start waits for, in the log. */
+/** The condition that a start waits for. */
 export const waitingForStore = 'MongoDB is unavailable';
 
 /**
@@ -25,19 +24,19 @@ export async function openStore(
     DATABASE_NAME: databaseName,
     GENERATION: wanted,
   }: { DATABASE_NAME: string; GENERATION?: number | undefined },
-  logger: Logger,
+  onWait: OnWait,
 ): Promise<{ control: Db; registered: Generation; database: Db }> {
   const control = controlDatabase(mongo, databaseName);
   // If the first operation connects instead and fails, the driver's topology stays closed.
-  await waitUntil(logger, waitingForStore, () => mongo.connect());
-  const registered = await waitUntil(logger, waitingForStore, async () => {
+  await waitUntil(onWait, waitingForStore, () => mongo.connect());
+  const registered = await waitUntil(onWait, waitingForStore, async () => {
     const registry = await ensureRegistry(control);
     const followed = generationOf(registry, wanted ?? registry.generation);
     requireVersion(followed);
     return followed;
   });
   const database = generationDatabase(mongo, databaseName, registered.number);
-  await waitUntil(logger, waitingForStore, async () => {
+  await waitUntil(onWait, waitingForStore, async () => {
     await ensureIndexes(database);
     await ensureControlIndexes(control);
   });

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '../../../shared/runtime/logger.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { errorChain, isTransient } from '../kafka/transient-errors.ts';
 
@@ -19,15 +18,14 @@ const permanentErrorsMax = 3;
 /** The pause between attempts, in milliseconds. */
 const pauseMs = 2_000;
 
+/** Receives the condition that a start waits for, and why the last attempt failed. */
+export type OnWait = (condition: string, reason: string) => void;
+
 /**
- * Retries `attempt` until it succeeds, and logs the missing condition at each failure. Rejects with `StartRefused`
+ * Retries `attempt` until it succeeds, and reports the missing condition at each failure. Rejects with `StartRefused`
  * if the error is permanent, such as wrong credentials or an index conflict.
  */
-export async function waitUntil<T>(
-  logger: Logger,
-  waitingFor: string,
-  attempt: () => Promise<T>,
-): Promise<T> {
+export async function waitUntil<T>(onWait: OnWait, condition: string, attempt: () => Promise<T>): Promise<T> {
   for (let permanentErrors = 0; ;) {
     try {
       return await attempt();
@@ -36,7 +34,7 @@ export async function waitUntil<T>(
       const isTemporary = isTransient(error) || error instanceof NotReady;
       if (!isTemporary && (permanentErrors += 1) >= permanentErrorsMax)
         throw new StartRefused(`${reason}. ${remedy(error)}`, { cause: error });
-      logger.warn({ reason }, `waiting: ${isTemporary ? waitingFor : 'refused; trying again'}`);
+      onWait(isTemporary ? condition : 'refused; trying again', reason);
       await sleep(pauseMs);
     }
   }
