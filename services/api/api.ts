@@ -21,6 +21,7 @@ import { announceReplica } from './store/announce-replica.ts';
 import { watchLogGap } from './store/log-gap.ts';
 import { createGenerationCheck, createGenerationsInUse } from './store/generations-in-use.ts';
 import { readOptions, serverTimeoutMs } from './store/deadline.ts';
+import { createStoreClock, storeTime, type StoreClock } from '../../shared/store/clock.ts';
 import { storeTimeOf } from './store/read-data.ts';
 import { createReadSnapshots, type ReadSnapshots } from './store/read-snapshot.ts';
 import { createReadBudget } from './store/read-budget.ts';
@@ -36,7 +37,8 @@ type ApiDeps = {
   credentials: Credentials | null;
   metrics: Metrics;
   logger: Logger;
-  now: () => Date;
+  /** The clock that decides about expiry; by default MongoDB's. */
+  now?: () => Date;
   /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
 };
@@ -46,15 +48,15 @@ type ApiDeps = {
  * `closers` stop the API, in this order; the clients of the store stay open.
  */
 export async function startApi(deps: ApiDeps) {
-  const { config, metrics, logger, now, nowMs } = deps;
+  const { config, metrics, logger, nowMs } = deps;
   const settings = specSettings(config);
   const { docs, keyPrefix, limit } = settings;
-  const { API_TRUSTED_PROXIES: trustedProxies } = config;
   const { RATE_LIMIT_STORE_URL: storeUrl, RATE_LIMIT_STORE_TIMEOUT_MS: timeoutMs } = config;
-  const routes = createRoutes({ now, brand: config.BRAND });
-  const spec = createSpec(settings, routes);
   const control = controlDatabase(deps.authMongo, config.DATABASE_NAME);
-  const snapshots = createReadSnapshots(snapshotSources(deps, control));
+  const clock = clockOf(deps, control);
+  const routes = createRoutes({ now: clock.now, brand: config.BRAND });
+  const spec = createSpec(settings, routes);
+  const snapshots = createReadSnapshots(snapshotSources({ ...deps, clock }, control));
   const generationsInUse = createGenerationsInUse();
   const rateLimiter = createRateLimiter(
     { nowMs, logger, fallbacks: metrics.rateLimitFallbacks },
@@ -74,7 +76,7 @@ export async function startApi(deps: ApiDeps) {
     limit,
     rateLimiter,
     docs,
-    trustedProxies,
+    trustedProxies: config.API_TRUSTED_PROXIES,
     metrics,
     trace,
     logger,
@@ -91,12 +93,12 @@ export async function startApi(deps: ApiDeps) {
       host: config.API_HOST,
       port: config.API_PORT,
       credentials: deps.credentials,
-      trustedProxies,
+      trustedProxies: config.API_TRUSTED_PROXIES,
       connectionsMax: config.API_CONNECTIONS_MAX,
       addressConnectionsMax: config.API_CONNECTIONS_PER_ADDRESS_MAX,
     },
   );
-  const announcing = watchControl({ control, snapshots, generationsInUse, metrics, logger, now });
+  const announcing = watchControl({ control, snapshots, generationsInUse, metrics, logger, now: clock.now });
   const closers: Closer[] = [
     { name: 'server', close: stop, deadlineMs: 16_000 },
     // Until its last request has ended, a drop must wait for this replica.
@@ -105,6 +107,12 @@ export async function startApi(deps: ApiDeps) {
     { name: 'rate limit store', close: async () => rateLimiter.stop(), deadlineMs: 1_000 },
   ];
   return { address, spec, snapshots, drain, useCertificate, closers };
+}
+
+/** MongoDB's clock, or the one of a test. */
+function clockOf({ now, nowMs }: ApiDeps, control: Db): StoreClock {
+  const clock = createStoreClock(() => storeTime(control, readOptions()), nowMs);
+  return now ? { ...clock, now } : clock;
 }
 
 /** Who calls: the look-up of keys, and the limit of failed attempts. */
@@ -144,10 +152,17 @@ function watchControl(deps: Parameters<typeof announceReplica>[0] & { metrics: M
   return { stop: () => Promise.all(running.map(({ stop }) => stop())) };
 }
 
-function snapshotSources({ config, mongo, authMongo, logger, nowMs }: ApiDeps, control: Db) {
+function snapshotSources(
+  { config, mongo, authMongo, logger, nowMs, clock }: ApiDeps & { clock: StoreClock },
+  control: Db,
+) {
   const readsPrimary = mongo.readPreference.mode === 'primary';
   return {
-    connect: () => Promise.all([mongo.connect(), authMongo.connect()]),
+    connect: async () => {
+      await Promise.all([mongo.connect(), authMongo.connect()]);
+      // No request reads data before this time is known, nor much later than it.
+      await clock.read();
+    },
     activeGeneration: () => activeGeneration(control, readOptions(), servedVersions),
     watermark: (generation: number) =>
       authMongo.withSession(async (session) => {

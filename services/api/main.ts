@@ -39,16 +39,7 @@ const authMongo = createMongo(config.MONGODB_URL, 'support-api-auth', {
 registerPools(metrics.registry, { data: mongo, auth: authMongo });
 const api = await startedOrExit(
   logger,
-  startApi({
-    config,
-    mongo,
-    authMongo,
-    metrics,
-    logger,
-    credentials: certificate?.pair ?? null,
-    now: () => new Date(),
-    nowMs,
-  }),
+  startApi({ config, mongo, authMongo, metrics, logger, credentials: certificate?.pair ?? null, nowMs }),
 );
 const readiness = watchReadiness({ snapshots: api.snapshots, metrics, logger, nowMs });
 const watch = certificate && serveCertificate(certificate);

@@ -3,7 +3,7 @@ import type { Kafka } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import type { z } from 'zod';
 import type { Logger } from '../../shared/runtime/logger.ts';
-import { openStoreClock, storeTime } from '../../shared/store/clock.ts';
+import { createStoreClock, storeTime } from '../../shared/store/clock.ts';
 import type { projectorSettings } from './config.ts';
 import { startCommitLoop } from './consumer/commit-loop.ts';
 import { startConsumer, type ConsumerDeps } from './consumer/consumer.ts';
@@ -112,7 +112,8 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
   applyGenerationSettings(controls, registered);
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
   const { clock: read = () => storeTime(store.control) } = deps;
-  const storeClock = await waitUntil(onWait, waitingForStore, () => openStoreClock(read, nowMs));
+  const storeClock = createStoreClock(read, nowMs);
+  await waitUntil(onWait, waitingForStore, storeClock.read);
   const by = `projector ${hostname()} ${process.pid}`;
   const { registeredAt } = registered;
   const connected = {

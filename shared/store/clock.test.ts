@@ -1,12 +1,14 @@
-import { openStoreClock } from './clock.ts';
+import { createStoreClock } from './clock.ts';
 
 describe('the clock of the store', () => {
   it('is its time at the last reading, and the monotonic time since', async () => {
     const [store, monotonic] = [{ ms: 10_000 }, { ms: 5 }];
-    const clock = await openStoreClock(
+    const clock = createStoreClock(
       async () => new Date(store.ms),
       () => monotonic.ms,
     );
+    expect(clock.now).toThrow('not read yet');
+    await clock.read();
     expect(clock.now()).toEqual(new Date(10_000));
     monotonic.ms += 700;
     expect(clock.now()).toEqual(new Date(10_700));

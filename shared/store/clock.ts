@@ -9,18 +9,23 @@ export async function storeTime(control: Db, options: CommandOperationOptions = 
   return localTime as Date;
 }
 
-/** The store's time without a command for each reading: its time at the last `read`, and the monotonic time since. */
+/**
+ * The store's time without a command for each reading: its time at the last `read`, and the monotonic time since. `now`
+ * throws before the first `read`.
+ */
 export type StoreClock = { read: () => Promise<Date>; now: () => Date };
 
-/** Reads the store's time, and keeps it. `nowMs` is a monotonic clock, in milliseconds. */
-export async function openStoreClock(read: () => Promise<Date>, nowMs: () => number): Promise<StoreClock> {
-  const readAt = async () => ({ time: await read(), atMs: nowMs() });
-  let last = await readAt();
+/** Creates the clock of a store whose time `read` returns. `nowMs` is a monotonic clock, in milliseconds. */
+export function createStoreClock(read: () => Promise<Date>, nowMs: () => number): StoreClock {
+  let last: { time: Date; atMs: number } | null = null;
   return {
     read: async () => {
-      last = await readAt();
+      last = { time: await read(), atMs: nowMs() };
       return last.time;
     },
-    now: () => new Date(last.time.getTime() + nowMs() - last.atMs),
+    now: () => {
+      if (!last) throw new Error('the clock of the store was not read yet');
+      return new Date(last.time.getTime() + nowMs() - last.atMs);
+    },
   };
 }

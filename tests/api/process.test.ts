@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
 import { ask, codeOf } from './requests.ts';
 import { liveReplicas } from '../../shared/control/replicas.ts';
+import { dayMs } from '../../shared/documents/retention.ts';
+import { storeTime } from '../../shared/store/clock.ts';
 import { eventually } from '../support/eventually.ts';
+import { wrongClock } from '../support/wrong-clock.ts';
 import { runToExit, useApiProcesses, type ApiProcess } from './api-processes.ts';
 import * as build from './builders.ts';
 import { mongoUrl, tokens } from './test-api.ts';
@@ -51,6 +54,18 @@ it('names its release in its log, its metrics and its announcement, and listens 
   const own = async () => (await replicas()).filter(({ pid }) => pid === child.pid);
   await eventually(async () => (await own()).length > 0);
   expect(await own()).toMatchObject([{ release: version }]);
+});
+
+it('judges the expiry of data by the clock of MongoDB: its host is a year ahead', async () => {
+  const channel = { id: 'chan_1', name: 'Support', type: 'email', dataRetentionDays: 30 } as const;
+  const joined = build.conversationJoined({ channel });
+  const storeNow = await storeTime(children.store.control);
+  await build.store(children.store.database, 'conversation', [
+    build.conversation({ id: 'conv_new', updatedAt: storeNow.toISOString() }, { joined }),
+  ]);
+  const child = await children.start({ ...children.tls, ...wrongClock({ fromStartMs: 365 * dayMs }) });
+  await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
+  expect((await ask(child, '/v1/conversations/conv_new')).status).toBe(200);
 });
 
 describe('with a certificate', () => {

@@ -120,7 +120,7 @@ export async function startApi(
     credentials: options.hasTls ? await selfSigned() : null,
     metrics,
     logger: createLogger('api', 'silent'),
-    now: options.now ?? (() => new Date()),
+    ...(options.now && { now: options.now }),
     nowMs: options.nowMs ?? (() => performance.now()),
   });
   const url = `http://127.0.0.1:${address.port}`;

@@ -17,7 +17,7 @@ import {
   type DeadLetterFilter,
   type Selection,
 } from '../../operations/dead-letters/select.ts';
-import { openStoreClock, storeTime } from '../../../shared/store/clock.ts';
+import { createStoreClock, storeTime } from '../../../shared/store/clock.ts';
 import type { DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { requireTopic } from '../require-topic.ts';
@@ -36,10 +36,11 @@ export const withServers =
   ({ environment, terminal }: Context, options: O): Promise<CommandOutput> => {
     const config = configs.deadLetters(environment);
     return withMongo(config, async (clients) => {
-      const { now } = await openStoreClock(
+      const { read, now } = createStoreClock(
         () => storeTime(clients.control),
         () => performance.now(),
       );
+      await read();
       return run({ ...clients, config, by: operatorName(config.OPERATOR), now }, options, terminal);
     });
   };
