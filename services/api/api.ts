@@ -158,12 +158,13 @@ function snapshotSources(
 ) {
   const readsPrimary = mongo.readPreference.mode === 'primary';
   return {
-    connect: async () => {
-      await Promise.all([mongo.connect(), authMongo.connect()]);
-      // No request reads data before this time is known, nor much later than it.
-      await clock.read();
+    connect: () => Promise.all([mongo.connect(), authMongo.connect()]),
+    activeGeneration: async () => {
+      // No request reads data before the time is known.
+      const reading = activeGeneration(control, readOptions(), servedVersions);
+      const [active] = await Promise.all([reading, clock.read()]);
+      return active;
     },
-    activeGeneration: () => activeGeneration(control, readOptions(), servedVersions),
     watermark: (generation: number) =>
       authMongo.withSession(async (session) => {
         // A clock that was wrong may have raised the watermark too far for good.
