@@ -55,8 +55,8 @@ const remaining = async (child: ApiProcess) => Number((await get(child)).headers
 const fallbacks = (child: ApiProcess) => metricOf(child, 'api_rate_limit_fallbacks_total');
 
 /**
- * Once the counts are shared: waits until they were lost as often, and as many requests fell back, from then on. A line of
- * the log may come after the response that it belongs to.
+ * Waits until the counts are shared. Returns a function that waits for these numbers of losses and of requests that fell
+ * back since then: a line of the log may come after the response that it belongs to.
  */
 async function sinceShared(child: ApiProcess) {
   await shared(child);
@@ -119,41 +119,41 @@ it('uses TLS to the store', async () => {
     RATE_LIMIT_STORE_URL: `rediss://localhost:${tlsPort}/4`,
     NODE_EXTRA_CA_CERTS: children.tls.API_TLS_CERT ?? '',
   });
-  const since = await sinceShared(child);
+  const expectSince = await sinceShared(child);
   expect((await get(child)).status).toBe(200);
-  await since({ lost: 0, fallbacks: 0 });
+  await expectSince({ lost: 0, fallbacks: 0 });
 });
 
 describe('a store with outages', () => {
   it('delays no request: each replica counts for itself meanwhile, logs that once, and shares again afterwards', async () => {
     const url = `redis://127.0.0.1:${port}/5`;
     const child = await start({ RATE_LIMIT_STORE_URL: url });
-    const since = await sinceShared(child);
+    const expectSince = await sinceShared(child);
     const times = count(child, back);
     await valkey.kill('SIGKILL');
     expect([await remaining(child), await remaining(child)]).toEqual([9, 8]);
-    await since({ lost: 1, fallbacks: 2 });
+    await expectSince({ lost: 1, fallbacks: 2 });
     await valkey.restart();
     await shared(child, times + 1);
     expect(await remaining(child)).toBe(9);
-    await since({ lost: 1, fallbacks: 2 });
+    await expectSince({ lost: 1, fallbacks: 2 });
   });
 
   it('delays only the requests in progress when it hangs', async () => {
     const url = `redis://127.0.0.1:${port}/6`;
     const settings = { RATE_LIMIT_REQUESTS: '1000', RATE_LIMIT_STORE_TIMEOUT_MS: '2000' };
     const child = await start({ RATE_LIMIT_STORE_URL: url, ...settings });
-    const since = await sinceShared(child);
+    const expectSince = await sinceShared(child);
     const times = count(child, back);
     await valkey.kill('SIGSTOP');
     const answers = await Promise.all(Array.from({ length: 20 }, () => get(child)));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     await Promise.all(Array.from({ length: 20 }, () => get(child)));
-    await since({ lost: 1, fallbacks: 40 });
+    await expectSince({ lost: 1, fallbacks: 40 });
     await valkey.kill('SIGCONT');
     await shared(child, times + 1);
     await get(child);
-    await since({ lost: 1, fallbacks: 40 });
+    await expectSince({ lost: 1, fallbacks: 40 });
   });
 
   it('may be unavailable at the start', async () => {

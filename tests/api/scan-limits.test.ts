@@ -29,7 +29,7 @@ const takeQueries = () =>
     .splice(0)
     .flatMap(({ command }) => (command.find === resources.ticket.collection ? [command] : []));
 
-/** The index entries that a query examines: those of its ranges, filtered out or not, and the start of each but the first. */
+/** Counts the index entries that a query examines: all entries of its ranges, and one more at the start of each but the first. */
 async function entriesOf({ filter, sort, skip = 0, limit }: Document): Promise<number> {
   const [field] = (sort as Map<string, number>).keys();
   const other = field === 'byCreated' ? 'byUpdated' : 'byCreated';

@@ -4,7 +4,9 @@ import type { RequestTrace } from '../../../shared/store/request-traces.ts';
 import { createMetrics } from '../metrics.ts';
 import { startTraceQueue } from './trace-queue.ts';
 
-const trace = (index: number) => ({ _id: `req_${index}` }) as RequestTrace;
+const idOf = (index: number) => `req_${index}`;
+const idsOf = (count: number) => Array.from({ length: count }, (_, index) => idOf(index));
+const trace = (index: number) => ({ _id: idOf(index) }) as RequestTrace;
 
 /** A queue with a store whose availability the test controls. */
 function given(limits: Parameters<typeof startTraceQueue>[1]) {
@@ -44,7 +46,7 @@ describe('the queue of traces', () => {
     for (let index = 0; index < 1_000; index += 1) queue.add(trace(index));
     await until(() => stored.length >= 1_000);
     await queue.stop();
-    expect(stored).toEqual(Array.from({ length: 1_000 }, (_, index) => `req_${index}`));
+    expect(stored).toEqual(idsOf(1_000));
     expect(await lost()).toEqual({});
   });
 
@@ -66,7 +68,7 @@ describe('the queue of traces', () => {
     const left = given({ flushIntervalMs: 60_000 });
     for (let index = 0; index < 300; index += 1) left.queue.add(trace(index));
     await left.queue.stop();
-    expect(left.stored).toHaveLength(300);
+    expect(left.stored).toEqual(idsOf(300));
     const away = given({ flushIntervalMs: 60_000, shutdownGraceMs: 20 });
     away.store.isAway = true;
     away.queue.add(trace(1));
