@@ -9,7 +9,7 @@ import { renderReport } from '../../services/cli/render-report.ts';
 import { untilLed } from '../../services/operations/topics/create-topics.ts';
 import { createLogClient } from '../../services/projector/kafka/log-client.ts';
 import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
-import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
+import { generationDatabase } from '../../shared/store/connection.ts';
 import {
   generationsOf,
   projectionVersion,
@@ -113,6 +113,7 @@ export async function openRebuild() {
       onStep,
     );
   const databaseOf = (number: number) => generationDatabase(mongo, name, number);
+  let collectionsCreated = 0;
   const registry = async (): Promise<GenerationRegistry> => {
     const found = await readRegistry(control);
     if (!found) throw new Error('there is no registry');
@@ -208,8 +209,20 @@ export async function openRebuild() {
       }),
     deadLetter: (changes: Partial<DeadLetter> = {}) =>
       deadLettersOf(control).insertOne({ ...deadLetterFields(topics[0] ?? ''), ...changes }),
-    document: (number: number, id = 'tag_1') =>
-      collectionOf(databaseOf(number), 'tag').insertOne({ _id: id } as never),
+    /**
+     * Inserts a document, each time into a new collection: a session of DocumentDB may keep a dropped collection in its
+     * cache, and then finds none in a new one of the same name.
+     */
+    document: async (number: number) => {
+      collectionsCreated += 1;
+      await databaseOf(number).collection(`documents_${collectionsCreated}`).insertOne({});
+    },
+    /** How many documents a generation has. */
+    documents: async (number: number) => {
+      const collections = await databaseOf(number).collections();
+      const counts = await Promise.all(collections.map((collection) => collection.countDocuments()));
+      return counts.reduce((sum, count) => sum + count, 0);
+    },
     setWatermark: (number: number, completeTo: Date) =>
       watermarksOf(control).updateOne({ _id: number }, { $set: { completeTo } }),
     /** Stores that a generation has applied records of a topic, which was then deleted and created again. */

@@ -22,24 +22,24 @@ let api: TestApi;
 afterAll(() => api.close());
 const rebuild = useRebuild();
 beforeAll(async () => {
-  await given();
+  await given(2);
   const { mongo: client, name } = rebuild;
   api = await startApi({ client, name });
 });
 
-/** Generation 2 is active and has a long conversation, generation 1 is a standby. */
-async function given(): Promise<void> {
-  await rebuild.given([generation(1, 'standby', { since: longAgo }), generation(2, 'active')]);
+/** This generation is active and has a long conversation; the one before it is a standby. */
+async function given(active: number): Promise<void> {
+  const standby = active - 1;
+  await rebuild.given([generation(standby, 'standby', { since: longAgo }), generation(active, 'active')]);
   const messages = Array.from({ length: messageCount }, (_, index) =>
     build.message({ id: `msg_${String(index).padStart(4, '0')}`, ...content }),
   );
-  for (const number of [1, 2]) {
+  for (const number of [standby, active]) {
     const database = rebuild.databaseOf(number);
-    await database.dropDatabase();
     await ensureIndexes(database);
     await build.store(database, 'apiKey', [build.apiKey(tokens.a, { id: 'key_a' })]);
     await build.store(database, 'conversation', [build.conversation({ id: 'conv_1' })]);
-    await build.store(database, 'message', number === 2 ? messages : []);
+    await build.store(database, 'message', number === active ? messages : []);
   }
 }
 
@@ -63,21 +63,23 @@ async function startReaders(): Promise<{ read: () => Promise<Outcome[]> }> {
   return { read: () => Promise.all(responses.map(readWhole)) };
 }
 
-/** Rolls back to generation 1, long enough ago for every replica to notice. */
-async function rollBack(): Promise<void> {
+/** Rolls back to the generation before this one, long enough ago for every replica to notice. */
+async function rollBackFrom(active: number): Promise<void> {
+  const standby = active - 1;
   const generations = [
-    generation(1, 'active', { since: longAgo }),
-    generation(2, 'standby', { since: longAgo }),
+    generation(standby, 'active', { since: longAgo }),
+    generation(active, 'standby', { since: longAgo }),
   ];
-  await generationsOf(rebuild.control).updateOne({ _id: 'active' }, { $set: { generation: 1, generations } });
+  const after = { generation: standby, generations };
+  await generationsOf(rebuild.control).updateOne({ _id: 'active' }, { $set: after });
   await generationsOf(rebuild.control).updateOne({ _id: 'active' }, { $set: { acceptOlder: true } });
-  await isServed(1);
+  await isServed(standby);
 }
 
 test('a drop waits for requests in progress and names them, and each gets its complete response', async () => {
   await isServed(2);
   const readers = await startReaders();
-  await rollBack();
+  await rollBackFrom(2);
   const lines: string[] = [];
   const drop = (timeoutSeconds: number) => {
     const now = () => storeTime(rebuild.control);
@@ -92,13 +94,13 @@ test('a drop waits for requests in progress and names them, and each gets its co
 }, 240_000);
 
 test('a response from a generation that is dropped meanwhile never ends as complete JSON', async () => {
-  await given();
-  await isServed(2);
+  await given(4);
+  await isServed(4);
   const readers = await startReaders();
-  await rollBack();
+  await rollBackFrom(4);
   // when a drop does not know of this replica
   const cause = { by: 'ann@host', at: new Date(), why: 'test' };
-  await changeRegistry(rebuild.control, beginDrop(2, cause));
-  await rebuild.databaseOf(2).dropDatabase();
+  await changeRegistry(rebuild.control, beginDrop(4, cause));
+  await rebuild.databaseOf(4).dropDatabase();
   expect(await readers.read()).toEqual(['broken', 'broken']);
 });

@@ -5,6 +5,7 @@ import type { OperatorDeps } from '../../services/operations/rebuild/deps.ts';
 import { startRebuild } from '../../services/operations/rebuild/start.ts';
 import { openStore } from '../../services/projector/startup/open-store.ts';
 import { progressOf } from '../../shared/control/progress.ts';
+import { generationDatabase } from '../../shared/store/connection.ts';
 import { generation, useRebuild, present, secondsBefore } from './fixture.ts';
 
 const rebuild = useRebuild();
@@ -22,8 +23,15 @@ async function expectRefused(refused: () => Promise<unknown>, ...says: string[])
 
 describe('a start is refused, and registers nothing,', () => {
   const options = { acceptTruncated: false, why: 'test' };
-  const start = (changes: Partial<OperatorDeps> = {}, some: object = {}) =>
-    startRebuild(rebuild.deps(changes), { ...options, ...some });
+  /** Each start has databases of its own, since it creates and drops a collection: see `document` in the fixture. */
+  let starts = 0;
+  const databaseName = () => `${rebuild.name}_${starts}`;
+  const start = (changes: Partial<OperatorDeps> = {}, some: object = {}) => {
+    starts += 1;
+    const deps = rebuild.deps(changes);
+    const config = { ...deps.config, DATABASE_NAME: databaseName() };
+    return startRebuild({ ...deps, config }, { ...options, ...some });
+  };
   beforeEach(() => rebuild.given([generation(1, 'active')]));
   afterEach(() => jest.restoreAllMocks());
 
@@ -73,7 +81,8 @@ describe('a start is refused, and registers nothing,', () => {
     statsOf({ storageSize: 60 * mb, indexSize: 40 * mb, fsTotalSize: 1_000 * mb, fsUsedSize: 850 * mb });
     expect(await start()).toMatchObject({ number: 2 });
     // and the check of the right to write leaves nothing
-    expect(await rebuild.databaseOf(2).listCollections().toArray()).toEqual([]);
+    const build = generationDatabase(rebuild.mongo, databaseName(), 2);
+    expect(await build.listCollections().toArray()).toEqual([]);
   });
 
   test('without the right to write to the database of the build', async () => {
@@ -82,7 +91,11 @@ describe('a start is refused, and registers nothing,', () => {
       const collection = collectionAsBefore.call(this, name);
       return name === 'preflight' ? Object.assign(collection, { insertOne: refuse }) : collection;
     });
-    await expectRefused(start, `cannot write to ${rebuild.name}_g2`, 'the role readWrite there');
+    await expectRefused(
+      start,
+      `cannot write to ${rebuild.name}`,
+      '_g2; the MongoDB user needs the role readWrite',
+    );
   });
 });
 
@@ -120,14 +133,12 @@ describe('a drop is refused, and removes nothing,', () => {
     await rebuild.databaseOf(2).dropDatabase();
   });
 
-  const documents = async (number: number) => rebuild.databaseOf(number).collection('tags').countDocuments();
-
   test('of a standby younger than 72 hours, without --force', async () => {
     await expectRefused(drop(2), 'kept for 72 hours for a rollback', '--force');
-    expect(await documents(2)).toBe(1);
+    expect(await rebuild.documents(2)).toBe(1);
     expect(await drop(2, true)()).toBe('dropped');
-    expect(await documents(2)).toBe(0);
-    expect(await documents(1)).toBe(1);
+    expect(await rebuild.documents(2)).toBe(0);
+    expect(await rebuild.documents(1)).toBe(1);
   });
 
   test('while a replica serves it', async () => {
@@ -136,11 +147,11 @@ describe('a drop is refused, and removes nothing,', () => {
       'generation 2 is still read by process 41 on api-1, which serves it',
     );
     expect(await rebuild.states()).toMatchObject({ 1: 'active', 2: 'standby' });
-    expect(await documents(2)).toBe(1);
+    expect(await rebuild.documents(2)).toBe(1);
     // A replica that has not announced itself for ten seconds has died, and its requests with it.
     await rebuild.control.collection('replicas').updateOne({}, { $set: { at: secondsBefore(11) } });
     expect(await drop(2, true)()).toBe('dropped');
-    expect(await documents(2)).toBe(0);
+    expect(await rebuild.documents(2)).toBe(0);
   });
 
   test('but may be repeated, and then removes late writes of a projector', async () => {
@@ -148,7 +159,7 @@ describe('a drop is refused, and removes nothing,', () => {
     await rebuild.document(2);
     await progressOf(rebuild.control).insertOne({ _id: '2/late/0', generation: 2 } as never);
     expect(await drop(2)()).toBe('was-dropped');
-    expect(await documents(2)).toBe(0);
+    expect(await rebuild.documents(2)).toBe(0);
     expect(await progressOf(rebuild.control).countDocuments({ generation: 2 })).toBe(0);
   });
 });
