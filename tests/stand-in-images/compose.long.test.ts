@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
@@ -8,9 +8,10 @@ const hasEngine =
   spawnSync('docker', ['version'], { timeout: 3_000 }).status === 0 &&
   spawnSync('docker', ['compose', 'version'], { timeout: 3_000 }).status === 0;
 
-/** The parts of a clone that docker-compose.yml reads. */
-const parts = ['docker-compose.yml', '.dockerignore', 'package.json', 'package-lock.json'];
-const folders = ['infra/compose', 'infra/images', 'services', 'shared'];
+/** The parts of a clone that docker-compose.yml reads: its own, and those that .dockerignore sends to a build. */
+const sent = readFileSync('.dockerignore', 'utf8').matchAll(/^!(.+)$/gm);
+const parts = ['docker-compose.yml', '.dockerignore', 'infra/compose', 'infra/images'];
+for (const [, path = ''] of sent) parts.push(path);
 
 (hasEngine ? describe : describe.skip)(
   'docker-compose.yml with the profile replicas (skipped unless a Docker engine and Compose answer)',
@@ -24,7 +25,7 @@ const folders = ['infra/compose', 'infra/images', 'services', 'shared'];
       );
     beforeAll(async () => {
       await mustRun(process.execPath, ['tests/stand-in-images/main.ts']);
-      for (const path of [...parts, ...folders]) cpSync(path, join(folder, path), { recursive: true });
+      for (const path of parts) cpSync(path, join(folder, path), { recursive: true });
       await mustRun('sh', [join(folder, 'infra/compose/create-env.sh')]);
       await compose('up', '--build', '--wait');
     }, 1_200_000);
