@@ -6,6 +6,7 @@ import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
 import { kinds, type Kind } from '../../shared/documents/document.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
+import { registerCodecs } from './codecs.ts';
 import type { SampleBatch } from './sample-data.ts';
 import type { SampleRecord } from './encode.ts';
 
@@ -41,7 +42,7 @@ export async function connectKafka(settings: Record<string, string | undefined>)
   };
 }
 
-/** Sends records; records with the same key keep their order. Call `registerCodecs` first. */
+/** Sends records; records with the same key keep their order. */
 export async function publishRecords(
   { producer, prefix }: { producer: Producer; prefix: string },
   records: SampleRecord[],
@@ -63,6 +64,7 @@ export async function publishSampleData(
   batches: Iterable<SampleBatch>,
   onBatch: (done: number) => void = () => undefined,
 ): Promise<number> {
+  registerCodecs();
   let sent = 0;
   let turn = 0;
   for (const { records, progress } of batches) {

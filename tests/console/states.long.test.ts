@@ -6,7 +6,6 @@ import { batchesOf, generateSampleData } from '../../infra/sample-data/sample-da
 import { startService, type Service } from '../../infra/service.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { sampleEveryMs, samplesOf } from '../../shared/control/samples.ts';
-import { registerCodecs } from '../../services/projector/kafka/codecs.ts';
 import { picture } from '../docs-site/visit.ts';
 import { startChromium } from '../support/chromium.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
@@ -39,7 +38,6 @@ beforeAll(async () => {
   mkdirSync(pictures, { recursive: true });
   browser = await startChromium();
   const { config, producer } = environment;
-  registerCodecs();
   const batches = batchesOf(generateSampleData({ seed: 1, size: 'small' }));
   await publishSampleData({ producer, prefix: config.TOPIC_PREFIX }, batches);
   api = startService('api', {

@@ -1,5 +1,6 @@
 import { CompressionTypes, type Producer, type ProducerRecord, type RecordMetadata } from 'kafkajs';
 import { pino } from 'pino';
+import { registerCodecs } from '../../infra/sample-data/codecs.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
@@ -41,6 +42,7 @@ export async function createPublisher(
   seed: number,
   { transactional = false } = {},
 ): Promise<Publisher> {
+  registerCodecs();
   const random = createRandom(seed + 7_000_000);
   const kafka = createKafka(testEnvironment.config, pino({ level: 'silent' }));
   const plain = kafka.producer({ allowAutoTopicCreation: false });

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type { EachBatchPayload, KafkaMessage } from 'kafkajs';
 import { pino } from 'pino';
 import { kindOfTopic } from '../../services/projector/events/topics.ts';
+import { registerCodecs } from '../../infra/sample-data/codecs.ts';
 import { createKafka } from '../../services/projector/kafka/client.ts';
 import type { BatchMessage } from '../../services/projector/kafka/fetch-decoder.ts';
 import { decode, type Event } from '../support/events.ts';
@@ -31,6 +32,7 @@ const decodeBatch = require('kafkajs/src/protocol/recordBatch/v0/decoder') as (
 
 /** Reads the whole log, ordered by time, and by offset within a partition. */
 export async function readLog(testEnvironment: TestEnvironment): Promise<Logged[]> {
+  registerCodecs();
   const { admin, config, topics } = testEnvironment;
   const ends = await logEnds(admin, topics);
   const open = new Map([...ends].filter(([, end]) => end > 0));

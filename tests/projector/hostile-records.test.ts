@@ -1,6 +1,7 @@
 import kafkajs from 'kafkajs';
 import { varint } from '../../services/projector/kafka/record-format.ts';
-import { batchBytesMax, codecs } from '../../services/projector/kafka/codecs.ts';
+import { compressors } from '../../infra/sample-data/codecs.ts';
+import { batchBytesMax } from '../../services/projector/kafka/codecs.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import { redrive } from '../../services/operations/dead-letters/redrive.ts';
 import { engineDeps } from '../support/engine.ts';
@@ -25,7 +26,7 @@ describe('a record that a producer may send, on a real broker', () => {
       Buffer.alloc(batchBytesMax),
     ];
     const bytes = Buffer.concat([...record, varint(0)]);
-    const compressed = await codecs.zstd.compress(Buffer.concat([varint(bytes.length), bytes]));
+    const compressed = await compressors.zstd(Buffer.concat([varint(bytes.length), bytes]));
     CompressionCodecs[CompressionTypes.ZSTD] = () => ({ compress: async () => compressed }) as never;
     const { producer } = environment;
     await producer

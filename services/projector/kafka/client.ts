@@ -3,18 +3,16 @@ import type { z } from 'zod';
 import type { kafkaSettings } from '../../../shared/runtime/settings.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createAccessTokens } from './access-token.ts';
-import { registerCodecs } from './codecs.ts';
 import { patchKafkajs } from './kafkajs-patch.ts';
 
 export type KafkaSettings = z.output<z.ZodObject<typeof kafkaSettings>>;
 
 /**
- * Creates a patched Kafka client with every codec registered, which logs to `logger`. It is not connected yet. A request
- * that fails is repeated up to `retries` times.
+ * Creates a patched Kafka client, which logs to `logger`. It is not connected yet. A request that fails is repeated up to
+ * `retries` times.
  */
 export function createKafka(settings: KafkaSettings, logger: Logger, { retries = 8 } = {}): Kafka {
   patchKafkajs();
-  registerCodecs();
   // kafkajs would print a notice about a change in version 2.0 for every producer.
   process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
   const sasl = saslOptions(settings);

@@ -1,28 +1,30 @@
-import { zstdCompressSync } from 'node:zlib';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import kafkajs from 'kafkajs';
 import lz4 from 'lz4-napi';
 import snappy from 'snappy';
-import { batchBytesMax, codecs, registerCodecs, type Codec } from './codecs.ts';
+import { compressors, registerCodecs } from '../../../infra/sample-data/codecs.ts';
+import { batchBytesMax, decompressors, type Decompress } from './codecs.ts';
 
-const names = Object.keys(codecs) as (keyof typeof codecs)[];
-const codecOf = (name: keyof typeof codecs): Codec => codecs[name];
+const names = Object.keys(decompressors) as (keyof typeof decompressors)[];
+const compress = { ...compressors, gzip: async (content: Buffer) => gzipSync(content) };
+const decompress: Record<(typeof names)[number], Decompress> = decompressors;
 const long = Buffer.from(Array.from({ length: 40_000 }, (_, index) => `record ${index * 7919}`).join('\n'));
 
 test.each(names)('%s rejects bytes of another format and truncated bytes', async (name) => {
-  const whole = await codecOf(name).compress(long);
+  const whole = await compress[name](long);
   for (const content of [
     Buffer.from('no such thing'),
     whole.subarray(0, whole.length - 30),
     Buffer.alloc(0),
   ]) {
-    await expect(codecOf(name).decompress(content, batchBytesMax)).rejects.toThrow();
+    await expect(decompress[name](content, batchBytesMax)).rejects.toThrow();
   }
 });
 
 test.each(names)('%s rejects a batch that would grow beyond the limit', async (name) => {
-  const compressed = await codecOf(name).compress(Buffer.alloc(100_000));
-  await expect(codecOf(name).decompress(compressed, 99_999)).rejects.toThrow();
-  expect(await codecOf(name).decompress(compressed, 100_000)).toHaveLength(100_000);
+  const compressed = await compress[name](Buffer.alloc(100_000));
+  await expect(decompress[name](compressed, 99_999)).rejects.toThrow();
+  expect(await decompress[name](compressed, 100_000)).toHaveLength(100_000);
 });
 
 // Written by the codecs of the Java client and by the lz4, zstd and snappy programs, not by the code under test.
@@ -39,14 +41,14 @@ test.each([
   ['zstd', 'Java', '28b52ffd00586400003068656c6c6f200100029522010000'],
   ['zstd', 'C, with checksum', '28b52ffd04586500003068656c6c6f2001000295225ab1761b'],
 ] as const)('a %s batch written in %s is decompressed', async (name, _, hex) => {
-  const content = await codecOf(name).decompress(Buffer.from(hex, 'hex'), batchBytesMax);
+  const content = await decompress[name](Buffer.from(hex, 'hex'), batchBytesMax);
   expect(content.toString()).toBe('hello hello hello hello hello hello hello hello');
 });
 
 test('streams of several frames are read whole', async () => {
   const [first, second] = [Buffer.from('first '.repeat(20_000)), Buffer.from('second')];
   const both = Buffer.concat([first, second]).toString();
-  const snappyParts = [await codecs.snappy.compress(first), await codecs.snappy.compress(second)];
+  const snappyParts = [await compress.snappy(first), await compress.snappy(second)];
   const inFrames = {
     snappy: Buffer.concat(snappyParts),
     zstd: Buffer.concat([zstdCompressSync(first), zstdCompressSync(second)]),
@@ -54,27 +56,24 @@ test('streams of several frames are read whole', async () => {
       lz4.compressFrameSync(first, { contentChecksum: true }),
       lz4.compressFrameSync(second),
     ]),
-    gzip: Buffer.concat([await codecs.gzip.compress(first), await codecs.gzip.compress(second)]),
+    gzip: Buffer.concat([await compress.gzip(first), await compress.gzip(second)]),
   };
   for (const name of names) {
-    expect((await codecOf(name).decompress(inFrames[name], batchBytesMax)).toString() === both).toBe(true);
+    expect((await decompress[name](inFrames[name], batchBytesMax)).toString() === both).toBe(true);
   }
 });
 
 test('a bare snappy block is read, and a block that claims four gigabytes is rejected before memory is reserved', async () => {
-  expect((await codecs.snappy.decompress(await snappy.compress(long), batchBytesMax)).equals(long)).toBe(
-    true,
-  );
+  expect((await decompress.snappy(await snappy.compress(long), batchBytesMax)).equals(long)).toBe(true);
   const claim = Buffer.from([0xff, 0xff, 0xff, 0xff, 0x0f, 0, 0x41]);
-  await expect(codecs.snappy.decompress(claim, batchBytesMax)).rejects.toThrow('larger than');
+  await expect(decompress.snappy(claim, batchBytesMax)).rejects.toThrow('larger than');
 });
 
-test('kafkajs uses every registered codec, and an error of a codec describes the batch', async () => {
+test('kafkajs uses every registered codec', async () => {
   registerCodecs();
-  for (const type of [1, 2, 3, 4] as const) {
+  for (const type of [2, 3, 4] as const) {
     const codec = (kafkajs.CompressionCodecs[type] as () => KafkaCodec)();
     expect((await codec.decompress(await codec.compress({ buffer: long }))).equals(long)).toBe(true);
-    await expect(codec.decompress(Buffer.from('not compressed'))).rejects.toThrow(/batch of 14 bytes/);
   }
 });
 

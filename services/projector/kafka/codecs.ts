@@ -1,8 +1,7 @@
 import { promisify } from 'node:util';
-import { gunzip, gzip, zstdCompress, zstdDecompress } from 'node:zlib';
-import kafkajs from 'kafkajs';
-import { lz4Compress, lz4Decompress } from './lz4.ts';
-import { snappyCompress, snappyDecompress } from './snappy.ts';
+import { gunzip, zstdDecompress } from 'node:zlib';
+import { lz4Decompress } from './lz4.ts';
+import { snappyDecompress } from './snappy.ts';
 
 /**
  * The largest decompressed size of one batch, in bytes. It is far above the default limit of brokers (1 MiB compressed),
@@ -10,23 +9,17 @@ import { snappyCompress, snappyDecompress } from './snappy.ts';
  */
 export const batchBytesMax = 256 * 1024 * 1024;
 
-export type Codec = {
-  compress: (content: Buffer) => Promise<Buffer>;
-  /** Rejects bytes of another codec, truncated bytes, and output beyond `bytesMax`. */
-  decompress: (content: Buffer, bytesMax: number) => Promise<Buffer>;
-};
+/** Rejects bytes of another codec, truncated bytes, and output beyond `bytesMax`. */
+export type Decompress = (content: Buffer, bytesMax: number) => Promise<Buffer>;
 
-/** All codecs of Kafka, by Kafka's names. */
-export const codecs = {
-  gzip: {
-    compress: (content) => promisify<Buffer, Buffer>(gzip)(content),
-    decompress: (content, bytesMax) =>
-      promisify(gunzip)(content, { maxOutputLength: bytesMax, chunkSize: gzipChunkSize(content) }),
-  },
-  snappy: { compress: snappyCompress, decompress: snappyDecompress },
-  lz4: { compress: lz4Compress, decompress: lz4Decompress },
-  zstd: { compress: (content) => promisify<Buffer, Buffer>(zstdCompress)(content), decompress: zstdFrames },
-} satisfies Record<string, Codec>;
+/** Reads all codecs of Kafka, by Kafka's names. */
+export const decompressors = {
+  gzip: (content, bytesMax) =>
+    promisify(gunzip)(content, { maxOutputLength: bytesMax, chunkSize: gzipChunkSize(content) }),
+  snappy: snappyDecompress,
+  lz4: lz4Decompress,
+  zstd: zstdFrames,
+} satisfies Record<string, Decompress>;
 
 const gzipChunkSizeMax = 1024 * 1024;
 
@@ -38,31 +31,6 @@ const gzipChunkSize = (content: Buffer): number => {
   const size = content.length < 4 ? 0 : content.readUInt32LE(content.length - 4);
   return Math.min(Math.max(size, 64), gzipChunkSizeMax);
 };
-
-/**
- * Registers the codecs that kafkajs lacks (snappy, lz4, zstd), and applies the same limit to its gzip. Call it before
- * creating the first client: a batch with an unknown codec stops the consumer of kafkajs.
- */
-export function registerCodecs(): void {
-  const { CompressionCodecs, CompressionTypes } = kafkajs;
-  CompressionCodecs[CompressionTypes.GZIP] = codecOf('gzip');
-  CompressionCodecs[CompressionTypes.Snappy] = codecOf('snappy');
-  CompressionCodecs[CompressionTypes.LZ4] = codecOf('lz4');
-  CompressionCodecs[CompressionTypes.ZSTD] = codecOf('zstd');
-}
-
-const codecOf = (name: keyof typeof codecs) => () => ({
-  compress: (encoder: { buffer: Buffer }) => codecs[name].compress(encoder.buffer),
-  decompress: async (content: Buffer) => {
-    try {
-      return await codecs[name].decompress(content, batchBytesMax);
-    } catch (error) {
-      throw new Error(`A ${name} batch of ${content.length} bytes cannot be decompressed: ${String(error)}`, {
-        cause: error,
-      });
-    }
-  },
-});
 
 /** Node stops after the first frame of a zstd stream, but a producer may have written several. */
 async function zstdFrames(content: Buffer, bytesMax: number): Promise<Buffer> {

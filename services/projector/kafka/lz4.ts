@@ -4,9 +4,6 @@ const frameMagic = 0x184d2204;
 /** The flags in a frame's header (LZ4 frame format 1.6). */
 const flags = { dictionaryId: 0x01, contentChecksum: 0x04, contentSize: 0x08, blockChecksum: 0x10 };
 
-/** Compresses into one LZ4 frame. */
-export const lz4Compress = (content: Buffer): Promise<Buffer> => lz4.compressFrame(content);
-
 /**
  * Decompresses one or more LZ4 frames; the library alone would ignore every frame after the first. LZ4 expands a byte to
  * at most 255, so the broker's limit for a batch bounds the output before `bytesMax` is checked.

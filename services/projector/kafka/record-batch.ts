@@ -1,4 +1,4 @@
-import { batchBytesMax, codecs } from './codecs.ts';
+import { batchBytesMax, decompressors } from './codecs.ts';
 
 /** A record batch as a broker sent it, with the offsets that it spans. Its records are not decoded yet. */
 export type RawBatch = { baseOffset: number; lastOffset: number; bytes: Buffer };
@@ -50,5 +50,5 @@ export async function decompress(bytes: Buffer): Promise<Buffer> {
   const { codec } = batchHeader(bytes);
   if (codec === undefined) throw new Error('its codec is unknown');
   const records = bytes.subarray(batchHeaderBytes);
-  return codec === null ? records : codecs[codec].decompress(records, batchBytesMax);
+  return codec === null ? records : decompressors[codec](records, batchBytesMax);
 }

@@ -1,21 +1,8 @@
 import snappy from 'snappy';
 
 /** The header of the framing that Java clients use for snappy: magic, version 1, compatible with version 1. */
-const header = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0, 0, 0, 0, 1, 0, 0, 0, 1]);
+export const header = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0, 0, 0, 0, 1, 0, 0, 0, 1]);
 const magic = header.subarray(0, 8);
-const blockBytes = 32 * 1024;
-
-/** Compresses into framed blocks, as Java clients do. */
-export async function snappyCompress(content: Buffer): Promise<Buffer> {
-  const chunks: Buffer[] = [header];
-  for (let start = 0; start < content.length; start += blockBytes) {
-    const block = await snappy.compress(content.subarray(start, start + blockBytes));
-    const length = Buffer.alloc(4);
-    length.writeUInt32BE(block.length);
-    chunks.push(length, block);
-  }
-  return Buffer.concat(chunks);
-}
 
 /** Decompresses the framed blocks of Java clients, or the single bare block of other clients. */
 export async function snappyDecompress(content: Buffer, bytesMax: number): Promise<Buffer> {

@@ -1,0 +1,41 @@
+import { promisify } from 'node:util';
+import { zstdCompress } from 'node:zlib';
+import kafkajs from 'kafkajs';
+import lz4 from 'lz4-napi';
+import snappy from 'snappy';
+import { batchBytesMax, decompressors } from '../../services/projector/kafka/codecs.ts';
+import { header } from '../../services/projector/kafka/snappy.ts';
+
+/** Compresses by the codecs that kafkajs lacks. */
+export const compressors = {
+  snappy: snappyCompress,
+  lz4: (content: Buffer) => lz4.compressFrame(content),
+  zstd: (content: Buffer) => promisify<Buffer, Buffer>(zstdCompress)(content),
+};
+
+/** Gives kafkajs the codecs that it lacks, for producers, and for readers without the projector's decoder. */
+export function registerCodecs(): void {
+  const { CompressionCodecs, CompressionTypes } = kafkajs;
+  CompressionCodecs[CompressionTypes.Snappy] = codecOf('snappy');
+  CompressionCodecs[CompressionTypes.LZ4] = codecOf('lz4');
+  CompressionCodecs[CompressionTypes.ZSTD] = codecOf('zstd');
+}
+
+const codecOf = (name: keyof typeof compressors) => () => ({
+  compress: (encoder: { buffer: Buffer }) => compressors[name](encoder.buffer),
+  decompress: (content: Buffer) => decompressors[name](content, batchBytesMax),
+});
+
+const blockBytes = 32 * 1024;
+
+/** Compresses into framed blocks, as Java clients do. */
+async function snappyCompress(content: Buffer): Promise<Buffer> {
+  const chunks: Buffer[] = [header];
+  for (let start = 0; start < content.length; start += blockBytes) {
+    const block = await snappy.compress(content.subarray(start, start + blockBytes));
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(block.length);
+    chunks.push(length, block);
+  }
+  return Buffer.concat(chunks);
+}
