@@ -3,11 +3,8 @@ import { batchHeader, batchHeaderBytes, isRecordBatch, type RawBatch } from './r
 /** The internal parts of kafkajs that decode Fetch responses. */
 export type FetchParts = { fetch: FetchApi; Decoder: new (bytes: Buffer) => Decoder };
 
-/** The Fetch API of kafkajs: the supported versions, and their protocols. */
-type FetchApi = {
-  versions: string[];
-  protocol: (options: { version: number }) => (request: FetchRequest) => Fetch;
-};
+/** The Fetch API of kafkajs. */
+type FetchApi = { protocol: (options: { version: number }) => (request: FetchRequest) => Fetch };
 type FetchRequest = { topics: { topic: string; partitions: { partition: number; fetchOffset: string }[] }[] };
 type Fetch = { request: unknown; requestTimeout: number; response: FetchResponse };
 type FetchResponse = {
@@ -49,7 +46,7 @@ type Decoder = {
 };
 
 /** The latest version that kafkajs supports. Every broker that the projector accepts (2.8 or later) supports it too. */
-export const fetchVersion = 11;
+const fetchVersion = 11;
 
 /**
  * Replaces the decoder of Fetch responses: kafkajs gets one message for each record batch, which is decoded when it is

@@ -215,22 +215,9 @@ describe('a fetch response', () => {
 });
 
 describe('a kafkajs that the patch was not written for', () => {
-  const copy = () => ({ ...installedKafkajs(), fetch: { ...installedKafkajs().fetch } });
-
-  test.each([
-    ['another version', { version: '2.2.5' }, /its version is 2\.2\.5, not 2\.2\.4/],
-    [
-      'a later Fetch',
-      { fetch: { ...parts.fetch, versions: ['11', '12'] } },
-      /latest version of Fetch is not 11/,
-    ],
-    [
-      'no request queue of this shape',
-      { requestQueue: { prototype: {} } },
-      /scheduleCheckPendingRequests is missing/,
-    ],
-  ])('is rejected: %s', (_, change, message) => {
-    expect(() => patchKafkajs({ ...copy(), ...change } as ReturnType<typeof copy>)).toThrow(message);
+  test('is rejected', () => {
+    const other = { ...installedKafkajs(), version: '2.2.5', fetch: { ...parts.fetch } };
+    expect(() => patchKafkajs(other)).toThrow(/its version is 2\.2\.5, not 2\.2\.4/);
   });
 
   test('is patched once, whatever the number of clients', () => {

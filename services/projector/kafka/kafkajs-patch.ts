@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Batch } from 'kafkajs';
-import { fetchVersion, patchFetch, type FetchParts } from './fetch-decoder.ts';
+import { patchFetch, type FetchParts } from './fetch-decoder.ts';
 import { tolerateMissingLeaders, type LeaderParts } from './missing-leaders.ts';
 
 /** The version that is patched. Before an upgrade, compare its sources with this file and the files that it imports. */
@@ -39,7 +39,11 @@ const patched = new WeakSet<object>();
  */
 export function patchKafkajs(parts: KafkajsParts = installedKafkajs()): void {
   if (patched.has(parts.fetch)) return;
-  requireShapes(parts);
+  if (parts.version !== patchedVersion)
+    throw new Error(
+      `kafkajs-patch.ts does not fit the installed kafkajs: its version is ${parts.version}, not ${patchedVersion}. ` +
+        'Compare the patch with its sources',
+    );
   patchFetch(parts);
   deliverEveryBatch(parts);
   adjustFetches(parts);
@@ -67,34 +71,6 @@ export function installedKafkajs(): KafkajsParts {
 
 /** The offset that the batch was fetched from. The types of kafkajs do not include it. */
 export const fetchedOffsetOf = (batch: Batch): number => Number((batch as FetchedBatch).fetchedOffset);
-
-function requireShapes(parts: KafkajsParts): void {
-  const { version, fetch, batch, consumerGroup, requestQueue, cluster } = parts;
-  if (version !== patchedVersion) throw shapeError(`its version is ${version}, not ${patchedVersion}`);
-  if (Number(fetch.versions.at(-1)) !== fetchVersion)
-    throw shapeError(`its latest version of Fetch is not ${fetchVersion}`);
-  const functions = {
-    'fetch.protocol': fetch.protocol,
-    'Batch.isEmpty': batch.prototype.isEmpty,
-    'Batch.isEmptyDueToFiltering': batch.prototype.isEmptyDueToFiltering,
-    'ConsumerGroup.paused': consumerGroup.prototype.paused,
-    'ConsumerGroup.assigned': consumerGroup.prototype.assigned,
-    'ConsumerGroup.fetch': consumerGroup.prototype.fetch,
-    'metadata.protocol': parts.metadata.protocol,
-    'OffsetManager.resolveOffsets': parts.offsetManager.prototype.resolveOffsets,
-    'RequestQueue.scheduleCheckPendingRequests': requestQueue.prototype.scheduleCheckPendingRequests,
-    'Cluster.findGroupCoordinatorMetadata': cluster.prototype.findGroupCoordinatorMetadata,
-    Decoder: parts.Decoder,
-  };
-  for (const [name, value] of Object.entries(functions)) {
-    if (typeof value !== 'function') throw shapeError(`${name} is missing`);
-  }
-}
-
-const shapeError = (difference: string) =>
-  new Error(
-    `kafkajs-patch.ts does not fit the installed kafkajs: ${difference}. Compare the patch with its sources`,
-  );
 
 /**
  * kafkajs skips a batch that is left with control records only, with aborted records only, or empty after compaction,
