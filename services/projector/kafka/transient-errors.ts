@@ -1,11 +1,16 @@
 import { isTransientStoreError } from '../../../shared/store/transient-errors.ts';
 
-/** The errors of a broker for a client that cannot authenticate or lacks a permission. */
-const authorizationErrors = [
+/** The errors of a client that a broker does not authenticate, by name or type. */
+export const authenticationErrors = [
   'UNSUPPORTED_SASL_MECHANISM',
   'ILLEGAL_SASL_STATE',
   'SASL_AUTHENTICATION_FAILED',
   'SECURITY_DISABLED',
+  'KafkaJSSASLAuthenticationError',
+];
+
+/** The errors of a client that lacks a permission, by type. */
+export const permissionErrors = [
   'TOPIC_AUTHORIZATION_FAILED',
   'GROUP_AUTHORIZATION_FAILED',
   'CLUSTER_AUTHORIZATION_FAILED',
@@ -19,10 +24,8 @@ export const errorChain = (error: unknown): Error[] =>
 
 /** Whether the brokers reject this client: its credentials, its SASL mechanism or its permissions. */
 export const isKafkaAuthorizationError = (error: unknown): boolean =>
-  errorChain(error).some(
-    (cause) =>
-      cause.name === 'KafkaJSSASLAuthenticationError' ||
-      authorizationErrors.includes(String((cause as { type?: unknown }).type)),
+  errorChain(error).some(({ name, type = '' }: Error & { type?: string }) =>
+    [...authenticationErrors, ...permissionErrors].some((refusal) => refusal === name || refusal === type),
   );
 
 /** Errors of kafkajs for brokers that do not respond, which it does not mark as retriable. */

@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
-import { errorChain, isTransient } from '../kafka/transient-errors.ts';
+import {
+  authenticationErrors,
+  errorChain,
+  isTransient,
+  permissionErrors,
+} from '../kafka/transient-errors.ts';
 
 /** A requirement of the projector is not met yet, but may be while it waits. */
 export class NotReady extends Error {
@@ -64,22 +69,11 @@ const remedies: { codes: (string | number)[]; remedy: string }[] = [
       'The user in MONGODB_URL needs the role readWrite on <DATABASE_NAME> and on <DATABASE_NAME>_g1, _g2, …',
   },
   {
-    codes: [
-      'TOPIC_AUTHORIZATION_FAILED',
-      'GROUP_AUTHORIZATION_FAILED',
-      'CLUSTER_AUTHORIZATION_FAILED',
-      'TRANSACTIONAL_ID_AUTHORIZATION_FAILED',
-    ],
+    codes: permissionErrors,
     remedy: 'The Kafka user needs Read and Describe on the topics and on the CONSUMER_GROUP',
   },
   {
-    codes: [
-      'UNSUPPORTED_SASL_MECHANISM',
-      'ILLEGAL_SASL_STATE',
-      'SASL_AUTHENTICATION_FAILED',
-      'SECURITY_DISABLED',
-      'KafkaJSSASLAuthenticationError',
-    ],
+    codes: authenticationErrors,
     remedy:
       'Check KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD and KAFKA_SSL against the listener ' +
       'that KAFKA_BROKERS names',
