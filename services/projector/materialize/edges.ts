@@ -79,21 +79,15 @@ export function idsByEdge(refs: string[]): Map<string, string[]> {
   return result;
 }
 
-const rankOf = (kind: Kind, seen: Kind[] = []): number =>
-  edgesOf(kind)
-    .filter(({ to }) => to !== kind)
-    .reduce((rank, { to }) => {
-      if (seen.includes(to))
-        throw new Error(`the declared references form a cycle: ${[...seen, kind, to].join(', ')}`);
-      return Math.max(rank, 1 + rankOf(to, [...seen, kind]));
-    }, 0);
+function reachedFrom(kind: Kind, seen: Kind[] = []): Kind[] {
+  if (seen.includes(kind))
+    throw new Error(`the declared references form a cycle: ${[...seen, kind].join(', ')}`);
+  const others = edgesOf(kind).filter(({ to }) => to !== kind);
+  return others.flatMap(({ to }) => [to, ...reachedFrom(to, [...seen, kind])]);
+}
 
-const ranks = new Map(kinds.map((kind) => [kind, rankOf(kind)]));
+const reached = new Map(kinds.map((kind) => [kind, reachedFrom(kind)]));
 
 /** The kinds that a kind's documents refer to, directly or not. If these are applied first, each document is written once. */
-export const prerequisites = (kind: Kind): Kind[] => kinds.filter((other) => reaches(kind, other));
-
-const reaches = (from: Kind, to: Kind): boolean =>
-  from !== to &&
-  (ranks.get(to) ?? 0) < (ranks.get(from) ?? 0) &&
-  edgesOf(from).some((edge) => edge.to === to || (edge.to !== from && reaches(edge.to, to)));
+export const prerequisites = (kind: Kind): Kind[] =>
+  kinds.filter((other) => reached.get(kind)?.includes(other));

@@ -89,16 +89,11 @@ function operation({ op, document, guard }: Write): AnyBulkWriteOperation<Stored
     const { _id, ...replacement } = document;
     return { replaceOne: { filter, replacement, upsert: true } };
   }
-  const { _id, tombstonePosition, pending, orphanedAt, ...always } = document;
-  const present = {
-    ...(tombstonePosition && { tombstonePosition }),
-    ...(pending && { pending }),
-    ...(orphanedAt && { orphanedAt }),
-  };
+  const { _id, ...present } = document;
   const absent = {
-    ...(pending ? {} : { pending: '' as const }),
-    ...(orphanedAt ? {} : { orphanedAt: '' as const }),
+    ...(present.pending ? {} : { pending: '' as const }),
+    ...(present.orphanedAt ? {} : { orphanedAt: '' as const }),
   };
-  const update = { $set: { ...always, ...present }, ...(!(pending && orphanedAt) && { $unset: absent }) };
+  const update = { $set: present, ...(!(present.pending && present.orphanedAt) && { $unset: absent }) };
   return { updateOne: { filter, update, upsert: true } };
 }
