@@ -1,13 +1,13 @@
 import { hostname } from 'node:os';
 import type { Kafka } from 'kafkajs';
-import type { Db, MongoClient } from 'mongodb';
+import type { MongoClient } from 'mongodb';
 import type { z } from 'zod';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { createStoreClock, storeTime } from '../../shared/store/clock.ts';
 import type { projectorSettings } from './config.ts';
 import { startCommitLoop } from './consumer/commit-loop.ts';
 import { startConsumer, type ConsumerDeps } from './consumer/consumer.ts';
-import { createPositions, type Positions } from './consumer/positions.ts';
+import { createPositions } from './consumer/positions.ts';
 import { kindOfTopic, topicOf } from './events/topics.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { prerequisites } from './materialize/edges.ts';
@@ -17,18 +17,13 @@ import type { Applied } from './consumer/partition-worker.ts';
 import { applyRecords, type ApplyDeps } from './pipeline/apply-records.ts';
 import { mongoSweepStore } from './retention/mongo-sweep-store.ts';
 import { ownsSweep, startSweeper } from './retention/sweeper.ts';
-import {
-  connectBrokers,
-  waitForGroup,
-  waitForTopics,
-  type BrokerClients,
-} from './startup/connect-brokers.ts';
+import { connectBrokers, waitForGroup, waitForTopics } from './startup/connect-brokers.ts';
 import { groupIdOf } from '../../shared/control/generations.ts';
 import { createLiveness } from './liveness.ts';
 import { initializeCounters, type Metrics } from './metrics.ts';
 import { applyGenerationSettings, followRegistry, recordAbsence } from './generations/follow.ts';
 import { storeFailure } from './generations/last-failure.ts';
-import { createThrottle, type Throttle } from './generations/throttle.ts';
+import { createThrottle } from './generations/throttle.ts';
 import { openStore, waitingForStore } from './startup/open-store.ts';
 import { waitUntil, type OnWait } from './startup/wait-until.ts';
 
@@ -51,19 +46,7 @@ type ProjectorDeps = {
 };
 
 /** The dependencies, with every connection that the projector opens at its start. */
-type Connected = ProjectorDeps &
-  Required<Pick<ProjectorDeps, 'clock' | 'nowMs'>> &
-  BrokerClients & { control: Db; database: Db; positions: Positions; throttle: Throttle } & {
-    generation: number;
-    /** Whether `GENERATION` is set: otherwise a restart may follow another generation. */
-    isPinned: boolean;
-    registeredAt: Date;
-    allowanceMs: number;
-    /** Host and process, for the history and for failures. */
-    by: string;
-    /** The time of `clock` without a command: Invariant 12 in docs/internals/consistency.md. */
-    now: () => Date;
-  };
+type Connected = Awaited<ReturnType<typeof connect>>;
 
 /**
  * Starts a projector on a generation, as one of any number of members of its group. Waits for MongoDB, the
@@ -97,7 +80,7 @@ export async function startProjector(deps: ProjectorDeps) {
 }
 
 /** Waits for MongoDB, the brokers, the topics and the group, in this order. */
-async function connect(deps: ProjectorDeps): Promise<Connected> {
+async function connect(deps: ProjectorDeps) {
   const { config, kafka, mongo, metrics, topics, onWait } = deps;
   const { registered, ...store } = await openStore(mongo, config, onWait);
   const { number: generation } = registered;
@@ -114,6 +97,7 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
   const { clock: read = () => storeTime(store.control) } = deps;
   const storeClock = createStoreClock(read, nowMs);
   await waitUntil(onWait, waitingForStore, storeClock.read);
+  // Host and process, for the history and for failures.
   const by = `projector ${hostname()} ${process.pid}`;
   const { registeredAt } = registered;
   const connected = {
@@ -122,11 +106,13 @@ async function connect(deps: ProjectorDeps): Promise<Connected> {
     ...brokers,
     ...controls,
     generation,
+    /** Whether `GENERATION` is set: otherwise a restart may follow another generation. */
     isPinned: config.GENERATION !== undefined,
     registeredAt,
     allowanceMs,
     by,
     clock: storeClock.read,
+    /** The time of `clock` without a command: Invariant 12 in docs/internals/consistency.md. */
     now: storeClock.now,
     nowMs,
   };

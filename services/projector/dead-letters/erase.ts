@@ -135,7 +135,7 @@ function erasureOf(kind: Kind, stored: StoredEnvelope, deletions: Deletion[]): E
   const { _id: id, version, position, tombstonePosition } = stored;
   if (projections[kind].deletionIsFinal) return { kind, id, covers: () => true };
   const positions = [position, tombstonePosition, ...deletions.map((deletion) => deletion.position)];
-  return { kind, id, covers: coversUpTo({ id, version, positions, tombstonePosition }) };
+  return { kind, id, covers: coversUpTo(stored, version, positions) };
 }
 
 /**
@@ -143,23 +143,16 @@ function erasureOf(kind: Kind, stored: StoredEnvelope, deletions: Deletion[]): E
  * letters as if each record had been applied alone.
  */
 function erasureOfEarlier(kind: Kind, stored: StoredEnvelope, deletions: Deletion[]): Erasure {
-  const { _id: id, tombstonePosition } = stored;
   const version = Math.max(...deletions.map((deletion) => (deletion.op === 'delete' ? deletion.version : 0)));
   const positions = deletions.map((deletion) => deletion.position);
-  return { kind, id, covers: coversUpTo({ id, version, positions, tombstonePosition }) };
+  return { kind, id: stored._id, covers: coversUpTo(stored, version, positions) };
 }
 
-const coversUpTo = ({
-  id,
-  version,
-  positions,
-  tombstonePosition,
-}: {
-  id: string;
-  version: number;
-  tombstonePosition: Position | undefined;
-  positions: (Position | null | undefined)[];
-}): Erasure['covers'] => {
+const coversUpTo = (
+  { _id: id, tombstonePosition }: StoredEnvelope,
+  version: number,
+  positions: (Position | null | undefined)[],
+): Erasure['covers'] => {
   const untilMs = Math.max(...positions.map((position) => position?.timestampMs ?? 0));
   return (deadLetter) => {
     const { versioned, timestampMs } = deadLetter;
