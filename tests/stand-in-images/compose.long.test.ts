@@ -65,5 +65,19 @@ for (const [, path = ''] of sent) parts.push(path);
       const remaining = answers.map((answer) => Number(/^ratelimit-remaining: (\d+)/im.exec(answer)?.[1]));
       expect(remaining).toEqual([99, 98, 97, 96, 95, 94, 93, 92, 91, 90]);
     }, 120_000);
+
+    test.each(['api', 'projector', 'cli', 'console'])(
+      'the compile cache of the image has each module of the entry point of services/%s',
+      async (service) => {
+        const counts = `2>&1 | sed -nE 's/.* was (accepted|rejected|not initialized).*/\\1/p; s/.* (no transpile cache).*/\\1/p' | sort | uniq -c`;
+        const script = `node services/${service}/main.ts ${counts}`;
+        // Without these settings the process loads its modules and exits.
+        const environment = ['MONGODB_URL=', 'KAFKA_BROKERS=', 'NODE_DEBUG_NATIVE=COMPILE_CACHE'];
+        const set = environment.flatMap((variable) => ['--env', variable]);
+        const found = await compose('exec', '--no-TTY', ...set, 'projector', 'sh', '-c', script);
+        expect(found.trim()).toMatch(/^\d+ accepted$/);
+      },
+      60_000,
+    );
   },
 );
