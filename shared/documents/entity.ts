@@ -57,11 +57,15 @@ export type Entity<State> = {
   sortKeys: (state: State) => SortKeys;
 };
 
-/** The TTL index that removes tombstones at the instant in `expiresAt`. */
+/**
+ * The TTL index that removes tombstones at the instant in `expiresAt`. It is partial, so that a document which is not
+ * deleted has no entry in it.
+ */
 export const tombstoneIndex = {
-  name: 'tombstones',
+  name: 'expiry',
   key: { expiresAt: 1 },
   expireAfterSeconds: 0,
+  partialFilterExpression: { expiresAt: { $exists: true } },
 } as const satisfies IndexDescription;
 
 /** Finds the documents that embed an entity, in the order of their ids. */

@@ -97,7 +97,7 @@ const withContender = <T>(
   });
 
 /** The indexes that a projector needs for itself. */
-const indexesOfProjector = new Set(['references', 'tombstones', 'pending', 'orphaned']);
+const indexesOfProjector = new Set(['references', 'expiry', 'pending', 'orphaned']);
 
 async function createListIndexes(database: Db): Promise<void> {
   for (const { collection, indexes } of Object.values(resources)) {
