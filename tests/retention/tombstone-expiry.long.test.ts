@@ -1,0 +1,30 @@
+import { kinds } from '../../shared/documents/document.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
+import { openDatabases } from '../support/databases.ts';
+import { eventually } from '../support/eventually.ts';
+import { useOpened } from '../support/use-opened.ts';
+
+const opened = useOpened(openDatabases);
+
+/** Long, because a store looks for expired documents once a minute. */
+test('the store removes tombstones of every kind when they expire, and no other document', async () => {
+  const { database } = opened;
+  await ensureIndexes(database);
+  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000);
+  const documents = [
+    { _id: 'expired', expiresAt: inDays(-1) },
+    { _id: 'kept', expiresAt: inDays(3) },
+    { _id: 'live' },
+  ];
+  for (const kind of kinds) await collectionOf(database, kind).insertMany(documents as never[]);
+  const left = async () => {
+    const found = kinds.map((kind) => collectionOf(database, kind).distinct('_id'));
+    return (await Promise.all(found)).map((ids) => ids.map(String).sort().join());
+  };
+  const isRemoved = (ids: string) => ids === 'kept,live';
+  await eventually(async () => {
+    const all = await left();
+    return all.every(isRemoved) || all;
+  });
+});
