@@ -1,8 +1,18 @@
 import { Wait, getContainerRuntimeClient } from 'testcontainers';
 import type { StartedTestContainer } from 'testcontainers';
+import { brokerSettings } from '../native/kafka-settings.ts';
 import { freePorts } from '../native/ports.ts';
 import { images } from './engine.ts';
 import { StackContainer } from './stack-container.ts';
+
+/** The image reads settings from variables. */
+const environmentOf = (settings: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [
+      `KAFKA_${name.toUpperCase().replaceAll('.', '_')}`,
+      value,
+    ]),
+  );
 
 /** The maximum time until a container serves, in milliseconds. */
 const startLimitMs = 120_000;
@@ -16,22 +26,13 @@ export async function kafkaContainer(run: string): Promise<StartedTestContainer>
   const host = (await getContainerRuntimeClient()).info.containerRuntime.host;
   return new StackContainer(images.kafka, run)
     .withEnvironment({
-      KAFKA_PROCESS_ROLES: 'broker,controller',
-      KAFKA_NODE_ID: '1',
+      ...environmentOf(brokerSettings),
       KAFKA_CONTROLLER_QUORUM_VOTERS: '1@localhost:9093',
       KAFKA_CONTROLLER_LISTENER_NAMES: 'CONTROLLER',
       KAFKA_LISTENERS: 'CLIENT://:9092,INTERNAL://localhost:9094,CONTROLLER://localhost:9093',
       KAFKA_ADVERTISED_LISTENERS: `CLIENT://${host}:${port},INTERNAL://localhost:9094`,
       KAFKA_LISTENER_SECURITY_PROTOCOL_MAP: 'CLIENT:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT',
       KAFKA_INTER_BROKER_LISTENER_NAME: 'INTERNAL',
-      KAFKA_AUTO_CREATE_TOPICS_ENABLE: 'false',
-      KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR: '1',
-      KAFKA_OFFSETS_TOPIC_NUM_PARTITIONS: '4',
-      KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR: '1',
-      KAFKA_TRANSACTION_STATE_LOG_MIN_ISR: '1',
-      KAFKA_TRANSACTION_STATE_LOG_NUM_PARTITIONS: '4',
-      KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS: '0',
-      KAFKA_LOG_RETENTION_MS: '-1',
     })
     .withExposedPorts({ container: 9092, host: port })
     .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))

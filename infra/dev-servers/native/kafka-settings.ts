@@ -31,42 +31,50 @@ export const pom = mavenProject('kafka', [
 ]);
 
 /**
- * One node that is broker and controller. Internal topics have few partitions, because each costs files and start-up
- * time. Records never expire: a demonstration may publish events dated years ago.
+ * The settings of the broker, as a process and in Docker. Internal topics have few partitions, because each costs files and
+ * start-up time. Records never expire: a demonstration may publish events dated years ago.
  */
-export const serverProperties = (dataDir: string, ports: { broker: number; controller: number }): string =>
-  [
-    'process.roles=broker,controller',
-    'node.id=1',
-    `controller.quorum.voters=1@127.0.0.1:${ports.controller}`,
-    'controller.listener.names=CONTROLLER',
-    `listeners=PLAINTEXT://127.0.0.1:${ports.broker},CONTROLLER://127.0.0.1:${ports.controller}`,
-    `advertised.listeners=PLAINTEXT://127.0.0.1:${ports.broker}`,
-    'listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
-    'inter.broker.listener.name=PLAINTEXT',
-    `log.dirs=${dataDir}`,
-    'auto.create.topics.enable=false',
-    'offsets.topic.replication.factor=1',
-    'offsets.topic.num.partitions=4',
-    'transaction.state.log.replication.factor=1',
-    'transaction.state.log.min.isr=1',
-    'transaction.state.log.num.partitions=4',
-    'share.coordinator.state.topic.replication.factor=1',
-    'share.coordinator.state.topic.min.isr=1',
-    // A test's consumers join alone. Waiting for others would cost each test 3 s.
-    'group.initial.rebalance.delay.ms=0',
-    // Lets a test detect a killed consumer after 1 s instead of the default minimum of 6 s.
-    'group.min.session.timeout.ms=1000',
-    'log.retention.ms=-1',
-    // A killed broker can register again only after its old session has ended: 9 s by default.
-    'broker.session.timeout.ms=3000',
-    'broker.heartbeat.interval.ms=500',
-    // Compacts within a second, so that a test of compacted topics does not wait for minutes.
-    'log.initial.task.delay.ms=500',
-    'log.cleaner.backoff.ms=500',
-    'log.cleaner.dedupe.buffer.size=33554432',
-    '',
-  ].join('\n');
+export const brokerSettings = {
+  'process.roles': 'broker,controller',
+  'node.id': '1',
+  'auto.create.topics.enable': 'false',
+  'offsets.topic.replication.factor': '1',
+  'offsets.topic.num.partitions': '4',
+  'transaction.state.log.replication.factor': '1',
+  'transaction.state.log.min.isr': '1',
+  'transaction.state.log.num.partitions': '4',
+  'share.coordinator.state.topic.replication.factor': '1',
+  'share.coordinator.state.topic.min.isr': '1',
+  // A test's consumers join alone. Waiting for others would cost each test 3 s.
+  'group.initial.rebalance.delay.ms': '0',
+  // Lets a test detect a killed consumer after 1 s instead of the default minimum of 6 s.
+  'group.min.session.timeout.ms': '1000',
+  'log.retention.ms': '-1',
+  // A killed broker can register again only after its old session has ended: 9 s by default.
+  'broker.session.timeout.ms': '3000',
+  'broker.heartbeat.interval.ms': '500',
+  // Compacts within a second, so that a test of compacted topics does not wait for minutes.
+  'log.initial.task.delay.ms': '500',
+  'log.cleaner.backoff.ms': '500',
+  'log.cleaner.dedupe.buffer.size': '33554432',
+};
+
+/** One node that is broker and controller. */
+export const serverProperties = (dataDir: string, ports: { broker: number; controller: number }): string => {
+  const settings = {
+    ...brokerSettings,
+    'controller.quorum.voters': `1@127.0.0.1:${ports.controller}`,
+    'controller.listener.names': 'CONTROLLER',
+    listeners: `PLAINTEXT://127.0.0.1:${ports.broker},CONTROLLER://127.0.0.1:${ports.controller}`,
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${ports.broker}`,
+    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    'inter.broker.listener.name': 'PLAINTEXT',
+    'log.dirs': dataDir,
+  };
+  return Object.entries(settings)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
+};
 
 /** Logs warnings and the broker's start and stop to a file that rotates at 10 MB. */
 export const log4j = (file: string): string =>
