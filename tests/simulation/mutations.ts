@@ -126,13 +126,13 @@ export const mutations: Mutation[] = [
     file: `${engine}/apply-changes.ts`,
     edits: [
       [
-        'const { entities, rejections } = await reconcile(deps, kind, chunk, byId);',
-        `const early = chunk.map((id) => {
+        'const { entities, rejections } = await reconcile(deps, kind, ids, byId);',
+        `const early = ids.map((id) => {
       const state = byId.get(id)?.findLast((change) => change.op === 'upsert')?.state;
       return { id, version: 0, state, before: null, resumeAt: undefined };
     });
     await updateDependents(deps, kind, early as never, []);
-    const { entities, rejections } = await reconcile(deps, kind, chunk, byId);`,
+    const { entities, rejections } = await reconcile(deps, kind, ids, byId);`,
       ],
       ['await updateDependents(deps, kind, applied, superseded);', 'void superseded;'],
     ],

@@ -1,7 +1,7 @@
 import { storedDocument } from '../support/engine.ts';
 import { useEngineStore } from './engine-store.ts';
 
-const ids = Array.from({ length: 500 }, (_, index) => `tag_${String(index).padStart(3, '0')}`);
+const ids = Array.from({ length: 1_000 }, (_, index) => `tag_${String(index).padStart(4, '0')}`);
 const rounds = 5;
 
 const tag = (id: string, revision: number, by: string) => storedDocument({ id, name: by }, { revision });

@@ -71,11 +71,11 @@ describe('a chunk', () => {
 
   it('has a bounded number of records', async () => {
     const queue = given();
-    queue.push([batch(0, 400), batch(400, 800), batch(800, 2_000, { compressed: gzip })], 2_000);
+    queue.push([batch(0, 800), batch(800, 1_600), batch(1_600, 4_000, { compressed: gzip })], 4_000);
     const { chunks } = await drain(queue, 0);
-    expect(chunks.map(({ length }) => length)).toEqual([400, 400, 500, 500, 200]);
-    expect(chunks.flat()).toEqual(range(0, 2_000));
-    expect(chunkRecordsMax).toBe(500);
+    expect(chunks.map(({ length }) => length)).toEqual([800, 800, 1_000, 1_000, 400]);
+    expect(chunks.flat()).toEqual(range(0, 4_000));
+    expect(chunkRecordsMax).toBe(1_000);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import type { Change } from '../events/change.ts';
 import { reconcile, type Outcome } from './reconcile.ts';
-import { chunkSize, updateDependents, type UpdateDeps } from './fan-out.ts';
+import { updateDependents, type UpdateDeps } from './fan-out.ts';
 import type { StoredState } from './store.ts';
 
 /**
@@ -14,22 +14,17 @@ export async function applyChanges<K extends Kind>(
   kind: K,
   changes: Change<K>[],
 ): Promise<Outcome<K>['rejections']> {
+  deps.signal.throwIfAborted();
   const byId = Map.groupBy(changes, ({ id }) => id);
   const ids = [...byId.keys()];
-  const refused: Outcome<K>['rejections'] = [];
-  for (let start = 0; start < ids.length; start += chunkSize) {
-    deps.signal.throwIfAborted();
-    const chunk = ids.slice(start, start + chunkSize);
-    const { entities, rejections } = await reconcile(deps, kind, chunk, byId);
-    refused.push(...rejections);
-    deps.onProgress();
-    const applied = [...entities.values()];
-    const superseded: StoredState[] = [];
-    for (const { id, state } of applied)
-      // The states that are not the entity's now. Invariant 6 in docs/internals/consistency.md needs them.
-      for (const change of byId.get(id) ?? [])
-        if (change.op === 'upsert' && change.state !== state) superseded.push(change.state);
-    await updateDependents(deps, kind, applied, superseded);
-  }
-  return refused;
+  const { entities, rejections } = await reconcile(deps, kind, ids, byId);
+  deps.onProgress();
+  const applied = [...entities.values()];
+  const superseded: StoredState[] = [];
+  for (const { id, state } of applied)
+    // The states that are not the entity's now. Invariant 6 in docs/internals/consistency.md needs them.
+    for (const change of byId.get(id) ?? [])
+      if (change.op === 'upsert' && change.state !== state) superseded.push(change.state);
+  await updateDependents(deps, kind, applied, superseded);
+  return rejections;
 }

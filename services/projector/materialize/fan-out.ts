@@ -12,8 +12,8 @@ export type UpdateDeps = ReconcileDeps & {
   onFanOut?: (documents: number) => void;
 };
 
-/** Documents reconciled at a time. Limits the memory of a batch and of a fan-out. */
-export const chunkSize = 500;
+/** Documents of a fan-out that are refreshed at a time. Limits its memory. */
+export const chunkSize = 1_000;
 
 /** An entity, and the edges over which dependents still embed an older state of it. */
 type StaleEdges = { entity: Reconciled; edges: Incoming[] };
