@@ -51,8 +51,8 @@ const isServed = (number: number, readers = 0) =>
   eventually(async () => {
     await api.get('/v1/tickets?limit=1');
     const replica = await replicasOf(rebuild.control).findOne();
-    const before = replica?.inProgress.filter(({ generation: read }) => read !== number) ?? [];
-    return (replica?.generation === number && (before[0]?.requests ?? 0) === readers) || replica;
+    const before = replica?.inProgress.find(({ generation: read }) => read !== number)?.requests ?? 0;
+    return (replica?.generation === number && before === readers) || replica;
   });
 
 /** Two readers that have received the beginning of the conversation. `read` reads the rest. */

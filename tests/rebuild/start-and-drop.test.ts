@@ -91,11 +91,8 @@ describe('a start is refused, and registers nothing,', () => {
       const collection = collectionAsBefore.call(this, name);
       return name === 'preflight' ? Object.assign(collection, { insertOne: refuse }) : collection;
     });
-    await expectRefused(
-      start,
-      `cannot write to ${rebuild.name}`,
-      '_g2; the MongoDB user needs the role readWrite',
-    );
+    const build = `${rebuild.name}_${starts + 1}_g2`;
+    await expectRefused(start, `cannot write to ${build}`, 'the role readWrite there');
   });
 });
 

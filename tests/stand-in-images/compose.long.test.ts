@@ -8,7 +8,7 @@ const hasEngine =
   spawnSync('docker', ['version'], { timeout: 3_000 }).status === 0 &&
   spawnSync('docker', ['compose', 'version'], { timeout: 3_000 }).status === 0;
 
-/** The parts of a clone that docker-compose.yml reads: its own, and those that .dockerignore sends to a build. */
+/** The files of a clone that Compose reads: those that it runs with, and those that .dockerignore admits to a build. */
 const sent = readFileSync('.dockerignore', 'utf8').matchAll(/^!(.+)$/gm);
 const parts = ['docker-compose.yml', '.dockerignore', 'infra/compose', 'infra/images'];
 for (const [, path = ''] of sent) parts.push(path);
