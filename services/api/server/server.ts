@@ -34,7 +34,7 @@ const requestTimeoutMs = 30_000;
 const keepAliveTimeoutMs = 65_000;
 /** Time without a byte in either direction, for example when a client stops reading a long conversation. */
 const silenceTimeoutMs = 120_000;
-/** Longer headers are 431. Twice the longest target (414), so that each error keeps its own status. */
+/** Longer headers are 431. Four times the longest target (414), so that each error keeps its own status. */
 const headersLengthMax = 32_768;
 
 const httpOptions = {
