@@ -13,6 +13,7 @@ import {
 } from '../../shared/control/generations.ts';
 import {
   progressOf,
+  silentAfterSeconds,
   topicIdsOf,
   watermark,
   type Progress,
@@ -201,7 +202,9 @@ async function readGeneration(
       (latest, { updatedAt }) => (latest && latest > updatedAt ? latest : updatedAt),
       null,
     ),
-    isUnpinned: progress.some(({ isPinned }) => isPinned === false),
+    isUnpinned: progress.some(
+      ({ isPinned, updatedAt }) => isPinned === false && secondsBetween(updatedAt, now) <= silentAfterSeconds,
+    ),
     recreated,
     failure,
     rejects: rejects.map(({ _id, reason, detail }) => ({ _id, reason, detail })),

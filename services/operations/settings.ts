@@ -24,6 +24,6 @@ export const operatorSettings = {
     .min(0)
     .default(3)
     .describe(
-      'Maximum days for a rebuild of the read model; `rebuild start` refuses topics that drop tombstones (`delete.retention.ms`) sooner, and `cli status` warns of them',
+      'Maximum days for a rebuild of the read model; `rebuild start` refuses topics that drop tombstones (`delete.retention.ms`) sooner, and `support-cli status` warns of them',
     ),
 };

@@ -1,5 +1,5 @@
 import { purgeSelected } from '../../services/operations/dead-letters/select.ts';
-import { redriveSelected } from '../../services/operations/dead-letters/redrive-selected.ts';
+import { nextSteps, redriveSelected } from '../../services/operations/dead-letters/redrive-selected.ts';
 import { redrive as redriveOn } from '../../services/operations/dead-letters/redrive.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
@@ -105,6 +105,13 @@ describe('dead letters of several generations', () => {
     const again = await redrive(both);
     expect(again).toMatchObject({ applied: 0, refused: 1 });
     expect(again.refusals[0]?.detail).toContain('open for generation 1 only, of another release');
+    // A purge would delete what that release can still apply.
+    expect(
+      await nextSteps(
+        { ...rebuild, now: () => present },
+        await deadLettersOf(rebuild.control).find().toArray(),
+      ),
+    ).toEqual(new Map());
     expect(await openFor(both)).toEqual([1]);
   });
 

@@ -158,6 +158,14 @@ describe('a promotion is refused, and changes nothing, for', () => {
     expect(failed(await rebuild.switchOnce(2)).map(({ name }) => name)).toEqual(['rejects']);
   });
 
+  test('no unpinned projector of the active generation that has stopped', async () => {
+    await progressOf(rebuild.control).updateMany(
+      { generation: 1 },
+      { $set: { isPinned: false, updatedAt: secondsBefore(31) } },
+    );
+    expect(failed(await rebuild.switchOnce(2))).toEqual([]);
+  });
+
   test('nothing if differences were waived; the checks and the history name them and the operator', async () => {
     const expectations = [{ kind: 'ticket', field: 'joined.tags' }];
     await rebuild.set(2, { report: comparisonReport({ expected: 8, expectations }) });

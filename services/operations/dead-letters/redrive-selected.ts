@@ -64,7 +64,7 @@ export type NextStep = 'redrive' | 'purge';
 
 /**
  * Whether each dead letter can be re-driven, or would be refused again by this release, and is to be purged once its source
- * has corrected the entity. Dead letters beyond 4 MB together are left out.
+ * has corrected the entity. Left out are those that only another release can re-drive, and those beyond 4 MB together.
  */
 export async function nextSteps(
   deps: RedriveSelectedDeps,
@@ -76,7 +76,11 @@ export async function nextSteps(
     .find({ _id: { $in: chunk.map(({ _id }) => _id) } })
     .toArray();
   const outcomes = await redriveOnEach(await redriveTargets(deps), stored, true);
-  return new Map(outcomes.map(({ id, outcome }) => [id, outcome === 'refused' ? 'purge' : 'redrive']));
+  return new Map(
+    outcomes
+      .filter((one) => one.outcome !== 'refused' || one.reason !== 'other_version')
+      .map(({ id, outcome }) => [id, outcome === 'refused' ? 'purge' : 'redrive']),
+  );
 }
 
 async function redriveTargets({ mongo, control, config, now }: RedriveSelectedDeps): Promise<RedriveDeps[]> {
