@@ -52,8 +52,8 @@ const recordMetrics = (registers: Registry[]) => ({
   }),
   batchRecords: new Histogram({
     name: 'projector_batch_records',
-    help: 'Records applied together, 500 at most: small batches cost more for each record',
-    buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
+    help: 'Records applied together, 1,000 at most: small batches cost more for each record',
+    buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000],
     registers,
   }),
 });
