@@ -58,7 +58,7 @@ export function addExplain(program: Command, accept: Accept): void {
 
 function placeOf(text: string): RecordPlace {
   const [, topic, partition, offset] =
-    /^([A-Za-z0-9._-]{1,249})\/(\d{1,10})\/(\d{1,16})(?:@-?\d{1,16})?$/.exec(text) ?? [];
+    /^([A-Za-z0-9._-]{1,249})\/(\d{1,10})\/(\d{1,16})(?:@-?\d{1,19})?$/.exec(text) ?? [];
   if (topic) return { topic, partition: Number(partition), offset: Number(offset) };
   throw new InvalidArgumentError('The place of a record is <topic>/<partition>/<offset>.');
 }

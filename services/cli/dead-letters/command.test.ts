@@ -26,7 +26,7 @@ describe('the arguments of the dead-letter verbs', () => {
   });
 
   it('show one dead letter by its id', () => {
-    for (const shown of [id, 'support.tags/0/17@-1'])
+    for (const shown of [id, 'support.tags/0/17@-1', 'support.tags/0/17@1700000000000000000'])
       expect(read(`show ${shown} --raw`)).toMatchObject({ id: shown, raw: true });
   });
 

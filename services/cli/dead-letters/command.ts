@@ -105,7 +105,7 @@ function selectionOf(
   return { ids: [...new Set(ids)] };
 }
 
-const idShape = /^[A-Za-z0-9._-]{1,249}\/\d{1,10}\/\d{1,16}@-?\d{1,16}$/;
+const idShape = /^[A-Za-z0-9._-]{1,249}\/\d{1,10}\/\d{1,16}@-?\d{1,19}$/;
 
 function idOf(text: string): string {
   if (idShape.test(text)) return text;
