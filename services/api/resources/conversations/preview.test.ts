@@ -10,6 +10,7 @@ describe('preview', () => {
     ['a surrogate pair on the border', `${'a'.repeat(199)}😀b`, `${'a'.repeat(199)}😀…`],
     ['a joined emoji across the border', `${'a'.repeat(199)}👩‍👩‍👧b`, `${'a'.repeat(199)}…`],
     ['an accent after the border', `${'a'.repeat(199)}e\u0301b`, `${'a'.repeat(199)}…`],
+    ['a long grapheme after the first character', `xe${'\u0301'.repeat(300)}`, `xe${'\u0301'.repeat(198)}…`],
     ['one grapheme longer than the limit', `a${'\u0301'.repeat(300)}`, `a${'\u0301'.repeat(199)}…`],
   ])('%s', (_name, given, expected) => {
     expect(preview(given)).toBe(expected);

@@ -8,7 +8,7 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
  * The first 200 characters of a text, followed by an ellipsis if there are more. The cut moves back to the end of a whole
- * grapheme, so that a flag or an accented letter is never split. A single grapheme longer than the limit is cut between
+ * grapheme, so that a flag or an accented letter is never split. A grapheme of more than 64 UTF-16 units is cut between
  * code points.
  */
 export function preview(content: string): string {
@@ -16,7 +16,7 @@ export function preview(content: string): string {
   const head = [...content.slice(0, 2 * previewLengthMax + 2)];
   if (head.length <= previewLengthMax) return content;
   const window = head.slice(0, previewLengthMax).join('');
-  const boundary = graphemes.segment(content.slice(0, window.length + lookAhead)).containing(window.length);
-  const cut = boundary && boundary.index > 0 ? boundary.index : window.length;
+  const across = graphemes.segment(content.slice(0, window.length + lookAhead)).containing(window.length);
+  const cut = across && across.segment.length <= lookAhead ? across.index : window.length;
   return `${content.slice(0, cut)}…`;
 }
