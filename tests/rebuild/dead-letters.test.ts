@@ -105,7 +105,7 @@ describe('dead letters of several generations', () => {
     const again = await redrive(both);
     expect(again).toMatchObject({ applied: 0, refused: 1 });
     expect(again.refusals[0]?.detail).toContain('open for generation 1 only, of another release');
-    // A purge would delete what that release can still apply.
+    // That release can still apply the record, so a purge is not advised.
     expect(
       await nextSteps(
         { ...rebuild, now: () => present },
@@ -137,7 +137,7 @@ describe('dead letters of several generations', () => {
     ]);
   });
 
-  test('are carried over to a promoted generation if Kafka has deleted the record', async () => {
+  test('are carried over to a promoted generation if Kafka has deleted the record, or does not answer for it', async () => {
     const deps = await rebuild.topicWith({
       'cleanup.policy': 'compact,delete',
       'delete.retention.ms': '864000000',
@@ -148,14 +148,14 @@ describe('dead letters of several generations', () => {
     const letters = [
       { _id: `${topic}/0/1`, offset: 1, generations: [1] },
       { _id: `${topic}/0/2`, offset: 2, generations: [1] },
-      { _id: `${topic}/1/1`, offset: 1, partition: 1, generations: [1] },
-      { _id: 'of another topic', offset: 1, topic: 'other', generations: [1] },
+      { _id: `${topic}/1/2`, offset: 2, partition: 1, generations: [1] },
+      { _id: 'of a topic that no broker answers for', offset: 2, topic: 'other', generations: [1] },
       { _id: 'of another generation', offset: 0, generations: [3] },
     ];
     for (const letter of letters) await rebuild.deadLetter({ topic, ...letter });
     expect(await rebuild.switchOnce(2, {}, deps)).toMatchObject({ outcome: 'promoted' });
     expect(await Promise.all(letters.map(({ _id }) => openFor(_id)))).toEqual([
-      ...[[1, 2], [1], [1], [1], [3]],
+      ...[[1, 2], [1], [1, 2], [1, 2], [3]],
     ]);
   });
 });

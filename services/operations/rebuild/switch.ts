@@ -123,14 +123,17 @@ async function switchIfUnchanged(
   return isChecked;
 }
 
-/** Keeps dead letters open for the new generation if Kafka has deleted their records: Invariant 17. */
+/**
+ * Keeps dead letters open for the new generation if Kafka has deleted their records, or may have, because the leader of
+ * their partition does not answer: Invariant 17.
+ */
 async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<void> {
-  for (const [key, { low }] of await logOffsets(deps)) {
-    if (low === 0) continue;
-    const { topic, partition } = parsePartitionKey(key);
-    const gone = { topic, partition, offset: { $lt: low }, generations: from };
-    await deadLettersOf(deps.control).updateMany(gone, { $addToSet: { generations: to } });
-  }
+  const inLog = [...(await logOffsets(deps))].map(([key, { low }]) => ({
+    ...parsePartitionKey(key),
+    offset: { $gte: low },
+  }));
+  const lost = { generations: from, ...(inLog.length > 0 && { $nor: inLog }) };
+  await deadLettersOf(deps.control).updateMany(lost, { $addToSet: { generations: to } });
 }
 
 /** Waits until every live replica serves the generation. Returns the replicas that do not when the time is up. */
