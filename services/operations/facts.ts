@@ -202,9 +202,7 @@ async function readGeneration(
       (latest, { updatedAt }) => (latest && latest > updatedAt ? latest : updatedAt),
       null,
     ),
-    isUnpinned: progress.some(
-      ({ isPinned, updatedAt }) => isPinned === false && secondsBetween(updatedAt, now) <= silentAfterSeconds,
-    ),
+    isUnpinned: progress.some((one) => one.isPinned === false && !isSilent(one, now)),
     recreated,
     failure,
     rejects: rejects.map(({ _id, reason, detail }) => ({ _id, reason, detail })),
@@ -230,6 +228,8 @@ function recreatedTopics(progress: Progress[], topicIds: TopicIdentity[], log: L
     .map(({ topic }) => topic)
     .toSorted();
 }
+
+const isSilent = ({ updatedAt }: Progress, now: Date) => secondsBetween(updatedAt, now) > silentAfterSeconds;
 
 const secondsBetween = (from: Date, to: Date) => (to.getTime() - from.getTime()) / 1_000;
 
