@@ -15,7 +15,7 @@ import { decodeHeaders } from '../projector/events/headers.ts';
 import type { KafkaRecord } from '../projector/kafka/record-format.ts';
 import { configs } from './config.ts';
 import { withKafka, withMongo, type Accept, type CommandOutput, type Context } from './context.ts';
-import { example, jsonOption } from './options.ts';
+import { example, jsonOption, recordPlace } from './options.ts';
 import { output, rows, type Json, type Row } from './output.ts';
 import { rawOutput } from './raw-output.ts';
 import { requireTopic } from './require-topic.ts';
@@ -57,8 +57,7 @@ export function addExplain(program: Command, accept: Accept): void {
 }
 
 function placeOf(text: string): RecordPlace {
-  const [, topic, partition, offset] =
-    /^([A-Za-z0-9._-]{1,249})\/(\d{1,10})\/(\d{1,16})(?:@-?\d{1,19})?$/.exec(text) ?? [];
+  const [, topic, partition, offset] = recordPlace.exec(text) ?? [];
   if (topic) return { topic, partition: Number(partition), offset: Number(offset) };
   throw new InvalidArgumentError('The place of a record is <topic>/<partition>/<offset>.');
 }

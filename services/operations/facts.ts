@@ -12,8 +12,8 @@ import {
   type GenerationRegistry,
 } from '../../shared/control/generations.ts';
 import {
+  isSilent,
   progressOf,
-  silentAfterSeconds,
   topicIdsOf,
   watermark,
   type Progress,
@@ -202,7 +202,7 @@ async function readGeneration(
       (latest, { updatedAt }) => (latest && latest > updatedAt ? latest : updatedAt),
       null,
     ),
-    isUnpinned: progress.some((one) => one.isPinned === false && !isSilent(one, now)),
+    isUnpinned: progress.some((one) => one.isPinned === false && !isSilent(one.updatedAt, now)),
     recreated,
     failure,
     rejects: rejects.map(({ _id, reason, detail }) => ({ _id, reason, detail })),
@@ -228,8 +228,6 @@ function recreatedTopics(progress: Progress[], topicIds: TopicIdentity[], log: L
     .map(({ topic }) => topic)
     .toSorted();
 }
-
-const isSilent = ({ updatedAt }: Progress, now: Date) => secondsBetween(updatedAt, now) > silentAfterSeconds;
 
 const secondsBetween = (from: Date, to: Date) => (to.getTime() - from.getTime()) / 1_000;
 

@@ -2,7 +2,7 @@ import { dayMs } from '../../shared/documents/retention.ts';
 import { counted, digits } from '../../shared/runtime/counted.ts';
 import { isLastFailure } from '../../shared/control/failures.ts';
 import type { ComparisonReport, GenerationState } from '../../shared/control/generations.ts';
-import { silentAfterSeconds } from '../../shared/control/progress.ts';
+import { isSilent } from '../../shared/control/progress.ts';
 import { loadEnds } from '../../shared/control/registry.ts';
 import type { Facts, GenerationFacts } from './facts.ts';
 import type { Context, Judged } from './finding.ts';
@@ -41,8 +41,8 @@ export function whyStopped(facts: Facts, own: GenerationFacts, commands: Context
       remedy: replace,
       isFinal: true,
     };
-  const isSilent = savedAt !== null && facts.now.getTime() - savedAt.getTime() > silentAfterSeconds * 1_000;
-  if (failure && isLastFailure(failure, savedAt) && (failure.isFinal || isSilent)) {
+  const isStopped = savedAt !== null && isSilent(savedAt, facts.now);
+  if (failure && isLastFailure(failure, savedAt) && (failure.isFinal || isStopped)) {
     const { at, reason, isFinal } = failure;
     return {
       text: `its projectors ended at ${at.toISOString()}: ${reason}`,
@@ -50,7 +50,7 @@ export function whyStopped(facts: Facts, own: GenerationFacts, commands: Context
       isFinal,
     };
   }
-  if (isSilent) return { text: `no projector has run since ${savedAt.toISOString()}`, remedy: restart };
+  if (isStopped) return { text: `no projector has run since ${savedAt.toISOString()}`, remedy: restart };
   return savedAt ? null : { text: 'no projector has run on it yet', remedy: restart };
 }
 

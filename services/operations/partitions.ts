@@ -1,6 +1,6 @@
 import type { Generation } from '../../shared/control/generations.ts';
 import type { HoldCause } from '../../shared/control/hold-causes.ts';
-import { silentAfterSeconds, type Progress } from '../../shared/control/progress.ts';
+import { isSilent, type Progress } from '../../shared/control/progress.ts';
 import { loadEnds } from '../../shared/control/registry.ts';
 import { parsePartitionKey, partitionKey } from '../../shared/control/topic-partition.ts';
 import type { LogState } from '../projector/kafka/log-client.ts';
@@ -116,8 +116,8 @@ function causeOf(
   if (log && log.partitions.includes(key) && !log.ends.has(key)) return 'unreadable';
   if (owners && !owners.has(key)) return 'unassigned';
   const latestMs = Math.max(0, ...progress.map(({ updatedAt }) => updatedAt.getTime()));
-  const isSilent = own && latestMs - own.updatedAt.getTime() > silentAfterSeconds * 1_000;
-  return isSilent ? (owners ? 'starting' : 'unassigned') : (own?.cause ?? null);
+  const isLeft = own && isSilent(own.updatedAt, new Date(latestMs));
+  return isLeft ? (owners ? 'starting' : 'unassigned') : (own?.cause ?? null);
 }
 
 /** One row for each topic. */

@@ -57,6 +57,10 @@ export async function watermark(
 /** If no progress was saved for this many seconds, no projector is running. Projectors save every second. */
 export const silentAfterSeconds = 30;
 
+/** Whether no projector runs at `asOf`, if one last saved progress at `savedAt`. */
+export const isSilent = (savedAt: Date, asOf: Date): boolean =>
+  asOf.getTime() - savedAt.getTime() > silentAfterSeconds * 1_000;
+
 /** When a projector last saved progress of a generation; null if none has. */
 export async function lastSavedAt(
   control: Db,

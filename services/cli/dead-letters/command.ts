@@ -8,7 +8,7 @@ import { parseInstant } from '../../../shared/documents/instant.ts';
 import { rejectionReasons, type Rejection } from '../../../shared/control/rejections.ts';
 import type { DeadLetterFilter, Selection } from '../../operations/dead-letters/select.ts';
 import type { Accept } from '../context.ts';
-import { example, jsonOption, orgIdOf, wholeNumber } from '../options.ts';
+import { example, jsonOption, orgIdOf, recordPlace, wholeNumber } from '../options.ts';
 import * as verbs from './verbs.ts';
 
 const { withServers } = verbs;
@@ -105,10 +105,9 @@ function selectionOf(
   return { ids: [...new Set(ids)] };
 }
 
-const idShape = /^[A-Za-z0-9._-]{1,249}\/\d{1,10}\/\d{1,16}@-?\d{1,19}$/;
-
 function idOf(text: string): string {
-  if (idShape.test(text)) return text;
+  const [, , , , timestamp] = recordPlace.exec(text) ?? [];
+  if (timestamp !== undefined) return text;
   throw new InvalidArgumentError(
     'The id of a dead letter is <topic>/<partition>/<offset>@<timestamp>, as list prints it.',
   );

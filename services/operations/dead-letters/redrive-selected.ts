@@ -64,7 +64,7 @@ export type NextStep = 'redrive' | 'purge';
 
 /**
  * Whether each dead letter can be re-driven, or would be refused again by this release, and is to be purged once its source
- * has corrected the entity. Left out are those that only another release can re-drive, and those beyond 4 MB together.
+ * has corrected the entity. Leaves out those that only another release can re-drive, and all beyond the first 4 MB.
  */
 export async function nextSteps(
   deps: RedriveSelectedDeps,

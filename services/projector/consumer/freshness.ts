@@ -1,4 +1,4 @@
-import { silentAfterSeconds, type HeldBy } from '../../../shared/control/progress.ts';
+import { isSilent, type HeldBy } from '../../../shared/control/progress.ts';
 import type { LogState } from '../kafka/log-client.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { Metrics } from '../metrics.ts';
@@ -83,8 +83,7 @@ function causeOf(
   if (heldBy === null) return null;
   const key = partitionKey(heldBy);
   if (unreachable.length > 0 || !ends.has(key)) return 'unreadable';
-  const isSilent = secondsSince(asOf, heldBy.updatedAt.getTime()) > silentAfterSeconds;
-  return consumer.whyDelayed(key) ?? (isSilent ? 'unassigned' : null);
+  return consumer.whyDelayed(key) ?? (isSilent(heldBy.updatedAt, asOf) ? 'unassigned' : null);
 }
 
 function setLags({ lag, position }: Metrics, { ends }: LogState, snapshot: Snapshot[]): void {

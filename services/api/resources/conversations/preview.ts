@@ -1,8 +1,8 @@
 /** Length of the preview of the opening message, in characters (code points). */
 const previewLengthMax = 200;
 
-/** UTF-16 units after the cut that are read to find the end of the grapheme there. */
-const lookAhead = 64;
+/** The longest grapheme that is not cut, in UTF-16 units. */
+const graphemeLengthMax = 64;
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
@@ -16,7 +16,9 @@ export function preview(content: string): string {
   const head = [...content.slice(0, 2 * previewLengthMax + 2)];
   if (head.length <= previewLengthMax) return content;
   const window = head.slice(0, previewLengthMax).join('');
-  const across = graphemes.segment(content.slice(0, window.length + lookAhead)).containing(window.length);
-  const cut = across && across.segment.length <= lookAhead ? across.index : window.length;
+  const across = graphemes
+    .segment(content.slice(0, window.length + graphemeLengthMax))
+    .containing(window.length);
+  const cut = across && across.segment.length <= graphemeLengthMax ? across.index : window.length;
   return `${content.slice(0, cut)}…`;
 }
