@@ -83,13 +83,16 @@ export function mongoStore(database: Db): Store {
   };
 }
 
-/** One command for all kinds, and one document of at most 8 MB for each: the driver takes twice as long for one an entity. */
+/**
+ * One command for all kinds, and one document of at most 8 MB for each. A `find` for each kind takes as long, and 2.5 times
+ * as much of this process: the driver decodes a document for each entity. `$push` takes a single expression.
+ */
 async function readRevisions(
   database: Db,
   wanted: Map<Kind, Set<string>>,
 ): ReturnType<Store['readRevisions']> {
   const [first, ...others] = [...wanted].map(([kind, ids]) => {
-    const group = { _id: kind, revisions: { $push: ['$_id', '$revision'] } };
+    const group = { _id: kind, revisions: { $push: { $concatArrays: [['$_id'], ['$revision']] } } };
     return { kind, pipeline: [{ $match: { _id: { $in: [...ids] } } }, { $group: group }] };
   });
   if (!first) return new Map();
