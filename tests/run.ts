@@ -23,6 +23,12 @@ const sized = ['/tests/simulation/simulation\\.test', '/tests/convergence/'];
 /** These measure memory and time, or stop servers: nothing runs beside them. */
 const measuring = ['/tests/(api|bench)/.*\\.long\\.test\\.ts$', '/tests/faults/'];
 
+/**
+ * The driver imports `os` when it first connects, and jest refuses an import without these modules. The driver would then
+ * send no metadata, and MongoDB refuses such a client. The workers of jest inherit the options.
+ */
+const nodeOptions = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+
 /** Jest ends within a second of its last test, unless a test has left something open. */
 const endLimitMs = 30_000;
 
@@ -63,10 +69,10 @@ function start(command: string[], options: SpawnOptions): { child: ChildProcess;
 
 async function jest(args: string[], environment: NodeJS.ProcessEnv): Promise<Counts> {
   if (interrupted) return { passed: 0, failed: 0 };
-  const { child, code } = start(['node_modules/.bin/jest', `--seed=${seed}`, ...args], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    env: environment,
-  });
+  const { child, code } = start(
+    [process.execPath, ...nodeOptions, 'node_modules/.bin/jest', `--seed=${seed}`, ...args],
+    { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: environment },
+  );
   // tests/reporter.mjs sends the counts after the last test. The channel closes after its last message.
   let { passed, failed }: Counts = { passed: 0, failed: 0 };
   let ending: NodeJS.Timeout | undefined;
