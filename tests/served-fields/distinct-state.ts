@@ -1,0 +1,65 @@
+import type { z } from 'zod';
+import { resources } from '../../shared/documents/resources.ts';
+
+/** The parts of a zod definition that lead to its fields. */
+type Definition = {
+  type: string;
+  shape?: Record<string, z.ZodType>;
+  innerType?: z.ZodType;
+  in?: z.ZodType;
+  element?: z.ZodType;
+  options?: z.ZodType[];
+  entries?: Record<string, string>;
+  values?: unknown[];
+};
+
+/** The number of elements of each list. */
+const listLength = 2;
+
+const prefixes = Object.values(resources).map(({ idPrefix }) => idPrefix);
+
+/** The number of each field, by its path. */
+const numbers = new Map<string, number>();
+
+/**
+ * A state that the schema accepts. No two of its fields hold the same sequence of values over the variants 0, 1, 2 …: texts,
+ * numbers and instants differ in each variant; booleans and enums are the digits of the field's number. So a field that is
+ * shown in place of another one differs from it in one variant at least.
+ */
+export function distinctState(schema: z.ZodType, name: string, variant: number): Record<string, unknown> {
+  return valueOf(schema, name, variant) as Record<string, unknown>;
+}
+
+function valueOf(schema: z.ZodType, path: string, variant: number): unknown {
+  const { innerType, in: input, shape, element, options, ...leaf } = schema.def as unknown as Definition;
+  const inner = innerType ?? input ?? options?.[variant % options.length];
+  if (inner) return valueOf(inner, path, variant);
+  if (shape) {
+    const fields = Object.entries(shape);
+    return Object.fromEntries(
+      fields.map(([field, of]) => [field, valueOf(of, `${path}.${field}`, variant)] as const),
+    );
+  }
+  if (element)
+    return Array.from({ length: listLength }, (_, index) => valueOf(element, `${path}.${index}`, variant));
+  const number = numbers.get(path) ?? numbers.size + 1;
+  numbers.set(path, number);
+  const digit = (base: number) => Math.floor(number / base ** variant) % base;
+  if (leaf.values) return leaf.values[0];
+  if (leaf.entries) {
+    const values = Object.values(leaf.entries);
+    return values[digit(values.length)];
+  }
+  const candidates = [
+    `${path} ${variant}`,
+    new Date(Date.UTC(2026, 0, 1, 0, number, variant, 123)).toISOString(),
+    `#${(number * 100 + variant).toString(16).padStart(6, '0')}`,
+    number * 100 + variant,
+    1 + digit(3),
+    ...prefixes.map((prefix) => `${prefix}${number}_${variant}`),
+    digit(2) === 1,
+  ];
+  const found = candidates.find((candidate) => schema.safeParse(candidate).success);
+  if (found === undefined) throw new Error(`${path}: no value for a field of type ${leaf.type}`);
+  return found;
+}

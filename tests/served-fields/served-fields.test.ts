@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { createMongo } from '../../shared/store/connection.ts';
+import { mongoUrl, startApi, tokens } from '../api/test-api.ts';
+import { created } from '../support/entities.ts';
+import { useOpened } from '../support/use-opened.ts';
+import { useProjector } from '../support/use-projector.ts';
+import { expectedAt } from './sources.ts';
+import { channelTypes, statesOf, type Name } from './states.ts';
+
+/** Enough for each boolean and enum to differ from each other one. */
+const variants = [0, 1, 2, 3, 4, 5, 6];
+/** Before anything expires. */
+const now = new Date('2026-01-02T00:00:00Z');
+
+describe('each field of a response has the value of its own field of the state', () => {
+  const { environment, publish, applied } = useProjector({ projectors: 1 });
+  const api = useOpened(async () => {
+    const client = createMongo(mongoUrl(), 'api-tests');
+    const started = await startApi({ client, name: environment.name }, { now: () => now });
+    const close = async () => {
+      await started.close();
+      await client.close();
+    };
+    return { ...started, close };
+  });
+  beforeAll(async () => {
+    const tokenSha256 = createHash('sha256').update(tokens.a).digest('hex');
+    const states = variants.flatMap((variant) => Object.values(statesOf(variant).states));
+    await publish(
+      created('apiKey', 'key_1', { tokenSha256, archivedAt: null }),
+      ...states.map(({ kind, state }) => created(kind, state.id, state)),
+    );
+    await applied();
+  });
+
+  const read = async (path: string) => {
+    const answer = await api.get(path);
+    expect(answer.status).toBe(200);
+    return answer.json() as Record<string, unknown>;
+  };
+  const readList = async (path: string) =>
+    (await read(`${path}?limit=100`)).data as (Record<string, unknown> & { id: string })[];
+
+  /** Compares a response with the states of its variant. The state of a channel has a test of its own. */
+  const expectFields = (variant: number, name: Name, response: Record<string, unknown> | undefined) => {
+    const fields = leaves(response).filter(([path]) => !path.startsWith('status.'));
+    const states = statesOf(variant);
+    const expected = fields.map(([path]) => [path, expectedAt(states, name, path)]);
+    expect({ variant, name, fields }).toEqual({ variant, name, fields: expected });
+    expect(fields.length).toBeGreaterThan(6);
+  };
+  const idOf = (name: Name, variant: number) => statesOf(variant).states[name].state.id;
+
+  test.each([
+    ['/v1/tickets', ['ticket']],
+    ['/v1/channels', channelTypes],
+    ['/v1/knowledge/qa', ['qa']],
+  ] as const)('in the list %s', async (path, names) => {
+    const items = new Map((await readList(path)).map((item) => [item.id, item]));
+    for (const variant of variants)
+      for (const name of names) expectFields(variant, name, items.get(idOf(name, variant)));
+  });
+
+  test.each([
+    ['/v1/tickets', 'ticket'],
+    ['/v1/conversations', 'conversation'],
+    ...channelTypes.map((type) => ['/v1/channels', type] as const),
+  ] as const)('retrieved from %s: %s', async (path, name) => {
+    for (const variant of variants) expectFields(variant, name, await read(`${path}/${idOf(name, variant)}`));
+  });
+
+  test('in the messages of a conversation', async () => {
+    for (const variant of variants) {
+      const messages = await readList(`/v1/conversations/${idOf('conversation', variant)}/messages`);
+      expect(messages).toHaveLength(2);
+      expectFields(variant, 'messages.0', messages[0]);
+      expectFields(variant, 'messages.1', messages[1]);
+    }
+  });
+});
+
+/** Each value of a response by its path, such as `tags.0.name`. */
+function leaves(value: unknown, path = ''): [string, unknown][] {
+  if (typeof value !== 'object' || value === null) return [[path, value]];
+  return Object.entries(value).flatMap(([key, inner]) => leaves(inner, path ? `${path}.${key}` : key));
+}
