@@ -101,6 +101,21 @@ export const message = builder(
   () => ({ author: { name: 'Ada', email: 'ada@example.com' } }),
 );
 
+/** Messages of a conversation, 10 ms apart. */
+export function thread(
+  conversationId: string,
+  length: number,
+  content = 'Lorem ipsum dolor sit amet. '.repeat(12),
+) {
+  const first = message({ id: 'msg_0', conversationId, content });
+  return Array.from({ length }, (_, index) => {
+    const id = `msg_${String(index).padStart(6, '0')}`;
+    const createdAt = new Date(first.state.createdAt.getTime() + index * 10);
+    const byCreated = `${createdAt.toISOString()}${id}`;
+    return { ...first, _id: `${conversationId}${id}`, state: { ...first.state, id, createdAt }, byCreated };
+  });
+}
+
 export const emailBlock = { ...mailbox, provider: 'forwarding', sendingDomain: { hosted: true }, liveAt: at };
 
 export const channel = builder(

@@ -6,27 +6,28 @@ export type Plan = {
   sorts: boolean;
   /** Whether a stage reads documents without an index. */
   readsAll: boolean;
-  /** Index entries read; null if MongoDB does not count them. */
-  keysExamined: number | null;
-  /** Documents fetched; null if MongoDB does not count them. */
-  documentsExamined: number | null;
+  /** Index entries read, and documents fetched; null from the stand-in, which counts neither. */
+  examined: { keys: number; documents: number } | null;
 };
 
 type Node = Record<string, unknown>;
 
 /** Reads MongoDB's explanation (`stage`) and the stand-in's, which is PostgreSQL's (`Node Type`). */
 export function planOf(explained: unknown): Plan {
-  const { queryPlanner, executionStats } = explained as { queryPlanner: Node; executionStats?: Node };
+  const { queryPlanner, executionStats } = explained as {
+    queryPlanner: Node;
+    executionStats: { totalKeysExamined: number; totalDocsExamined: number };
+  };
   const root = (queryPlanner.winningPlan ?? queryPlanner.Plan) as Node;
   const nodes = nodesOf(root);
   const stages = nodes.map((node) => node.stage ?? node['Node Type']);
-  const counted = (value: unknown) => (typeof value === 'number' ? value : null);
   return {
     scans: nodes.filter(isIndexScan).map((node) => String(node.indexName ?? node['Index Name'])),
     sorts: stages.some((stage) => ['SORT', 'Sort', 'Incremental Sort'].includes(String(stage))),
     readsAll: stages.some((stage) => ['COLLSCAN', 'Seq Scan', 'Bitmap Heap Scan'].includes(String(stage))),
-    keysExamined: counted(executionStats?.totalKeysExamined),
-    documentsExamined: counted(executionStats?.totalDocsExamined),
+    examined: queryPlanner.winningPlan
+      ? { keys: executionStats.totalKeysExamined, documents: executionStats.totalDocsExamined }
+      : null,
   };
 }
 

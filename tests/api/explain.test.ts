@@ -1,5 +1,6 @@
 import { resources } from '../../shared/documents/resources.ts';
 import { ticketStatuses } from '../../shared/documents/ticket.ts';
+import { rangeUpTo } from '../../services/api/paging/key-range.ts';
 import { pageCursor, scanEndCursor, type PageQuery } from '../../services/api/paging/page-query.ts';
 import { channelPageQuery } from '../../services/api/resources/channels/query.ts';
 import { threadQuery } from '../../services/api/resources/messages.ts';
@@ -13,7 +14,7 @@ import {
 } from '../../services/api/resources/tickets/schema.ts';
 import { startStore } from './test-api.ts';
 import { useOpened } from '../support/use-opened.ts';
-import { planOf } from './explain-plan.ts';
+import { planOf, type Plan } from './explain-plan.ts';
 
 const size = 100_000;
 const limit = 20;
@@ -66,19 +67,45 @@ async function expectRanges(cursor: ReturnType<typeof pageCursor>, { hint }: Pag
   return plan;
 }
 
+/** The stand-in counts no index entries, so it skips these assertions; a line after the tests says so. */
+let uncounted = 0;
+function expectExamined(plans: Plan[], assert: (examined: NonNullable<Plan['examined']>[]) => void): void {
+  const examined = plans.flatMap((plan) => plan.examined ?? []);
+  if (examined.length === plans.length) assert(examined);
+  else uncounted += 1;
+}
+afterAll(() => {
+  if (uncounted > 0)
+    process.stdout.write(
+      `${uncounted} assertions on index entries skipped: this store does not count them\n`,
+    );
+});
+
 async function expectOneRange(query: PageQuery, ranges: number): Promise<void> {
-  const { keysExamined } = await expectRanges(pageCursor(store.database, query), query, ranges);
-  if (keysExamined !== null) expect(keysExamined).toBeLessThanOrEqual(ranges * (query.limit + 2));
+  const plan = await expectRanges(pageCursor(store.database, query), query, ranges);
+  expectExamined([plan], ([page]) => expect(page?.keys).toBeLessThanOrEqual(ranges * (query.limit + 2)));
 }
 
 const scanEntriesMax = 20_000;
 
-/** The scan end of a page is found from the index alone, within half of the scan limit. */
-async function expectScanEndByIndex(query: PageQuery, ranges: number): Promise<void> {
-  const cursor = scanEndCursor(store.database, query, scanEntriesMax);
-  const { keysExamined, documentsExamined } = await expectRanges(cursor, query, ranges);
-  if (keysExamined !== null) expect(keysExamined).toBeLessThanOrEqual(scanEntriesMax / 2);
-  if (documentsExamined !== null) expect(documentsExamined).toBe(0);
+/**
+ * A page with a filter examines at most the scan limit, however few entries match: its scan end is found from the index
+ * alone, and only its items are fetched.
+ */
+async function expectBoundedScan(query: PageQuery, ranges: number): Promise<void> {
+  const { database } = store;
+  const endPlan = await expectRanges(scanEndCursor(database, query, scanEntriesMax), query, ranges);
+  const [last, next] = await scanEndCursor(database, query, scanEntriesMax).toArray();
+  const bounded =
+    last && next
+      ? { ...query, range: rangeUpTo(query.range, query.direction, String(last[query.field])) }
+      : query;
+  const pagePlan = await expectRanges(pageCursor(database, bounded), query, ranges);
+  expectExamined([endPlan, pagePlan], ([end, page]) => {
+    expect((end?.keys ?? NaN) + (page?.keys ?? NaN)).toBeLessThanOrEqual(scanEntriesMax);
+    expect(end?.documents).toBe(0);
+    expect(page?.documents).toBeLessThanOrEqual(query.limit + 1);
+  });
 }
 
 /** Filters of tickets, and the ranges that they choose. */
@@ -109,16 +136,18 @@ describe.each(positions)('a page at %s of 100,000 is one index range', (_, after
       await expectOneRange(ticketsAfter(after, query), 1);
     });
 
-    it.each(searches)(
-      'of %s, bounded by the other date, which the same index contains',
-      async (_, status, ranges) => {
-        const bound = `${sort.includes('created') ? 'updatedAt' : 'createdAt'}[gte]`;
-        const query = ticketListQuery.parse({ sort, ...status, [bound]: '2026-01-01T01:00:00Z' });
-        const pageQuery = ticketsAfter(after, query);
-        await expectOneRange(pageQuery, ranges);
-        await expectScanEndByIndex(pageQuery, ranges);
-      },
-    );
+    const [other, few] = sort.includes('created')
+      ? ['updatedAt', 'updatedAt[gte]=2026-01-02T03:46:39Z']
+      : ['createdAt', 'createdAt[lte]=2026-01-01T00:00:10Z'];
+    describe.each([
+      ['most', `${other}[gte]=2026-01-01T01:00:00Z`],
+      ['few', few],
+    ])('%s of which match the other date, which the same index contains', (__, bound) => {
+      it.each(searches)('of %s', async (___, status, ranges) => {
+        const query = ticketListQuery.parse({ sort, ...status, ...Object.fromEntries([bound.split('=')]) });
+        await expectBoundedScan(ticketsAfter(after, query), ranges);
+      });
+    });
   });
 
   it('of messages', () => expectOneRange({ ...threadQuery(thread, after), limit }, 1));

@@ -7,28 +7,11 @@ import { ask, begin } from './requests.ts';
 
 const sizes = { conv_1: 100_000, conv_warm: 10_000 };
 const growthMax = 35 * 1_024 * 1_024;
-const content = 'Lorem ipsum dolor sit amet. '.repeat(12);
-const idOf = (index: number) => `msg_${String(index).padStart(6, '0')}`;
-
-const threadOf = ([conversationId, size]: [string, number]) => {
-  const template = build.message({ id: 'msg_0', conversationId, content });
-  return Array.from({ length: size }, (_, index) => {
-    const id = idOf(index);
-    const createdAt = new Date(template.state.createdAt.getTime() + index * 10);
-    const byCreated = `${createdAt.toISOString()}${id}`;
-    return {
-      ...template,
-      _id: `${conversationId}${id}`,
-      state: { ...template.state, id, createdAt },
-      byCreated,
-    };
-  });
-};
 const children = useApiProcesses({
   conversation: [...Object.keys(sizes), 'conv_small'].map((id) => build.conversation({ id })),
   message: [
     build.message({ id: 'msg_small', conversationId: 'conv_small' }),
-    ...Object.entries(sizes).flatMap(threadOf),
+    ...Object.entries(sizes).flatMap(([id, length]) => build.thread(id, length)),
   ],
 });
 let api: ApiProcess;
@@ -60,7 +43,7 @@ test('a conversation of 100,000 messages is served completely, in order, with me
   });
   const { messages } = conversationSchema.parse(JSON.parse(text));
   expect(messages).toHaveLength(sizes.conv_1);
-  expect(messages.every(({ id }, index) => id === idOf(index))).toBe(true);
+  expect(messages.every(({ id }, index) => id === `msg_${String(index).padStart(6, '0')}`)).toBe(true);
   process.stdout.write(
     `RSS growth ${(growth / 1_048_576).toFixed(1)} MB for ${(text.length / 1_048_576).toFixed(1)} MB\n`,
   );

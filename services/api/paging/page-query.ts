@@ -11,8 +11,8 @@ export type PageQuery = RangeQuery & {
   /** Items on the page. One more is read, to know whether others follow. */
   limit: number;
   /**
-   * A condition that does not narrow the index range: the store also examines entries that fail it. With a filter the
-   * page ends after `scanEntriesMax` entries.
+   * A condition that does not narrow the index range: the store also examines entries that fail it, so with a filter the
+   * page ends after `scanEntriesMax` entries. Without one it examines at most `limit + 2` for each range.
    */
   filter?: Filter<Document> | undefined;
   /** Fields to read besides the sort key. */

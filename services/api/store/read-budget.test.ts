@@ -86,14 +86,14 @@ describe('the read budget', () => {
   it('counts the bytes that are kept after a read', async () => {
     const budget = budgetOf(8);
     const { admitted, acquire, nextTick } = startReads(budget);
-    budget.count(caller('a/1'), replyBytesMax + 1);
+    budget.count(caller('a/1'), 2 * replyBytesMax);
     acquire('a/2');
     await nextTick();
     expect(admitted).toEqual([]);
     budget.count(caller('a/1'), -1);
     await nextTick();
     expect(admitted).toEqual(['a/2']);
-    expect(budget.usage()).toEqual({ reads: 1, bytes: 2 * replyBytesMax, waiting: 0 });
+    expect(budget.usage()).toEqual({ reads: 1, bytes: 3 * replyBytesMax - 1, waiting: 0 });
   });
 
   it('does not let small reads starve a large one', async () => {
@@ -111,6 +111,26 @@ describe('the read budget', () => {
     budget.release(caller('c'), replyBytesMax);
     await nextTick();
     expect(admitted.slice(4)).toEqual(['e', 'small', 'small']);
+  });
+
+  it('admits the reads of a key in the order in which they came, so that small ones do not pass a large one', async () => {
+    const budget = budgetOf(8);
+    const { admitted, acquire, nextTick } = startReads(budget);
+    const small = replyBytesMax / 64;
+    const acquireSmall = () => void budget.acquire(caller('a'), small).then(() => admitted.push('small'));
+    acquireSmall();
+    acquire('a');
+    acquireSmall();
+    budget.release(caller('a'), small);
+    acquireSmall();
+    await nextTick();
+    expect(admitted.slice(0, 2)).toEqual(['small', 'a']);
+    // The large read has used up the share.
+    acquire('a');
+    acquireSmall();
+    budget.release(caller('a'), replyBytesMax);
+    await nextTick();
+    expect(admitted.slice(2)).toEqual(['small', 'small', 'a']);
   });
 
   it('leaves a connection to other organizations', async () => {

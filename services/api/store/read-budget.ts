@@ -42,14 +42,18 @@ const fairShare = (limit: number, used: number, parts: number): number =>
 
 /**
  * Whether a caller may use `more` of a limit: its organization a quarter, and its key a half of that. So a key that does
- * not take its responses leaves room for the other keys of its organization.
+ * not take its responses leaves room for the other keys of its organization. While less than half of the limit is in
+ * use, `more` may exceed a share that is not used up: the reads of a key then start in the order in which they came.
+ * Otherwise its small reads could pass its large one for ever.
  */
 export function isWithinShare(
   limit: number,
   more: number,
   used: { all: number; org: number; key: number },
 ): boolean {
-  const isWithin = (own: number, share: number) => own === 0 || own + more <= share;
+  const isScarce = used.all >= limit / 2;
+  const isWithin = (own: number, share: number) =>
+    own === 0 || (isScarce ? own + more <= share : own < share);
   const share = fairShare(limit, used.all, 4);
   return isWithin(used.org, share) && isWithin(used.key, fairShare(share, used.org, 2));
 }
