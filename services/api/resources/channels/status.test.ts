@@ -25,7 +25,7 @@ describe('the state of a channel', () => {
     ['live since it went live', email({ liveAt: late }, { pausedAt: null, resumedAt: early }), 'live', late],
     ['live since it was resumed', email({ liveAt: early }, { resumedAt: late }), 'live', late],
     ['observing before the inbox is live', email({ liveAt: null }), 'observing', null],
-    ['observing again', email({ liveAt: null }, { pausedAt: early, resumedAt: late }), 'observing', null],
+    ['observing again', email({ liveAt: null }, { pausedAt: early, resumedAt: late }), 'observing', late],
     ['paused, not observing', email({ liveAt: null }, { pausedAt: late, resumedAt: early }), 'paused', late],
     ['in need, not observing', email({ liveAt: null, sendingDomain: null }), 'needs_attention', null],
   ])('is %s', (_, channelState, state, since) => {

@@ -26,7 +26,7 @@ export function channelStatus(channel: Channel, now: Date): ChannelStatus {
   if (archivedAt) return { state: 'archived', since: archivedAt, issues };
   if (pausedAt && !(resumedAt && resumedAt > pausedAt)) return { state: 'paused', since: pausedAt, issues };
   if (issues.length > 0) return { state: 'needs_attention', since: null, issues };
-  if (channel.type === 'email' && !liveAt) return { state: 'observing', since: null, issues };
+  if (channel.type === 'email' && !liveAt) return { state: 'observing', since: resumedAt, issues };
   return { state: 'live', since: later(liveAt, resumedAt), issues };
 }
 
