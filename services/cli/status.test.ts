@@ -13,6 +13,7 @@ const partition = (lag: number | null, lagSeconds: number) => ({
   recordsPerSecond: 0,
   secondsLeft: null,
   cause: null,
+  waitingSince: null,
   owner: null,
   release: null,
 });

@@ -132,7 +132,7 @@ const later = { projectionVersion: 2, report: { ...report, versions: { generatio
 const beginsAt = (low: number) => {
   const log = {
     partitions: ['t/0'],
-    ends: new Map([['t/0', { low, end: 9 }]]),
+    ends: new Map([['t/0', { low, end: 9, stable: 9 }]]),
     topicIds: new Map<string, string>(),
   };
   return kafka({ log: { ...log, unreachable: [] } });

@@ -106,7 +106,8 @@ export function verdict(facts: Facts, all: Finding[]): Verdict {
   if (active.lagSeconds === null)
     return {
       state: 'bad',
-      sentence: 'Unknown: some partitions have not been applied yet, so there is no Data-As-Of.',
+      sentence:
+        'Unknown: some partitions were never applied to the end of their log, so there is no Data-As-Of.',
     };
   if (active.lagSeconds > staleAfterSeconds)
     return { state: 'bad', sentence: `Stale: Data-As-Of lags by ${digits(active.lagSeconds)} s.` };

@@ -77,17 +77,21 @@ export function unreachableLoadEnds(
 
 /** A generation that was loaded and does not follow, with the partition that holds it. */
 export function lagging(_: Facts, own: GenerationFacts, { maxLagSeconds }: Context): Judged | null {
-  const { generation, lagSeconds, partitions, topics } = own;
+  const { generation, lagSeconds } = own;
   const isFollowing = ['ready', 'active', 'standby'].includes(generation.state);
   if (!isFollowing || (lagSeconds ?? Infinity) <= maxLagSeconds) return null;
-  const [slowest] = partitions
-    .filter(({ lag, lagSeconds: seconds }) => lag !== 0 || (seconds ?? Infinity) > followsWithinSeconds)
-    .toSorted(byLag);
-  const held = slowest ? `, held by ${lagText(slowest, topics)}` : '';
   const severity = (lagSeconds ?? Infinity) > staleAfterSeconds ? 'bad' : 'attention';
   return lagSeconds === null
-    ? { text: `some partitions have not been applied yet${held}`, severity }
-    : { text: `it lags by ${digits(lagSeconds)} s${held}`, severity };
+    ? { text: `some partitions were never applied to the end of their log${heldBy(own)}`, severity }
+    : { text: `it lags by ${digits(lagSeconds)} s${heldBy(own)}`, severity };
+}
+
+/** The partition that holds the watermark of a generation that does not follow, and its cause. */
+export function heldBy({ partitions, topics }: GenerationFacts): string {
+  const [slowest] = partitions
+    .filter(({ lag, lagSeconds }) => lag !== 0 || (lagSeconds ?? Infinity) > followsWithinSeconds)
+    .toSorted(byLag);
+  return slowest ? `, held by ${lagText(slowest, topics)}` : '';
 }
 
 export function staleness(
@@ -107,7 +111,7 @@ export function staleness(
           'generation (keys archived since then work again)',
         remedy,
       }
-    : { text: 'it has no watermark yet: its projectors have applied nothing of some partitions', remedy };
+    : { text: 'it has no watermark yet: some partitions were never applied to the end of their log', remedy };
 }
 
 export function comparison(facts: Facts, { generation }: GenerationFacts, { cli }: Context): Judged | null {

@@ -11,7 +11,7 @@ export type TopicFacts = {
   topic: string;
   /** Of the records up to `end`. */
   position: number;
-  /** The end of the log, the last known one if the log cannot be read; while a build loads, the end of its load. */
+  /** The high watermark, the last known one if the log cannot be read; while a build loads, the end of its load. */
   end: number;
   /**
    * In records. Null if a log cannot be read, or if the topic was deleted and created again: the positions belong to the
@@ -25,6 +25,8 @@ export type TopicFacts = {
   secondsLeft: number | null;
   /** Why its records wait, of the partition with the longest lag; null if none waits. */
   cause: HoldCause | null;
+  /** When a projector first saw the next record of that partition; null if it has seen none. */
+  waitingSince: Date | null;
 };
 
 export type PartitionFacts = TopicFacts & {
@@ -86,6 +88,7 @@ export function measurePartitions(given: Given): { partitions: PartitionFacts[];
         recordsPerSecond: then ? Math.max(0, (position - then.position) / (earlier?.seconds ?? 1)) : 0,
         secondsLeft: lag === 0 ? 0 : lag !== null && fallsBy > 0 ? Math.ceil(lag / fallsBy) : null,
         cause: lag === 0 ? null : causeOf({ ...given, owners }, key, own),
+        waitingSince: own?.waitingSince ?? null,
         owner: owners?.get(key) ?? null,
         release: own?.release ?? null,
       };
@@ -146,6 +149,7 @@ export function sumByTopic(partitions: PartitionFacts[]): TopicFacts[] {
         (seconds) => Math.max(...seconds),
       ),
       cause: slowest?.cause ?? null,
+      waitingSince: slowest?.waitingSince ?? null,
     };
   });
 }

@@ -9,12 +9,16 @@ export const followsWithinSeconds = 10;
 
 /** The progress of a topic or partition: whether it follows, waits on purpose, or stands still. `topics` are those of its generation. */
 export function progressText(one: TopicFacts, topics: TopicFacts[]): string {
-  const { lag, lagSeconds, cause, recordsPerSecond, secondsLeft } = one;
-  if (lag === 0) return 'follows';
+  const { lag, lagSeconds, cause, waitingSince, recordsPerSecond, secondsLeft } = one;
+  const isClose = lag !== null && (lagSeconds ?? Infinity) < followsWithinSeconds;
+  // Most transactions are short: those of a busy producer are no news.
+  if (lag === 0 || (isClose && cause === 'open_transaction')) return 'follows';
   if (cause === 'prerequisites')
     return `waits for ${waitedFor(one, topics) ?? 'the topics that it refers to'}`;
+  if (cause === 'open_transaction' && waitingSince)
+    return `${holdCauses[cause]}, since ${waitingSince.toISOString()} or before`;
   if (cause !== null && cause !== 'backlog') return holdCauses[cause];
-  if (lag !== null && (lagSeconds ?? Infinity) < followsWithinSeconds) return 'follows';
+  if (isClose) return 'follows';
   if (recordsPerSecond > 0)
     return (
       `applies ${counted(Math.max(1, Math.round(recordsPerSecond)), 'record')} a second` +

@@ -6,6 +6,7 @@ import { deadLettersMax, type GenerationFacts } from './facts.ts';
 import type { Rule, Step } from './finding.ts';
 import {
   comparison,
+  heldBy,
   isPromotable,
   lagging,
   replacement,
@@ -145,12 +146,15 @@ export const generationRules: Rule<GenerationFacts>[] = [
     severity: 'progress',
     blocks: every,
     holds: 'it is ready, or was served before',
-    judge: (_, { generation: { number, state }, lag, recordsAfterLoad }, { cli }) => {
+    judge: (_, own, { cli }) => {
+      const { number, state } = own.generation;
       if (state !== 'building' && state !== 'catching-up') return null;
       const then =
-        state === 'building' ? ` to load, then ${recordsAfterLoad} that have come since` : ' to apply';
+        state === 'building'
+          ? ` to load, then ${own.recordsAfterLoad} that have come since`
+          : ` to apply${heldBy(own)}`;
       return {
-        text: `it is ${state}: ${counted(lag, 'record')}${then}`,
+        text: `it is ${state}: ${counted(own.lag, 'record')}${then}`,
         remedy: `${cli} rebuild await ${number}`,
       };
     },

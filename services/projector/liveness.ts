@@ -2,7 +2,7 @@
 export type ObservedPartition = {
   key: string;
   position: number;
-  /** The last stable offset: records of an open transaction lie after it. */
+  /** The offset up to which its records can be applied now. */
   end: number;
   /** Counts the progress within a batch: chunks of a fan-out, and waits for servers that are unavailable. */
   progressCount: number;

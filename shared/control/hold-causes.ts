@@ -4,6 +4,7 @@ export const holdCauses = {
   prerequisites: 'a backlog waits for the topics that its documents refer to',
   fan_out: 'the dependents of a changed entity are refreshed',
   one_at_a_time: 'a build loads one batch at a time, and another partition has its turn',
+  open_transaction: 'a transaction of a producer is open, and hides the records behind it',
   failing: 'a batch fails and is retried',
   starting: 'the start offset of a partition is not found yet',
   unreadable: 'the end of a log cannot be read: no leader, or a broker that does not answer',

@@ -10,13 +10,15 @@ export type Progress = {
   partition: number;
   /** Offset of the next record to apply. */
   position: number;
-  /** The end offset of the log, as last seen. */
+  /** The end offset of the log, as last seen: the high watermark. */
   end: number;
   /** Every event that the source system published on this partition up to this instant has been applied. */
   completeTo: Date;
   updatedAt: Date;
   /** Why its records wait to be applied. */
   cause?: HoldCause;
+  /** When its projector first saw the next record to apply; null if there is none. */
+  waitingSince?: Date | null;
   /** Whether the projector that saved it was given the number of its generation (`GENERATION`). */
   isPinned?: boolean;
   /** The version of that projector, in its package.json. */

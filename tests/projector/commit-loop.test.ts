@@ -59,7 +59,7 @@ describe('a run of the commit loop', () => {
       disconnect: async () => undefined,
       fetch: async () => [],
       read: async () => {
-        const read = new Map([...ends].map(([key, end]) => [key, { low: 0, end }]));
+        const read = new Map([...ends].map(([key, end]) => [key, { low: 0, end, stable: end }]));
         whileEndsAreRead();
         const partitions = [...read.keys(), ...withoutEnd];
         return { partitions, ends: read, topicIds: new Map<string, string>(), unreachable };
@@ -74,7 +74,6 @@ describe('a run of the commit loop', () => {
       },
       isCaughtUp: () => isCaughtUp,
       withoutStartOffset: () => [],
-      whyDelayed: () => 'backlog',
       fanOutWaiting: () => 0,
       detectGaps: () => undefined,
       commit: (snapshot) => onCommit(snapshot),

@@ -103,7 +103,7 @@ describe('the offset at which a partition starts', () => {
     let reads = 0;
     const read: LogClient['read'] = async (topics) => {
       const state = await log.read(topics);
-      const ends = new Map(state.ends).set(key, { low: 0, end: 1 });
+      const ends = new Map(state.ends).set(key, { low: 0, end: 1, stable: 1 });
       return (reads += 1) === 1 ? { ...state, ends } : state;
     };
     const onFatal = jest.fn<undefined, [Error]>();

@@ -14,6 +14,10 @@ export async function readLogRecord(log: LogClient, place: RecordPlace): Promise
     throw new Error(
       `there is no record at offset ${offset} of ${topic}/${partition}: its log holds offsets ${ends.low} to ${ends.end - 1}`,
     );
+  if (offset >= ends.stable)
+    throw new Error(
+      `the record at offset ${offset} of ${topic}/${partition} cannot be read yet: a transaction is open from offset ${ends.stable} on`,
+    );
   const holding = (await log.fetch(place)).find(({ lastOffset }) => lastOffset >= offset);
   if (holding && holding.baseOffset <= offset) {
     const { records, error } = (await openBatch(partition, holding.bytes)).read(

@@ -26,7 +26,5 @@ export type OperatorDeps = {
 };
 
 /** The offsets of each partition in the log, by `<topic>/<partition>`. */
-export type LogOffsets = LogState['ends'];
-
-export const logOffsets = async ({ log, topics }: OperatorDeps): Promise<LogOffsets> =>
+export const logOffsets = async ({ log, topics }: OperatorDeps): Promise<LogState['ends']> =>
   (await log.read(topics)).ends;

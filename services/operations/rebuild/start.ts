@@ -4,8 +4,9 @@ import { generationDatabase } from '../../../shared/store/connection.ts';
 import type { GenerationRegistry } from '../../../shared/control/generations.ts';
 import { RebuildRefused, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
+import type { LogState } from '../../projector/kafka/log-client.ts';
 import { readTopicSettings, topicWarnings } from '../../projector/kafka/topic-settings.ts';
-import { logOffsets, type LogOffsets, type OperatorDeps } from './deps.ts';
+import { logOffsets, type OperatorDeps } from './deps.ts';
 import { register } from './transitions.ts';
 
 /** One condition of a start. `detail` states the finding and, if the condition does not hold, a remedy. */
@@ -44,7 +45,8 @@ export async function startRebuild(
     throw new RebuildRefused(
       `the rebuild is not started:\n${failed.map(({ detail }) => `  ${detail}`).join('\n')}`,
     );
-  const loadTo = [...offsets].map(([key, { end }]) => ({ ...parsePartitionKey(key), end }));
+  // A load does not wait for an open transaction: its records are applied while the build catches up.
+  const loadTo = [...offsets].map(([key, { stable }]) => ({ ...parsePartitionKey(key), end: stable }));
   const options = { loadTo, acceptTruncated };
   const cause = { by: deps.by, at: await deps.now(), why };
   const { lastNumber } = await changeRegistry(deps.control, register(cause, options));
@@ -59,7 +61,7 @@ async function checkTopics(deps: OperatorDeps, acceptTruncated: boolean): Promis
   return check('topics', 'compacted, and tombstones are kept for long enough', warnings.join('\n  ') || null);
 }
 
-function checkBeginnings(offsets: LogOffsets, acceptTruncated: boolean): Check {
+function checkBeginnings(offsets: LogState['ends'], acceptTruncated: boolean): Check {
   const truncated = [...offsets].filter(([, { low }]) => low > 0);
   const [first] = truncated;
   const detail = first

@@ -3,7 +3,7 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import { raiseWatermark } from '../../../shared/control/progress.ts';
 import { createSampler } from '../../../shared/control/samples.ts';
-import type { LogClient, LogState } from '../kafka/log-client.ts';
+import type { LogClient, LogOffsets, LogState } from '../kafka/log-client.ts';
 import type { Liveness } from '../liveness.ts';
 import type { Metrics } from '../metrics.ts';
 import { isTransient } from '../kafka/transient-errors.ts';
@@ -46,7 +46,7 @@ const extraRunMin = 1_000;
 
 /** While a broker may know more partitions than the others, no instant counts as complete. */
 const knownEnds = ({ ends, unreachable }: LogState): LogState['ends'] =>
-  unreachable.length > 0 ? new Map<string, { low: number; end: number }>() : ends;
+  unreachable.length > 0 ? new Map<string, LogOffsets>() : ends;
 
 /**
  * Runs once a second, and at the end of a backlog: reads the end offsets, registers new partitions, saves the progress
@@ -80,7 +80,7 @@ export function startCommitLoop(
     consumer.detectGaps(log);
     await registerNew(log.partitions, asOf);
     warnOfUnread(deps.logger, log, [...registered]);
-    const snapshot = consumer.snapshot();
+    const snapshot = consumer.snapshot(log.ends);
     await reportPositions(deps, log, snapshot);
     const completeToMs = await saveProgress(snapshot, knownEnds(log), asOf);
     const raised = await raiseWatermark(control, generation);

@@ -5,7 +5,7 @@ import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
 import { createGapDetector } from './gap-detector.ts';
 import { handleBatch, type HandleBatchDeps } from './handle-batch.ts';
-import type { Applied, Delay } from './partition-worker.ts';
+import type { Applied } from './partition-worker.ts';
 import { resumePartitions } from './start-offsets.ts';
 import { takeSnapshot, type Snapshot } from './progress.ts';
 
@@ -29,14 +29,12 @@ type OnApplied = (topic: string, applied: Applied) => void;
 export type RunningConsumer = {
   /** Calls `listener` after each batch that is applied from now on. */
   onApplied: (listener: OnApplied) => void;
-  /** How far each assigned partition has been applied. */
-  snapshot: () => Snapshot[];
+  /** How far each assigned partition has been applied, and why its records wait. */
+  snapshot: (ends?: LogState['ends']) => Snapshot[];
   /** Whether each assigned partition is applied up to its end as last seen. */
   isCaughtUp: () => boolean;
   /** The keys of the assigned partitions whose start offset has not been found yet. */
   withoutStartOffset: () => string[];
-  /** Why an assigned partition may lag; null if it is not assigned to this process. */
-  whyDelayed: (key: string) => Delay | 'starting' | null;
   /** The documents that the fan-outs in progress have still to refresh, as far as known. */
   fanOutWaiting: () => number;
   /** Calls `onFatal` if the gap detector finds a gap. Call it once a second. */
@@ -82,14 +80,10 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
   const findGap = createGapDetector();
   return {
     onApplied: (listener) => void listeners.push(listener),
-    snapshot: () => takeSnapshot(assignment.workers()),
+    snapshot: (ends) => takeSnapshot(assignment.workers(), ends),
     isCaughtUp: () => assignment.workers().every(({ position, end }) => position !== null && position >= end),
     withoutStartOffset: () =>
       assignment.workers().flatMap((worker) => (worker.position === null ? [partitionKey(worker)] : [])),
-    whyDelayed: (key) => {
-      const worker = assignment.worker(key);
-      return worker ? (worker.position === null ? 'starting' : worker.delay()) : null;
-    },
     fanOutWaiting: () => assignment.workers().reduce((sum, worker) => sum + worker.fanOutWaiting(), 0),
     detectGaps: (log) => {
       const gap = findGap(assignment.workers(), log);

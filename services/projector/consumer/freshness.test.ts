@@ -1,7 +1,6 @@
 import { createMetrics } from '../metrics.ts';
 import { createFreshnessGauges } from './freshness.ts';
 import type { HoldCause } from '../../../shared/control/hold-causes.ts';
-import type { Delay } from './partition-worker.ts';
 
 /** MongoDB's clock, and an allowance of 5 seconds. */
 const nowMs = 1_000_000;
@@ -14,7 +13,7 @@ type State = {
   watermarkAge?: number;
   heldBy?: number;
   silentSeconds?: number;
-  delay?: Delay | 'starting';
+  cause?: HoldCause;
   unreachable?: { broker: string; error: unknown }[];
   registeredAt?: Date;
 };
@@ -27,25 +26,21 @@ function given({
   watermarkAge = 100,
   heldBy = 0,
   silentSeconds = 1,
-  delay = 'backlog',
+  cause = 'backlog',
   unreachable = [],
   registeredAt = new Date(0),
 }: State = {}) {
   const metrics = createMetrics();
-  const isStarting = delay === 'starting';
-  const consumer = {
-    whyDelayed: (key: string) => (key === 't/0' ? delay : null),
-    fanOutWaiting: () => 7,
-    withoutStartOffset: () => (isStarting ? ['t/0'] : []),
-  };
+  const isStarting = cause === 'starting';
+  const consumer = { fanOutWaiting: () => 7, withoutStartOffset: () => (isStarting ? ['t/0'] : []) };
   const gauges = createFreshnessGauges({ metrics, allowanceMs: 5_000, registeredAt }, consumer);
   const ends = new Map(
-    [0, 1].flatMap((partition) => (end === null ? [] : [[`t/${partition}`, { low: 0, end }]])),
+    [0, 1].flatMap((partition) => (end === null ? [] : [[`t/${partition}`, { low: 0, end, stable: end }]])),
   );
   gauges.observe(0, {
     asOf: new Date(nowMs),
     log: { partitions: ['t/0', 't/1'], ends, topicIds: new Map(), unreachable },
-    snapshot: isStarting ? [] : [{ topic: 't', partition: 0, position, progressCount: 0 }],
+    snapshot: isStarting ? [] : [{ topic: 't', partition: 0, position, progressCount: 0, cause }],
     completeToMs: new Map([['t/0', completeTo.getTime()]]),
     watermark: secondsAgo(watermarkAge),
     heldBy: {
@@ -83,7 +78,7 @@ describe('the lag of a topic in seconds', () => {
       30,
     ],
     ['counts while the log end is unknown', { position: 9, end: null, completeTo: secondsAgo(20) }, 20],
-    ['counts before the start offset is found', { delay: 'starting' }, 95],
+    ['counts before the start offset is found', { cause: 'starting' }, 95],
   ])('%s', async (_, state, seconds) => {
     expect(await given(state).lagSeconds()).toEqual([seconds]);
   });
@@ -91,8 +86,8 @@ describe('the lag of a topic in seconds', () => {
 
 describe('the cause that holds the watermark', () => {
   it.each<[string, State, object]>([
-    ['is that of its partition, with the time beyond the allowance', { delay: 'fan_out' }, { fan_out: 95 }],
-    ['is the search for a start offset', { delay: 'starting' }, { starting: 95 }],
+    ['is that of its partition, with the time beyond the allowance', { cause: 'fan_out' }, { fan_out: 95 }],
+    ['is the search for a start offset', { cause: 'starting' }, { starting: 95 }],
     ['is the log if its end is unknown', { end: null }, { unreadable: 95 }],
     ['is the log if a broker is away', { unreachable: [{ broker: 'b', error: null }] }, { unreadable: 95 }],
     ['is left to the projector that applies the partition', { heldBy: 1 }, {}],

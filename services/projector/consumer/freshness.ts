@@ -25,7 +25,7 @@ type Deps = {
   registeredAt: Date;
 };
 
-type Observed = Pick<RunningConsumer, 'whyDelayed' | 'fanOutWaiting' | 'withoutStartOffset'>;
+type Observed = Pick<RunningConsumer, 'fanOutWaiting' | 'withoutStartOffset'>;
 
 /** Sets the gauges of lag and freshness, once per run of the commit loop. */
 export function createFreshnessGauges({ metrics, allowanceMs, registeredAt }: Deps, consumer: Observed) {
@@ -43,7 +43,7 @@ export function createFreshnessGauges({ metrics, allowanceMs, registeredAt }: De
       metrics.staleness.set(ageSeconds);
       metrics.fanOutWaiting.set(consumer.fanOutWaiting());
       const knownMs = Math.max(watermark.getTime() + allowanceMs, registeredAt.getTime());
-      hold(causeOf(consumer, log, heldBy, asOf), secondsSince(asOf, knownMs));
+      hold(causeOf(consumer, log, snapshot, heldBy, asOf), secondsSince(asOf, knownMs));
       setLags(metrics, log, snapshot);
       metrics.lagSeconds.reset();
       const byTopic = Map.groupBy(
@@ -77,13 +77,16 @@ const secondsSince = (asOf: Date, ms: number): number => Math.max(0, asOf.getTim
 function causeOf(
   consumer: Observed,
   { ends, unreachable }: LogState,
+  snapshot: Snapshot[],
   heldBy: HeldBy | null,
   asOf: Date,
 ): HoldCause | null {
   if (heldBy === null) return null;
   const key = partitionKey(heldBy);
   if (unreachable.length > 0 || !ends.has(key)) return 'unreadable';
-  return consumer.whyDelayed(key) ?? (isSilent(heldBy.updatedAt, asOf) ? 'unassigned' : null);
+  if (consumer.withoutStartOffset().includes(key)) return 'starting';
+  const own = snapshot.find((item) => partitionKey(item) === key);
+  return own?.cause ?? (isSilent(heldBy.updatedAt, asOf) ? 'unassigned' : null);
 }
 
 function setLags({ lag, position }: Metrics, { ends }: LogState, snapshot: Snapshot[]): void {

@@ -17,7 +17,7 @@ function given() {
     worker,
     detect: (low: number, end: number, topicId?: string) => {
       const topicIds = new Map(topicId === undefined ? [] : [['t', topicId]]);
-      return detectGap([worker], { ends: new Map([['t/0', { low, end }]]), topicIds });
+      return detectGap([worker], { ends: new Map([['t/0', { low, end, stable: end }]]), topicIds });
     },
   };
 }
@@ -39,8 +39,8 @@ describe('the gap detector', () => {
   it('reports the gap of a partition that comes after a partition without one', () => {
     const workers = [startWorker(0), startWorker(1)];
     const ends = new Map([
-      ['t/0', { low: 0, end: 9 }],
-      ['t/1', { low: 6, end: 9 }],
+      ['t/0', { low: 0, end: 9, stable: 9 }],
+      ['t/1', { low: 6, end: 9, stable: 9 }],
     ]);
     const detectGap = createGapDetector();
     const detect = () => detectGap(workers, { ends, topicIds: new Map() });

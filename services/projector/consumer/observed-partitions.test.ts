@@ -8,17 +8,20 @@ const t0 = { topic: 't', partition: 0, position: 3, progressCount: 0 };
 function afterStandingStill({
   snapshot = [t0],
   ends = {},
+  stable = 9,
   loadEnds = null,
   withoutStartOffset = [],
 }: {
   snapshot?: (typeof t0)[];
   ends?: Record<string, number>;
+  /** The last stable offset of each partition. */
+  stable?: number;
   loadEnds?: Record<string, number> | null;
   withoutStartOffset?: string[];
 }): string | null {
   const positions = createPositions(() => 0);
   positions.load(loadEnds && new Map(Object.entries(loadEnds)));
-  const log = { ends: new Map(Object.entries(ends).map(([key, end]) => [key, { low: 0, end }])) };
+  const log = { ends: new Map(Object.entries(ends).map(([key, end]) => [key, { low: 0, end, stable }])) };
   const consumer = { withoutStartOffset: () => withoutStartOffset };
   const liveness = createLiveness(0);
   for (const nowMs of [0, 400_000])
@@ -37,6 +40,11 @@ describe('a process that stands still for longer than a stuck one may', () => {
     expect(afterStandingStill({ ends: { 't/0': 9 }, loadEnds: { 't/0': 3 } })).toBeNull();
     expect(afterStandingStill({ ends: { 't/0': 9 }, loadEnds: {} })).toBeNull();
     expect(afterStandingStill({ ends: { 't/0': 9 }, loadEnds: { 't/0': 4 } })).toMatch(stuck);
+  });
+
+  it('is alive if it waits for the end of a transaction, and stuck before that', () => {
+    expect(afterStandingStill({ ends: { 't/0': 9 }, stable: 3 })).toBeNull();
+    expect(afterStandingStill({ ends: { 't/0': 9 }, stable: 4 })).toMatch(stuck);
   });
 
   it('is alive if no broker leads its partition, with or without a start offset', () => {

@@ -6,7 +6,8 @@ import type { Positions } from './positions.ts';
 import type { Snapshot } from './progress.ts';
 
 /**
- * While a build loads, a partition has nothing to apply after its load end. A partition without a start offset counts as
+ * While a transaction is open, a partition has nothing to apply after the last stable offset, and while a build loads, after
+ * its load end. A partition without a start offset counts as
  * one with a record to apply, because finding the offset is work to be done; but without a leader it waits for a broker.
  */
 export const observedPartitions = (
@@ -18,7 +19,7 @@ export const observedPartitions = (
   ...snapshot.map((item) => {
     const key = partitionKey(item);
     const { position, progressCount } = item;
-    const end = Math.min(ends.get(key)?.end ?? 0, positions.loadEnd(key));
+    const end = Math.min(ends.get(key)?.stable ?? 0, positions.loadEnd(key));
     return { key, position, end, progressCount };
   }),
   ...consumer

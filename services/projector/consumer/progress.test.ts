@@ -1,12 +1,14 @@
-import { createPartitionWatermarks } from './progress.ts';
+import { createPartitionWatermarks, takeSnapshot } from './progress.ts';
 
 type Run = { position: number; end?: number };
 
 /** The watermark of a partition at each run of the commit loop; the runs are a second apart, from 10,000 on. */
-function watermarks(...runs: Run[]): number[] {
-  const completeToMs = createPartitionWatermarks();
-  return runs.map(({ position, end }, run) => completeToMs('t/0', position, end, 10_000 + run * 1_000));
+function readRuns(runs: Run[]) {
+  const readMarks = createPartitionWatermarks();
+  return runs.map(({ position, end }, run) => readMarks('t/0', position, end, 10_000 + run * 1_000));
 }
+
+const watermarks = (...runs: Run[]) => readRuns(runs).map(({ completeToMs }) => completeToMs);
 
 describe('the watermark of a partition', () => {
   it('is the instant before its end was read, if it is caught up', () => {
@@ -43,5 +45,34 @@ describe('the watermark of a partition', () => {
       return run - (latestMs - 10_000) / 1_000;
     });
     expect(Math.max(...ages.slice(600))).toBeLessThanOrEqual(500 * (1 + 1 / 16) + 1);
+  });
+});
+
+describe('the next record of a partition', () => {
+  it('waits since the run that first saw it, until the partition is caught up', () => {
+    const runs = [
+      { position: 4, end: 4 },
+      { position: 4, end: 5 },
+      { position: 4, end: 6 },
+      { position: 5, end: 6 },
+      { position: 6, end: 6 },
+    ];
+    expect(readRuns(runs).map(({ waitingSinceMs }) => waitingSinceMs)).toEqual([
+      null,
+      11_000,
+      11_000,
+      12_000,
+      null,
+    ]);
+  });
+
+  it.each([
+    ['an open transaction', 4, { end: 6, stable: 4 }, 'open_transaction'],
+    ['records before an open transaction', 3, { end: 6, stable: 4 }, 'fan_out'],
+    ['its own worker', 4, { end: 6, stable: 6 }, 'fan_out'],
+    ['nothing', 6, { end: 6, stable: 6 }, 'fan_out'],
+  ])('waits for %s', (_, position, log, cause) => {
+    const worker = { topic: 't', partition: 0, position, progressCount: 0, delay: () => 'fan_out' as const };
+    expect(takeSnapshot([worker], new Map([['t/0', log]]))).toMatchObject([{ cause }]);
   });
 });

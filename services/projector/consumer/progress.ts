@@ -4,6 +4,7 @@ import { progressOf, watermark, topicIdsOf } from '../../../shared/control/progr
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import { release } from '../../../shared/runtime/release.ts';
 import type { HoldCause } from '../../../shared/control/hold-causes.ts';
+import type { LogOffsets } from '../kafka/log-client.ts';
 import type { PartitionWorker } from './partition-worker.ts';
 
 /** How far a partition was applied at one moment. The commit loop saves a snapshot, then commits the same snapshot. */
@@ -17,11 +18,17 @@ export type Snapshot = {
   cause?: HoldCause;
 };
 
-/** The snapshots of the workers that have been started. */
-export const takeSnapshot = (workers: PartitionWorker[]): Snapshot[] =>
-  workers.flatMap(({ topic, partition, position, progressCount, delay }) =>
-    position === null ? [] : [{ topic, partition, position, progressCount, cause: delay() }],
-  );
+/** The snapshots of the workers that have been started. A worker does not know of an open transaction; `ends` tells. */
+export const takeSnapshot = (
+  workers: Pick<PartitionWorker, 'topic' | 'partition' | 'position' | 'progressCount' | 'delay'>[],
+  ends: ReadonlyMap<string, Pick<LogOffsets, 'end' | 'stable'>> = new Map(),
+): Snapshot[] =>
+  workers.flatMap(({ topic, partition, position, progressCount, delay }) => {
+    if (position === null) return [];
+    const log = ends.get(partitionKey({ topic, partition }));
+    const isHeld = log !== undefined && position >= log.stable && log.stable < log.end;
+    return [{ topic, partition, position, progressCount, cause: isHeld ? 'open_transaction' : delay() }];
+  });
 
 const idOf = (generation: number, topic: string, partition: number) => `${generation}/${topic}/${partition}`;
 
@@ -97,18 +104,20 @@ export function createProgressRecorder({
   allowanceMs: number;
   isPinned?: boolean;
 }): SaveProgress {
-  const completeToMs = createPartitionWatermarks();
+  const readMarks = createPartitionWatermarks();
   return async (snapshots, ends, asOf) => {
     const instants = new Map<string, number>();
     const operations = snapshots.map(({ topic, partition, position, cause }) => {
       const key = partitionKey({ topic, partition });
       // Unknown for a partition that was added after the ends were read: it may have any number of records.
       const end = ends.get(key)?.end;
-      const ms = completeToMs(key, position, end, asOf.getTime());
-      instants.set(key, ms);
-      const completeTo = new Date(Math.max(0, ms - allowanceMs));
+      const { completeToMs, waitingSinceMs } = readMarks(key, position, end, asOf.getTime());
+      instants.set(key, completeToMs);
+      const completeTo = new Date(Math.max(0, completeToMs - allowanceMs));
+      const waitingSince = waitingSinceMs === null ? null : new Date(waitingSinceMs);
+      const known = { generation, topic, partition, updatedAt: asOf, isPinned, release };
       const update = {
-        $set: { generation, topic, partition, updatedAt: asOf, isPinned, release, ...(cause && { cause }) },
+        $set: { ...known, waitingSince, ...(cause && { cause }) },
         $max: { position, end: Math.max(end ?? 0, position), completeTo },
       };
       return { updateOne: { filter: { _id: idOf(generation, topic, partition) }, update, upsert: true } };
@@ -150,15 +159,16 @@ const markSpacing = 1 / 16;
 
 /**
  * Returns a function that computes the instant, in milliseconds, up to which a partition is complete: `asOfMs` if it is
- * caught up, the start of an earlier run if it has reached the end of that run, otherwise 0. No producer's clock
- * decides. Call it once per run of the commit loop, with the end offset that was read after `asOfMs`, or undefined.
+ * caught up, the start of an earlier run if it has reached the end of that run, otherwise 0; and the first run that saw
+ * its next record, null if there is none. No producer's clock decides. Call it once per run of the commit loop, with the
+ * end offset that was read after `asOfMs`, or undefined.
  */
 export function createPartitionWatermarks(): (
   key: string,
   position: number,
   end: number | undefined,
   asOfMs: number,
-) => number {
+) => { completeToMs: number; waitingSinceMs: number | null } {
   const marksByKey = new Map<string, Mark[]>();
   return (key, position, end = Infinity, asOfMs) => {
     const marks = marksByKey.get(key) ?? [];
@@ -167,6 +177,7 @@ export function createPartitionWatermarks(): (
     const isDue = asOfMs - newestMs >= (asOfMs - oldestMs) * markSpacing;
     if (position < end && end < Infinity && isDue) ahead.push({ end, asOfMs });
     marksByKey.set(key, ahead);
-    return position >= end ? asOfMs : (marks.findLast((mark) => position >= mark.end)?.asOfMs ?? 0);
+    const reachedMs = marks.findLast((mark) => position >= mark.end)?.asOfMs ?? 0;
+    return { completeToMs: position >= end ? asOfMs : reachedMs, waitingSinceMs: ahead[0]?.asOfMs ?? null };
   };
 }

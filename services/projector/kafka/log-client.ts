@@ -16,15 +16,18 @@ import {
   type TopicPartition,
 } from '../../../shared/control/topic-partition.ts';
 
+/**
+ * The offsets of a log. `low` is the first one. `end` is the high watermark, after the last record. `stable` is the last
+ * stable offset: from it on no record can be read yet, because a transaction is open. It equals `end` if none is.
+ */
+export type LogOffsets = { low: number; end: number; stable: number };
+
 /** The state of the logs of some topics, as the brokers report it. */
 export type LogState = {
   /** By `<topic>/<partition>`: every partition that had accepted a record when the read began. */
   partitions: string[];
-  /**
-   * The offsets by `<topic>/<partition>`, of the partitions whose leader answers. `low` is the first offset in the log.
-   * `end` is the last stable offset: the records of an open transaction count once it is committed.
-   */
-  ends: Map<string, { low: number; end: number }>;
+  /** By `<topic>/<partition>`, of the partitions whose leader answers. */
+  ends: Map<string, LogOffsets>;
   /** The topic ids by topic. */
   topicIds: Map<string, string>;
   /** The live brokers that did not answer: there may be partitions that only they know. */
@@ -60,7 +63,7 @@ type FetchBatches = (options: {
 
 /** A broker returns the first batch whole, whatever its size. */
 const fetchBytes = 1_048_576;
-const readCommitted = 1;
+const [readUncommitted, readCommitted] = [0, 1];
 
 /**
  * Creates a client for the logs of many topics. It asks every live broker for the partitions: the leader of a new one
@@ -123,16 +126,24 @@ export function createLogClient(kafka: Kafka): LogClient {
 /** Reads the offsets of the partitions that this broker leads. */
 async function readOffsets(leader: Broker, keys: string[]): Promise<LogState['ends']> {
   if (keys.length === 0) return new Map();
-  const [lows, ends] = await Promise.all([
+  const [lows, [ends, stables]] = await Promise.all([
     listOffsets(leader, keys, atStart),
-    listOffsets(leader, keys, atEnd),
+    readEnds(leader, keys),
   ]);
   return new Map(
     [...ends].flatMap(([key, end]) => {
-      const low = lows.get(key);
-      return low === undefined ? [] : [[key, { low, end }]];
+      const [low, stable] = [lows.get(key), stables.get(key)];
+      return low === undefined || stable === undefined
+        ? []
+        : [[key, { low, end, stable: Math.min(stable, end) }]];
     }),
   );
+}
+
+/** The high watermarks, then the last stable offsets: read in this order, only an open transaction is between the two. */
+async function readEnds(leader: Broker, keys: string[]): Promise<[Map<string, number>, Map<string, number>]> {
+  const ends = await listOffsets(leader, keys, atEnd, readUncommitted);
+  return [ends, await listOffsets(leader, keys, atEnd)];
 }
 
 /** Creates a cluster as `kafka.admin()` does. kafkajs keeps that method under a symbol of the instance. */
@@ -152,12 +163,11 @@ type Wanted = { topic: string; partitions: { partition: number; timestamp: numbe
 type Listed = {
   responses: { topic: string; partitions: { partition: number; errorCode: number; offset: string }[] }[];
 };
-type ListOffsets = (options: { topics: Wanted[] }) => ProtocolCall<Listed>;
+type ListOffsets = (options: { topics: Wanted[]; isolationLevel: number }) => ProtocolCall<Listed>;
 
 const { protocol } = createRequire(import.meta.url)('kafkajs/src/protocol/requests/listOffsets') as {
   protocol: (options: { version: number }) => ListOffsets;
 };
-/** It reads as a consumer does that skips open transactions. */
 const createRequest = protocol({ version: 3 });
 
 /** The timestamps that stand for the first offset in a log and for its end. */
@@ -167,13 +177,18 @@ export const [atStart, atEnd] = [-2, -1];
  * Reads an offset of each partition, by `<topic>/<partition>`, from their leader. Partitions that the broker does not
  * lead, or not yet, are left out: kafkajs rejects the whole response instead.
  */
-async function listOffsets(leader: Broker, keys: string[], timestamp: number): Promise<Map<string, number>> {
+async function listOffsets(
+  leader: Broker,
+  keys: string[],
+  timestamp: number,
+  isolationLevel = readCommitted,
+): Promise<Map<string, number>> {
   const byTopic = Map.groupBy(keys.map(parsePartitionKey), ({ topic }) => topic);
   const topics = [...byTopic].map(([topic, partitions]) => ({
     topic,
     partitions: partitions.map(({ partition }) => ({ partition, timestamp })),
   }));
-  const { request, response } = createRequest({ topics });
+  const { request, response } = createRequest({ topics, isolationLevel });
   const withErrors = { decode: response.decode, parse: async (decoded: Listed) => decoded };
   const { responses } = await leader.connectionPool.send({ request, response: withErrors });
   const offsets = new Map<string, number>();
