@@ -121,6 +121,20 @@ describe('a redrive that crashes with its write in progress', () => {
   });
 });
 
+describe('a conversation whose organization no record has named at its deletion', () => {
+  it('takes its messages along once one names it', async () => {
+    const { apply, stored } = given();
+    // given the Kafka tombstone of a conversation, and then a message, all of whose records are applied
+    const applied = { isApplied: () => true };
+    await apply([{ ...conversation(1), op: 'tombstone' }], applied);
+    await apply([created('message', 'msg_1')], applied);
+    expect(stored('message', 'msg_1')).toHaveProperty('state');
+    // when its `deleted` event comes
+    await apply([deletionOf(conversation(1), 2)], applied);
+    expect(stored('message', 'msg_1')).not.toHaveProperty('state');
+  });
+});
+
 describe('a worker with a cache', () => {
   it('deletes a message whose conversation another worker has deleted meanwhile', async () => {
     // given a worker that has cached a living conversation

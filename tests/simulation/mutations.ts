@@ -192,9 +192,18 @@ export const mutations: Mutation[] = [
     name: 'the fan-out cursor outlives its state',
     schedules: 20_000,
     file: reconcile,
-    edits: [
-      ["resumeAt: op === 'join' ? current?.fanOutCursor : undefined,", 'resumeAt: current?.fanOutCursor,'],
-    ],
+    edits: [["op === 'join' ? current?.fanOutCursor : document.fanOutCursor,", 'current?.fanOutCursor,']],
+  },
+  {
+    name: 'a deletion goes on at the fan-out cursor of the state before it',
+    schedules: 8_000,
+    file: writes,
+    edits: [['current?.deletedAt && current.orgId', 'current?.orgId']],
+  },
+  {
+    name: 'a deletion that is interrupted starts its fan-out again',
+    file: writes,
+    edits: [['goesOn ?', 'goesOn && deps.outOfOrder ?']],
   },
   {
     name: 'a stale version is applied',

@@ -2,6 +2,7 @@ import type { ReferenceCache } from '../../services/projector/materialize/refere
 import { createReferenceCache } from '../../services/projector/materialize/reference-cache.ts';
 import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
 import type { UpdateDeps } from '../../services/projector/materialize/fan-out.ts';
+import type { Store } from '../../services/projector/materialize/store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
 import { engineDeps } from '../support/engine.ts';
 import type { Event } from '../support/events.ts';
@@ -26,6 +27,7 @@ type Simulation = {
   successors: Map<Worker, () => void>;
   running: Set<Promise<void>>;
   startMs: number;
+  interruptsFanOuts: boolean;
 };
 
 /** Records that a worker applies at a time, at most. */
@@ -48,6 +50,7 @@ export async function simulate(history: Event[], seed: number): Promise<Failure 
     successors: new Map(),
     running: new Set(),
     startMs: firstDay,
+    interruptsFanOuts: seed % 4 === 1,
   };
   const late = history.filter(({ time }) => time.getTime() >= lateDay);
   const early = history.filter(({ time }) => time.getTime() < lateDay);
@@ -173,6 +176,7 @@ async function consume(simulation: Simulation, worker: Worker, partition: Partit
   const deps = depsOf(simulation, worker, {
     isApplied: (kind, { partition: number, offset }) => offset < worker.positions(`${kind}/${number}`),
   });
+  if (simulation.interruptsFanOuts) deps.store = interrupted(simulation, worker, partition, deps.store);
   const { epoch } = partition;
   let position = partition.committed;
   while (position < partition.records.length) {
@@ -194,6 +198,20 @@ async function consume(simulation: Simulation, worker: Worker, partition: Partit
     else if (schedule.random.chance(0.5)) return;
   }
 }
+
+/** The worker loses its partition whenever it has saved a fan-out cursor. A fan-out that does not go on never ends. */
+const interrupted = (simulation: Simulation, worker: Worker, partition: Partition, store: Store): Store => ({
+  ...store,
+  saveFanOutCursor: async (kind, of, cursor) => {
+    await store.saveFanOutCursor(kind, of, cursor);
+    const { signal } = worker.ending;
+    if (!cursor || signal.aborted) return;
+    simulation.schedule.trace.push(`${worker.name} loses its partition after a page`);
+    worker.ending.abort();
+    assign(simulation, partition);
+    signal.throwIfAborted();
+  },
+});
 
 /** An operator's redrive, beside the workers: dead letters of one kind at a time, some of them. */
 function redriver(simulation: Simulation, turns: number): () => void {

@@ -3,7 +3,7 @@ import { pageSize } from '../../services/projector/materialize/mongo-store.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';
 import { chunkSize } from '../../services/projector/materialize/fan-out.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { appliedUpTo, changeOf, engineDeps, storedDocument } from '../support/engine.ts';
+import { appliedUpTo, changeOf, deletionOf, engineDeps, storedDocument } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
 import { useEngineStore } from './engine-store.ts';
@@ -41,7 +41,9 @@ describe('a fan-out', () => {
         return opened.store.readCurrent(kind, messageIds);
       },
     };
-    const deps = engineDeps(watched, { signal: ending.signal, isApplied: appliedUpTo(applied) });
+    // A tombstone document must not expire meanwhile.
+    const now = () => new Date();
+    const deps = engineDeps(watched, { now, signal: ending.signal, isApplied: appliedUpTo(applied) });
     await applyChanges(deps, event.kind, [changeOf(event)]).catch((error: Error) => {
       if (error.message !== 'aborted') throw error;
     });
@@ -89,9 +91,28 @@ describe('a fan-out', () => {
     expect(await cursor()).toBeNull();
   });
 
+  it('of a deletion resumes after its cursor, also under a later version', async () => {
+    // given a deletion that was aborted after its first page
+    await apply(deletionOf(renamed('Augusta', 4), 5), { chunks: pageSize / chunkSize + 1 });
+    const after = ['msg_000000a', ...ids].sort().slice(pageSize);
+    // when it is applied again and aborted, then it begins after that page
+    expect(await apply(deletionOf(renamed('Augusta', 4), 5), { chunks: 1 })).toEqual(
+      after.slice(0, chunkSize),
+    );
+    expect(await apply(deletionOf(renamed('Augusta', 4), 6))).toEqual(after);
+    expect(await countNamed('Augusta')).toBe(0);
+    expect(await cursor()).toBeNull();
+  });
+
+  it('of a deletion starts from the first page after a state', async () => {
+    await apply(renamed('Augusta', 7), { chunks: pageSize / chunkSize + 1 });
+    expect(await apply(deletionOf(renamed('Augusta', 7), 8))).toHaveLength(ids.length + 1);
+    expect(await apply(renamed('Augusta', 9))).toHaveLength(ids.length + 1);
+  });
+
   it('refreshes nothing for a change of fields that no document embeds', async () => {
     // given a propagated state, when a version with the same embedded fields comes
-    expect(await apply(renamed('Augusta', 5), { applied: 5 })).toEqual([]);
-    expect(await apply(renamed('Ada', 6), { applied: 6 })).toHaveLength(ids.length + 1);
+    expect(await apply(renamed('Augusta', 10), { applied: 10 })).toEqual([]);
+    expect(await apply(renamed('Ada', 11), { applied: 11 })).toHaveLength(ids.length + 1);
   });
 });

@@ -239,13 +239,13 @@ function reconciledOf<K extends Kind>(
   { op, document }: Write,
 ): Reconciled {
   const state = op === 'put' ? document.state : current?.state;
-  const isKnown = current !== undefined && isPropagated(deps, kind, current) && !deps.outOfOrder;
+  const isKnown = current?.orgId === entity.orgId && isPropagated(deps, kind, current) && !deps.outOfOrder;
   const reconciled: Reconciled = {
     id,
     version: entity.version,
     before: isKnown ? current : null,
     // Invariant 8: a new state starts its fan-out from the beginning.
-    resumeAt: op === 'join' ? current?.fanOutCursor : undefined,
+    resumeAt: op === 'join' ? current?.fanOutCursor : document.fanOutCursor,
   };
   if (state !== undefined) reconciled.state = state;
   return reconciled;

@@ -65,13 +65,15 @@ function joinedFields<K extends Kind>(
 function tombstoneOf<K extends Kind>(
   deps: WriteDeps,
   kind: K,
-  { id, entity }: PendingWrite<K>,
+  { id, current, entity }: PendingWrite<K>,
   revision: number,
 ): StoredDocument {
   const rules = { deletionIsFinal: false, now: deps.now(), tombstoneDays: deps.tombstoneDays };
   // An entity whose owner is deleted still has a state, and is deleted here. A purged entity has none, and stays purged.
   const { orgId, version, position, tombstonePosition, deletedAt, expiresAt } =
     entity.state === undefined ? entity : toTombstone(entity, rules);
+  // Invariant 8: to dependents, all deletions of an entity are one state.
+  const goesOn = current?.deletedAt && current.orgId === orgId && current.fanOutCursor;
   return {
     _id: id,
     orgId,
@@ -81,7 +83,7 @@ function tombstoneOf<K extends Kind>(
     ...(tombstonePosition && { tombstonePosition }),
     ...(deletedAt && { deletedAt }),
     ...(expiresAt && { expiresAt }),
-    ...(deletedAt && fanOutStarted(deps, kind)),
+    ...(goesOn ? { fanOutCursor: goesOn } : deletedAt && fanOutStarted(deps, kind)),
   };
 }
 
