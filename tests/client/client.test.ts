@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { createClient, type Client } from '../../clients/typescript/src/index.ts';
+import { createClient, type Client, type Page, type TicketItem } from '../../clients/typescript/src/index.ts';
 import { ApiError, ConnectionError } from '../../clients/typescript/src/errors.ts';
 import { version } from '../../clients/typescript/src/generated/version.ts';
 import { run } from '../../infra/dev-servers/native/run.ts';
@@ -103,6 +103,45 @@ describe('the client and the API', () => {
       break;
     }
     expect(asked).toHaveLength(2);
+  });
+
+  test('a loop may begin with the cursor null, and go from page to page', async () => {
+    const { client, asked } = connected();
+    let cursor: string | null | undefined = null;
+    const found: string[] = [];
+    do {
+      const page: Page<TicketItem> = await client.tickets.list({
+        limit: 100,
+        sort: 'createdAt',
+        startingAfter: cursor,
+      });
+      found.push(...page.data.map(({ id }) => id));
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    expect(found).toEqual(ids);
+    await client.tickets.list({ startingAfter: undefined });
+    expect([asked[0], asked[3]]).toEqual(['/v1/tickets?limit=100&sort=createdAt', '/v1/tickets']);
+  });
+
+  test('a page gives the next page, and iterates over its items and those after it', async () => {
+    const { client, asked } = connected();
+    const open = await client.tickets.list({ limit: 80, sort: 'createdAt', status: ['open'] });
+    const second = await open.nextPage();
+    const third = await second?.nextPage();
+    expect([second?.data.length, third?.data.length, await third?.nextPage()]).toEqual([80, 40, null]);
+    expect(asked).toHaveLength(3);
+    expect(asked.every((url) => url.startsWith('/v1/tickets?limit=80&sort=createdAt&status=open'))).toBe(
+      true,
+    );
+    expect(second && (await takeAll(second))).toEqual([...(second?.data ?? []), ...(third?.data ?? [])]);
+    expect(asked).toHaveLength(4);
+  });
+
+  test('an empty list of statuses is refused before a request is sent, which would return every ticket', async () => {
+    const { client, asked } = connected();
+    const error = await failureOf(client.tickets.list({ status: [] }));
+    expect(error).toEqual(new TypeError('status must not be empty: omit it to leave out the filter'));
+    expect(asked).toEqual([]);
   });
 
   test.each<[string, (client: Client) => Promise<unknown>, object]>([

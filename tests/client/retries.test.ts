@@ -66,13 +66,35 @@ test.each([{ retryForMs: 59_000 }, { retries: 0 }])('a 429 is thrown with %j', a
   expect(waitsMs).toEqual([]);
 });
 
-test('an unreachable API is retried, and then is a ConnectionError with its cause', async () => {
+test('a refused port is thrown at once with its reason, until the API has answered; from then on it is retried', async () => {
   const api = await startApi(store);
-  await api.close();
   const { client, waitsMs } = connect({ baseUrl: api.url, retries: 3 });
-  const error = await failureOf(client.tickets.list());
-  expect(error).toMatchObject({ name: 'ConnectionError', cause: { cause: { code: 'ECONNREFUSED' } } });
+  const stranger = connect({ baseUrl: api.url, retries: 3 });
+  await client.tickets.list();
+  await api.close();
+  const refused = { name: 'ConnectionError', cause: { cause: { code: 'ECONNREFUSED' } } };
+  const first = await failureOf(stranger.client.tickets.list());
+  expect(first).toMatchObject(refused);
+  expect((first as Error).message).toBe(
+    `There is no API at ${api.url}: check baseUrl. Reason: connect ECONNREFUSED 127.0.0.1:${api.port}`,
+  );
+  expect(stranger.waitsMs).toEqual([]);
+  expect(await failureOf(client.tickets.list())).toMatchObject(refused);
   expect(waitsMs).toEqual([250, 500, 1_000]);
+});
+
+test('the first errors name the host that does not exist, and the reason of any other failure', async () => {
+  const message = async (baseUrl: string, cause: unknown) => {
+    const fetch = () => Promise.reject(new TypeError('fetch failed', { cause }));
+    return ((await failureOf(connect({ baseUrl, fetch, retries: 0 }).client.qas.list())) as Error).message;
+  };
+  const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND api.invalid'), { code: 'ENOTFOUND' });
+  expect(await message('https://api.invalid', unknown)).toMatch(/^There is no API at https:.*ENOTFOUND/);
+  const both = new AggregateError([new Error('connect ECONNREFUSED ::1:8080')]);
+  expect(await message('http://localhost:8080', both)).toMatch(/Reason: connect ECONNREFUSED ::1:8080$/);
+  expect(await message('https://api.example.com', new Error('self-signed certificate'))).toBe(
+    'https://api.example.com could not be reached, or the connection broke. Reason: self-signed certificate',
+  );
 });
 
 test.each([

@@ -36,6 +36,12 @@ export function misuses(client: Client) {
   ] as unknown[];
 }
 
+/** A program whose parameters may be undefined, or whose loop begins at null, must compile with exact optional properties. */
+export const maybe = (client: Client, given: { cursor: string | undefined; limit: number | undefined }) =>
+  [given.cursor, null].map((startingAfter) =>
+    client.tickets.list({ startingAfter, limit: given.limit, status: undefined, createdAt: undefined }),
+  );
+
 /** The types that the compiler must see in answers. */
 export async function uses(client: Client): Promise<[TicketItem['status'], string | null, Message[], Date]> {
   const ticket = await client.tickets.retrieve('ti_1');

@@ -28,7 +28,9 @@ export async function attempt(
     response = await fetch(url, { headers, signal: controller.signal, redirect: 'manual' });
     text = await response.text();
   } catch (error) {
-    throw controller.signal.aborted ? controller.signal.reason : new ConnectionError(error);
+    throw controller.signal.aborted
+      ? controller.signal.reason
+      : new ConnectionError(new URL(url).origin, error);
   } finally {
     clearTimeout(timer);
     unlink();

@@ -44,13 +44,30 @@ export class ApiError extends Error {
   }
 }
 
-/** The API could not be reached, or the connection broke. `cause` is the platform's error. */
+/** The API could not be reached, or the connection broke. The message has the reason; `cause` is the platform's error. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
+  /** True if there is no server: the port is closed, or the name of the host is unknown. */
+  readonly isRefused: boolean;
 
-  constructor(cause: unknown) {
-    super('The API could not be reached, or the connection broke.', { cause });
+  constructor(origin: string, cause: unknown) {
+    const { code, message } = reason(cause);
+    const isRefused = ['ECONNREFUSED', 'ENOTFOUND', 'ConnectionRefused'].includes(code);
+    const what = isRefused
+      ? `There is no API at ${origin}: check baseUrl.`
+      : `${origin} could not be reached, or the connection broke.`;
+    super(`${what} Reason: ${message || code}`, { cause });
+    this.isRefused = isRefused;
   }
+}
+
+type PlatformError = { cause?: unknown; errors?: unknown[]; code?: unknown; message?: unknown };
+
+/** The innermost error. `fetch` says only that it failed, and a host with several addresses has an error for each. */
+function reason(error: unknown): { code: string; message: string } {
+  const { cause, errors, code, message } = (error ?? {}) as PlatformError;
+  const inner = errors?.[0] ?? cause;
+  return inner ? reason(inner) : { code: String(code), message: String(message) };
 }
 
 /** One attempt, including reading the body, has taken longer than `timeoutMs`. */

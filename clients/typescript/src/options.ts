@@ -27,13 +27,11 @@ const timerMaxMs = 2_147_483_647;
 
 /** Throws a `TypeError` that names the invalid option, and never contains the key. */
 export function parseOptions(options: ClientOptions): Settings {
-  if (!isHeaderText(options.apiKey))
-    throw new TypeError('apiKey must be printable ASCII without spaces around it');
   return {
     baseUrl: parseBaseUrl(options.baseUrl),
     headers: {
       Accept: 'application/json',
-      Authorization: `Bearer ${options.apiKey}`,
+      Authorization: `Bearer ${parseApiKey(options.apiKey)}`,
       'User-Agent': `support-read-models-client/${version}`,
     },
     timeoutMs: wholeNumber('timeoutMs', options.timeoutMs ?? 60_000, 1),
@@ -62,6 +60,16 @@ export function parseRequestOptions(
   };
 }
 
+/** An environment variable that is not set is undefined, or '' as the types make of it. */
+function parseApiKey(value: string | undefined): string {
+  if (!value) {
+    const means = 'If it comes from an environment variable, that variable is not set.';
+    throw new TypeError(`apiKey is missing: pass an API key of your organization. ${means}`);
+  }
+  if (isHeaderText(value)) return value;
+  throw new TypeError('apiKey must be printable ASCII without spaces around it');
+}
+
 /** Checked here, because the platform's own error would quote the value. */
 const isHeaderText = (value: unknown): value is string =>
   typeof value === 'string' && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value);
@@ -78,7 +86,10 @@ const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 function parseBaseUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : null;
   const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && loopback.test(url.hostname));
-  if (!url || !isSafe) throw new TypeError('baseUrl must be an https: URL (http: only for localhost)');
+  if (!url || !isSafe)
+    throw new TypeError(
+      'baseUrl must be an https: URL, such as https://api.example.com (http: only for localhost)',
+    );
   if (url.username || url.password || url.search || url.hash) {
     throw new TypeError('baseUrl must have no user, query or fragment');
   }

@@ -1,43 +1,51 @@
 import { delayAfter } from './backoff.ts';
 import { ApiError, ConnectionError, TimeoutError } from './errors.ts';
-import type { Clock, Gate } from './gate.ts';
+import { createGate, type Clock } from './gate.ts';
 
 export type RetryDeps = Clock & {
   /** From 0 up to 1. */
   random: () => number;
-  gate: Gate;
 };
 
 type Policy = { retries: number; retryForMs: number; signal: AbortSignal | undefined };
 
 /**
- * Repeats requests that may succeed later. Every request is a GET, so repeating it is safe. A wait for the rate limit is
- * no failed attempt, and its time does not count.
+ * Returns a function that repeats requests of one client that may succeed later. Every request is a GET, so repeating it
+ * is safe. A wait for the rate limit is no failed attempt, and its time does not count.
  */
-export async function withRetries<Result>(
-  { sleep, random, nowMs, gate }: RetryDeps,
-  { retries, retryForMs, signal }: Policy,
-  run: () => Promise<Result>,
-): Promise<Result> {
-  let untilMs = nowMs() + retryForMs;
-  for (let failures = 0; ;) {
-    const heldMs = nowMs();
-    await gate.pass(signal);
-    untilMs += nowMs() - heldMs;
-    try {
-      return await run();
-    } catch (error) {
-      if (retries > 0 && isRateLimit(error, retryForMs)) {
-        gate.closeFor(error.retryAfterMs);
-        continue;
+export function createRetries({ sleep, random, nowMs }: RetryDeps) {
+  const gate = createGate({ sleep, nowMs });
+  let hasAnswered = false;
+  /** A refused connection is a wrong `baseUrl` until the API has answered once; afterwards it is an outage. */
+  const canRecover = (error: unknown) =>
+    isTransient(error) && (hasAnswered || !(error instanceof ConnectionError && error.isRefused));
+  return async <Result>(
+    { retries, retryForMs, signal }: Policy,
+    run: () => Promise<Result>,
+  ): Promise<Result> => {
+    let untilMs = nowMs() + retryForMs;
+    for (let failures = 0; ;) {
+      const heldMs = nowMs();
+      await gate.pass(signal);
+      untilMs += nowMs() - heldMs;
+      try {
+        const result = await run();
+        hasAnswered = true;
+        return result;
+      } catch (error) {
+        hasAnswered ||= error instanceof ApiError && error.code !== null;
+        if (retries > 0 && isRateLimit(error, retryForMs)) {
+          gate.closeFor(error.retryAfterMs);
+          continue;
+        }
+        failures += 1;
+        if (!canRecover(error) || failures > retries) throw error;
+        const delayMs = delayAfter(failures, error instanceof ApiError ? error.retryAfterMs : null, random);
+        if (nowMs() + delayMs > untilMs) throw error;
+        await sleep(delayMs, signal);
       }
-      failures += 1;
-      if (!isTransient(error) || failures > retries) throw error;
-      const delayMs = delayAfter(failures, error instanceof ApiError ? error.retryAfterMs : null, random);
-      if (nowMs() + delayMs > untilMs) throw error;
-      await sleep(delayMs, signal);
     }
-  }
+  };
 }
 
 /** The API's own 429 ends: the key's window frees. A proxy's may not, so it counts as a failure. */

@@ -10,12 +10,18 @@ export type ErrorType = ErrorBody['type'];
 
 type Path = Extract<keyof paths, `/v1/${string}`>;
 
-/** The query parameters of a path: `updatedAt[gte]` is `updatedAt: { gte }`, and may be a `Date` as well. */
+/**
+ * The query parameters of a path: `updatedAt[gte]` is `updatedAt: { gte }`, and may be a `Date` as well. Undefined omits a
+ * parameter. So does null as `startingAfter`, so that a loop may begin with it.
+ */
 export type Query<P extends Path> = Nested<NonNullable<paths[P]['get']['parameters']['query']>>;
 
 type Nested<Parameters> = {
-  [Name in keyof Parameters as Name extends `${string}[${string}]` ? never : Name]: Parameters[Name];
-} & { [Name in keyof Parameters as Name extends `${infer Field}[${string}]` ? Field : never]?: Bounds };
+  [Name in keyof Parameters as Name extends `${string}[${string}]` ? never : Name]?:
+    Parameters[Name] | (Name extends 'startingAfter' ? null : never) | undefined;
+} & {
+  [Name in keyof Parameters as Name extends `${infer Field}[${string}]` ? Field : never]?: Bounds | undefined;
+};
 
 /** Inclusive bounds of a time: ISO 8601 or a `Date`. */
 export interface Bounds {
@@ -47,10 +53,12 @@ export interface Answer<Data> extends Meta {
   data: Data;
 }
 
-/** One page of a list. */
-export interface Page<Item> extends Answer<Item[]> {
+/** One page of a list. Iterate over it for its items and those of the pages after it. */
+export interface Page<Item> extends Answer<Item[]>, AsyncIterable<Item> {
   hasMore: boolean;
   nextCursor: string | null;
+  /** Requests the page after this one, with the same sort and filters. Resolves to null after the last page. */
+  nextPage: () => Promise<Page<Item> | null>;
 }
 
 /** A list. Await it for one page, or iterate over it for every item. It sends nothing until then. */

@@ -13,6 +13,8 @@ export function requestUrl(baseUrl: string, path: string, id: string | null, que
 function pairsOf(query: object): [string, string][] {
   return Object.entries(query).flatMap(([name, value]: [string, unknown]) => {
     if (value === undefined) return [];
+    if (Array.isArray(value) && value.length === 0)
+      throw new TypeError(`${name} must not be empty: omit it to leave out the filter`);
     if (Array.isArray(value))
       return value.map((each): [string, string] => [name, textOf(name, each as Value)]);
     if (typeof value !== 'object' || value === null || isDate(value)) {
