@@ -1,6 +1,13 @@
 import { gzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { rawBatch } from '../../../tests/support/example-responses.ts';
+import { emptyData, memoryStore } from '../../../tests/simulation/memory-store.ts';
+import { changeOf, engineDeps } from '../../../tests/support/engine.ts';
+import { created } from '../../../tests/support/entities.ts';
+import type { Event } from '../../../tests/support/events.ts';
+import { applyChanges } from '../materialize/apply-changes.ts';
+import type { UpdateDeps } from '../materialize/fan-out.ts';
+import type { Store } from '../materialize/store.ts';
 import { createPartitionWorker, type PartitionWorkerDeps } from './partition-worker.ts';
 import { createBudget, createRecordQueue, type RecordQueue } from './record-queue.ts';
 
@@ -116,6 +123,38 @@ describe('the position of a worker', () => {
 });
 
 describe('the progress count of a worker', () => {
+  it('grows with each page of a fan-out that resumes after a failure, and not if it fails there again', async () => {
+    // given a contact with ten dependents, pages of one, and a store that fails at some of them
+    const store = memoryStore(emptyData());
+    const apply = (event: Event, deps: Partial<UpdateDeps> = {}) =>
+      applyChanges(engineDeps({ ...store, ...deps.store }, deps), event.kind, [changeOf(event)]);
+    await apply(created('contact', 'con_1'));
+    const author = { type: 'contact', id: 'con_1' };
+    for (let n = 0; n < 10; n += 1) await apply(created('message', `msg_${n}`, { author }));
+    const counts: number[] = [];
+    const failures = ['msg_7', 'msg_9', 'msg_9', 'msg_9'];
+    const worker = startWorker(5, {
+      apply: async (_topic, _records, context) => {
+        const failsAt = failures.shift() ?? '';
+        const readCurrent: Store['readCurrent'] = async (kind, ids) => {
+          if (ids.includes(failsAt)) throw new Error('refused by MongoDB');
+          return store.readCurrent(kind, ids);
+        };
+        const renamed = created('contact', 'con_1', { name: 'Countess' }, 2);
+        await apply(renamed, { ...context, store: { ...store, readCurrent } }).finally(() =>
+          counts.push(worker.progressCount),
+        );
+        return nothingApplied;
+      },
+      onApplied: () => undefined,
+    });
+    worker.push([batch(5, 5)], 6);
+    while (worker.position !== 6) await new Promise((resolve) => setTimeout(resolve, 1));
+    const [first = 0, second = 0, third, fourth] = counts;
+    expect(second).toBeGreaterThan(first + 1);
+    expect([third, fourth]).toEqual([second, second]);
+  });
+
   it('grows only when an attempt gets further than every attempt before it', async () => {
     const { worker, attempts } = given();
     // given an attempt that completes two chunks and fails

@@ -160,11 +160,12 @@ async function applyWithRetries(
 ): Promise<Applied> {
   if (records.length === 0) return nothing;
   const { topic, partition, logger, retryDelayMs } = deps;
-  // An attempt makes progress only if it gets further than every attempt before it.
+  // An attempt makes progress only if it gets further than every attempt before it from where it begins.
   let furthest = 0;
   for (let attempt = 1; ; attempt += 1) {
     let done = 0;
-    const onProgress = () => {
+    const onProgress: ApplyContext['onProgress'] = (isSaved) => {
+      if (isSaved) done = furthest = 0;
       done += 1;
       if (done <= furthest) return;
       furthest = done;
@@ -204,8 +205,11 @@ export type ApplyContext = {
   signal: AbortSignal;
   /** Aborted earlier, when no further batch is wanted: do not wait for work that has not begun. */
   stopping?: AbortSignal;
-  /** To be called after each part of the work that is durable: the worker counts as stuck without progress. */
-  onProgress: () => void;
+  /**
+   * To be called after each part of the work that is durable: the worker counts as stuck without progress. `isSaved`: a
+   * later attempt begins after this part.
+   */
+  onProgress: (isSaved?: boolean) => void;
   /** Called when the batch begins to wait for the batch of another partition, and after that. */
   onQueued?: (isQueued: boolean) => void;
   /** Called with the number of documents that a fan-out has still to refresh. */

@@ -6,8 +6,8 @@ import type { StoredState } from './store.ts';
 export type UpdateDeps = ReconcileDeps & {
   /** Aborted when the worker loses its partition, or the process stops. */
   signal: AbortSignal;
-  /** Called after each chunk of documents whose write is durable. */
-  onProgress: () => void;
+  /** Called after each chunk of documents whose write is durable; with `isSaved` once a fan-out resumes after it. */
+  onProgress: (isSaved?: boolean) => void;
   /** Called with the number of documents that a fan-out has still to refresh, as far as known. */
   onFanOut?: (documents: number) => void;
 };
@@ -100,7 +100,7 @@ async function refreshPages(
 }
 
 async function saveCursor(
-  { store }: UpdateDeps,
+  { store, onProgress }: UpdateDeps,
   kind: Kind,
   entity: Reconciled,
   { from, edge }: Incoming,
@@ -108,6 +108,7 @@ async function saveCursor(
 ): Promise<void> {
   entity.resumeAt = { from, edge: edge.name, after };
   await store.saveFanOutCursor(kind, stateOf(entity), entity.resumeAt);
+  onProgress(true);
 }
 
 const stateOf = ({ id, version, state }: Reconciled) => ({ id, version, isDeleted: state === undefined });
