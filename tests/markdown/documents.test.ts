@@ -53,6 +53,7 @@ const headingsOf = (page: Page) =>
 /** Texts in backticks that have a slash and are no paths in this repository. */
 const notPaths = [
   '@support-read-models/client', // a package
+  'application/cloudevents', // a media type
   'application/cloudevents+json', // a media type
   'artifacts/docs', // written by a test run
   'artifacts/console', // written by a test run

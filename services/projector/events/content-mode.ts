@@ -1,7 +1,7 @@
 import { decodeBase64, decodeJson } from './bytes.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../kafka/record-format.ts';
-import { mediaType, noHeaders, readHeaders, type Headers } from './headers.ts';
+import { describeNames, isStructured, readHeaders, type Headers } from './headers.ts';
 
 const rejected = (reason: Rejection['reason'], detail: string) => ({ rejected: { reason, detail } });
 
@@ -15,11 +15,12 @@ export type RawEvent = { attributes: Record<string, unknown>; data: () => Data }
 type Content = RawEvent | 'tombstone' | { rejected: Rejection };
 
 /** Headers of structured mode. Producers repeat them in every record, so the last ones are decoded once. */
-let structuredHeaders: KafkaRecord['headers'] = noHeaders;
+let structuredHeaders: KafkaRecord['headers'] = Buffer.alloc(0);
 
 /**
- * Decodes the event of a record by the Kafka binding of CloudEvents: structured mode if the content type says so or is
- * absent, otherwise binary mode. A null value is a deletion if the headers say so, otherwise a tombstone.
+ * Decodes the event of a record by the Kafka binding of CloudEvents, as the SDKs write it: structured mode if the content
+ * type says so; otherwise binary mode if there is a header `ce_specversion`; otherwise structured mode if the value says
+ * so. A null value is a deletion if the headers say so, otherwise a tombstone.
  */
 export function readContent({ value, headers: given, undecodable }: KafkaRecord): Content {
   if (undecodable !== undefined) return rejected('undecodable', undecodable);
@@ -29,17 +30,25 @@ export function readContent({ value, headers: given, undecodable }: KafkaRecord)
     if (text === null) return rejected('bad_envelope', `header ${name}: must be UTF-8, and one value only`);
   }
   if (value === null) return announcesDeletion(headers) ? binary(headers, null) : 'tombstone';
-  const type = mediaType(headers);
-  if (type !== null && type !== 'application/cloudevents+json') return binary(headers, value);
-  structuredHeaders = Buffer.from(given);
-  return structured(value);
+  if (isStructured(headers)) {
+    structuredHeaders = Buffer.from(given);
+    return structured(value);
+  }
+  if (headers.has('ce_specversion')) return binary(headers, value);
+  const content = structured(value);
+  if ('attributes' in content && content.attributes.specversion !== undefined) return content;
+  const { reason, detail } =
+    'rejected' in content
+      ? content.rejected
+      : { reason: 'bad_envelope' as const, detail: 'specversion: is missing' };
+  return rejected(reason, `${detail}; there is no header ce_specversion, but ${describeNames(given)}`);
 }
 
 /** A deletion of another entity or schema version counts too: the rules for the envelope reject it later. */
 const announcesDeletion = (headers: Headers) =>
   /^support\.[^.]*\.deleted\./.test(headers.get('ce_type') ?? '');
 
-function structured(value: Buffer): Content {
+function structured(value: Buffer): RawEvent | { rejected: Rejection } {
   const json = decodeJson(value);
   if ('issue' in json) return rejected('not_json', `value: ${json.issue}`);
   const event = json.value;
@@ -62,12 +71,6 @@ function binary(headers: Headers, value: Buffer | null): Content {
   const attributes: Record<string, unknown> = {};
   for (const [name, text] of headers) {
     if (name.startsWith('ce_')) attributes[name.slice('ce_'.length)] = text;
-  }
-  if (Object.keys(attributes).length === 0) {
-    return rejected(
-      'bad_envelope',
-      'headers: a content-type other than application/cloudevents+json needs ce_ headers',
-    );
   }
   return { attributes, data: () => (value ? dataIn(value) : { value: undefined }) };
 }

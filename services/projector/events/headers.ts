@@ -79,8 +79,19 @@ export const encodeHeaders = (headers: RecordHeader[]): Buffer =>
 
 const withLength = (bytes: Buffer | null): Buffer[] => (bytes ? [varint(bytes.length), bytes] : [varint(-1)]);
 
-/** The media type of the content-type header, in lower case and without parameters; null if absent. */
-export function mediaType(headers: Headers): string | null {
-  const [type = ''] = (headers.get('content-type') ?? '').split(';');
-  return type.trim().toLowerCase() || null;
+/** Whether the content type is that of one event as a whole, such as `application/cloudevents+json; charset=utf-8`. */
+export const isStructured = (headers: Headers): boolean =>
+  /^\s*application\/cloudevents(?!-batch)/i.test(headers.get('content-type') ?? '');
+
+/** The most header names that are listed, and the most characters of each. */
+const [namesMax, nameLengthMax] = [10, 40];
+
+/** Lists the names of a record's headers, for the detail of a dead letter. */
+export function describeNames(headers: KafkaRecord['headers']): string {
+  const names = decodeHeaders(headers).map(({ name }) =>
+    name.slice(0, nameLengthMax).replace(/[^\x21-\x7e]/g, '?'),
+  );
+  if (names.length === 0) return 'the record has no headers';
+  const more = names.length > namesMax ? ` and ${names.length - namesMax} more` : '';
+  return `the headers ${names.slice(0, namesMax).join(', ')}${more}`;
 }

@@ -5,7 +5,6 @@ import {
   bytes,
   ce,
   position,
-  rawHeaders,
   record,
   structured,
   tag,
@@ -28,7 +27,16 @@ describe('content modes', () => {
     ['structured without a content type', structured()],
     ['structured', structured({}, 'application/cloudevents+json')],
     ['structured with parameters', structured({}, ' Application/CloudEvents+JSON ; charset=UTF-8')],
-    ['structured and binary', { ...structured(), headers: rawHeaders(ce({ id: 'x', subject: 'tag_2' })) }],
+    ['structured in another format by name', structured({}, 'application/cloudevents; charset=utf-8')],
+    ['structured, the content type of JSON', structured({}, 'application/json')],
+    [
+      'structured and binary',
+      record(structured().value, {
+        'content-type': 'application/cloudevents+json',
+        ...ce({ subject: 'tag_2' }),
+      }),
+    ],
+    ['binary without a content type', record(tagBytes(), ce())],
     ['with a BOM', record(Buffer.concat([Buffer.from('\uFEFF'), structured().value ?? tagBytes()]))],
     ['structured in base64', structured({ data: undefined, data_base64: tagBytes().toString('base64') })],
     ['structured, another data type', structured({ datacontenttype: 'application/vnd.support.tag' })],
@@ -48,6 +56,9 @@ describe('content modes', () => {
     ['structured, deleted, with data that is ignored', structured({ type: deleted, data: 'x' }), deletion],
     ['binary, deleted, null value', binary(null, { type: deleted }), deletion],
     ['binary, deleted, null value and no content type', record(null, ce({ type: deleted })), deletion],
+    ['binary, deleted, empty value', binary(Buffer.alloc(0), { type: deleted }), deletion],
+    ['binary, deleted, JSON null', record(Buffer.from('null'), ce({ type: deleted })), deletion],
+    ['binary, deleted, JSON text', record(Buffer.from('""'), ce({ type: deleted })), deletion],
     ['binary, deleted, with bytes that are ignored', binary(Buffer.from('{'), { type: deleted }), deletion],
     ['a null value', record(null), tombstone],
     ['null, other headers', record(null, { 'content-type': 'application/json', trace: 'a' }), tombstone],
@@ -58,7 +69,7 @@ describe('content modes', () => {
 
   test('empty and unknown headers are ignored', () => {
     const odd = { ...ce(), constructor: [null, Buffer.from('a')], ce_extra: null, 'content-type': null };
-    expect(parse('tag', { ...structured(), headers: rawHeaders(odd) })).toEqual(upsert);
+    expect(parse('tag', record(tagBytes(), odd))).toEqual(upsert);
   });
 });
 
@@ -124,12 +135,33 @@ describe('the envelope', () => {
     ['a surrogate', record(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])), 'value: must be UTF-8', 'not_json'],
     ['JSON that is not an object', record(Buffer.from('[1]')), 'value: must be an object'],
     ['the JSON null', record(Buffer.from('null')), 'value: must be an object'],
-    ['one in __proto__', record(Buffer.from(`{"__proto__":${bytes(attributes).toString()}}`)), 'type'],
+    [
+      'one in __proto__',
+      record(Buffer.from(`{"__proto__":${bytes(attributes).toString()}}`)),
+      'specversion: ',
+    ],
     ['a key that is null', { ...structured(), key: null }, 'key: ', 'key_mismatch'],
     ['a key that is not UTF-8', { ...structured(), key: Buffer.from([0xff]) }, 'key: ', 'key_mismatch'],
     ['a tombstone on an empty key', record(null, {}, ''), 'key: ', 'key_mismatch'],
-    ['a content type of neither mode', structured({}, 'application/json'), 'headers: '],
-    ['a batch of events', structured({}, 'application/cloudevents-batch+json'), 'headers: '],
+    [
+      'an event of neither mode',
+      record(tagBytes(), { 'content-type': 'application/json', 'ce-id': 'evt_1' }),
+      /^specversion: is missing; there is no header ce_specversion, but the headers content-type, ce-id$/,
+    ],
+    ['an event without headers', record(tagBytes()), /, but the record has no headers$/],
+    [
+      'an event of many odd headers',
+      record(
+        tagBytes(),
+        Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`\u2028${index}`, 'x'])),
+      ),
+      /, but the headers \?0, .*, \?9 and 2 more$/,
+    ],
+    [
+      'a batch of events',
+      record(bytes([attributes]), { 'content-type': 'application/cloudevents-batch+json' }),
+      /^value: must be an object .*, but the headers content-type$/,
+    ],
     ['a header with two values', binary(tagBytes(), {}, { ce_type: ['a', 'b'] }), 'header ce_type: '],
     ['a header in two cases', binary(tagBytes(), {}, { CE_ID: 'b' }), 'header ce_id: '],
     ['a header that is not UTF-8', binary(tagBytes(), {}, { ce_id: Buffer.from([0xff]) }), 'header ce_id'],
