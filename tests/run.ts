@@ -9,7 +9,7 @@ import { errorMessage } from '../shared/runtime/error-message.ts';
 
 /**
  * `npm test`: `npm run check` beside all tests but the long ones, on a Kafka and a store of this run's own.
- * `npm run test:long`: randomized tests at full size, a browser, limits of memory and connections, and faults of real
+ * `npm run test:long`: randomized tests at full size, a browser, limits of memory and connections, and faults of
  * servers. Arguments after `--` go to jest, which then runs without the checks: `npm test -- tests/convergence`.
  * `TEST_SEED` repeats the order of the files.
  */
@@ -107,6 +107,7 @@ async function onServers(...runs: string[][]): Promise<Counts> {
   try {
     stack = await startStack({ report: print, dataDir });
     const { kafkaBrokers: KAFKA_BROKERS, mongodbUrl: MONGODB_URL } = stack;
+    print(`The tests run on ${stack.store}`);
     // kafkajs sets timers in the past, of which Node 24 warns in every process.
     const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --disable-warning=TimeoutNegativeWarning`;
     const environment = { ...process.env, KAFKA_BROKERS, MONGODB_URL, NODE_OPTIONS };

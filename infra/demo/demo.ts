@@ -11,7 +11,7 @@ import { batchesOf, generateSampleData, recordsOf } from '../sample-data/sample-
 import type { SampleData, SampleState, Size } from '../sample-data/sample-data.ts';
 import { startService, type Service } from '../service.ts';
 import { connect, readProgress, type Connections } from './servers.ts';
-import { ask, showRebuild, showTour, type Access, type Output } from './tour.ts';
+import { ask, showCommand, showRebuild, showTour, type Access, type Output } from './tour.ts';
 
 export type Demo = Output & {
   options: { size: Size; seed: number; rebuild: boolean };
@@ -25,6 +25,8 @@ export type Demo = Output & {
 /** The time that a service has to stop before it is killed. */
 const stopGraceMs = 15_000;
 const [changesPerTurn, turnMs] = [5, 250];
+/** Without progress for this long, in milliseconds, the demo says why. */
+const stalledAfterMs = 10_000;
 
 /** Runs the demo until `stopping`. Rejects if a step fails or a service exits. */
 export async function runDemo(demo: Demo): Promise<void> {
@@ -32,7 +34,8 @@ export async function runDemo(demo: Demo): Promise<void> {
   const startedAt = performance.now();
   const stack = await startStack({ report: say, dataDir: join(folder, 'servers') });
   closers.defer(() => stack.stop());
-  say(`Kafka ${stack.kafkaBrokers}, store ${stack.mongodbUrl} (${stack.how})`);
+  say(`Kafka at ${stack.kafkaBrokers} (${stack.how.kafka})`);
+  say(`${stack.store} at ${stack.mongodbUrl} (${stack.how.store})`);
   const { cert, settings: tls } = await writeCertificate(folder);
   const connections = await connect(stack);
   setDefaultCACertificates([...getCACertificates(), cert]);
@@ -65,7 +68,7 @@ export async function runDemo(demo: Demo): Promise<void> {
   const present = async () => {
     const sampleData = generateSampleData(options);
     const tokenOf = (wanted: string) => sampleData.apiKeys.find(({ name }) => name === wanted)?.token ?? '';
-    await publishAndWait(connections, sampleData, say);
+    await publishAndWait(connections, sampleData, demo);
     const baseUrl = `https://localhost:${Number((await api.logged('listening')).port)}`;
     const access = { baseUrl, certificate: tls.API_TLS_CERT, token: tokenOf('Reporting') };
     await api.logged('ready');
@@ -93,7 +96,7 @@ function lineWriter(file: string) {
   return (line: string) => appendFileSync(file, `${line}\n`);
 }
 
-async function publishAndWait(connections: Connections, sampleData: SampleData, say: Demo['say']) {
+async function publishAndWait(connections: Connections, sampleData: SampleData, { say, always }: Demo) {
   let quarter = -1;
   const report = (step: string) => (done: number) => {
     if (Math.floor(done * 4) !== quarter) say(`${step}: ${Math.floor(done * 100)} %`);
@@ -101,10 +104,18 @@ async function publishAndWait(connections: Connections, sampleData: SampleData, 
   };
   const sent = await publishSampleData(connections, batchesOf(sampleData), report('Publishing sample data'));
   say(`Published ${sent.toLocaleString('en')} events, with each of Kafka's compression codecs in turn`);
+  let [lowest, stalledAt] = [Infinity, 0];
   for (;;) {
     const { records, lag } = await readProgress(connections);
     report('Projecting events')(1 - lag / records);
     if (lag === 0) return;
+    if (lag < lowest) [lowest, stalledAt] = [lag, performance.now() + stalledAfterMs];
+    if (performance.now() > stalledAt) {
+      always(`No progress for ${stalledAfterMs / 1_000} s. The cause:`);
+      await showCommand({ say: always, always }, connections.environment, ['status']);
+      // Once until it goes on.
+      stalledAt = Infinity;
+    }
     await delay(turnMs);
   }
 }

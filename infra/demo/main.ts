@@ -13,7 +13,7 @@ const sameSignalMs = 1_000;
 
 const options = createProgram('npm start --')
   .description(
-    'Starts Kafka and MongoDB (or a server that speaks its protocol), publishes generated support data to Kafka, ' +
+    'Starts Kafka and MongoDB (if none can be had, a stand-in), publishes generated support data to Kafka, ' +
       'projects it into documents, serves them over HTTPS, and publishes live changes until Ctrl-C.',
   )
   .addOption(

@@ -10,14 +10,16 @@ import { connectKafka } from '../sample-data/publish.ts';
 export type Connections = Awaited<ReturnType<typeof connect>>;
 
 /**
- * Connects to the servers and creates the topics. On servers from the environment, topics and databases get a unique
+ * Connects to the servers and creates the topics. On a server from the environment, topics and databases get a unique
  * name and are removed at the end.
  */
 export async function connect({ kafkaBrokers, mongodbUrl, how }: Stack) {
-  const isShared = how === 'environment';
+  const isShared = Object.values(how).includes('environment');
   const name = isShared ? `demo-${randomBytes(4).toString('hex')}` : 'support';
   // Settings of the connection to Kafka; others could change the behaviour of a service.
-  const given = Object.entries(process.env).filter(([key]) => isShared && key.startsWith('KAFKA_'));
+  const given = Object.entries(process.env).filter(
+    ([key]) => how.kafka === 'environment' && key.startsWith('KAFKA_'),
+  );
   const environment: Record<string, string> = {
     ...(Object.fromEntries(given) as Record<string, string>),
     KAFKAJS_NO_PARTITIONER_WARNING: '1',

@@ -55,22 +55,29 @@ type Rebuild = {
   mayEnd: () => void;
 };
 
+/** Runs a command of an operator, and prints it with its output. Rejects if it fails. */
+export async function showCommand(
+  { say, always }: Output,
+  environment: Record<string, string>,
+  words: string[],
+): Promise<void> {
+  const line = shellLine(words);
+  always(`\n${commandsIn.source.cli} ${line}`);
+  let printed = '';
+  const print = (text: string | Buffer) => {
+    printed = text.toString().trimEnd().replace(/^/gm, '  ');
+    say(printed);
+  };
+  const terminal = { print, report: print, progress: () => undefined, confirm: null };
+  if ((await runCommandLine(words, environment, terminal)) !== 0)
+    throw new Error(`${line} failed:\n${printed}`);
+}
+
 /** Shows a rebuild by the commands of an operator, which print their checks and progress. Rejects if one of them fails. */
 export async function showRebuild(output: Output, access: Access, rebuild: Rebuild): Promise<void> {
   const { say, always } = output;
   const { environment, startProjector, mayEnd } = rebuild;
-  const run = async (...words: string[]) => {
-    const line = shellLine(['rebuild', ...words]);
-    always(`\n${commandsIn.source.cli} ${line}`);
-    let printed = '';
-    const print = (text: string | Buffer) => {
-      printed = text.toString().trimEnd().replace(/^/gm, '  ');
-      say(printed);
-    };
-    const terminal = { print, report: print, progress: () => undefined, confirm: null };
-    if ((await runCommandLine(['rebuild', ...words], environment, terminal)) !== 0)
-      throw new Error(`${line} failed:\n${printed}`);
-  };
+  const run = (...words: string[]) => showCommand(output, environment, ['rebuild', ...words]);
   const shared = ['KAFKA_BROKERS', 'MONGODB_URL', 'DATABASE_NAME', 'TOPIC_PREFIX', 'CONSUMER_GROUP'];
   say('\nA rebuild follows, by the commands of an operator. In another terminal they need these settings:');
   always(shellLine(['export', ...shared.map((name) => `${name}=${environment[name] ?? ''}`)]));

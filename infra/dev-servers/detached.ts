@@ -9,7 +9,9 @@ import type { Stack } from './provider.ts';
 import { startStack } from './stack.ts';
 
 /** A stack that outlives the process that started it, as `npm run stack` records it on disk. */
-type DetachedStack = Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'how' | 'handles'> & { dataDir: string };
+type DetachedStack = Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'store' | 'how' | 'handles'> & {
+  dataDir: string;
+};
 
 type ServerState = { line: string; running: boolean };
 
@@ -40,8 +42,8 @@ export const bringUp = (report: (line: string) => void): Promise<DetachedStack> 
     const dataDir = join(dir(), 'data');
     await rm(dataDir, { recursive: true, force: true });
     const started = await startStack({ report, dataDir, providers: ['docker', 'native'], detached: true });
-    const { kafkaBrokers, mongodbUrl, how, handles } = started;
-    const detached = { kafkaBrokers, mongodbUrl, how, handles, dataDir };
+    const { kafkaBrokers, mongodbUrl, store, how, handles } = started;
+    const detached = { kafkaBrokers, mongodbUrl, store, how, handles, dataDir };
     // The store's address may contain its password.
     await writeFile(stateFile(), `${JSON.stringify(detached, null, 2)}\n`, { mode: 0o600 });
     return detached;
@@ -61,21 +63,29 @@ export const bringDown = (report: (line: string) => void): Promise<void> =>
 /** One line for each server: its name, whether it is running, its pid or container, its address. */
 export async function stateOf(detached: DetachedStack | undefined): Promise<ServerState[]> {
   if (detached === undefined) return [{ line: 'The stack is not up.', running: false }];
-  const { processes, containers } = detached.handles;
-  const address = (name: string) =>
-    ({ Kafka: detached.kafkaBrokers, FerretDB: detached.mongodbUrl, MongoDB: detached.mongodbUrl })[name] ??
-    '';
-  const line = (name: string, running: boolean, id: string) => ({
-    line: `${name.padEnd(11)} ${(running ? 'running' : 'not running').padEnd(12)} ${id.padEnd(24)} ${address(name)}`,
-    running,
+  const { kafkaBrokers, mongodbUrl, store, handles } = detached;
+  const running = await containersRunning(handles.containers);
+  const servers = [
+    ...handles.processes.map((record) => ({
+      name: record.name,
+      running: isRunning(record),
+      id: `pid ${record.pid}`,
+    })),
+    ...handles.containers.map((id, index) => ({
+      name: index === 0 ? 'Kafka' : 'MongoDB',
+      running: running.includes(id),
+      id: `container ${shortId(id)}`,
+    })),
+  ].map((server) => {
+    if (server.name === 'Kafka') return { ...server, address: kafkaBrokers };
+    const isStore = server.name === 'MongoDB' || server.name === 'FerretDB';
+    return isStore ? { ...server, name: store, address: mongodbUrl } : { ...server, address: '' };
   });
-  const running = await containersRunning(containers);
-  return [
-    ...processes.map((record) => line(record.name, isRunning(record), `pid ${record.pid}`)),
-    ...containers.map((id, index) =>
-      line(index === 0 ? 'Kafka' : 'MongoDB', running.includes(id), `container ${shortId(id)}`),
-    ),
-  ].map((state) => ({ ...state, line: state.line.trimEnd() }));
+  const width = Math.max(...servers.map(({ name }) => name.length));
+  return servers.map(({ name, running: isUp, id, address }) => ({
+    line: `${name.padEnd(width)} ${(isUp ? 'running' : 'not running').padEnd(12)} ${id.padEnd(24)} ${address}`.trimEnd(),
+    running: isUp,
+  }));
 }
 
 /** A container's id, as short as `docker ps` prints it. */

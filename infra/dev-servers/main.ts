@@ -21,10 +21,10 @@ program
       'answers, otherwise as processes on this machine',
   )
   .action(async () => {
-    const { kafkaBrokers, mongodbUrl, dataDir, how } = await bringUp(print);
-    print(`Kafka    ${kafkaBrokers}\nMongoDB  ${mongodbUrl}`);
+    const { kafkaBrokers, mongodbUrl, store, dataDir, how } = await bringUp(print);
+    print(`Kafka  ${kafkaBrokers}\n${store}  ${mongodbUrl}`);
     print(
-      how === 'native'
+      how.store === 'native'
         ? `Data and logs are in ${dataDir}`
         : 'Logs: docker logs <container>; npm run stack -- status lists the containers',
     );

@@ -4,22 +4,33 @@ import type { ProcessRecord } from './native/processes.ts';
 export const providers = ['environment', 'docker', 'native'] as const;
 export type Provider = (typeof providers)[number];
 
+export const serverNames = ['kafka', 'store'] as const;
+export type ServerName = (typeof serverNames)[number];
+
 /** Both servers. They are reachable at these addresses until `stop`. */
-export type Stack = {
+export type Stack = Pick<Started, 'stop' | 'handles' | 'native'> & {
   /** `host:port`, or several separated by commas, as `KAFKA_BROKERS`. */
   kafkaBrokers: string;
   /** As `MONGODB_URL`, without a database name. */
   mongodbUrl: string;
-  how: Provider;
+  /** The store's own name and version: "MongoDB 8.0.17 (replica set of one)". */
+  store: string;
+  how: Record<ServerName, Provider>;
+};
+
+/** The servers that one provider has started. */
+export type Started = {
+  addresses: Addresses;
   /** Stops every process and container that was started. Data and logs stay in `dataDir`. */
   stop(): Promise<void>;
   /** `npm run stack` records them, so that another process can stop a detached stack. */
-  handles: Handles;
+  handles: { processes: ProcessRecord[]; containers: string[] };
   /** Fault injection; only the native provider has it. */
   native?: NativeControl;
 };
 
-type Handles = { processes: ProcessRecord[]; containers: string[] };
+/** `KAFKA_BROKERS` and `MONGODB_URL`. */
+export type Addresses = Partial<Record<ServerName, string>>;
 
 export type StackOptions = {
   /** Receives one line of progress at a time, without its line end. */
@@ -29,18 +40,15 @@ export type StackOptions = {
   providers?: readonly Provider[];
   /** True: the servers outlive this process. Otherwise they are killed when it dies, for any reason. */
   detached?: boolean;
-  environment?: Record<string, string | undefined>;
 };
 
-/** A started stack, or a clause that says why this provider is not available on this machine. */
-export type Attempt = { stack: Stack } | { unavailable: string };
+/** The started servers, or a clause that says why this provider is not available on this machine. */
+export type Attempt = { started: Started } | { unavailable: string };
 
-export type NativeServer = 'kafka' | 'store';
-
-/** Fault injection for tests. `store` is FerretDB together with PostgreSQL. Data, ports and addresses stay the same. */
+/** Fault injection for tests: the native servers alone. Data, ports and addresses stay the same. */
 export type NativeControl = {
   /** Kills the server's remaining processes and starts it again. Resolves when it serves. */
-  restart(which: NativeServer): Promise<void>;
+  restart(which: ServerName): Promise<void>;
   /** Sends SIGKILL, SIGSTOP, SIGCONT … to all its processes. After SIGKILL, resolves when they have ended. */
-  kill(which: NativeServer, signal: NodeJS.Signals): Promise<void>;
+  kill(which: ServerName, signal: NodeJS.Signals): Promise<void>;
 };

@@ -1,20 +1,44 @@
-import { fromEnvironment } from './stack.ts';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { startStack } from './stack.ts';
+
+const options = { dataDir: '.', report: () => undefined };
+/** The discard port refuses connections. */
+const nowhere = '127.0.0.1:9';
+
+const before = process.env;
+afterEach(() => {
+  process.env = before;
+});
+const inEnvironment = (environment: Record<string, string>) => {
+  process.env = { ...before, ...environment };
+  return startStack({ ...options, providers: ['environment'] });
+};
 
 describe('addresses in the environment', () => {
-  test('are used unchanged if both are set', () => {
-    const attempt = fromEnvironment({ KAFKA_BROKERS: 'a:1,b:2', MONGODB_URL: 'mongodb://c' });
-    expect(attempt).toMatchObject({
-      stack: { kafkaBrokers: 'a:1,b:2', mongodbUrl: 'mongodb://c', how: 'environment' },
-    });
+  test('that nobody answers at are an error that names the variable', async () => {
+    await using kafka = createServer().listen(0, '127.0.0.1');
+    await once(kafka, 'listening');
+    const { port } = kafka.address() as AddressInfo;
+    await expect(inEnvironment({ KAFKA_BROKERS: nowhere, MONGODB_URL: '' })).rejects.toThrow(
+      `KAFKA_BROKERS: no broker answers at ${nowhere}`,
+    );
+    await expect(
+      inEnvironment({
+        KAFKA_BROKERS: `127.0.0.1:${port}`,
+        MONGODB_URL: `mongodb://${nowhere}/?serverSelectionTimeoutMS=100`,
+      }),
+    ).rejects.toThrow(/^MongoDB \(MONGODB_URL\) cannot be reached: .*ECONNREFUSED/);
   });
 
-  test('only one of them is an error that names the other', () => {
-    expect(() => fromEnvironment({ KAFKA_BROKERS: 'a:1' })).toThrow('MONGODB_URL is not');
-    expect(() => fromEnvironment({ MONGODB_URL: 'mongodb://c' })).toThrow('KAFKA_BROKERS is not');
+  test('none, or empty ones, leave the choice to the next provider', async () => {
+    await expect(inEnvironment({ KAFKA_BROKERS: '', MONGODB_URL: '' })).rejects.toThrow(
+      'No provider of Kafka and MongoDB is available',
+    );
   });
+});
 
-  test('none, or empty ones, leave the choice to the next provider', () => {
-    expect(fromEnvironment({})).toHaveProperty('unavailable');
-    expect(fromEnvironment({ KAFKA_BROKERS: '', MONGODB_URL: '' })).toHaveProperty('unavailable');
-  });
+test('DEV_STORE names a store that can be started', async () => {
+  process.env = { ...before, MONGODB_URL: '', DEV_STORE: 'mongo' };
+  await expect(startStack(options)).rejects.toThrow('DEV_STORE: must be mongod or stand-in');
 });

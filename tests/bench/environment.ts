@@ -50,14 +50,12 @@ export async function withEnvironment<T>(work: (environment: BenchEnvironment) =
     if (topics.length > 0) await admin.deleteTopics({ topics });
     await Promise.all([admin.disconnect(), producer.disconnect(), mongo.close()]);
   });
-  const build = await mongo.db('admin').command({ buildInfo: 1 });
-  const ferretdb = (build.ferretdb as { version?: string } | undefined)?.version;
-  const store = ferretdb ? `FerretDB ${ferretdb}` : `MongoDB ${String(build.version)}`;
   // A Kafka from KAFKA_BROKERS does not report its version.
-  const kafkaText = stack.how === 'environment' ? 'Kafka given by its address' : `Kafka ${kafkaVersion}`;
+  const kafkaText =
+    stack.how.kafka === 'environment' ? 'Kafka given by its address' : `Kafka ${kafkaVersion}`;
   const machine =
     `on ${availableParallelism()} cores with ${Math.round(totalmem() / 1024 ** 3)} GB of memory, shared with the ` +
-    `servers: Node ${process.versions.node}, ${kafkaText}, ${store}`;
+    `servers: Node ${process.versions.node}, ${kafkaText}, ${stack.store}`;
   return await work({ kafkaBrokers, mongodbUrl, machine, prefix, admin, producer, mongo, dataDir });
 }
 

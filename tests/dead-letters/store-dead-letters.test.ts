@@ -10,7 +10,7 @@ import { openDatabases } from '../support/databases.ts';
 
 const megabyte = 1024 * 1024;
 
-describe('storing dead letters, in a real MongoDB', () => {
+describe('storing dead letters', () => {
   const opened = useOpened(openDatabases);
   const topic = 'support.tags';
 

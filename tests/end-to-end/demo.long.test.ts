@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { startScript } from '../../infra/service.ts';
+import { startScript, type Service } from '../../infra/service.ts';
 import { eventually } from '../support/eventually.ts';
 
-/** Runs `npm start` on the servers of the tests until it prints a line with this text; returns the folder of its logs. */
-async function runUntil(text: string, ...options: string[]) {
+/** Runs `npm start` on the servers of the tests until it prints this; returns the folder of its logs. */
+async function runUntil(pattern: RegExp, ...options: string[]) {
   const { KAFKA_BROKERS, MONGODB_URL } = process.env;
   const demo = startScript('infra/demo/main.ts', { KAFKA_BROKERS, MONGODB_URL }, [
     '--size',
@@ -13,13 +13,16 @@ async function runUntil(text: string, ...options: string[]) {
     ...options,
   ]);
   const fatal = () => (demo.child.exitCode === null ? [] : [new Error(demo.stderr())]);
-  await eventually(() => Promise.resolve(demo.stdout().includes(text)), fatal);
+  await eventually(() => Promise.resolve(pattern.test(demo.stdout())), fatal);
   const folder = dirname(/Started projector, log: (\S+)/.exec(demo.stdout())?.[1] ?? '');
   return { demo, folder };
 }
 
+const projectorOf = (demo: Service) =>
+  Number(execFileSync('pgrep', ['-P', String(demo.pid), '-f', 'services/projector'], { encoding: 'utf8' }));
+
 test('npm start shows the API with sample data, a rebuild and live changes, and leaves nothing at its end', async () => {
-  const { demo, folder } = await runUntil('Data-As-Of', '--rebuild');
+  const { demo, folder } = await runUntil(/Data-As-Of/, '--rebuild');
   expect(demo.stdout()).toMatch(/^API key: svc_live_\w{40}$/m);
   expect(demo.stdout().match(/^curl --cacert \S+ -H 'Authorization: Bearer /gm)).toHaveLength(4);
   expect(demo.stdout()).toContain('generation 1 is dropped');
@@ -28,13 +31,21 @@ test('npm start shows the API with sample data, a rebuild and live changes, and 
 }, 240_000);
 
 test('npm start fails if a service ends, and leaves the logs, but no data and no key', async () => {
-  const { demo, folder } = await runUntil('Published ');
-  const pid = execFileSync('pgrep', ['-P', String(demo.pid), '-f', 'services/projector'], {
-    encoding: 'utf8',
-  });
-  process.kill(Number(pid), 'SIGKILL');
+  const { demo, folder } = await runUntil(/Published /);
+  process.kill(projectorOf(demo), 'SIGKILL');
   expect(await demo.exited).toBe(1);
   expect(demo.stderr()).toContain('The projector has exited (SIGKILL). Its log ends with:');
   expect(readdirSync(folder).toSorted()).toEqual(['api.log', 'console.log', 'projector.log']);
   rmSync(folder, { recursive: true });
+}, 240_000);
+
+test('npm start says why it stands still', async () => {
+  const { demo } = await runUntil(/Projecting events: [2-7]/, '--size', 'medium');
+  const projector = projectorOf(demo);
+  process.kill(projector, 'SIGSTOP');
+  await eventually(() => Promise.resolve(/No progress for 10 s.[^]*held by /.test(demo.stdout())));
+  process.kill(projector, 'SIGCONT');
+  await eventually(() => Promise.resolve(demo.stdout().includes('Ready after')));
+  expect(demo.stdout().match(/No progress/g)).toHaveLength(1);
+  expect(await demo.stop('SIGINT')).toBe(0);
 }, 240_000);

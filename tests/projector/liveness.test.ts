@@ -6,7 +6,7 @@ import { untilStable } from '../support/progress.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { waitingKafka } from '../support/waiting-kafka.ts';
 
-describe('/livez, with a real Kafka and a real MongoDB', () => {
+describe('/livez, on Kafka and the store', () => {
   const { environment, send, applied, connectProducer, start, topic } = useProjector({
     each: true,
     projectors: 0,

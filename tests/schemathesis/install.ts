@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { cacheDir, installedOnce } from '../../infra/dev-servers/native/cache.ts';
-import { provideTools, type Tool } from '../../infra/dev-servers/native/prerequisites.ts';
+import { requireTools, type Tool } from '../../infra/dev-servers/native/prerequisites.ts';
 import { step } from '../../infra/dev-servers/native/progress.ts';
 import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
 
@@ -22,8 +22,7 @@ const python: Tool = {
  * the missing tool and how to install it.
  */
 export async function installSchemathesis(report: (line: string) => void): Promise<Program> {
-  const missing = await provideTools(report, [python]);
-  if (missing !== undefined) throw new Error(`Schemathesis ${missing}`);
+  await requireTools(report, 'Schemathesis', [python]);
   // Parts of it are compiled for one version of Python.
   const tag = await mustRun('python3', ['-c', 'import sys; print(sys.implementation.cache_tag)']);
   const folder = join(cacheDir(), `schemathesis-${version}-${tag.trim()}`);

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { dieWithParent } from '../parent-death.ts';
@@ -30,7 +29,6 @@ export async function installFerretdb(report: (line: string) => void): Promise<v
  * authentication: every user of this machine can access it.
  */
 export function ferretdbPart(dir: string, postgresDir: string, port: number, detached: boolean): Part {
-  mkdirSync(dir, { recursive: true });
   // The socket's path is relative to the working folder, because its full path may exceed the limit of 107 bytes.
   const postgres = `postgres://postgres@/postgres?host=/proc/self/cwd&pool_max_conns=${poolSizeMax}`;
   const ferretdb = [

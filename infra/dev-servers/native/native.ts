@@ -1,66 +1,106 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Attempt, NativeServer, Stack, StackOptions } from '../provider.ts';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
+import type { Attempt, ServerName, StackOptions } from '../provider.ts';
+import { storeChoice } from '../store.ts';
 import { ferretdbPart, installFerretdb } from './ferretdb.ts';
 import { installKafka, kafkaDir, kafkaPart } from './kafka.ts';
+import { findMongod, mongodPart, replicaSet } from './mongod.ts';
 import { freePorts } from './ports.ts';
 import { installPostgres, postgresInstalled, postgresPart } from './postgres.ts';
-import { obstacle, provideTools, stackTools } from './prerequisites.ts';
+import { java, maven, mmdebstrap, obstacle, requireTools } from './prerequisites.ts';
 import { step } from './progress.ts';
 import { startServer } from './server.ts';
 import type { Server } from './server.ts';
 
-/**
- * Kafka from Maven Central, FerretDB from the Go module proxy, and PostgreSQL with DocumentDB from Debian, as
- * processes on free loopback ports. The first run installs them into the cache folder.
- */
-export async function startNative(options: StackOptions): Promise<Attempt> {
-  const { report } = options;
-  const unavailable =
-    (await obstacle()) ??
-    (await provideTools(report, stackTools({ kafka: !existsSync(kafkaDir()), store: !postgresInstalled() })));
-  if (unavailable !== undefined) return { unavailable };
-  const installs = [installKafka(report), installPostgres(report), installFerretdb(report)];
-  const failed = (await Promise.allSettled(installs)).filter(({ status }) => status === 'rejected');
-  if (failed.length > 0) {
-    const reasons = failed.map((result) => (result as PromiseRejectedResult).reason as Error);
-    return { unavailable: reasons.map(({ message }) => message).join('\n') };
-  }
-  return { stack: await step(report, 'Kafka and the store: starting', () => startServers(options)) };
-}
+type StartedServer = { address: string; server: Server };
 
-async function startServers(options: StackOptions): Promise<Stack> {
-  const dataDir = resolve(options.dataDir);
-  const detached = options.detached === true;
-  const [broker = 0, controller = 0, ferretdb = 0] = await freePorts(3);
-  const kafkaIn = join(dataDir, 'kafka');
-  const postgresIn = join(dataDir, 'postgres');
-  await mkdir(kafkaIn, { recursive: true });
-  const postgres = await postgresPart(postgresIn, join(dataDir, 'postgres.log'), detached);
-  const [kafka, store] = await allOrNone([
-    startServer([kafkaPart(kafkaIn, { broker, controller }, detached)]),
-    startServer([postgres, ferretdbPart(join(dataDir, 'ferretdb'), postgresIn, ferretdb, detached)]),
-  ]);
-  const servers: Record<NativeServer, Server> = { kafka, store };
+/**
+ * Kafka from Maven Central and a `mongod` of this machine or by download, as processes on free loopback ports. Where
+ * no `mongod` can be had, a stand-in for MongoDB: FerretDB from the Go module proxy, on PostgreSQL with DocumentDB from
+ * Debian. The first run installs them into the cache folder.
+ */
+export async function startNative(options: StackOptions, needed: readonly ServerName[]): Promise<Attempt> {
+  if (process.platform !== 'linux') return { unavailable: 'needs Linux' };
+  const starts = { kafka: startKafka, store: startStore };
+  const results = await Promise.allSettled(needed.map((name) => starts[name](options)));
+  const running = needed.flatMap((name, index) => {
+    const result = results[index];
+    return result?.status === 'fulfilled' ? [{ name, ...result.value }] : [];
+  });
+  const stop = async () => void (await Promise.all(running.map(({ server }) => server.stop())));
+  if (running.length < needed.length) {
+    await stop();
+    const reasons = results.flatMap((result) =>
+      result.status === 'rejected' ? [result.reason as Error] : [],
+    );
+    return { unavailable: reasons.map(errorMessage).join('\n') };
+  }
+  const serverOf = (which: ServerName) => {
+    const found = running.find(({ name }) => name === which);
+    if (!found) throw new Error(`${which} was not started by this process`);
+    return found.server;
+  };
   return {
-    kafkaBrokers: `127.0.0.1:${broker}`,
-    mongodbUrl: `mongodb://127.0.0.1:${ferretdb}/`,
-    how: 'native',
-    stop: async () => void (await Promise.all([kafka.stop(), store.stop()])),
-    handles: { processes: [...store.processes(), ...kafka.processes()], containers: [] },
-    native: {
-      restart: (which) => servers[which].restart(),
-      kill: (which, signal) => servers[which].kill(signal),
+    started: {
+      addresses: Object.fromEntries(running.map(({ name, address }) => [name, address])),
+      stop,
+      handles: { processes: running.flatMap(({ server }) => server.processes()), containers: [] },
+      native: {
+        restart: (which) => serverOf(which).restart(),
+        kill: (which, signal) => serverOf(which).kill(signal),
+      },
     },
   };
 }
 
-/** Returns both servers. If one fails to start, stops the other and rejects with the reason. */
-async function allOrNone(starts: [Promise<Server>, Promise<Server>]): Promise<[Server, Server]> {
-  const [first, second] = await Promise.allSettled(starts);
-  if (first.status === 'fulfilled' && second.status === 'fulfilled') return [first.value, second.value];
-  for (const result of [first, second]) if (result.status === 'fulfilled') await result.value.stop();
-  const failed = first.status === 'rejected' ? first : second;
-  throw (failed as PromiseRejectedResult).reason;
+async function startKafka({ report, dataDir, detached = false }: StackOptions): Promise<StartedServer> {
+  await requireTools(report, 'Kafka', existsSync(kafkaDir()) ? [java] : [java, maven]);
+  await installKafka(report);
+  const dir = await folder(dataDir, 'kafka');
+  const [broker = 0, controller = 0] = await freePorts(2);
+  const part = kafkaPart(dir, { broker, controller }, detached);
+  const server = await step(report, 'Kafka: starting', () => startServer([part]));
+  return { address: `127.0.0.1:${broker}`, server };
+}
+
+async function startStore(options: StackOptions): Promise<StartedServer> {
+  const { report, dataDir, detached = false } = options;
+  const choice = storeChoice();
+  if (choice === 'stand-in') return startStandIn(options);
+  const found = await findMongod(report);
+  if ('missing' in found) {
+    if (choice === 'mongod') throw new Error(`MongoDB ${found.missing}`);
+    report(`MongoDB ${found.missing}: a stand-in is used`);
+    return startStandIn(options).catch((error: unknown) => {
+      throw new Error(`MongoDB ${found.missing}; ${errorMessage(error)}`);
+    });
+  }
+  const [port = 0] = await freePorts(1);
+  const part = mongodPart(found.program, await folder(dataDir, 'mongod'), port, detached);
+  const server = await step(report, 'MongoDB: starting', () => startServer([part]));
+  return { address: `mongodb://127.0.0.1:${port}/?replicaSet=${replicaSet}`, server };
+}
+
+async function startStandIn({ report, dataDir, detached = false }: StackOptions): Promise<StartedServer> {
+  const unavailable = await obstacle();
+  if (unavailable !== undefined) throw new Error(`the stand-in for MongoDB ${unavailable}`);
+  await requireTools(report, 'the stand-in for MongoDB', postgresInstalled() ? [] : [mmdebstrap]);
+  await Promise.all([installPostgres(report), installFerretdb(report)]);
+  const postgresIn = join(resolve(dataDir), 'postgres');
+  const postgres = await postgresPart(postgresIn, join(resolve(dataDir), 'postgres.log'), detached);
+  const [port = 0] = await freePorts(1);
+  const ferretdb = ferretdbPart(await folder(dataDir, 'ferretdb'), postgresIn, port, detached);
+  const server = await step(report, 'The stand-in for MongoDB: starting', () =>
+    startServer([postgres, ferretdb]),
+  );
+  return { address: `mongodb://127.0.0.1:${port}/`, server };
+}
+
+/** A folder for the data and logs of one server. */
+async function folder(dataDir: string, name: string): Promise<string> {
+  const path = join(resolve(dataDir), name);
+  await mkdir(path, { recursive: true });
+  return path;
 }

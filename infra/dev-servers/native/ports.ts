@@ -17,9 +17,9 @@ const listen = () =>
   });
 
 /** Whether a server accepts connections on the port within 1 s. */
-export const answers = (port: number): Promise<boolean> =>
+export const answers = (port: number, host = '127.0.0.1'): Promise<boolean> =>
   new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1', timeout: 1_000 });
+    const socket = connect({ port, host, timeout: 1_000 });
     const finish = (open: boolean) => {
       socket.destroy();
       resolve(open);

@@ -1,0 +1,69 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { mustRun, run } from './run.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'mongod-'));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+/** A server of downloads; without an archive it has none. Its checksum is that of the archive. */
+async function serveDownloads(archive?: Buffer) {
+  const asked: string[] = [];
+  const checksum = createHash('md5')
+    .update(archive ?? '')
+    .digest('hex');
+  const server = createServer(({ url = '' }, response) => {
+    asked.push(url);
+    const body = url.endsWith('.md5') ? Buffer.from(checksum) : archive;
+    if (body === undefined) response.writeHead(403).end();
+    else response.writeHead(200, { 'content-length': body.length }).end(body);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const mirror = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { asked, mirror, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
+
+/** Looks for a `mongod` on a machine that has none yet. */
+async function findMongod(mirror: string) {
+  const script = `
+    const { findMongod } = await import(${JSON.stringify(resolve('infra/dev-servers/native/mongod.ts'))});
+    console.log(JSON.stringify(await findMongod(() => undefined)));
+  `;
+  const environment = { HOME: dir, XDG_CACHE_HOME: dir, PATH: '/nowhere', MONGOD: '' };
+  const output = await mustRun(process.execPath, ['--input-type=module', '-e', script], {
+    env: { ...environment, MONGOMS_DOWNLOAD_MIRROR: mirror, MONGOMS_USE_HTTP: 'true' },
+  });
+  return JSON.parse(output) as { program?: string; missing?: string };
+}
+
+describe('a machine without a mongod', () => {
+  test('that cannot download one says why, and does not try again at its next start', async () => {
+    await using downloads = await serveDownloads();
+    expect((await findMongod(downloads.mirror)).missing).toMatch(/^cannot be downloaded \(.*403/);
+    expect(downloads.asked).toHaveLength(1);
+    expect((await findMongod(downloads.mirror)).missing).toMatch(/403.*; tried once a day, or without /);
+    expect(downloads.asked).toHaveLength(1);
+  });
+
+  const own =
+    process.env.MONGOD || spawnSync('sh', ['-c', 'command -v mongod'], { encoding: 'utf8' }).stdout.trim();
+  (own ? test : test.skip)('downloads one, once (skipped without a MONGOD to serve)', async () => {
+    mkdirSync(join(dir, 'mongodb', 'bin'), { recursive: true });
+    copyFileSync(own, join(dir, 'mongodb', 'bin', 'mongod'));
+    await mustRun('tar', ['-C', dir, '-czf', join(dir, 'mongodb.tgz'), 'mongodb/bin/mongod']);
+    await using downloads = await serveDownloads(readFileSync(join(dir, 'mongodb.tgz')));
+    const { program = '' } = await findMongod(downloads.mirror);
+    expect((await run(program, ['--version'])).output).toMatch(/^db version v\d/);
+    expect(downloads.asked.map((path) => /[^.]*$/.exec(path)?.[0])).toEqual(['tgz', 'md5']);
+    expect(await findMongod(downloads.mirror)).toEqual({ program });
+    expect(downloads.asked).toHaveLength(2);
+  });
+});

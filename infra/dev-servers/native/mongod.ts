@@ -1,0 +1,95 @@
+import { existsSync, statSync } from 'node:fs';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { MongoClient } from 'mongodb';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
+import { images } from '../docker/engine.ts';
+import { dieWithParent } from '../parent-death.ts';
+import { cacheDir } from './cache.ts';
+import { answers } from './ports.ts';
+import { step } from './progress.ts';
+import { mustRun, run } from './run.ts';
+import type { Part } from './server.ts';
+
+/** The version to download is that of the image. */
+const version = images.mongo.slice('mongo:'.length);
+
+const download = join('infra', 'dev-servers', 'native', 'download-mongod.ts');
+
+/** After a failed download, the next one is tried a day later: without a way out it fails after 8 s or more. */
+const retryAfterMs = 24 * 3_600_000;
+
+export const replicaSet = 'rs0';
+
+/**
+ * A `mongod`: the one that MONGOD names, else that of the PATH, else a download by mongodb-memory-server-core, which checks
+ * it and keeps it for all projects of this user. Otherwise a clause that says why there is none.
+ */
+export async function findMongod(
+  report: (line: string) => void,
+): Promise<{ program: string } | { missing: string }> {
+  const named = process.env.MONGOD;
+  const program = named ? resolve(named) : 'mongod';
+  if ((await run(program, ['--version'])).ok) return { program };
+  if (named) throw new Error(`MONGOD: ${named} cannot be run`);
+  const { DryMongoBinary } = await import('mongodb-memory-server-core');
+  const locate = () => DryMongoBinary.locateBinary({ version });
+  const present = await locate();
+  if (present !== undefined) return { program: present };
+  const failed = join(cacheDir(), `mongod-${version}-failed`);
+  if (existsSync(failed) && Date.now() - statSync(failed).mtimeMs < retryAfterMs)
+    return { missing: `${await readFile(failed, 'utf8')}; tried once a day, or without ${failed}` };
+  try {
+    await step(report, `MongoDB ${version}: downloading`, () =>
+      mustRun(process.execPath, [download, version]),
+    );
+  } catch (error) {
+    const missing = `cannot be downloaded (${errorMessage(error).split('\n').at(-1)})`;
+    await mkdir(cacheDir(), { recursive: true });
+    await writeFile(failed, missing);
+    return { missing };
+  }
+  await rm(failed, { force: true });
+  return { program: (await locate()) ?? '' };
+}
+
+/** A replica set of one on a loopback port, without authentication: every user of this machine can access it. */
+export function mongodPart(program: string, dir: string, port: number, detached: boolean): Part {
+  const mongod = [program, '--replSet', replicaSet, '--dbpath', dir, '--port', String(port)];
+  const settings = ['diagnosticDataCollectionEnabled=false', 'ttlMonitorSleepSecs=1'];
+  const [file = '', ...args] = [
+    ...(detached ? [] : dieWithParent()),
+    ...mongod,
+    ...['--bind_ip', '127.0.0.1', '--nounixsocket', '--wiredTigerCacheSizeGB', '1', '--oplogSize', '512'],
+    ...settings.flatMap((setting) => ['--setParameter', setting]),
+  ];
+  return {
+    command: {
+      name: 'MongoDB',
+      file,
+      args,
+      cwd: dir,
+      logFile: join(dir, 'mongod.log'),
+      stopSignal: 'SIGTERM',
+    },
+    ready: () => isPrimary(port),
+  };
+}
+
+/** Whether the member accepts writes. Initiates the replica set at its first start. */
+async function isPrimary(port: number): Promise<boolean> {
+  if (!(await answers(port))) return false;
+  const host = `127.0.0.1:${port}`;
+  await using client = new MongoClient(`mongodb://${host}/?directConnection=true`, {
+    serverSelectionTimeoutMS: 2_000,
+  });
+  const admin = client.db('admin');
+  try {
+    const { setName, isWritablePrimary } = await admin.command({ hello: 1 });
+    if (setName === undefined)
+      await admin.command({ replSetInitiate: { _id: replicaSet, members: [{ _id: 0, host }] } });
+    return isWritablePrimary === true;
+  } catch {
+    return false;
+  }
+}

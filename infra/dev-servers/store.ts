@@ -1,0 +1,40 @@
+import { MongoClient } from 'mongodb';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+
+/** A store that does not answer within this time counts as unreachable, in milliseconds. */
+const answerLimitMs = 5_000;
+
+/**
+ * Asks the store for its name and version: "MongoDB 8.0.17 (replica set of one)", "FerretDB 2.7.0, a stand-in for
+ * MongoDB". Rejects if it does not answer.
+ */
+export async function nameStore(url: string): Promise<string> {
+  try {
+    await using client = new MongoClient(url, { serverSelectionTimeoutMS: answerLimitMs });
+    const admin = client.db('admin');
+    const build = (await admin.command({ buildInfo: 1 })) as {
+      version: string;
+      ferretdb?: { version: string };
+    };
+    if (build.ferretdb) return `FerretDB ${build.ferretdb.version.replace(/^v/, '')}, a stand-in for MongoDB`;
+    return `MongoDB ${build.version} (${topology(await admin.command({ hello: 1 }))})`;
+  } catch (error) {
+    throw new Error(`MongoDB (MONGODB_URL) cannot be reached: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+function topology({ msg, hosts }: { msg?: string; hosts?: string[] }): string {
+  if (msg === 'isdbgrid') return 'sharded cluster';
+  if (!hosts) return 'no replica set';
+  return `replica set of ${hosts.length === 1 ? 'one' : hosts.length}`;
+}
+
+const choices = ['mongod', 'stand-in'] as const;
+
+/** DEV_STORE: the only store to start, natively. Undefined: the best that can be had. */
+export function storeChoice() {
+  const { DEV_STORE } = process.env;
+  const choice = choices.find((one) => one === DEV_STORE);
+  if (DEV_STORE && !choice) throw new Error(`DEV_STORE: must be ${choices.join(' or ')}`);
+  return choice;
+}
