@@ -4,6 +4,7 @@ import { isLastFailure } from '../../shared/control/failures.ts';
 import type { ComparisonReport, GenerationState } from '../../shared/control/generations.ts';
 import { isSilent } from '../../shared/control/progress.ts';
 import { loadEnds } from '../../shared/control/registry.ts';
+import { describeStrays } from '../projector/kafka/group-members.ts';
 import type { Facts, GenerationFacts } from './facts.ts';
 import type { Context, Judged } from './finding.ts';
 import { byLag } from './partitions.ts';
@@ -52,6 +53,12 @@ export function whyStopped(facts: Facts, own: GenerationFacts, commands: Context
   }
   if (isStopped) return { text: `no projector has run since ${savedAt.toISOString()}`, remedy: restart };
   return savedAt ? null : { text: 'no projector has run on it yet', remedy: restart };
+}
+
+/** A group that another client occupies. */
+export function occupied({ kafka }: Facts, { generation: { number } }: GenerationFacts): Judged | null {
+  const text = describeStrays(kafka.members.get(number) ?? []);
+  return text === null ? null : { text };
 }
 
 /** A load cannot end if its topic was created again since, because the new log is shorter. */

@@ -9,6 +9,7 @@ import {
   heldBy,
   isPromotable,
   lagging,
+  occupied,
   replacement,
   staleness,
   unreachableLoadEnds,
@@ -111,6 +112,7 @@ export const generationRules: Rule<GenerationFacts>[] = [
         ? { text: 'it is being dropped', remedy: `${cli} rebuild drop ${generation.number}` }
         : null,
   },
+  { name: 'group', severity: 'bad', blocks: [], judge: occupied },
   { name: 'projectors', severity: 'bad', blocks: every, holds: 'a projector follows it', judge: whyStopped },
   {
     name: 'rejects',

@@ -43,6 +43,12 @@ const recordMetrics = (registers: Registry[]) => ({
     labelNames: ['topic'],
     registers,
   }),
+  foreignCommits: new Counter({
+    name: 'projector_foreign_commits_total',
+    help: 'Partitions whose committed offset was ahead of the recorded position when they were assigned: another client commits in the consumer group, or MongoDB was restored. No record is skipped',
+    labelNames: ['topic'],
+    registers,
+  }),
   batchSeconds: new Histogram({
     name: 'projector_batch_duration_seconds',
     help: 'Time to apply a batch of records, its fan-outs included, without the time that it waits for its turn',
@@ -129,7 +135,8 @@ const lagMetrics = (registers: Registry[]) => ({
 /** Sets the counters to 0 whose labels are known: Prometheus does not see the increase of a series that begins at 1. */
 export function initializeCounters(metrics: Metrics, topics: string[]): void {
   for (const topic of topics) {
-    for (const counter of [metrics.fetched, metrics.events, metrics.late]) counter.inc({ topic }, 0);
+    for (const counter of [metrics.fetched, metrics.events, metrics.late, metrics.foreignCommits])
+      counter.inc({ topic }, 0);
     for (const reason of Object.keys(rejectionReasons)) metrics.deadLetters.inc({ topic, reason }, 0);
   }
   for (const kind of kinds) {

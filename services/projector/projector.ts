@@ -170,6 +170,7 @@ function createConsumerDeps(connected: Connected, applyDeps: ApplyDeps): Consume
       };
       return throttle.run(context, apply);
     },
+    onForeignCommit: (topic) => metrics.foreignCommits.inc({ topic }),
     onFetched: (topic, records) => metrics.fetched.inc({ topic }, records),
   };
 }

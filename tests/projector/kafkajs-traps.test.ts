@@ -23,7 +23,7 @@ describe('problems of kafkajs', () => {
     consuming = null;
   });
   // It is defined here because Jest runs `afterEach` in this order: the consumer stops before the connections close.
-  const { environment, topic, startProcess } = useProjector({ each: true, projectors: 0 });
+  const { environment, topic, startProcess, cli } = useProjector({ each: true, projectors: 0 });
 
   const tags = () => topic('tag');
   const contacts = () => topic('contact');
@@ -73,7 +73,7 @@ describe('problems of kafkajs', () => {
     expect({ fatal, joins: joins.length }).toEqual({ fatal: [], joins: 1 });
   });
 
-  test('a consumer that cannot continue ends the process with an error', async () => {
+  test('a consumer that cannot continue ends the process with an error that names the other client', async () => {
     // given a group whose members use another partition assigner
     const other: PartitionAssigner = (config) => ({
       ...PartitionAssigners.roundRobin(config),
@@ -83,7 +83,8 @@ describe('problems of kafkajs', () => {
         name: 'other',
       }),
     });
-    const kafka = new Kafka({ brokers: environment.config.KAFKA_BROKERS, logLevel: logLevel.NOTHING });
+    const brokers = environment.config.KAFKA_BROKERS;
+    const kafka = new Kafka({ clientId: 'stray', brokers, logLevel: logLevel.NOTHING });
     const member = kafka.consumer({
       groupId: environment.config.CONSUMER_GROUP,
       partitionAssigners: [other],
@@ -97,7 +98,11 @@ describe('problems of kafkajs', () => {
     // when the group rejects a projector, permanently
     const projector = startProcess();
     expect(await projector.exited).toBe(1);
-    expect(projector.log.some(({ msg }) => msg === 'the projector cannot continue')).toBe(true);
+    const names =
+      /another client is in the consumer group.*: client stray on 127\.0\.0\.1 \(protocol other\)/;
+    const last = projector.log.find(({ msg }) => msg === 'the projector cannot continue');
+    expect(JSON.stringify(last)).toMatch(names);
+    expect((await cli('status')).text).toMatch(names);
     await member.disconnect();
   });
 

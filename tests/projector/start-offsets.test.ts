@@ -63,6 +63,7 @@ describe('the offset at which a partition starts', () => {
   test.each([
     ['is the recorded position if no offset is committed', null, 3, { offset: 3, committed: -1, end: 5 }],
     ['is the recorded position if an older offset is committed', 1, 3, { offset: 3, committed: 1, end: 5 }],
+    ['is the recorded position if a later offset is committed', 5, 3, { offset: 3, committed: 5, end: 5 }],
     [
       'is the start of the log if nothing is committed or recorded',
       null,
@@ -81,6 +82,17 @@ describe('the offset at which a partition starts', () => {
     await commit(0);
     await deleteRecords('tag', 2);
     await expect(find()).rejects.toThrow('the records from offset 0 to 1 are gone');
+  });
+
+  test.each([
+    ['nothing is committed', null],
+    ['a later offset is committed', 5],
+  ])('is a gap if the record after the recorded position is deleted, and %s', async (_, committed) => {
+    await publish(5);
+    if (committed !== null) await commit(committed);
+    await record(3);
+    await deleteRecords('tag', 4);
+    await expect(find()).rejects.toThrow('the records from offset 3 to 3 are gone');
   });
 
   test('is the first record of the log if records were deleted before the group began', async () => {
@@ -107,13 +119,14 @@ describe('the offset at which a partition starts', () => {
       return (reads += 1) === 1 ? { ...state, ends } : state;
     };
     const onFatal = jest.fn<undefined, [Error]>();
+    const onForeignCommit = () => undefined;
     const consumer = { seek: () => undefined } as unknown as Consumer;
     const { positions } = anyOrder();
     const assignment = { committedOffsets: new Map(), positions, updateFetching: () => undefined };
     const worker = createWorker();
     const { signal } = new AbortController();
     await resumePartitions(
-      { ...deps(), log: { ...log, read }, logger, onFatal },
+      { ...deps(), log: { ...log, read }, logger, onFatal, onForeignCommit },
       consumer,
       assignment as unknown as Assignment,
       [worker],

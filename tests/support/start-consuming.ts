@@ -43,6 +43,7 @@ export async function startConsuming(
     apply: (topic, records, { signal }) => apply(topic, () => record(topic, records), signal),
     ...anyOrder(),
     onFetched: () => undefined,
+    onForeignCommit: () => undefined,
     onFatal: (error) => fatal.push(error),
   });
   return {

@@ -3,6 +3,8 @@ import type { Db } from 'mongodb';
 import type { LogClient, LogState } from '../kafka/log-client.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
+import { describeStrays, readMembers } from '../kafka/group-members.ts';
+import { errorChain } from '../kafka/transient-errors.ts';
 import { createGapDetector } from './gap-detector.ts';
 import { handleBatch, type HandleBatchDeps } from './handle-batch.ts';
 import type { Applied } from './partition-worker.ts';
@@ -18,6 +20,8 @@ export type ConsumerDeps = Omit<AssignmentDeps, 'onApplied'> &
     groupId: string;
     generation: number;
     topics: string[];
+    /** Another client has committed an offset of the group. */
+    onForeignCommit: (topic: string) => void;
     /** After this long without a heartbeat, the group assigns the partitions of this process to other members. */
     sessionTimeoutMs: number;
     /** The consumer cannot continue; the process must exit with an error. */
@@ -143,9 +147,18 @@ function handleGroupEvents(
     if (payload.restart || stopping.aborted) {
       deps.logger.warn({ error: payload.error }, 'the consumer failed and restarts');
     } else {
-      deps.onFatal(payload.error);
+      void explainRefusal(deps, payload.error).then(deps.onFatal);
     }
   });
+}
+
+/** If the group refuses the projector because of another member, the error names that member. Never rejects. */
+async function explainRefusal({ admin, groupId }: ConsumerDeps, error: Error): Promise<Error> {
+  const types = errorChain(error).map((cause) => (cause as { type?: string }).type);
+  if (!types.includes('INCONSISTENT_GROUP_PROTOCOL')) return error;
+  const members = await readMembers(admin, groupId).catch(() => []);
+  const strays = describeStrays(members) ?? 'the consumer group has members of another protocol';
+  return new Error(`${groupId} (CONSUMER_GROUP): ${strays}`, { cause: error });
 }
 
 /** Commits the positions that have moved since the last commit, of the partitions that are still assigned. */

@@ -24,14 +24,6 @@ export const deletedRecords = (key: string, from: number, low: number) =>
       '(docs/rebuilding.md, After a gap)',
   );
 
-/** The group has committed records that this read model never applied, because it has filled another database. */
-export const committedButNotApplied = (key: string, from: number, to: number) =>
-  new LogGap(
-    `${key}: the group has committed offset ${to}, but this read model has applied the log only up to ${from}. ` +
-      'Either the records between are gone from the log, or the group has filled another database: rebuild the ' +
-      'read model (docs/rebuilding.md, After a gap)',
-  );
-
 /** The log ends before the records that were applied, because the topic was deleted and created again. */
 export const shorterLog = (key: string, applied: number, end: number) =>
   new LogGap(

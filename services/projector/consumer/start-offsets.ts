@@ -3,14 +3,7 @@ import type { Admin, Consumer } from 'kafkajs';
 import type { Db } from 'mongodb';
 import type { LogClient } from '../kafka/log-client.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
-import {
-  committedButNotApplied,
-  deletedRecords,
-  otherTopic,
-  shorterLog,
-  gapConfirmationsMin,
-  LogGap,
-} from './gap-detector.ts';
+import { deletedRecords, otherTopic, shorterLog, gapConfirmationsMin, LogGap } from './gap-detector.ts';
 import type { PartitionWorker } from './partition-worker.ts';
 import { recordedPositions, rememberTopicIds } from './progress.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
@@ -31,8 +24,8 @@ type StartOffset = {
 type StartOffsetDeps = { admin: Admin; log: LogClient; control: Db; groupId: string; generation: number };
 
 /**
- * Finds the offset from which to read each partition on, of those that have a leader. Rejects with a `LogGap` if the next
- * record is no longer in the log, or if the committed offset is ahead of the recorded progress.
+ * Finds the offset from which to read each partition on, of those that have a leader: the recorded position, whatever the
+ * group has committed. Rejects with a `LogGap` if the next record is no longer in the log.
  */
 export async function findStartOffsets(
   deps: StartOffsetDeps,
@@ -57,10 +50,10 @@ export async function findStartOffsets(
     // Negative if the group has committed nothing, or if kafkajs has reset the offset.
     const committed = committedByKey.get(key) ?? -1;
     if (applied > end) throw shorterLog(key, applied, end);
-    if (committed > applied) throw committedButNotApplied(key, applied, committed);
     // A group that has applied nothing yet starts wherever the log starts.
     if ((committed >= 0 || applied > 0) && low > applied) throw deletedRecords(key, applied, low);
-    // The committed offset may be lost, or an older one: a commit is refused to a member that was away for long.
+    // The committed offset may be lost, or be older: a commit is refused to a member that was away for long. It is ahead if
+    // another client has committed or reset it, or if MongoDB was restored.
     return [{ worker, offset: Math.max(applied, low), committed, end, topicId }];
   });
 }
@@ -82,7 +75,11 @@ const retryDelayMs = 1_000;
 
 /** Finds the start offsets of newly assigned partitions and resumes them. Retries until `signal` aborts. */
 export async function resumePartitions(
-  deps: StartOffsetDeps & { logger: Logger; onFatal: (error: Error) => void },
+  deps: StartOffsetDeps & {
+    logger: Logger;
+    onFatal: (error: Error) => void;
+    onForeignCommit: (topic: string) => void;
+  },
   consumer: Consumer,
   assignment: Assignment,
   workers: PartitionWorker[],
@@ -92,6 +89,7 @@ export async function resumePartitions(
     try {
       const startOffsets = await findStartOffsets(deps, left);
       if (signal.aborted) return;
+      startOffsets.forEach((start) => warnOfForeignCommit(deps, start));
       startAt(consumer, assignment, startOffsets);
       left = left.filter(({ position }) => position === null);
       if (left.length === 0) return;
@@ -104,11 +102,25 @@ export async function resumePartitions(
   }
 }
 
+function warnOfForeignCommit(
+  { logger, onForeignCommit }: Parameters<typeof resumePartitions>[0],
+  { worker: { topic, partition }, offset, committed }: StartOffset,
+): void {
+  if (committed <= offset) return;
+  onForeignCommit(topic);
+  logger.warn(
+    { topic, partition, committed, position: offset },
+    'the committed offset is ahead of the recorded position: another client commits in this group, or MongoDB was ' +
+      'restored; continuing from the position',
+  );
+}
+
 function startAt(consumer: Consumer, assignment: Assignment, startOffsets: StartOffset[]): void {
   for (const { worker, offset, committed, end, topicId } of startOffsets) {
     const key = partitionKey(worker);
     seek(consumer, worker, offset);
-    assignment.committedOffsets.set(key, committed);
+    // An offset that is ahead is overwritten by the next commit, even if the position has not moved.
+    assignment.committedOffsets.set(key, committed > offset ? -1 : committed);
     worker.end = end;
     worker.topicId = topicId;
     assignment.positions.observe(key, { position: offset, end });
