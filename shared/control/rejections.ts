@@ -6,7 +6,8 @@ export const rejectionReasons = {
   key_mismatch: "the record's key is not the entity's id",
   bad_data: 'a field of the state is missing, invalid or beyond its limit',
   wrong_organization: 'the entity belongs to another organization',
-  too_large: 'the state takes more than 8 MB in MongoDB',
+  too_large:
+    'the JSON takes more than 16 MB or holds more than 250,000 values, or the state takes more than 8 MB in MongoDB',
   refused_by_store: 'MongoDB refuses the document',
   headers_too_large: 'the record has more than 1,000 headers, or more than 256 KB of them',
   undecodable:

@@ -87,6 +87,18 @@ it('a worker that waits for its turn gives the memory of its batch back', async 
   await Promise.all(workers.map((worker) => worker.stop(0)));
 });
 
+it('a worker without memory for its next batch tries again', async () => {
+  const queue = createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1_000 });
+  let failures = 2;
+  const worker = startWorker(5, {
+    queue: { ...queue, take: (at) => ((failures -= 1) < 0 ? queue.take(at) : Promise.reject(new Error())) },
+    apply: async () => nothingApplied,
+    onApplied: () => undefined,
+  });
+  worker.push([batch(5, 5)], 6);
+  while (worker.position !== 6) await new Promise((resolve) => setTimeout(resolve, 1));
+});
+
 describe('the position of a worker', () => {
   it('stays before a batch until the batch is applied', async () => {
     const { worker, attempts, applied } = given();

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../kafka/record-format.ts';
@@ -75,7 +76,7 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
     while (!signals.stopping.aborted && !queue.isEmpty()) {
       await waitForTurn(deps, self, signals, work);
       if (signals.stopping.aborted) return;
-      const { records, nextOffset } = await queue.take(self.position ?? 0);
+      const { records, nextOffset } = await takeWithRetries(deps, self, signals, work);
       if (signals.stopping.aborted) return;
       const parkTimer = setTimeout(queue.park, parkAfterMs);
       const applying = applyWithRetries(deps, self, signals, work, records);
@@ -150,6 +151,26 @@ async function waitForTurn(
   work.delay = 'backlog';
 }
 
+/** Takes the next records. While the process has no memory for them, it waits. */
+async function takeWithRetries(
+  { topic, partition, queue, logger, retryDelayMs }: PartitionWorkerDeps,
+  self: PartitionWorker,
+  { stopping }: Signals,
+  work: Work,
+): ReturnType<RecordQueue['take']> {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      return await queue.take(self.position ?? 0);
+    } catch (error) {
+      work.delay = 'failing';
+      logger.error({ error, topic, partition, attempt }, 'could not decompress the batch; retrying');
+      await pause(retryDelayMs, attempt);
+      if (stopping.aborted) throw new Revoked(`${topic}/${partition} is given up`);
+    }
+}
+
+const pause = (retryDelayMs: number, attempt: number) => sleep(Math.min(retryDelayMs * attempt, 10_000));
+
 /** Skips nothing: a failed batch is retried until it succeeds or the worker stops. */
 async function applyWithRetries(
   deps: PartitionWorkerDeps,
@@ -194,7 +215,7 @@ async function applyWithRetries(
         { error, topic, partition, attempt },
         'could not apply the batch; retrying (no record is skipped)',
       );
-      await new Promise((resolve) => setTimeout(resolve, Math.min(retryDelayMs * attempt, 10_000)));
+      await pause(retryDelayMs, attempt);
     }
   }
 }

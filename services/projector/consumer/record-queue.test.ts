@@ -152,6 +152,20 @@ function withByte(bytes: Buffer, at: number, value: number): Buffer {
 }
 
 describe('the memory of decompressed batches', () => {
+  it('may be lacking: the records before such a batch are taken, and the batch once there is memory', async () => {
+    let isLacking = true;
+    const budget = createBudget(1_000_000);
+    const queue = given(1_000_000, (load) => {
+      if (isLacking) throw new Error('Array buffer allocation failed');
+      return budget(load);
+    });
+    queue.push([batch(0, 2), batch(2, 4, { compressed: gzip })], 4);
+    expect(await queue.take(0)).toMatchObject({ records: [{}, {}], nextOffset: 2 });
+    await expect(queue.take(2)).rejects.toThrow('allocation failed');
+    isLacking = false;
+    expect(await queue.take(2)).toMatchObject({ records: [{}, {}], nextOffset: 4 });
+  });
+
   it('is shared by all partitions, and given back by one that ends, pauses its batch or stops', async () => {
     const budget = createBudget(1_000);
     const [one, two, three] = [given(250, budget), given(250, budget), given(250, budget)];

@@ -25,7 +25,8 @@ export type RecordQueue = {
   bytes: () => number;
   /**
    * Takes the next records from `position` on, up to `chunkRecordsMax` and `chunkBytesMax` but at least one. In place of
-   * records that cannot be decoded, it takes one record that stands for them.
+   * records that cannot be decoded, it takes one record that stands for them. Rejects if the process has no memory for the
+   * next batch; the caller tries again.
    */
   take: (position: number) => Promise<Chunk>;
   /** Gives the memory of a batch of which a part is taken back. The next `take` decompresses the batch again. */
@@ -118,8 +119,9 @@ async function readInto(
     for (const record of read.records) if (record.position.offset >= position) chunk.records.push(record);
     return read.isEnd && read.error === undefined;
   } catch (error) {
-    if (isOutOfMemory(error)) throw error;
-    first.error = error;
+    // The records before this batch are taken without it, so none is lost when the caller tries again.
+    if (isOutOfMemory(error) && chunk.records.length === 0) throw error;
+    if (!isOutOfMemory(error)) first.error = error;
     return false;
   }
 }
@@ -154,7 +156,7 @@ const fits = ({ bytes }: RawBatch, chunk: Chunk & { bytes: number }, bytesMax: n
   chunk.records.length + batchHeader(bytes).recordCount <= chunkRecordsMax &&
   chunk.bytes + bytes.length <= bytesMax;
 
-/** The process is at its limits, whatever the batch. */
+/** The process is at its limits, whatever the batch: later there may be memory. */
 const isOutOfMemory = (error: unknown) =>
   error instanceof Error &&
   (/allocation failed/i.test(error.message) || ('code' in error && error.code === 'Z_MEM_ERROR'));

@@ -10,17 +10,40 @@ export function decodeText(bytes: Uint8Array): string | null {
 }
 
 /** A JSON value, or the rule that the bytes break. The rule never quotes the bytes. */
-type Json = { value: unknown } | { issue: string };
+type Json = { value: unknown } | { reason: 'not_json' | 'too_large'; issue: string };
+
+/** JSON beyond these limits is not parsed: a value of three bytes, such as `{},`, takes some hundred bytes of memory. */
+export const jsonBytesMax = 16 * 1024 * 1024;
+export const jsonValuesMax = 250_000;
 
 /** Parses JSON in UTF-8. A leading byte order mark is ignored, as RFC 8259 allows. */
 export function decodeJson(bytes: Uint8Array): Json {
+  if (bytes.length > jsonBytesMax || countValues(bytes) > jsonValuesMax) {
+    const issue = `must take at most ${jsonBytesMax} bytes, and hold at most ${jsonValuesMax} values`;
+    return { reason: 'too_large', issue };
+  }
   const text = decodeText(bytes);
-  if (text === null) return { issue: 'must be UTF-8' };
+  if (text === null) return { reason: 'not_json', issue: 'must be UTF-8' };
   try {
     return { value: JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text) };
   } catch {
-    return { issue: bytes.length === 0 ? 'must not be empty' : 'must be JSON' };
+    return { reason: 'not_json', issue: bytes.length === 0 ? 'must not be empty' : 'must be JSON' };
   }
+}
+
+const [quote, backslash, ...beforeValue] = Buffer.from('"\\,[{');
+
+/** The commas and opening brackets outside of texts; 0 if the bytes are too few for more than `jsonValuesMax`. */
+function countValues(bytes: Uint8Array): number {
+  let count = 0;
+  let isText = false;
+  for (let at = 0; at < bytes.length && bytes.length > jsonValuesMax; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte === quote) isText = !isText;
+    else if (isText && byte === backslash) at += 1;
+    else if (!isText && beforeValue.includes(byte)) count += 1;
+  }
+  return count;
 }
 
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;

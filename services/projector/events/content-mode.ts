@@ -50,7 +50,7 @@ const announcesDeletion = (headers: Headers) =>
 
 function structured(value: Buffer): RawEvent | { rejected: Rejection } {
   const json = decodeJson(value);
-  if ('issue' in json) return rejected('not_json', `value: ${json.issue}`);
+  if ('issue' in json) return rejected(json.reason, `value: ${json.issue}`);
   const event = json.value;
   if (typeof event !== 'object' || event === null || Array.isArray(event)) {
     return rejected('bad_envelope', 'value: must be an object with the attributes of CloudEvents');
@@ -77,5 +77,5 @@ function binary(headers: Headers, value: Buffer | null): Content {
 
 function dataIn(bytes: Buffer): Data {
   const json = decodeJson(bytes);
-  return 'issue' in json ? rejected('not_json', `data: ${json.issue}`) : json;
+  return 'issue' in json ? rejected(json.reason, `data: ${json.issue}`) : json;
 }

@@ -3,7 +3,10 @@ import type { Kind } from '../../../shared/documents/document.ts';
 import { itemsMax } from '../../../shared/documents/fields.ts';
 import { states } from '../../../shared/documents/resources.ts';
 import { chatbotBlock, formBlock } from '../../../tests/support/entities.ts';
+import { attributes } from '../../../tests/support/example-records.ts';
 import { examples, withData } from '../../../tests/support/example-states.ts';
+import { jsonBytesMax, jsonValuesMax } from './bytes.ts';
+import { noHeaders } from './headers.ts';
 import { describeIssues, describeOversize, parse } from './parse.ts';
 
 const attachment = { id: 'att_1', filename: 'a.txt', inline: false };
@@ -173,4 +176,46 @@ test('no state of a record below the measured size is too large', () => {
   // then it is accepted because of its measured size
   expect(describeOversize(Infinity, state)).toBeNull();
   expect(BSON.calculateObjectSize(state)).toBeLessThan(1.1 * megabyte);
+});
+
+describe('a value that takes much memory', () => {
+  const structured = (value: string | Buffer) =>
+    parse('tag', {
+      key: Buffer.from('tag_1'),
+      value: Buffer.from(value),
+      headers: noHeaders,
+      position: { partition: 0, offset: 0, timestampMs: 0 },
+    });
+  const withHistory = (history: string) =>
+    JSON.stringify({ ...attributes, type: 'support.tag.updated.v1', subject: 'tag_1' }).replace(
+      /}$/,
+      `,"data":{"id":"tag_1","name":"A","history":${history}}}`,
+    );
+  const values = (count: number) => `[${'{},'.repeat(count / 2)}{}]`;
+
+  it('is rejected before it is parsed, because of its size or of the number of its values', () => {
+    const rejected = {
+      rejected: { reason: 'too_large', detail: expect.stringContaining('value: ') as string },
+    };
+    // No JSON: only the size can be the reason.
+    expect(structured(Buffer.alloc(jsonBytesMax + 1))).toMatchObject(rejected);
+    expect(structured(Buffer.alloc(jsonBytesMax))).toMatchObject({ rejected: { reason: 'not_json' } });
+    expect(structured(withHistory(values(jsonValuesMax)))).toMatchObject(rejected);
+    expect(structured(withHistory(values(jsonValuesMax - 100)))).toHaveProperty('change');
+  });
+
+  it('is judged in base64, too', () => {
+    const data = Buffer.from(`{"id":"tag_1","name":"A","history":${values(jsonValuesMax)}}`).toString(
+      'base64',
+    );
+    const event = { ...attributes, type: 'support.tag.updated.v1', subject: 'tag_1', data_base64: data };
+    expect(structured(JSON.stringify(event))).toMatchObject({
+      rejected: { reason: 'too_large', detail: expect.stringContaining('data: ') as string },
+    });
+  });
+
+  it('may be a long text of commas, brackets and quotes', () => {
+    const text = JSON.stringify('",[{\\'.repeat(jsonValuesMax));
+    expect(structured(withHistory(text))).toHaveProperty('change');
+  });
 });

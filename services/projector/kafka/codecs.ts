@@ -5,9 +5,9 @@ import { snappyDecompress } from './snappy.ts';
 
 /**
  * The largest decompressed size of one batch, in bytes. It is far above the default limit of brokers (1 MiB compressed),
- * and stops a hostile batch before it takes the memory.
+ * and stops a hostile batch before it takes the memory: some codecs hold the output twice for a moment.
  */
-export const batchBytesMax = 256 * 1024 * 1024;
+export const batchBytesMax = 64 * 1024 * 1024;
 
 /** Rejects bytes of another codec, truncated bytes, and output beyond `bytesMax`. */
 export type Decompress = (content: Buffer, bytesMax: number) => Promise<Buffer>;

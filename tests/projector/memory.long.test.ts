@@ -1,0 +1,45 @@
+import { gzipSync } from 'node:zlib';
+import kafkajs from 'kafkajs';
+import { batchBytesMax } from '../../services/projector/kafka/codecs.ts';
+import { jsonBytesMax } from '../../services/projector/events/bytes.ts';
+import { created } from '../support/entities.ts';
+import { encode } from '../support/events.ts';
+import { peakMegabytes } from '../support/memory.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+const megabyte = 1024 * 1024;
+
+/** The event of a tag with an unknown field, of about this size. */
+function hostile(bytes: number, open: string, unit: string, close: string): Buffer {
+  const { value } = encode(created('tag', 'tag_1', { history: null }), 'structured');
+  const [before = '', after = ''] = String(value).split('null');
+  const units = Buffer.alloc(bytes - (bytes % Buffer.byteLength(unit)), unit);
+  return Buffer.concat([Buffer.from(before + open), units, Buffer.from(close + after)]);
+}
+
+describe('a projector with the heap that Node takes in a container of 512 MiB', () => {
+  const at = useProjector({ projectors: 0, each: true });
+
+  test.each<[string, Buffer, string | null]>([
+    ['24 MB of empty lists', hostile(24 * megabyte, '[', '[],', '0]'), 'too_large'],
+    ['16 MB of empty objects', hostile(jsonBytesMax - 1_000, '[', '{},', '0]'), 'too_large'],
+    ['16 MB of text', hostile(jsonBytesMax - 1_000, '"', '語', '"'), null],
+    ['a text as large as a batch may be', hostile(batchBytesMax - 2_000, '"', 'x', '"'), 'too_large'],
+    ['a text larger than a batch may be', hostile(3 * batchBytesMax, '"', 'x', '"'), 'undecodable'],
+  ])('stays below 320 MB with a record of %s, and applies the next one', async (_, value, reason) => {
+    const { CompressionTypes } = kafkajs;
+    expect(gzipSync(value).length).toBeLessThan(megabyte);
+    const { key } = encode(created('tag', 'tag_1'), 'structured');
+    await at.environment.producer.send({
+      topic: at.topic('tag'),
+      compression: CompressionTypes.GZIP,
+      messages: [{ key, value }],
+    });
+    await at.publish(created('tag', 'tag_2'));
+    const projector = at.startProcess({ NODE_OPTIONS: '--max-old-space-size=256', LOG_LEVEL: 'warn' });
+    await at.applied();
+    expect((await at.deadLetters()).map((letter) => letter.reason)).toEqual(reason ? [reason] : []);
+    expect(await at.find('tag', 'tag_2')).not.toBeNull();
+    expect(peakMegabytes(projector.child)).toBeLessThan(320);
+  });
+});
