@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { InvalidArgumentError, type Command } from '@commander-js/extra-typings';
+import { recordTime, recordTimeText } from '../../shared/documents/instant.ts';
 import { counted } from '../../shared/runtime/counted.ts';
 import { requestIdShape } from '../../shared/store/request-traces.ts';
 import { explain, idInTrace, type Explanation } from '../operations/explain/explain.ts';
@@ -111,7 +112,7 @@ const renderRecord = (
 ): string =>
   rows([
     ['record', `${record.topic}/${record.partition}/${record.offset}`],
-    ['timestamp', new Date(record.timestampMs).toISOString()],
+    ['timestamp', recordTimeText(recordTime(record.timestampMs))],
     ['key', sizeText(record.keyBytes)],
     ...record.headers.map(({ name, bytes }): Row => ['header', `${name}: ${sizeText(bytes)}`]),
     [
@@ -144,6 +145,8 @@ function renderExplanation(explanation: Explanation): string {
 
 function ingredientRow({ field, kind, id, status, version, record, fields }: Ingredient): Row {
   const versionText = version === null ? '' : ` version ${version}`;
-  const source = record ? `${versionText}, ${placeText(record)}, ${record.time}` : versionText;
+  const source = record
+    ? `${versionText}, ${placeText(record)}, ${recordTimeText(record.time)}`
+    : versionText;
   return [field, `${kind} ${id}: ${status}${source}${fields.length > 0 ? ` (${fields.join(', ')})` : ''}`];
 }

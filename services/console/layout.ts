@@ -1,6 +1,7 @@
 import { pageDocument } from '../../shared/pages/document.ts';
 import { html, type Html } from '../../shared/pages/html.ts';
 import { digits } from '../../shared/runtime/counted.ts';
+import { recordTimeText } from '../../shared/documents/instant.ts';
 import type { Known } from './readings.ts';
 
 /** The parts of a page that change, by the id of their element. */
@@ -124,6 +125,10 @@ export function ago(at: Date, now = new Date()): Html {
   const text = duration(apart);
   return html`<time title="${at.toISOString()}">${isFuture ? `in ${text}` : `${text} ago`}</time>`;
 }
+
+/** The time of a record, as by `ago`. */
+export const timeOf = (time: string | null): Html =>
+  time === null ? html`${recordTimeText(time)}` : ago(new Date(time));
 
 /** A text with its instants shown as by `ago`, without `at` before and without an age behind. */
 export const withAges = (text: string): Html =>

@@ -40,6 +40,15 @@ export function parseInstant(value: string): Date | null {
   return ms < firstMs || ms > lastMs ? null : new Date(ms);
 }
 
+/** A record's timestamp as ISO 8601; null if no date has it, such as one in nanoseconds: producers stamp any 64 bits. */
+export function recordTime(timestampMs: number): string | null {
+  const at = new Date(timestampMs);
+  return Number.isNaN(at.getTime()) ? null : at.toISOString();
+}
+
+/** A record's time in words. */
+export const recordTimeText = (time: string | null): string => time ?? 'no valid time';
+
 /**
  * The sort key of an item: its instant to the millisecond, then its id. Keys compare bytewise, and no two items share
  * a key, so that a page is one contiguous range and a cursor is one bound.

@@ -4,6 +4,7 @@ import { deadLettersOf, removeDeadLetters } from '../../shared/control/dead-lett
 import { progressOf } from '../../shared/control/progress.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
+import { encode } from '../support/events.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { waitingKafka } from '../support/waiting-kafka.ts';
 import { openConsole, textOf, untilShown, type TestConsole } from './test-console.ts';
@@ -62,7 +63,7 @@ describe('the pages of the console', () => {
 });
 
 describe('a dead letter and a document', () => {
-  const { environment, publish, send, applied, topic, cli, deadLetters } = useProjector();
+  const { environment, publish, send, applied, topic, cli, deadLetters, alterTopic } = useProjector();
   const hostile = '<script>alert("1")</script>';
   let console: TestConsole;
   beforeAll(async () => {
@@ -72,6 +73,32 @@ describe('a dead letter and a document', () => {
     await applied();
   });
   afterAll(() => console.close());
+
+  it('with a timestamp in nanoseconds, which no date has, are shown as any other', async () => {
+    const timestamp = '1790000000123456789';
+    // Kafka rejects records from the future, unless the topic allows them.
+    await alterTopic('tag', { 'message.timestamp.after.max.ms': '9223372036854775807' });
+    await send(
+      'tag',
+      { ...encode(created('tag', 'tag_nano'), 'binary'), timestamp },
+      { key: 'tag_refused', value: '{', timestamp },
+    );
+    await applied();
+    const [refused] = await deadLetters({ topic: topic('tag') });
+    await untilShown(() => console, '/explain?id=tag_nano', `${topic('tag')}/0/0 no valid time`);
+    await untilShown(() => console, '/dead-letters', 'no valid time');
+    const texts = await Promise.all([
+      cli('explain', 'tag_nano'),
+      cli('explain', '--record', `${topic('tag')}/0/0`),
+      cli('dead-letters', 'list', '--topic', topic('tag')),
+      cli('dead-letters', 'show', refused?._id ?? ''),
+    ]);
+    expect(texts.map(({ code, errors }) => [code, errors])).toEqual(texts.map(() => [0, '']));
+    expect(texts.map(({ text }) => text.includes('no valid time'))).toEqual([true, true, false, true]);
+    const explained = await cli('explain', 'tag_nano', '--json');
+    expect(JSON.parse(explained.text)).toMatchObject({ documents: [{ record: { time: null } }] });
+    await cli('dead-letters', 'purge', '--topic', topic('tag'), '--yes');
+  });
 
   it('show no markup and no text of the record that a stranger wrote', async () => {
     const [{ _id: id } = { _id: '' }] = await deadLetters();

@@ -8,7 +8,17 @@ import {
   type DeadLetterList,
 } from '../../operations/dead-letters/list.ts';
 import { nextSteps } from '../../operations/dead-letters/redrive-selected.ts';
-import { ago, breakable, command, definitions, freshness, number, withAges, type Page } from '../layout.ts';
+import {
+  ago,
+  breakable,
+  command,
+  definitions,
+  freshness,
+  number,
+  timeOf,
+  withAges,
+  type Page,
+} from '../layout.ts';
 import type { RenderWithDeadline } from '../readings.ts';
 import { lettersMax, type LetterQuery, type Sources } from '../sources.ts';
 
@@ -89,7 +99,7 @@ function letters(query: LetterQuery, { deadLetters, total }: DeadLetterList): Ht
         link({ id: one.id }, one.id),
         keyLink(one),
         html`${one.reason}: ${one.detail}`,
-        recordTime(one),
+        timeOf(one.recordAt),
         html`${ago(new Date(one.lastAt))}`,
         html`${one.next ?? 'unknown'}`,
       ]),
@@ -103,9 +113,6 @@ function letters(query: LetterQuery, { deadLetters, total }: DeadLetterList): Ht
 /** The key, as a link to the explanation of its entity. Only an id is shown as it is. */
 const keyLink = ({ key }: DeadLetterDetails): Html =>
   /^(<|null$)/.test(key) ? html`${key}` : html`<a href="/explain?id=${key}">${key}</a>`;
-
-const recordTime = ({ recordAt }: DeadLetterDetails): Html =>
-  recordAt ? ago(new Date(recordAt)) : html`no valid time`;
 
 async function letterInFull({ control, redriveDeps, commands }: Sources, id: string): Promise<Html> {
   const deps = await redriveDeps();

@@ -16,7 +16,7 @@ import {
 } from '../../operations/explain/rows.ts';
 import { readTrace, traceRows } from '../../operations/traces/read-trace.ts';
 import type { ConsoleConfig } from '../config.ts';
-import { ago, command, definitions, number, withAges, type Page } from '../layout.ts';
+import { ago, command, definitions, number, timeOf, withAges, type Page } from '../layout.ts';
 import type { RenderWithDeadline } from '../readings.ts';
 import type { Sources } from '../sources.ts';
 
@@ -74,7 +74,7 @@ const ingredientsTable = (document: ExplainedDocument): Html =>
       html`${status}`,
       version === null ? html`` : number(version),
       html`${record ? placeText(record) : ''}`,
-      record ? ago(new Date(record.time)) : html``,
+      record ? timeOf(record.time) : html``,
     ]),
   );
 

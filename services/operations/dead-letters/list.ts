@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb';
+import { recordTime, recordTimeText } from '../../../shared/documents/instant.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { deadLettersOf, purgeMarksOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
@@ -71,7 +72,6 @@ export async function listDeadLetters(
  */
 export function deadLetterDetails(deadLetter: Omit<DeadLetter, 'headers' | 'value'>, prefix: string) {
   const { topic, partition, offset, reason, detail, count, generation, generations } = deadLetter;
-  const recordAt = new Date(deadLetter.timestampMs);
   return {
     id: deadLetter._id,
     topic,
@@ -86,7 +86,7 @@ export function deadLetterDetails(deadLetter: Omit<DeadLetter, 'headers' | 'valu
     count,
     generation,
     generations,
-    recordAt: Number.isNaN(recordAt.getTime()) ? null : recordAt.toISOString(),
+    recordAt: recordTime(deadLetter.timestampMs),
     bytes: deadLetter.bytes,
     truncated: deadLetter.truncated,
   };
@@ -97,7 +97,7 @@ export const deadLetterRows = (details: DeadLetterDetails): [name: string, value
   ['record', details.id],
   ['key', details.key],
   ['org', details.orgId ?? 'unknown'],
-  ['timestamp', details.recordAt ?? 'none'],
+  ['timestamp', recordTimeText(details.recordAt)],
   ['size', counted(details.bytes, 'byte')],
   ...truncatedRows(details),
   ['reason', details.reason],

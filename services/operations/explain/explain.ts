@@ -1,6 +1,7 @@
 import type { Db, MongoClient } from 'mongodb';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import type { Position } from '../../../shared/documents/entity.ts';
+import { recordTime } from '../../../shared/documents/instant.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
 import { collectionOf, controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
 import {
@@ -20,7 +21,7 @@ import { betweenGenerations, withFreshJoins } from '../rebuild/pair-sources.ts';
 import { servedUntil } from './retention.ts';
 
 /** The Kafka record that a stored entity comes from. */
-export type SourceRecord = { topic: string; partition: number; offset: number; time: string };
+export type SourceRecord = { topic: string; partition: number; offset: number; time: string | null };
 
 /** An entity that a document refers to. */
 export type ExplainedReference = {
@@ -161,12 +162,7 @@ async function explainDocument(
   const recordOf = (of: Kind, position: Position | null | undefined): SourceRecord | null => {
     if (!position) return null;
     const { partition, offset, timestampMs } = position;
-    return {
-      topic: topicOf(of, config.TOPIC_PREFIX),
-      partition,
-      offset,
-      time: new Date(timestampMs).toISOString(),
-    };
+    return { topic: topicOf(of, config.TOPIC_PREFIX), partition, offset, time: recordTime(timestampMs) };
   };
   const { _id: id, orgId, version, position, tombstonePosition, deletedAt, pending } = document;
   const record = recordOf(kind, position);
